@@ -35,6 +35,8 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _LINE_NUMBER = re.compile(r"\W*\d{1,6}[a-z]?\W*", re.IGNORECASE)
+_SUSPECT_TYPES = semantics.PAGE_NUMBER_TYPES | semantics.BACK_REFERENCE_TYPES
+_SUSPECT_CLASSES = semantics.PAGE_NUMBER_CLASSES | semantics.FURNITURE_CLASSES
 _NOTE_SIGN = r"(?:\d{1,4}[a-z]?|[a-z]|[ivxlc]{1,6})"
 # An arrow, the number or letter of the note, or words such as "Back to text".
 _BACK_REFERENCE = re.compile(
@@ -84,13 +86,13 @@ def omission_by_attributes(element: etree._Element, types: Types) -> Omission | 
     if semantics.is_invisible(element) and not types & semantics.NOTES_TYPES:
         return Omission(HIDDEN, words_in(element))
     classes = semantics.classes_of(element)
+    if classes.isdisjoint(_SUSPECT_CLASSES) and types.isdisjoint(_SUSPECT_TYPES):
+        return None
     if types & semantics.PAGE_NUMBER_TYPES or classes & semantics.PAGE_NUMBER_CLASSES:
         return _number(element, PAGE_NUMBERS)
     if types & semantics.BACK_REFERENCE_TYPES:
         is_reference = _BACK_REFERENCE.fullmatch(plain_text(element))
         return Omission(BACK_REFERENCES, _spoken_words(element)) if is_reference else None
-    if not classes & semantics.FURNITURE_CLASSES:
-        return None
     if classes & semantics.LINE_NUMBER_CLASSES:
         return _number(element, LINE_NUMBERS)
     if classes & semantics.LICENCE_CLASSES:

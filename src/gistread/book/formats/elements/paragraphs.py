@@ -32,6 +32,7 @@ class CollectedText:
 
 @dataclass(slots=True)
 class Collector:
+    characters: int = 0  # Of the source, read or counted as left out
     _buffer: list[str] = field(default_factory=list)
     _marks: list[InlineMark] = field(default_factory=list)
     # Open marks, outermost first, each with its index in this paragraph or -1.
@@ -42,6 +43,11 @@ class Collector:
     _all_marks: int = 0  # Marks in all paragraphs so far
 
     def text(self, text: str) -> None:
+        self._buffer.append(text if text.isascii() else inline.strip_marks(text))
+
+    def source_text(self, text: str) -> None:
+        """Add text of the source, and count it."""
+        self.characters += len(text)
         self._buffer.append(text if text.isascii() else inline.strip_marks(text))
 
     def end_line(self) -> None:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import cast
 from urllib.parse import unquote
@@ -40,6 +41,7 @@ _NONE = -1
 _NO_SHEET: StyleSheet = {}
 _EMPTY_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _EMPTY_ELEMENTS = frozenset(("br", "hr", "img", "image", "embed"))
+_LINES = frozenset(("p", *semantics.HEADINGS))  # Blocks that hold no other paragraph
 _SPACES = (" ", " ")
 # What stands before and after the text of an element.
 _AROUND = {
@@ -112,12 +114,11 @@ class _Walker:
     _captions: set[str] = field(default_factory=set)  # Of that figure
     _in_cell: bool = False
     _depth: int = 0
-    _characters: int = 0  # Of the source, read or counted as left out
     _shows_lines: bool = False  # Whether a rule of the style sheet does so
     _has_floats: bool = False  # Likewise
     _open_lines: int = 0  # Open paragraphs, headings and cells, which hold no other paragraph
     _inner_notes: list[_InnerNote] = field(default_factory=list)
-    _after_initial: bool = False  # Whether the word of a floated initial goes on
+    _initial_span: etree._Element | None = None  # A floated initial whose word goes on after it
     _initial_at: int = _NONE  # The last paragraph, if it is a floated initial
 
     def read(self, root: etree._Element) -> XhtmlDocument:
@@ -133,7 +134,7 @@ class _Walker:
 
     def _count_unread(self, root: etree._Element) -> None:
         """Count the words that no rule of this class has seen: a net below the rules."""
-        if _length(root) == self._characters:
+        if _length(root) == self._collector.characters:
             return
         source = Counter(WORD.findall(" ".join(map(str, root.itertext()))))
         read = Counter(WORD.findall(" ".join(each.words for each in self.document.paragraphs)))
@@ -145,7 +146,7 @@ class _Walker:
         if not name:
             return
         if self._depth > MOST_NESTED:
-            self._characters += _length(element)
+            self._collector.characters += _length(element)
             self._collector.text(f" {' '.join(map(str, element.itertext()))} ")
             return
         if name in omissions.SPECIAL_NAMES:
@@ -163,7 +164,7 @@ class _Walker:
         self._depth -= 1
 
     def _leave_out(self, element: etree._Element, omission: Omission) -> None:
-        self._characters += _length(element)
+        self._collector.characters += _length(element)
         if omission.count:
             self.document.left_out[omission.kind] += omission.count
         if omission.kind not in omissions.NUMBERS and local_name(element) in semantics.BLOCKS:
@@ -184,7 +185,7 @@ class _Walker:
             marks = inline_elements.block_styles_of(element, name, self.sheet)
         else:
             marks = inline_elements.styles_of(element, name, self.sheet)
-        if self._shows_lines or "style" in element.attrib:
+        if self._shows_lines or element.get("style"):
             keeps_lines = inline_elements.keeps_lines(element, name, self.sheet)
             if keeps_lines is not None and keeps_lines != context.keeps_lines:
                 context = replace(context, keeps_lines=keeps_lines)
@@ -213,7 +214,7 @@ class _Walker:
         self.flush(context)
         self._anchor(element)
         first = len(self.document.paragraphs)
-        is_line = name == "p" or name in semantics.HEADINGS
+        is_line = name in _LINES
         self._open_lines += is_line
         self._collector.begin(marks)
         self._block(element, name, types, context)
@@ -225,7 +226,8 @@ class _Walker:
                 self.notes.append((first, last))
             for value in _ids_of(element):
                 self.document.ends.setdefault(value, last)
-            if last == first + 1 and self._is_initial(element, name):
+            is_short = len(self.document.paragraphs[-1].text) <= semantics.LONGEST_INITIAL
+            if is_short and last == first + 1 and self._is_initial(element, name):
                 self._initial_at = first
         if self._inner_notes and not self._open_lines:
             self._read_inner_notes(context)
@@ -245,7 +247,6 @@ class _Walker:
         if self._in_cell:
             self._collector.text(" ")
             return
-        self._after_initial = False
         collected = self._collector.take(heading=context.kind is ParagraphKind.HEADING)
         if collected is None:
             return
@@ -260,8 +261,6 @@ class _Walker:
 
     def _is_initial(self, element: etree._Element, name: str) -> bool:
         """Whether a block is the large first letter of the paragraph below."""
-        if len(self.document.paragraphs[-1].text) > semantics.LONGEST_INITIAL:
-            return False
         is_initial = semantics.is_initial(self.document.paragraphs[-1].words)
         return is_initial and self._may_be_initial(element, name)
 
@@ -288,25 +287,26 @@ class _Walker:
             self.document.anchors.setdefault(value, len(self.document.paragraphs))
 
     def _children(self, element: etree._Element, context: BlockContext) -> None:
+        keeps_lines = context.keeps_lines and not context.preformatted
+        read = partial(self._lines, context=context) if keeps_lines else self._collector.source_text
         if element.text:
-            self._text(element.text, context)
+            read(element.text)
         for child in element:
             self.element(child, context)
-            if child.tail:
-                self._text(child.tail, context)
+            if tail := child.tail:
+                read(self._without_gap(tail) if child is self._initial_span else tail)
 
-    def _text(self, text: str, context: BlockContext) -> None:
-        self._characters += len(text)
-        if self._after_initial:
-            self._after_initial = False
-            text = text.lstrip() if text.lstrip()[:1].islower() else text
-        if context.keeps_lines and "\n" in text and not context.preformatted:
-            self._lines(text, context)
-        else:
-            self._collector.text(text)
+    def _without_gap(self, text: str) -> str:
+        """The text after a floated initial, without white space if its word goes on."""
+        word = text.lstrip()
+        if not word[:1].islower():
+            return text
+        self._collector.characters += len(text) - len(word)
+        return word
 
     def _lines(self, text: str, context: BlockContext) -> None:
         """Read text whose line feeds are shown, where an empty line ends a paragraph."""
+        self._collector.characters += len(text)
         for number, part in enumerate(_EMPTY_LINES.split(text)):
             if number:
                 self.flush(context)
@@ -321,9 +321,9 @@ class _Walker:
         if not text:
             return
         if text.isspace():
-            self._characters += len(text)
+            self._collector.characters += len(text)
             return
-        self._text(text, context)
+        self._collector.source_text(text)
         self.flush(context)
 
     def _block(
@@ -372,7 +372,9 @@ class _Walker:
             self.element(caption, context)
         inside = sum(_length(part) for row in rows for part in row)
         captions = sum(_length(child) for child in element if local_name(child) == "caption")
-        self._characters += _length(element) - inside - captions  # White space between cells
+        self._collector.characters += (
+            _length(element) - inside - captions
+        )  # White space between cells
         self._open_lines += 1
         lines = [self._row(row, context) for row in rows]
         self._open_lines -= 1
@@ -483,7 +485,7 @@ class _Walker:
         """
         for inner in element.iter():
             self._anchor(inner)
-        self._characters += _length(element)
+        self._collector.characters += _length(element)
         text = plain_text(element) or "*"
         addresses = (
             inline_elements.href_of(each, local_name(each)) for each in element.iter(etree.Element)
@@ -498,7 +500,7 @@ class _Walker:
         self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext
     ) -> None:
         if name in ("svg", "math") or (name == "ruby" and semantics.is_phrase(element)):
-            self._characters += _length(element)
+            self._collector.characters += _length(element)
             self._collector.text(self._replaced(element, name))
         elif name in _EMPTY_ELEMENTS:
             self._empty(element, name, context)
@@ -507,7 +509,7 @@ class _Walker:
             self._children(element, context)
         elif name == "object" and semantics.is_picture_object(element):
             self._empty(element, "img", context)
-            self._characters += _length(element)
+            self._collector.characters += _length(element)
         elif name in ("a", "sup") and self._is_reference(element, name, types):
             self._reference(element)
         elif self._may_be_initial(element, name):
@@ -532,8 +534,8 @@ class _Walker:
             return False
         if semantics.is_drop_cap(element):
             return True
-        may_float = self._has_floats or "style" in element.attrib
-        return may_float and inline_elements.floats(element, name, self.sheet)
+        may_float = self._has_floats or element.get("style")
+        return bool(may_float) and inline_elements.floats(element, name, self.sheet)
 
     def _initial(
         self, element: etree._Element, name: str, marks: Marks, context: BlockContext
@@ -543,11 +545,11 @@ class _Walker:
         if len(element) or not semantics.is_initial(text):
             self._phrase(element, name, marks, context)
             return
-        self._characters += _length(element)
+        self._collector.characters += _length(element)
         self._collector.begin(marks)
         self._collector.text(text)
         self._collector.end(marks)
-        self._after_initial = not semantics.is_word_of_one_letter(text)
+        self._initial_span = None if semantics.is_word_of_one_letter(text) else element
 
     def _replaced(self, element: etree._Element, name: str) -> str:
         """The text of ruby, of an equation or of a drawing."""
