@@ -62,6 +62,7 @@ def test_json_has_every_field(run: Run, folder: Path) -> None:
         "added": 2,
         "known": 0,
         "left_out": 0,
+        "no_books": 0,
         "failed": [],
         "removed": [],
     }

@@ -190,6 +190,7 @@ def _change(
                 "added": sum(result.new for result in added),
                 "known": sum(result.known for result in added),
                 "left_out": sum(result.removed for result in added),
+                "no_books": sum(result.scratch for result in added),
                 "failed": [
                     {"path": str(f.path), "reason": f.reason}
                     for result in added

@@ -3,7 +3,7 @@
 import io
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import tomlkit
@@ -14,9 +14,11 @@ from gistread.book.model import Book
 from gistread.book.open import open_book
 from gistread.book.series import read_series
 from gistread.errors import BookError, UsageError
+from gistread.library.calibre import METADATA, best_format, metadata_beside
 from gistread.library.entries import LibraryEntry, absolute, is_folder
 from gistread.library.metadata import examine_file, has_book_suffix, read_book_file
-from gistread.store.catalogue import Catalogue
+from gistread.library.scratch import FOLDERS, is_scratch
+from gistread.store.catalogue import Catalogue, CatalogueContents
 from gistread.store.files import write_document
 from gistread.store.model import BookFile
 
@@ -37,6 +39,7 @@ class AddResult:
     removed: int = 0  # Books removed from the list earlier, not added again
     failed: list[Unreadable] = field(default_factory=list)
     folder: Path | None = None  # The folder being scanned
+    scratch: int = 0  # Files that are clearly no books, left out
     cut: str = ""  # Why the scan ended early; empty if it did not
 
     @property
@@ -94,7 +97,7 @@ def add_folder(
                     file.modified_ns,
                 )
                 if file is None or is_new:
-                    file = read_book_file(path, stopped)
+                    file = _with_metadata(read_book_file(path, stopped))
             except Exception as error:  # whatever is wrong with one file, the others are added
                 problem = str(error) or type(error).__name__
                 reason = (
@@ -114,12 +117,30 @@ def add_folder(
                 found.append(file)
             report(added)
             if len(found) >= _BATCH_SIZE:
-                catalogue.add(found)
+                _store(catalogue, found, known)
                 found = []
     finally:
-        catalogue.add(found)
+        _store(catalogue, found, known)
     catalogue.add_folder(absolute(folder))
     return added
+
+
+def _with_metadata(file: BookFile) -> BookFile:
+    """The file with the title and the authors that Calibre knows, if it does."""
+    metadata = metadata_beside(file.path)
+    if metadata is None:
+        return file
+    return replace(file, title=metadata.title, authors=metadata.authors or file.authors)
+
+
+def _store(catalogue: Catalogue, files: Sequence[BookFile], known: CatalogueContents) -> None:
+    """Add files, and to new ones the series and tags that Calibre knows. Raises StorageError."""
+    catalogue.add(files)
+    for file in files:
+        metadata = metadata_beside(file.path)
+        if metadata is not None and file.digest not in known.files:
+            for tag in metadata.tags:
+                catalogue.tag((f"file:{file.digest}",), tag)
 
 
 def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Iterator[Path]:
@@ -138,8 +159,13 @@ def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Ite
 
     examined = 0
     for folder, folders, files in os.walk(top, onerror=note):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in FOLDERS
+        )
+        names = sorted(files)
+        if METADATA in names:
+            names = best_format([name for name in names if has_book_suffix(name)])
+        for name in names:
             examined += 1
             if stopped() or examined > _MOST_ENTRIES:
                 too_many = f"There are more than {_MOST_ENTRIES:,} files; the rest was skipped."
@@ -152,8 +178,17 @@ def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Ite
                 os.path.realpath(top)
             ):
                 added.failed.append(Unreadable(path, f"{name} is a link out of the folder."))
+            elif _is_no_book(path):
+                added.scratch += 1
             else:
                 yield path
+
+
+def _is_no_book(path: Path) -> bool:
+    try:
+        return is_scratch(path)
+    except OSError:
+        return False  # Reading it says what is wrong.
 
 
 def is_this_book(entry: LibraryEntry, path: Path) -> bool:

@@ -93,7 +93,8 @@ def count_books(entries: Iterable[LibraryEntry]) -> str:
 def describe_added(added: AddResult) -> str:
     known = f", {added.known} known already" if added.known else ""
     removed = f", {added.removed} left out, since you took them out before" if added.removed else ""
-    return f"{counted(added.new, 'book')} added{known}{removed}. {added.cut}".rstrip()
+    scratch = f", {counted(added.scratch, 'file')} left out as no book" if added.scratch else ""
+    return f"{counted(added.new, 'book')} added{known}{removed}{scratch}. {added.cut}".rstrip()
 
 
 def describe_figures(figures: Figures) -> tuple[str, str]:

@@ -1,0 +1,34 @@
+"""Which files of a folder are clearly no books, although their suffix is one of a book."""
+
+import re
+from pathlib import Path
+
+# Folders of programs, not of readers
+FOLDERS = {"node_modules", "site-packages", "dist-packages", "__pycache__", "venv", "__MACOSX"}
+_LOOSE = (".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml")
+_NAME = re.compile(
+    r"(readme|licen[cs]e|copying|copyright|changelog|changes|notice|authors|contributing|"
+    r"code_of_conduct|security|todo|requirements[\w-]*|cmakelists|robots|top_level|entry_points|"
+    r"installed-files|sources|dependency_links)([.-].*)?",
+    re.IGNORECASE,
+)
+_READ = 4_096  # Bytes that are looked at
+_LEAST_LETTERS = 0.6  # Share of letters and blanks; prose has over 0.9, logs and tables less
+
+
+def is_scratch(path: Path) -> bool:
+    """Whether a loose text is a file of a program, or data.
+
+    Raises OSError.
+    """
+    if path.suffix.lower() not in _LOOSE:
+        return False
+    if _NAME.fullmatch(path.name):
+        return True
+    if path.suffix.lower() not in (".txt", ".text"):
+        return False
+    with path.open("rb") as file:
+        text = file.read(_READ).decode("utf-8", "replace")
+    written = sum(character.isalpha() or character.isspace() for character in text)
+    other = text.count("\ufffd")  # Of another encoding: it cannot be judged here
+    return bool(text) and other == 0 and written < _LEAST_LETTERS * len(text)

@@ -1,0 +1,60 @@
+"""Folders of Calibre, and folders with files that are no books."""
+
+from pathlib import Path
+
+from gistread.library.adding import AddResult, add_folder
+from gistread.library.figures import describe_added
+from gistread.store.catalogue import Catalogue
+from tests.folders import paths_in
+
+PROSE = "The lamp burned all night, and nobody trimmed it before the morning.\n\n" * 60
+OPF = """<package xmlns="http://www.idpf.org/2007/opf"><metadata
+xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{title}</dc:title>
+<dc:creator>Ada Ro</dc:creator><dc:subject>Sea</dc:subject><dc:subject>Lamps</dc:subject>
+<meta name="calibre:series" content="Lights"/></metadata></package>"""
+
+
+def add(folder: Path) -> tuple[Catalogue, AddResult]:
+    catalogue = Catalogue(paths_in(folder.parent / f"{folder.name}-home"))
+    return catalogue, add_folder(catalogue, folder, lambda: False)
+
+
+def test_calibre_gives_title_authors_series_and_tags_and_one_format(
+    tmp_path: Path,
+) -> None:
+    book = tmp_path / "Ada Ro" / "The Lamp (1)"
+    book.mkdir(parents=True)
+    (book / "metadata.opf").write_text(OPF.format(title="The Lamp"))
+    (book / "The Lamp - Ada Ro.txt").write_text(PROSE)
+    (book / "The Lamp - Ada Ro.md").write_text(f"# lamp\n\n{PROSE}")
+    catalogue, added = add(tmp_path)
+    assert (added.new, added.scratch) == (1, 0)
+    (file,) = catalogue.read().files.values()
+    assert (file.title, file.authors, file.path.suffix) == ("The Lamp", ("Ada Ro",), ".md")
+    assert catalogue.read().tags[f"file:{file.digest}"] == ("Lights", "Sea", "Lamps")
+
+
+def test_a_damaged_metadata_file_costs_no_book(tmp_path: Path) -> None:
+    (tmp_path / "metadata.opf").write_text("<package><metadata>")
+    (tmp_path / "lamp.txt").write_text(PROSE)
+    _, added = add(tmp_path)
+    assert added.new == 1
+
+
+def test_files_of_programs_and_data_are_left_out_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "lamp.txt").write_text(PROSE)
+    (tmp_path / "README.md").write_text(PROSE)
+    (tmp_path / "requirements-dev.txt").write_text("httpx2>=2\n")
+    (tmp_path / "numbers.txt").write_text("1, 2, 3, 4, 5;\n" * 200)
+    modules = tmp_path / "node_modules" / "left-pad"
+    modules.mkdir(parents=True)
+    (modules / "story.txt").write_text(PROSE)
+    _, added = add(tmp_path)
+    assert (added.new, added.scratch) == (1, 3)
+    assert describe_added(added) == "1 book added, 3 files left out as no book."
+
+
+def test_text_in_an_old_encoding_is_a_book(tmp_path: Path) -> None:
+    (tmp_path / "lamp.txt").write_bytes("Лампа горела всю ночь. ".encode("cp1251") * 100)
+    _, added = add(tmp_path)
+    assert (added.new, added.scratch) == (1, 0)
