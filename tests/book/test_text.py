@@ -243,11 +243,12 @@ class TestEncodings:
         assert read(text.encode(encoding)).text == text.strip()
 
     def test_a_guessed_encoding_is_named(self) -> None:
+        # cp437 has the same letters as cp850.
         assert read("Grüße für Käthe".encode("cp850")).notices == (
-            "The text is not UTF-8; it was read as cp437.",  # The same letters in both
+            "The text is not UTF-8; it was read as cp437 (`--encoding` names another).",
         )
         assert open_bytes("# Käthe".encode("cp1252"), "a.md").notices == (
-            "The text is not UTF-8; it was read as cp1252.",
+            "The text is not UTF-8; it was read as cp1252 (`--encoding` names another).",
         )
         assert read("Grüße".encode("utf-16")).notices == ()
 

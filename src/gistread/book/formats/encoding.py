@@ -221,7 +221,10 @@ def decode_declared(data: bytes) -> Decoded | None:
 def encoding_notices(decoded: Decoded) -> tuple[str, ...]:
     notices: list[str] = []
     if decoded.is_guess:
-        notices.append(f"The text is not UTF-8; it was read as {decoded.encoding}.")
+        notices.append(
+            f"The text is not UTF-8; it was read as {decoded.encoding} "
+            "(`--encoding` names another)."
+        )
     if decoded.replaced:
         characters = "character is" if decoded.replaced == 1 else "characters are"
         notices.append(
