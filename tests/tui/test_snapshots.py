@@ -44,6 +44,7 @@ from tests.tui.scripted import (
 )
 from tests.tui.test_choosing import model
 from tests.tui.test_inline_pictures import illustrated
+from tests.tui.test_marks_column import with_note
 from tests.tui.test_steps import asking_app
 
 WIDE, NARROW, SMALL = (160, 50), (80, 24), (60, 20)
@@ -335,3 +336,22 @@ def shelf(folder: Path) -> None:
     )
     data.set_position("a" * 64, 5130, quote)
     data.add_question("a" * 64, SavedQuestion("Who is Mr. Hyde?", "", found=False))
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"), [((120, 36), "night"), (WIDE, "paper")], ids=["night", "paper"]
+)
+def test_marks_beside_the_book(
+    tmp_path: Path, snap_compare: Compare, size: tuple[int, int], theme: str
+) -> None:
+    with_note(tmp_path, "This is paragraph 2.", "Who walks here, and why is his day long?")
+    with_note(tmp_path, "This is paragraph 3.", "Again.")
+    app = app_on(long_book(), tmp_path, config=Config(beside="marks", theme=theme))
+
+    async def show(pilot: Pilot[None]) -> None:
+        await opened(pilot)
+        await until(pilot, lambda: "Who walks here" in text_of(app))
+        await until(pilot, lambda: "No model" in text_of(app))
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
