@@ -207,6 +207,13 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     add_quiet(parser)
 
 
+def add_import(parser: argparse.ArgumentParser) -> None:
+    add_book(parser)
+    what = "My Clippings.txt, KOReader's metadata.*.lua or JSON, or Readwise's CSV"
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help=what)
+    add_formats(parser)
+
+
 def add_docs(parser: argparse.ArgumentParser) -> None:
     from gistread.cli.read import page_names
 

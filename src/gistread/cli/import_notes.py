@@ -1,0 +1,48 @@
+"""`gistread import`: takes over highlights and notes of other programs."""
+
+import argparse
+
+from gistread.cli.opening import open_named
+from gistread.cli.output import one_line, report, say
+from gistread.errors import ExitStatus, UsageError
+from gistread.library.foreign_notes import ForeignNote, notes_of_book, place_notes, read_notes
+from gistread.paths import default_paths
+from gistread.store.user_data import MarkStore
+from gistread.units import counted
+
+_MOST_LISTED = 10
+_WORDS_SHOWN = 60
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    book = open_named(arguments.book)
+    notes = [note for path in arguments.files for note in read_notes(path)]
+    of_book = notes_of_book(notes, book)
+    if not of_book:
+        titles = sorted({one_line(note.title) for note in notes if note.title})
+        listed = "; ".join(titles[:_MOST_LISTED])
+        raise UsageError(
+            f"None of {counted(len(notes), 'note')} is about {book.title}.",
+            f"They are about: {listed}." if listed else "Check the file.",
+        )
+    store = MarkStore(default_paths())
+    placed = place_notes(book, of_book, store.marks(book.sha256))
+    if placed.marks:
+        store.put_new(book.sha256, list(placed.marks))
+    document = {
+        "added": len(placed.marks),
+        "known": placed.known,
+        "lost": [{"text": note.words, "note": note.note} for note in placed.lost],
+        "other_books": len(notes) - len(of_book),
+    }
+    report(arguments, document, map(_lost_line, placed.lost))
+    known = f", {placed.known} known already" if placed.known else ""
+    lost = f", {len(placed.lost)} not found in this text" if placed.lost else ""
+    say(f"{book.title}: {counted(len(placed.marks), 'highlight')} added{known}{lost}.")
+    return ExitStatus.DONE if placed.marks or placed.known else ExitStatus.FAILED
+
+
+def _lost_line(note: ForeignNote) -> str:
+    words = " ".join(note.words.split())
+    shown = words if len(words) <= _WORDS_SHOWN else f"{words[:_WORDS_SHOWN]}…"
+    return f"not found: {one_line(shown)}"

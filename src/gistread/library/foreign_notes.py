@@ -1,0 +1,242 @@
+"""Reads highlights and notes of other programs, and finds them in a book by their words.
+
+Kindle's `My Clippings.txt`, KOReader's `metadata.*.lua` and exported JSON, Readwise's CSV.
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gistread.book.model import Book
+from gistread.errors import StorageError, UsageError
+from gistread.library.entries import words_of
+from gistread.library.moving import SearchableText, find_quote
+from gistread.marking import Color, Mark, MarkKind, TextQuote, new_mark, quote_at
+
+_MOST_BYTES = 50_000_000
+_KINDLE_END = "=========="
+_LOCATION = re.compile(r"(\d+)(?:-(\d+))?")
+# "Note" in the languages of Kindle, at the beginning of the second line
+_KINDLE_NOTE = re.compile(r"^- .*?\b(note|notiz|nota|notitie)\b", re.IGNORECASE)
+_LUA_TOKEN = re.compile(
+    r'\s*(?:(?P<string>"(?:\\.|[^"\\])*")|(?P<word>[\w.+-]+)|(?P<sign>[{}\[\]=,;])|--[^\n]*)',
+    re.DOTALL,
+)
+_RECOGNISED = 20  # Characters that show whose words a text has
+_DAMAGED = (ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError)
+_LUA_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": "\n"}
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignNote:
+    """A highlight of another program, with its note."""
+
+    words: str  # Of the book
+    note: str = ""
+    title: str = ""  # Of the book; empty if the file does not say
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedNotes:
+    marks: tuple[Mark, ...]  # New ones
+    known: int  # Highlights that the book has already
+    lost: tuple[ForeignNote, ...]  # Their words are not in the book
+
+
+def read_notes(path: Path) -> list[ForeignNote]:
+    """Raises StorageError, and UsageError if the file is of no program that is known."""
+    try:
+        data = path.read_bytes()[: _MOST_BYTES + 1]
+    except OSError as error:
+        raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if len(data) > _MOST_BYTES:
+        raise StorageError(f"{path} is too large for notes.")
+    text = data.decode("utf-8-sig", "replace")
+    try:
+        notes = _parse(text, path.suffix.lower())
+    except _DAMAGED as error:
+        raise UsageError(
+            f"{path.name} is damaged: {str(error) or 'it ends early'}.", "Export it again."
+        ) from error
+    if notes is None:
+        raise UsageError(
+            f"{path.name} has no notes that gistread can read.",
+            "Use My Clippings.txt, KOReader's metadata.*.lua or JSON, or Readwise's CSV.",
+        )
+    return [note for note in notes if note.words.strip()]
+
+
+def _parse(text: str, suffix: str) -> list[ForeignNote] | None:
+    if suffix == ".lua":
+        return list(_koreader(_lua(text)))
+    if suffix == ".json":
+        return list(_koreader_json(json.loads(text)))
+    if suffix == ".csv":
+        return list(_readwise(text))
+    return _kindle(text) if _KINDLE_END in text else None
+
+
+def notes_of_book(notes: Iterable[ForeignNote], book: Book) -> list[ForeignNote]:
+    """Those whose title is that of the book, or that have none.
+
+    One title may have a subtitle or an author beside the other.
+    """
+    wanted = words_of(book.title)
+
+    def is_of_book(note: ForeignNote) -> bool:
+        title = words_of(note.title)
+        shared = min(len(title), len(wanted))
+        return not title or title[:shared] == wanted[:shared]
+
+    return [note for note in notes if is_of_book(note)]
+
+
+def place_notes(book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark]) -> PlacedNotes:
+    """Find notes by their words. `marks`: those that the book has."""
+    text = SearchableText(book.text)
+    taken = {(mark.start, mark.end) for mark in marks if not mark.lost}
+    new: list[Mark] = []
+    lost = []
+    known = 0
+    for note in notes:
+        span = _find(note.words, text)
+        if span is None:
+            lost.append(note)
+        elif span in taken:
+            known += 1
+        else:
+            taken.add(span)
+            place = quote_at(book.text, *span)
+            new.append(
+                new_mark(MarkKind.HIGHLIGHT, place, color=Color.YELLOW, note=note.note.strip())
+            )
+    return PlacedNotes(tuple(new), known, tuple(lost))
+
+
+def _find(words: str, text: SearchableText) -> tuple[int, int] | None:
+    """Where the words are; a few of them only if they are in one place."""
+    quote = " ".join(words.split())
+    span = find_quote(TextQuote(0, len(quote), quote, "", ""), text, 0)
+    if span is not None:
+        return span
+    letters = SearchableText(quote).letters
+    if not letters or text.letters.count(letters) != 1:
+        return None
+    at = text.letters.index(letters)
+    return text.offsets[at], text.offsets[at + len(letters) - 1] + 1
+
+
+def _kindle(text: str) -> list[ForeignNote]:
+    """A note is an entry of its own, at a location within that of its highlight."""
+    notes: list[ForeignNote] = []
+    locations: list[tuple[int, int]] = []
+    for entry in text.split(_KINDLE_END):
+        lines = entry.strip().splitlines()
+        if len(lines) < len(("title", "place", "words")):
+            continue  # A bookmark has no words.
+        title, place, *words = lines
+        content = "\n".join(words).strip()
+        first, last = _kindle_location(place)
+        if _KINDLE_NOTE.match(place):
+            for index, (start, end) in enumerate(locations):
+                if start <= first <= end and notes[index].title == title:
+                    notes[index] = ForeignNote(notes[index].words, content, title)
+        else:
+            notes.append(ForeignNote(content, "", title))
+            locations.append((first, last))
+    return notes
+
+
+def _kindle_location(place: str) -> tuple[int, int]:
+    """`- Your Highlight on page 5 | location 64-65 | Added on …`: 64 and 65."""
+    parts = place.split("|")
+    numbers = [_LOCATION.search(part) for part in parts[:-1] or parts]
+    ranges = [number for number in numbers if number]
+    if not ranges:
+        return (0, 0)
+    last = ranges[-1]
+    return int(last[1]), int(last[2] or last[1])
+
+
+def _koreader(document: dict[str, Any]) -> Iterator[ForeignNote]:
+    """`annotations` of KOReader since 2024, `bookmarks` before."""
+    properties = document.get("doc_props") or {}
+    title = str(properties.get("title") or "")
+    if annotations := _values(document.get("annotations")):
+        for entry in annotations:
+            if entry.get("drawer") or entry.get("pos1"):  # Else a bookmark
+                yield ForeignNote(_text_of(entry, "text"), _text_of(entry, "note"), title)
+        return
+    for entry in _values(document.get("bookmarks")):
+        if entry.get("highlighted"):
+            words = _text_of(entry, "notes")
+            note = _text_of(entry, "text")
+            # KOReader fills in "Page 5 words … @ date" where there is no note.
+            is_filled_in = words[:_RECOGNISED] in note
+            yield ForeignNote(words, "" if is_filled_in else note, title)
+
+
+def _text_of(entry: dict[str, Any], name: str) -> str:
+    return str(entry.get(name) or "")
+
+
+def _values(table: Any) -> list[dict[str, Any]]:
+    """The tables in a Lua list."""
+    values = table.values() if isinstance(table, dict) else table or ()
+    return [value for value in values if isinstance(value, dict)]
+
+
+def _koreader_json(document: Any) -> Iterator[ForeignNote]:
+    documents = document if isinstance(document, list) else document.get("documents", [document])
+    for book in documents:
+        title = str(book.get("title") or "")
+        for entry in book["entries"]:
+            yield ForeignNote(str(entry.get("text") or ""), str(entry.get("note") or ""), title)
+
+
+def _readwise(text: str) -> Iterator[ForeignNote]:
+    rows = csv.DictReader(io.StringIO(text))
+    if "Highlight" not in (rows.fieldnames or ()):
+        raise ValueError("the column Highlight is missing")
+    for row in rows:
+        title = row.get("Title") or row.get("Book Title") or ""
+        yield ForeignNote(row["Highlight"] or "", row.get("Note") or "", title)
+
+
+def _lua(text: str) -> dict[str, Any]:
+    """The table that a Lua file returns. Nothing is run."""
+    start = text.index("return") + len("return")
+    tokens = iter([token for token in _LUA_TOKEN.finditer(text, start) if token.lastgroup])
+    value = _lua_value(next(tokens), tokens)
+    if not isinstance(value, dict):
+        raise ValueError("no table")
+    return value
+
+
+def _lua_value(token: re.Match[str], tokens: Iterator[re.Match[str]]) -> Any:
+    if token["string"]:
+        return re.sub(
+            r"\\(.)",
+            lambda escape: _LUA_ESCAPES.get(escape[1], escape[1]),
+            token["string"][1:-1],
+            flags=re.DOTALL,
+        )
+    if token["word"]:
+        return token["word"]
+    table: dict[str, Any] = {}
+    for each in tokens:
+        if each["sign"] == "}":
+            return table
+        if each["sign"] == "[":
+            key = _lua_value(next(tokens), tokens)
+            next(tokens)  # ]
+            next(tokens)  # =
+            table[str(key)] = _lua_value(next(tokens), tokens)
+        elif each["sign"] not in (",", ";"):
+            table[str(len(table) + 1)] = _lua_value(each, tokens)
+    raise ValueError("the table has no end")
