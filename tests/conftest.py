@@ -57,9 +57,39 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+# What a test module has in its namespace if its tests start processes.
+_STARTS_PROCESSES = ("subprocess", "pexpect", "LlamaEngine", "WorkerProcess", "tmux", "run_cli")
+# Modules whose tests do so in helpers of their own.
+_PROCESS_MODULES = (
+    "test_end_to_end",
+    "test_fuzzing",
+    "test_import_cycles",
+    "test_serve",
+    "test_template",
+)
+_MODEL_FIXTURES = frozenset(("tiny", "deep", "starter", "start", "engine", "model", "real_engine"))
+
+
+def _starts_processes(item: pytest.Item) -> bool:
+    module = getattr(item, "module", None)
+    fixtures = getattr(item, "fixturenames", ())
+    is_named = item.path.stem in _PROCESS_MODULES or any(
+        hasattr(module, name) for name in _STARTS_PROCESSES
+    )
+    return is_named or not _MODEL_FIXTURES.isdisjoint(fixtures)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems() -> None:
-    """Hypothesis would parse all our modules for constants to try: a second in each process."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a screen or starts processes: the rest runs in half a minute.
+
+    And keep Hypothesis from parsing all our modules for constants: a second in each process.
+    """
+    for item in items:
+        if "tests/tui/" in item.nodeid:
+            item.add_marker("screen")
+        if _starts_processes(item):
+            item.add_marker("process")
     if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
         providers.is_local_module_file = lambda path: False
 

@@ -8,7 +8,7 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.memory.model import GistMemory, MemoryEntry, PageSize
+from gistread.memory.model import GistMemory, MemoryEntry, Page, PageSize
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
 from gistread.store import journal
@@ -66,6 +66,13 @@ def test_an_overlapping_page_is_refused(store: MemoryStore, memory: GistMemory) 
             kept.add(memory.entries[0])
 
 
+def assert_without_holes(pages: list[Page]) -> None:
+    """Numbered from 1, each begins where the one before ends."""
+    assert [page.number for page in pages] == list(range(1, len(pages) + 1))
+    starts = [page.start for page in pages]
+    assert starts == [0, *(page.end for page in pages[:-1])], "no text is left out"
+
+
 def test_pages_after_a_gap_have_their_place_in_the_memory(
     store: MemoryStore, memory: GistMemory
 ) -> None:
@@ -74,11 +81,7 @@ def test_pages_after_a_gap_have_their_place_in_the_memory(
         for entry in (*reversed(others), second):
             kept.add(replace(entry, page=replace(entry.page, number=0)))
             assert kept.entry_at(entry.page.start) is not None
-            entries = kept.memory.entries
-            pages = [entry.page for entry in entries]
-            assert [page.number for page in pages] == list(range(1, len(pages) + 1))
-            starts = [page.start for page in pages]
-            assert starts == [0, *(page.end for page in pages[:-1])], "no text is left out"
+            assert_without_holes([entry.page for entry in kept.memory.entries])
             assert not kept.memory.complete
         unread = [entry.page for entry in kept.memory.entries if not entry.is_read]
         assert [(page.start, page.end) for page in unread] == [(0, first.page.end)]

@@ -1,6 +1,4 @@
-"""After any event, the pane tells of the section in view, level with it, and nothing after the
-bound.
-"""
+"""After any event, the pane tells of the section in view, and nothing after the bound."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -143,7 +141,9 @@ async def test_pane_and_book_agree_after_every_event(tmp_path: Path, size: tuple
         screen.redraw_lines()
         screen.controllers.pages.show_here(scroll=True)
         assert not await lasting_disagreement(pilot, screen)
-        drive, events, wrong = Drive(pilot, screen, size), list[str](), list[str]()
+        drive = Drive(pilot, screen, size)
+        events: list[str] = []
+        wrong: list[str] = []
         for _ in range(500):
             events.append(await drive.step())
             if said := await lasting_disagreement(pilot, screen):

@@ -20,7 +20,8 @@ from gistread.tui.answer_blocks import (
     with_event,
 )
 from gistread.tui.commands import CommandKeys
-from gistread.tui.memory_blocks import Opening, View, entry_blocks, excerpt_of, rest_blocks
+from gistread.tui.memory_blocks import Opening, View, entry_blocks, excerpt_of
+from gistread.tui.memory_rows import MemoryRow, PlaceInMemory, RowKind, memory_rows
 from gistread.tui.status import status_of
 from tests.tui.books import small_book
 
@@ -174,20 +175,17 @@ def test_an_open_page_at_a_chapters_beginning_has_no_empty_row_below_who_opened_
     assert (first.blank_before, second.blank_before) == (0, 1)
 
 
-def test_unread_text_and_the_place_in_it_are_shown() -> None:
+def test_the_section_being_read_and_those_to_come_have_rows() -> None:
     known = memory()
     begun = Page(3, known.read_until, known.read_until + 100, 20)
-    working, ahead = rest_blocks(
-        known, View(reading=True, begun=begun, unread_at=begun.start + 5), 2
-    )
-    assert "being read" in working.text
-    assert working.rail == "▌"
-    assert ahead.hanging.strip() == "4–"
-    assert ahead.text.startswith("not read yet")
-    assert not ahead.tail
-    (only,) = rest_blocks(known, View(unread_at=len(known.book.text) - 1), 2)
-    assert only.text == f"not read yet · to ~{known.estimated_pages}"
-    assert only.rail == "▌"
+    place = PlaceInMemory(unread_at=begun.start + 5, begun=begun, reading=True)
+    *_, working, unread = memory_rows(known, place)
+    assert working == MemoryRow(RowKind.BEING_READ, 3, 3, here=True)
+    assert (unread.kind, unread.first) == (RowKind.UNREAD, 4)
+    at_end = PlaceInMemory(unread_at=len(known.book.text) - 1)
+    last = memory_rows(known, at_end)[-1]
+    assert (last.kind, last.here) == (RowKind.UNREAD_HERE, True)
+    assert last.last == known.estimated_pages
 
 
 def test_a_section_that_the_agent_opened_stays_a_gist_beside_the_book() -> None:
