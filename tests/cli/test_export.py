@@ -130,3 +130,23 @@ def test_a_folder_that_may_not_be_entered_is_told(run: Run, marked: Path, tmp_pa
     folder.chmod(0o700)
     assert ran.status == ExitStatus.FAILED
     assert "cannot be written: Permission denied" in ran.err
+
+
+def test_only_the_parts_that_are_named_are_exported(run: Run, marked: Path) -> None:
+    notes = json.loads(run("export", marked, "--format", "json", "--only", "notes").out)
+    assert (len(notes["marks"]), notes["questions"]) == (1, [])
+    questions = json.loads(run("export", marked, "--format", "json", "--only", "questions").out)
+    assert (questions["marks"], len(questions["questions"])) == ([], 1)
+    ran = run("export", marked, "--only", "pictures")
+    assert ran.status == ExitStatus.USAGE
+    assert "'pictures' is none of marks, notes" in ran.err
+
+
+def test_web_annotations_quote_the_text_and_give_its_position(run: Run, marked: Path) -> None:
+    text = open_book(marked).text
+    page = json.loads(run("export", marked, "--format", "annotations").out)
+    (annotation,) = page["items"]
+    assert annotation["body"]["value"] == "Look."
+    quote, position = annotation["target"]["selector"]
+    assert text[position["start"] : position["end"]] == quote["exact"]
+    assert quote["prefix"] + quote["exact"] + quote["suffix"] in text

@@ -13,6 +13,8 @@ from pathlib import Path
 from gistread.errors import UsageError
 from gistread.readers.bound import parse_bound
 
+EXPORT_PARTS = ("marks", "notes", "questions", "gists")  # Notes: marks that have one
+
 
 def add_ask(parser: argparse.ArgumentParser) -> None:
     from gistread.readers.registry import METHODS
@@ -194,13 +196,19 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     formats.add_argument(
         "--format",
         metavar="FORMAT",
-        choices=["md", "json", "txt", "obsidian", "anki", "readwise"],
+        choices=["md", "json", "txt", "obsidian", "anki", "readwise", "annotations"],
         help="md: marks, notes, questions and gists (default); json: the same for programs; txt: "
         "the book's text; "
         "obsidian: a note that later exports add to; anki: cards of highlights, answers and names; "
-        "readwise: highlights as CSV",
+        "readwise: highlights as CSV; annotations: marks as W3C Web Annotations",
     )
     formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    option(
+        "--only",
+        metavar="PARTS",
+        type=_export_parts,
+        help=f"leave out the rest: {', '.join(EXPORT_PARTS)}, separated by commas",
+    )
     output_help = "write to this file, or into this folder; a suffix may give the format"
     option("-o", "--output", metavar="FILE", type=_output_path, help=output_help)
     option("-f", "--force", action="store_true", help="overwrite an existing file")
@@ -422,6 +430,13 @@ def _book_name(text: str) -> str:
             f"{text} is an address, and gistread opens files.", "Download it, then open the file."
         )
     return f"./{text}" if text.startswith("-") and text != "-" else text
+
+
+def _export_parts(text: str) -> frozenset[str]:
+    parts = frozenset(part.strip() for part in text.split(","))
+    if unknown := sorted(parts.difference(EXPORT_PARTS)):
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(EXPORT_PARTS)}")
+    return parts
 
 
 def _output_path(text: str) -> Path:

@@ -28,9 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
     book = open_named(arguments.book)
     if output is not None and is_folder(output) and form is not ExportFormat.OBSIDIAN:
         output /= export_file_name(book.title, form, book.authors)
-    export = Export(book) if form is ExportFormat.TEXT else _user_data(book, arguments.book)
-    if form is ExportFormat.ANKI:
-        export = replace(export, names=names_to_learn(book, UserData(default_paths())))
+    export = _gathered(book, form, arguments)
     if output is not None:
         say(write_export(export, form, output, force=arguments.force))
     elif arguments.json:
@@ -52,6 +50,29 @@ def _format(chosen: str | None, output: Path | None) -> ExportFormat:
     if (form := format_for(output)) is None:
         raise UsageError(f"Unknown format: {output}", f"Use --format {', '.join(ExportFormat)}.")
     return form
+
+
+def _gathered(book: Book, form: ExportFormat, arguments: argparse.Namespace) -> Export:
+    """What a format takes, as far as the user wants it. Raises StorageError."""
+    if form is ExportFormat.TEXT:
+        return Export(book)
+    export = _user_data(book, arguments.book)
+    if arguments.only:
+        return _only(export, arguments.only)
+    if form is ExportFormat.ANKI:
+        return replace(export, names=names_to_learn(book, UserData(default_paths())))
+    return export
+
+
+def _only(export: Export, parts: frozenset[str]) -> Export:
+    """The parts that the user wants."""
+    marks = [mark for mark in export.marks if "marks" in parts or ("notes" in parts and mark.note)]
+    return replace(
+        export,
+        marks=marks,
+        questions=export.questions if "questions" in parts else (),
+        memory=export.memory if "gists" in parts else None,
+    )
 
 
 def _user_data(book: Book, name: str) -> Export:

@@ -14,6 +14,7 @@ from gistread.errors import UsageError
 from gistread.exporting.anki import as_cards
 from gistread.exporting.markdown import append_to_note, as_markdown, as_note
 from gistread.exporting.model import Export, ExportFormat, percent, quoted_marks
+from gistread.exporting.web_annotations import as_web_annotations
 from gistread.marking import Mark
 from gistread.store.files import write_document
 from gistread.store.model import SavedQuestion
@@ -82,6 +83,10 @@ def as_json(export: Export) -> dict[str, Any]:
     }
 
 
+def _annotations_document(export: Export) -> str:
+    return orjson.dumps(as_web_annotations(export), option=_JSON).decode()
+
+
 def _json_document(export: Export) -> str:
     return orjson.dumps({"schema": 1, **as_json(export)}, option=_JSON).decode()
 
@@ -126,4 +131,5 @@ _RENDERERS: dict[str, Callable[[Export], str]] = {
     ExportFormat.OBSIDIAN: as_note,
     ExportFormat.ANKI: as_cards,
     ExportFormat.READWISE: as_readwise,
+    ExportFormat.ANNOTATIONS: _annotations_document,
 }

@@ -23,10 +23,17 @@ class ExportFormat(StrEnum):
     OBSIDIAN = "obsidian"  # A note with front matter, to which later exports append
     ANKI = "anki"
     READWISE = "readwise"
+    ANNOTATIONS = "annotations"  # W3C Web Annotations
 
     @property
     def suffix(self) -> str:
-        return {"obsidian": ".md", "anki": ".tsv", "readwise": ".csv"}.get(self, f".{self}")
+        suffixes = {
+            "obsidian": ".md",
+            "anki": ".tsv",
+            "readwise": ".csv",
+            "annotations": ".jsonld",
+        }
+        return suffixes.get(self, f".{self}")
 
 
 @dataclass(frozen=True, slots=True)

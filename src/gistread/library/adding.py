@@ -162,17 +162,14 @@ def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Ite
         folders[:] = sorted(
             name for name in folders if not name.startswith(".") and name not in FOLDERS
         )
-        names = sorted(files)
-        if METADATA in names:
-            names = best_format([name for name in names if has_book_suffix(name)])
+        names = _names_of_books(files)
+        examined += len(files) - len(names)
         for name in names:
             examined += 1
             if stopped() or examined > _MOST_ENTRIES:
                 too_many = f"There are more than {_MOST_ENTRIES:,} files; the rest was skipped."
                 added.cut = too_many if examined > _MOST_ENTRIES else "The search was stopped."
                 return
-            if not has_book_suffix(name) or name.startswith("."):
-                continue
             path = Path(folder, name)
             if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(
                 os.path.realpath(top)
@@ -182,6 +179,12 @@ def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Ite
                 added.scratch += 1
             else:
                 yield path
+
+
+def _names_of_books(files: Sequence[str]) -> list[str]:
+    """Those with a book's suffix; in a folder of Calibre one."""
+    names = sorted(name for name in files if has_book_suffix(name) and not name.startswith("."))
+    return best_format(names) if METADATA in files else names
 
 
 def _is_no_book(path: Path) -> bool:

@@ -86,12 +86,12 @@ def notes_of_book(notes: Iterable[ForeignNote], book: Book) -> list[ForeignNote]
 
     One title may have a subtitle or an author beside the other.
     """
-    wanted = words_of(book.title)
+    of_book = words_of(book.title)
 
     def is_of_book(note: ForeignNote) -> bool:
         title = words_of(note.title)
-        shared = min(len(title), len(wanted))
-        return not title or title[:shared] == wanted[:shared]
+        shared = min(len(title), len(of_book))
+        return not title or title[:shared] == of_book[:shared]
 
     return [note for note in notes if is_of_book(note)]
 
