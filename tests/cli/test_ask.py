@@ -270,3 +270,13 @@ def test_a_cut_answer_says_so_and_continue_goes_on_with_it(
     assert [message.role for message in prompted.prompt] == ["user", "assistant", "user"]
     assert QUESTION in prompted.prompt[0].content
     assert prompted.prompt[1].content == "She found it missing."
+
+
+def test_a_bound_that_may_have_hidden_the_answer_is_told_also_when_quiet(
+    run: Run, indexed: Path, engine: FakeEngine
+) -> None:
+    found = run("ask", indexed, QUESTION, "--upto", "60%", "--quiet")
+    assert (found.status, found.err) == (ExitStatus.DONE, "")
+    engine._says = lambda prompt: "The book does not say."
+    missing = run("ask", indexed, QUESTION, "--upto", "60%", "--quiet")
+    assert "`--upto all` asks the whole book" in missing.err

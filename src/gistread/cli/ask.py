@@ -22,7 +22,7 @@ from gistread.cli.opening import (
     open_named,
     resolve_bound,
 )
-from gistread.cli.output import Json, say, write, write_json
+from gistread.cli.output import Json, fail, is_quiet, say, write, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.search import indexed_shelf
 from gistread.cli.sessions import announce, new_session, read_to_end
@@ -149,6 +149,9 @@ async def _ask(
                 answered = await _print_answer(
                     told, line, lambda citation: _place(citation, book), as_json=as_json
                 )
+            if upto is not None and not answered.found and is_quiet():
+                share = f"{upto / max(1, len(book.text)):.0%}"
+                fail(f"Asked up to {share} only; `--upto all` asks the whole book.")
             info = question.model
             assert info is not None
             if arguments.json:
