@@ -10,12 +10,16 @@ from tests.fake_engine import FakeEngine
 
 
 def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngine) -> None:
-    before = run("recap", book)
+    unread = run("recap", book)
+    assert unread.out == ""
+    assert "You have not begun this book" in unread.err
+    before = run("recap", book, "--upto", "all")
     assert before.status == ExitStatus.DONE
     assert "Nothing has been read" in before.err
     assert "Chapter 3" in before.out
     run("index", book)
-    story = run("recap", book)
+    assert run("recap", book).out == ""
+    story = run("recap", book, "--upto", "all")
     assert "The story before" in story.out
     assert "Told from the gists of" in story.err
     assert "You stopped at" not in story.out

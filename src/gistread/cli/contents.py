@@ -14,6 +14,7 @@ from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
+from gistread.memory.spoilers import has_plot
 from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
 from gistread.people.index import Card, Index
@@ -75,6 +76,9 @@ def _recap(arguments: argparse.Namespace) -> None:
     bound = resolve_bound(
         arguments.upto, memory, "Up to your place; `--upto all` tells the whole book."
     )
+    if arguments.upto is None and bound is None and _is_unread_novel(book):
+        bound = 0
+        say("You have not begun this book; `--upto all` tells the whole of it.")
     corrections = UserData(default_paths()).name_corrections(book.sha256)
     story = recap(memory if bound is None else memory.upto(bound), corrections)
     length, lines = max(1, len(book.text)), []
@@ -98,6 +102,13 @@ def _recap(arguments: argparse.Namespace) -> None:
             "Nothing has been read: these are sentences of the chapter itself. `gistread index "
             "BOOK` reads it."
         )
+
+
+def _is_unread_novel(book: Book) -> bool:
+    """Whether a recap of the whole would tell the end to somebody who has not begun."""
+    user_data = UserData(default_paths())
+    is_unread = user_data.reading_place(book.sha256).furthest == 0
+    return is_unread and user_data.bound_choice(book.sha256) is None and has_plot(book)
 
 
 def recap_document(story: Recap) -> Json:
