@@ -10,15 +10,11 @@ from tests.fake_engine import FakeEngine
 
 
 def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngine) -> None:
-    unread = run("recap", book)
-    assert unread.out == ""
-    assert "You have not begun this book" in unread.err
     before = run("recap", book, "--upto", "all")
     assert before.status == ExitStatus.DONE
     assert "Nothing has been read" in before.err
     assert "Chapter 3" in before.out
     run("index", book)
-    assert run("recap", book).out == ""
     story = run("recap", book, "--upto", "all")
     assert "The story before" in story.out
     assert "Told from the gists of" in story.err
@@ -29,3 +25,11 @@ def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngin
     assert document["chapter"] == "Chapter 1: The Keeper"
     assert document["before"] == []
     assert document["told"]
+
+
+def test_a_novel_that_was_not_begun_is_not_told(run: Run, book: Path, engine: FakeEngine) -> None:
+    for _ in range(2):
+        unread = run("recap", book)
+        assert unread.out == ""
+        assert "You have not begun this book" in unread.err
+        run("index", book)

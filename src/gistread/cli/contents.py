@@ -73,12 +73,7 @@ def _toc(arguments: argparse.Namespace) -> None:
 def _recap(arguments: argparse.Namespace) -> None:
     book = open_named(arguments.book)
     memory = longest_memory(book, saved_memories(book, arguments.book))
-    bound = resolve_bound(
-        arguments.upto, memory, "Up to your place; `--upto all` tells the whole book."
-    )
-    if arguments.upto is None and bound is None and _is_unread_novel(book):
-        bound = 0
-        say("You have not begun this book; `--upto all` tells the whole of it.")
+    bound = _recap_bound(book, memory, arguments.upto)
     corrections = UserData(default_paths()).name_corrections(book.sha256)
     story = recap(memory if bound is None else memory.upto(bound), corrections)
     length, lines = max(1, len(book.text)), []
@@ -102,6 +97,16 @@ def _recap(arguments: argparse.Namespace) -> None:
             "Nothing has been read: these are sentences of the chapter itself. `gistread index "
             "BOOK` reads it."
         )
+
+
+def _recap_bound(book: Book, memory: GistMemory, upto: str | None) -> int | None:
+    """Offset to which the story is told; None: to the end. Raises UsageError."""
+    note = "Up to your place; `--upto all` tells the whole book."
+    bound = resolve_bound(upto, memory, note)
+    if upto is None and bound is None and _is_unread_novel(book):
+        say("You have not begun this book; `--upto all` tells the whole of it.")
+        return 0
+    return bound
 
 
 def _is_unread_novel(book: Book) -> bool:
