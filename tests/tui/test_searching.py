@@ -64,22 +64,23 @@ async def test_hits_appear_while_typing_escape_returns_and_enter_stays(tmp_path:
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 17)
 
 
-async def test_going_back_from_a_hit_undoes_what_was_read_there(tmp_path: Path) -> None:
+async def test_going_back_from_a_hit_keeps_what_was_read_there(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
         await pilot.press("space", "space")
         await until(pilot, lambda: screen.book_pane.place > 0)
-        position, bound = screen.controllers.context.position, screen.controllers.line.bound
+        position = screen.controllers.context.position
         place = position.place
         await search(pilot, "paragraph 77")
         await pilot.press("enter")
         await until(pilot, lambda: not screen.query_one(InputLine).is_open and position.looking)
         await pilot.press("enter")
         await until(pilot, lambda: position.place > place)
+        read, bound = position.place, screen.controllers.line.bound
         await pilot.press("backspace")
         await until(pilot, lambda: screen.book_pane.place == place)
-        assert (position.place, position.looking) == (place, False)
+        assert (position.place, position.looking) == (read, True)
         assert screen.controllers.line.bound == bound
 
 

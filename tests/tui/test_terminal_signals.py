@@ -64,7 +64,7 @@ async def test_the_mouse_pointer_tells_text_from_what_can_be_clicked(
             ("#book", "text"),
             ("#keys", "pointer"),
             ("#header", "pointer"),
-            ("#header-rule", "default"),
+            ("#header-rule", "pointer"),
         ):
             await pilot.hover(place)
             assert screen._pointer_shape == shape

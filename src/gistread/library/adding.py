@@ -91,23 +91,12 @@ def add_folder(
         for path in _book_files(absolute(folder), added, stopped):
             added.folder = path.parent
             try:
-                file, status = here.get(path), path.stat()
-                is_new = file is None or (status.st_size, status.st_mtime_ns) != (
-                    file.size,
-                    file.modified_ns,
-                )
-                if file is None or is_new:
-                    file = _with_metadata(read_book_file(path, stopped))
-            except Exception as error:  # whatever is wrong with one file, the others are added
-                problem = str(error) or type(error).__name__
-                reason = (
-                    error.message
-                    if isinstance(error, BookError)
-                    else f"{path.name} cannot be read: {problem}."
-                )
-                added.failed.append(Unreadable(path, reason))
+                file, is_new = _read_if_new(path, here.get(path), stopped)
+            except Exception as error:  # Whatever is wrong with one file, the others are added.
+                added.failed.append(Unreadable(path, _reason(path, error)))
                 continue
-            added.removed += (is_removed := f"file:{file.digest}" in known.removed)
+            is_removed = f"file:{file.digest}" in known.removed
+            added.removed += is_removed
             added.known += not is_removed and file.digest in digests
             added.new += not is_removed and file.digest not in digests
             digests.add(file.digest)
@@ -123,6 +112,24 @@ def add_folder(
         _store(catalogue, found, known)
     catalogue.add_folder(absolute(folder))
     return added
+
+
+def _read_if_new(
+    path: Path, known: BookFile | None, stopped: Callable[[], bool]
+) -> tuple[BookFile, bool]:
+    """The file, and whether it was read: it is new, or has changed. Raises what reading does."""
+    status = path.stat()
+    now = (status.st_size, status.st_mtime_ns)
+    if known is not None and now == (known.size, known.modified_ns):
+        return known, False
+    return _with_metadata(read_book_file(path, stopped)), True
+
+
+def _reason(path: Path, error: Exception) -> str:
+    if isinstance(error, BookError):
+        return error.message
+    problem = str(error) or type(error).__name__
+    return f"{path.name} cannot be read: {problem}."
 
 
 def _with_metadata(file: BookFile) -> BookFile:
