@@ -181,11 +181,10 @@ class FakeEngine:
         usage = await self._take(
             kind, prompt, tuple(options), Sampling(max_tokens=longest), priority
         )
-        chosen = (
-            self._chooses(_text(prompt), options)
-            if callable(self._chooses)
-            else self._chooses.pop(0)
-        )
+        if callable(self._chooses):
+            chosen = self._chooses(_text(prompt), options)
+        else:
+            chosen = self._chooses.pop(0)
         index = options.index(chosen) if isinstance(chosen, str) else range(len(options))[chosen]
         return Choice(index, None, Usage(usage.prefilled, usage.reused, 1, 0.01))
 

@@ -107,9 +107,10 @@ class _Run:
 
 def _read_run(folder: Path) -> _Run:
     settings = read_settings(folder)
-    asked = (
-        list(read_outcomes(folder / FILE_NAME).values()) if (folder / FILE_NAME).exists() else []
-    )
+    if (folder / FILE_NAME).exists():
+        asked = list(read_outcomes(folder / FILE_NAME).values())
+    else:
+        asked = []
     if not asked:
         raise UsageError(
             f"No answers in {folder} yet.",
@@ -238,11 +239,10 @@ def _notes(run: _Run) -> list[str]:
     if judged and len(ratings) == 2 and len(run.asked) > 1:
         judged += " It rates all answers alike, right or wrong: choose another judge."
     failed = [one.outcome for one in run.asked if not one.outcome.ended]
-    failures = (
-        f"{len(failed)} of {len(run.asked)} failed, for example: {failed[0].error}"
-        if failed
-        else ""
-    )
+    if failed:
+        failures = f"{len(failed)} of {len(run.asked)} failed, for example: {failed[0].error}"
+    else:
+        failures = ""
     counts = {len(each) for each in by_reader(run.asked).values()}
     unfinished = "" if len(counts) == 1 else "Unfinished: the rows are over different questions."
     return [line for line in (run.memories, judged, failures, unfinished) if line]

@@ -111,9 +111,10 @@ def _refuse_others(folder: Path, found: RunSettings, wanted: RunSettings) -> Non
 def data_hash(path: Path) -> str:
     """SHA-256 of a file, or of all names and files in a folder. Raises UsageError if unreadable."""
     digest = hashlib.sha256()
-    files = (
-        [path] if not path.is_dir() else sorted(file for file in path.rglob("*") if file.is_file())
-    )
+    if not path.is_dir():
+        files = [path]
+    else:
+        files = sorted(file for file in path.rglob("*") if file.is_file())
     try:
         for file in files:
             if path.is_dir():

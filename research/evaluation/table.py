@@ -190,11 +190,9 @@ def _cell(one: Estimate | None, name: str) -> str:
     mean = f"{one.mean:.{places}f}"
     if name in COSTS and name != "ended":
         return mean
-    return (
-        mean
-        if one.low is None or one.high is None
-        else f"{mean} [{one.low:.{places}f}, {one.high:.{places}f}]"
-    )
+    if one.low is None or one.high is None:
+        return mean
+    return f"{mean} [{one.low:.{places}f}, {one.high:.{places}f}]"
 
 
 def _difference(one: Estimate | None, name: str) -> str:

@@ -123,9 +123,8 @@ def _words(file: str) -> list[str]:
         record = json.loads(path.read_text(encoding="utf-8").splitlines()[int(number)])
         text = record["document"] if "document" in record else " ".join(record["sections"])
     else:
-        text = (
-            open_book(path).text
-            if path.suffix == ".epub"
-            else path.read_text(encoding="utf-8", errors="replace")
-        )
+        if path.suffix == ".epub":
+            text = open_book(path).text
+        else:
+            text = path.read_text(encoding="utf-8", errors="replace")
     return str(text).split()

@@ -64,9 +64,10 @@ class Retrieved:
             if unanswerable and chance.random() < 0.15:
                 asked.append((_question(chance.choice(unanswerable)), False))
             if asked and missing and chance.random() < 0.2:
-                others = (
-                    missing if chance.random() < 0.3 else chance.choice(self._documents).questions
-                )
+                if chance.random() < 0.3:
+                    others = missing
+                else:
+                    others = chance.choice(self._documents).questions
                 asked.append((_question(chance.choice(others)), False))
             for one, found in asked:
                 task = "task_answer_always" if found and chance.random() < 0.15 else "task_answer"

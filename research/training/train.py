@@ -94,9 +94,9 @@ def rate_at(step: int, warmup: int, decay_from: int | None, decay: int) -> float
     Warm-up, constant, and a linear decay once it has begun.
     """
     share = min(1.0, (step + 1) / warmup)
-    return (
-        share if decay_from is None else share * max(0.0, 1 - (step - decay_from + 1) / (decay + 1))
-    )
+    if decay_from is None:
+        return share
+    return share * max(0.0, 1 - (step - decay_from + 1) / (decay + 1))
 
 
 class Run:

@@ -92,11 +92,9 @@ def cell_pixels() -> tuple[int, int] | None:
     except (OSError, ValueError):
         return None
     rows, columns, width, height = struct.unpack("HHHH", answer)
-    return (
-        (width // columns, height // rows)
-        if rows and columns and width >= columns and height >= rows
-        else None
-    )
+    if rows and columns and width >= columns and height >= rows:
+        return (width // columns, height // rows)
+    return None
 
 
 def return_freed_memory() -> None:

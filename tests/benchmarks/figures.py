@@ -49,11 +49,9 @@ class Target:
 
     @property
     def reached(self) -> bool:
-        return (
-            self.value <= self.at_most
-            if self.at_most is not None
-            else self.value >= (self.at_least or 0.0)
-        )
+        if self.at_most is not None:
+            return self.value <= self.at_most
+        return self.value >= (self.at_least or 0.0)
 
     @property
     def bound(self) -> str:

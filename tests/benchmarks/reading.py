@@ -51,11 +51,9 @@ class _Bare:
 
     def decode_s(self, cost: Cost, together: float) -> float:
         level = min(self.step, key=lambda sequences: abs(sequences - together))
-        return (
-            cost.usage.generated * self.step[level] / level
-            if cost.purpose is not Purpose.PAUSE
-            else 0.0
-        )
+        if cost.purpose is not Purpose.PAUSE:
+            return cost.usage.generated * self.step[level] / level
+        return 0.0
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:

@@ -239,9 +239,8 @@ def written(found: Estimate | None) -> str:
     """In per cent, with its interval where there is one."""
     if found is None:
         return ""
-    bounds = (
-        f" [{100 * found.low:.1f}, {100 * found.high:.1f}]"
-        if found.low is not None and found.high is not None
-        else ""
-    )
+    if found.low is not None and found.high is not None:
+        bounds = f" [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+    else:
+        bounds = ""
     return f"{100 * found.mean:.1f}{bounds}"

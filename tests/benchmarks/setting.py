@@ -121,9 +121,10 @@ def alone(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
 def threads() -> int:
     """Physical cores that this process may use."""
-    allowed = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    if hasattr(os, "sched_getaffinity"):
+        allowed = len(os.sched_getaffinity(0))
+    else:
+        allowed = os.cpu_count() or 1
     return max(1, min(psutil.cpu_count(logical=False) or 1, allowed))
 
 

@@ -131,11 +131,10 @@ def _tensors(
     yield "token_embd.weight", ((width, shape.vocabulary), wide)  # Also the output matrix
     yield "output_norm.weight", ((width,), _F32)
     for layer in range(shape.layers):
-        better = (
-            wide
-            if layer < shape.layers // 8 or layer >= 7 * shape.layers // 8 or layer % 3 == 2
-            else usual
-        )
+        if layer < shape.layers // 8 or layer >= 7 * shape.layers // 8 or layer % 3 == 2:
+            better = wide
+        else:
+            better = usual
         for name, dimensions, kind in (
             ("attn_norm", (width,), _F32),
             ("attn_q", (width, width), usual),

@@ -154,11 +154,10 @@ def pdf(
         )
         objects.add(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
         for link in sheet.links:
-            where = (
-                f"/A << /S /URI /URI ({link.address}) >>"
-                if link.address
-                else f"/Dest [{numbers[link.page]} 0 R /XYZ 0 {link.y} null]"
-            )
+            if link.address:
+                where = f"/A << /S /URI /URI ({link.address}) >>"
+            else:
+                where = f"/Dest [{numbers[link.page]} 0 R /XYZ 0 {link.y} null]"
             objects.add(
                 f"<< /Type /Annot /Subtype /Link /Rect [{link.left} {link.bottom} {link.right} "
                 f"{link.top}] {where} >>"

@@ -34,11 +34,10 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         pytest.skip(f"{shell} is not installed")
     (folder / "completion").write_text(completion_script(shell))
     words = ("gistread", *words)
-    run = (
-        [path, "--norc", "-c", _BASH, "bash", *words]
-        if shell == "bash"
-        else [path, "-c", _FISH, *words]
-    )
+    if shell == "bash":
+        run = [path, "--norc", "-c", _BASH, "bash", *words]
+    else:
+        run = [path, "-c", _FISH, *words]
     environment = {**os.environ, "HOME": str(folder)}
     done = subprocess.run(
         run, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60

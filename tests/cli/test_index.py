@@ -55,11 +55,9 @@ def test_index_resumes_after_a_failure(run: Run, book: Path, engine: FakeEngine)
     def fail_in_the_middle(prompt: str) -> str | Exception:
         nonlocal said
         said += 1
-        return (
-            EngineError("The model was lost.", "Try again.")
-            if said == 4
-            else "Somebody did something somewhere."
-        )
+        if said == 4:
+            return EngineError("The model was lost.", "Try again.")
+        return "Somebody did something somewhere."
 
     engine._says = fail_in_the_middle
     failed = run("index", other, *SIZE)

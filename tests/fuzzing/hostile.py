@@ -336,11 +336,10 @@ def _epub(random: Random) -> bytes:
         f'<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap>{contents}</navMap></ncx>'
     )
     head = _ENTITIES if random.random() < 0.2 else ""
-    title = (
-        "&d;&f;"
-        if head
-        else _text(random, 3).replace("\x00", "").replace("&amp;", "a").replace("\ufffe", "")
-    )
+    if head:
+        title = "&d;&f;"
+    else:
+        title = _text(random, 3).replace("\x00", "").replace("&amp;", "a").replace("\ufffe", "")
     files[
         "content.opf"
     ] = f"""{head}<package xmlns="http://www.idpf.org/2007/opf" version="2.0" unique-identifier="i">

@@ -167,11 +167,10 @@ def _worker(
     os.close(reading)
     _, status = os.waitpid(child, 0)
     if index < last and not ended.startswith("took"):
-        died = (
-            f"process ended by signal {os.WTERMSIG(status)}"
-            if os.WIFSIGNALED(status)
-            else "process ended early"
-        )
+        if os.WIFSIGNALED(status):
+            died = f"process ended by signal {os.WTERMSIG(status)}"
+        else:
+            died = "process ended early"
         failures.append(Failure(index, ended or died))
         index += 1
     return index, failures
@@ -210,11 +209,10 @@ def _outcome(cases: Cases, index: int, before: int) -> str:
             for line in lines
             for character in line
         )
-        outcome = (
-            "refused"
-            if len(lines) <= 2 and harmless
-            else f"its message is not fit to be shown: {lines!r}"
-        )
+        if len(lines) <= 2 and harmless:
+            outcome = "refused"
+        else:
+            outcome = f"its message is not fit to be shown: {lines!r}"
     except BaseException:
         outcome = traceback.format_exc(limit=-4)
     used = _peak_bytes() - before

@@ -46,11 +46,9 @@ def test_every_page_occurs_once_and_no_node_has_too_many_children(chapters: list
     top = outline(memory)
 
     def pages(stretch: PageRange) -> list[int]:
-        return (
-            [n for child in stretch.children for n in pages(child)]
-            if stretch.children
-            else [stretch.first]
-        )
+        if stretch.children:
+            return [n for child in stretch.children for n in pages(child)]
+        return [stretch.first]
 
     assert pages(top) == [entry.page.number for entry in memory.entries]
     assert all(

@@ -224,11 +224,9 @@ async def test_second_attempts_end_if_none_of_six_passed(
     def says(prompt: str) -> str:
         nonlocal tried
         tried += "in plain sentences of your own" in prompt
-        return (
-            " ".join(prompt.split()[2:20])
-            if passes and "in plain sentences of your own" in prompt
-            else ""
-        )
+        if passes and "in plain sentences of your own" in prompt:
+            return " ".join(prompt.split()[2:20])
+        return ""
 
     with store.open(book, MemoryRequest("fake", "f", PageSize(60, 80))) as kept:
         events = [

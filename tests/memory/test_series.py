@@ -58,11 +58,9 @@ async def test_its_pages_cover_it_and_none_crosses_the_end_of_a_volume(
 
 
 def leaves(stretch: PageRange) -> list[int]:
-    return (
-        [page for child in stretch.children for page in leaves(child)]
-        if stretch.children
-        else [stretch.first]
-    )
+    if stretch.children:
+        return [page for child in stretch.children for page in leaves(child)]
+    return [stretch.first]
 
 
 async def test_the_volumes_stand_at_the_top_of_its_tree(tmp_path: Path) -> None:

@@ -22,11 +22,9 @@ async def tree_of(memory: GistMemory, fake: FakeEngine) -> tuple[Node, list[Arti
 
 
 def leaves(node: Node) -> list[int]:
-    return (
-        [page for child in node.children for page in leaves(child)]
-        if node.children
-        else [node.first]
-    )
+    if node.children:
+        return [page for child in node.children for page in leaves(child)]
+    return [node.first]
 
 
 def all_nodes(node: Node) -> list[Node]:

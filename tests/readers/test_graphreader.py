@@ -109,11 +109,9 @@ async def test_a_path_reports_what_it_reads_and_its_notebook() -> None:
 async def test_a_note_on_facts_has_the_place_of_the_nearest_fact_and_is_cited_by_number() -> None:
     def say(text: str) -> str:
         if "Write it down in one or two" in text:
-            return (
-                f"Noted: {FACTS[7]}"
-                if "Above is what the pages" in text and FACTS[7] in text
-                else "Nothing new."
-            )
+            if "Above is what the pages" in text and FACTS[7] in text:
+                return f"Noted: {FACTS[7]}"
+            return "Nothing new."
         return "Ferrand stole it. [1]" if "searchers" in text else says(text)
 
     events = await ask(FakeEngine(says=say, chooses=choosing()))

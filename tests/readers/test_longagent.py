@@ -118,9 +118,9 @@ async def test_after_a_contradiction_the_answer_from_both_chunks_counts() -> Non
     answers = {"confessed": "Ferrand", "found the brass key missing": "Martha"}
 
     def say(text: str) -> str:
-        return (
-            "Ferrand stole it" if all(word in text for word in answers) else saying(answers)(text)
-        )
+        if all(word in text for word in answers):
+            return "Ferrand stole it"
+        return saying(answers)(text)
 
     fake = FakeEngine(says=say, chooses=choosing(*answers, conflicts=["1 and 2"]))
     events = await ask(fake)

@@ -50,11 +50,9 @@ async def test_a_server_may_name_pages_in_another_form(reply: str, pages: tuple[
             sampling: Sampling = GREEDY,
             priority: Priority = Priority.INTERACTIVE,
         ) -> Completion:
-            return (
-                Completion(reply, "end", NO_USAGE)
-                if sampling.grammar
-                else await super().complete(prompt, sampling)
-            )
+            if sampling.grammar:
+                return Completion(reply, "end", NO_USAGE)
+            return await super().complete(prompt, sampling)
 
     events = await ask("readagent-p", Server(says=lambda _: ANSWER, chooses=["Page 6"]))
     assert answered(events).lookups == pages

@@ -129,11 +129,9 @@ async def test_a_server_may_reply_otherwise(reply: str, reason: str, asked_again
             sampling: Sampling = GREEDY,
             priority: Priority = Priority.INTERACTIVE,
         ) -> Completion:
-            return (
-                Completion(reply, "end", NO_USAGE)
-                if sampling.grammar
-                else await super().complete(prompt, sampling)
-            )
+            if sampling.grammar:
+                return Completion(reply, "end", NO_USAGE)
+            return await super().complete(prompt, sampling)
 
     engine = Server(says=says, chooses=["Page 6"])
     (event,) = [

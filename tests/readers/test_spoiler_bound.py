@@ -55,11 +55,9 @@ def telling(prompt: str) -> str:
     """A gist, summary or fact that names the secret if the text in the prompt does."""
     text = prompt.partition("\n---")[0]
     words = " ".join(text.split()[-30:-10])
-    return (
-        f"- {words} {SECRET} | {SECRET}\n"
-        if SECRET in text
-        else f"- {words} | {text.split()[-1]}\n"
-    )
+    if SECRET in text:
+        return f"- {words} {SECRET} | {SECRET}\n"
+    return f"- {words} | {text.split()[-1]}\n"
 
 
 def book_with_a_secret(chance: random.Random, *, volumes: int) -> tuple[Book, int]:

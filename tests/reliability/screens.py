@@ -60,11 +60,10 @@ class _Kills:
     def _one(self, number: int) -> None:
         folders = {name: os.environ[name] for name in FOLDERS}
         book = str(self._home.book)
-        words = (
-            ["index", book, *SIZE]
-            if self._victim == "index"
-            else [book, "--model", str(self._model)]
-        )
+        if self._victim == "index":
+            words = ["index", book, *SIZE]
+        else:
+            words = [book, "--model", str(self._model)]
         with terminal(words, self._home.folder, **folders) as run:
             ready = "counted the stairs" if self._victim != "index" else "%"
             self._waited(run.wait_for(ready))

@@ -32,11 +32,10 @@ def illustrated(folder: Path, around: int = 0, *, cover: bool = False) -> Path:
         f"{text}<p>A boat lay here.</p><figure><img src='red.png' alt='A red "
         f"flag'/></figure><p>It blew.</p>{text}"
     )
-    item = (
-        "<item id='c' href='blue.png' media-type='image/png' properties='cover-image'/>"
-        if cover
-        else ""
-    )
+    if cover:
+        item = "<item id='c' href='blue.png' media-type='image/png' properties='cover-image'/>"
+    else:
+        item = ""
     pictures = {"red.png": png("#ff0000", (300, 200)), "blue.png": png("#0000ff", (300, 450))}
     path = folder / "book.epub"
     path.write_bytes(

@@ -226,11 +226,9 @@ async def test_an_engine_failure_is_one_line_and_a_key_resumes(tmp_path: Path) -
     failing = [True]
 
     def says(text: str) -> str | Exception:
-        return (
-            EngineError("The model ended twice.", "Choose another with m.")
-            if failing[0]
-            else gists(text)
-        )
+        if failing[0]:
+            return EngineError("The model ended twice.", "Choose another with m.")
+        return gists(text)
 
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:

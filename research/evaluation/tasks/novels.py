@@ -44,9 +44,10 @@ def _book(record: Record, path: Path) -> Book:
         raise record.wrong(
             "`text` and `text_file` are missing; the authors' script fetches the books"
         )
-    author = (
-        record.record("metadata").text_or_empty("author").strip() if "metadata" in record else ""
-    )
+    if "metadata" in record:
+        author = record.record("metadata").text_or_empty("author").strip()
+    else:
+        author = ""
     return replace(book, title=title or book.title, authors=(author,) if author else book.authors)
 
 

@@ -91,11 +91,9 @@ _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 def language_tag(text: str) -> str:
     """The BCP 47 tag in `text`; empty if it is invalid or names no language."""
     tag = text.strip().replace("_", "-")
-    return (
-        tag
-        if _LANGUAGE_TAG.fullmatch(tag) and tag.lower() not in ("und", "zxx", "mis", "mul")
-        else ""
-    )
+    if _LANGUAGE_TAG.fullmatch(tag) and tag.lower() not in ("und", "zxx", "mis", "mul"):
+        return tag
+    return ""
 
 
 _SAMPLE_CHARACTERS = 30_000

@@ -82,11 +82,10 @@ def open_file(source: Path) -> io.BufferedReader:
             ("http:",),
             ("https:",),
         )  # `Path` collapses the two slashes
-        hint = (
-            "Nothing is read from the network. Download the book, then open its file."
-            if is_address
-            else ""
-        )
+        if is_address:
+            hint = "Nothing is read from the network. Download the book, then open its file."
+        else:
+            hint = ""
         raise BookError(f"No such file: {source}", hint) from error
     except PermissionError as error:
         raise BookError(f"{source} cannot be read: permission denied.") from error

@@ -249,9 +249,10 @@ async def _tell_cost(session: Session, known: GistMemory, upto: int | None) -> N
 
 
 def _place(citation: Citation, book: Book) -> str:
-    place = (
-        f"section {citation.page}" if citation.page else f"{citation.start / len(book.text):.0%}"
-    )
+    if citation.page:
+        place = f"section {citation.page}"
+    else:
+        place = f"{citation.start / len(book.text):.0%}"
     return " · ".join(filter(None, (place, book.volume_title(citation.start))))
 
 

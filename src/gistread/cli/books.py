@@ -177,9 +177,10 @@ def _change(
     for entry in removed:
         catalogue.remove(entry.ids)
         if not json:
-            how = (
-                f"`gistread books --add {one_line(entry.path)}`" if entry.path else "open it again"
-            )
+            if entry.path:
+                how = f"`gistread books --add {one_line(entry.path)}`"
+            else:
+                how = "open it again"
             say(
                 f"Removed {entry.title} from the list; its file and your notes are kept. To "
                 f"undo: {how}."
@@ -228,11 +229,10 @@ def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
         progress = f"{format_percent(entry.share):>4} {bar}  {opened:12}"
     else:
         progress = f"{'not opened yet':{_BAR_COLUMNS + 19}}"
-    path = (
-        f"{one_line(entry.path)}{' (missing)' if entry.missing else ''}"
-        if entry.path
-        else "standard input"
-    )
+    if entry.path:
+        path = f"{one_line(entry.path)}{' (missing)' if entry.missing else ''}"
+    else:
+        path = "standard input"
     left = f"{entry.time_left} left" if entry.time_left else ""
     facts = (entry.format, left, _read_by(entry, read), ", ".join(entry.tags), path)
     heading = f"{entry.number:>3}  {progress}  "

@@ -211,11 +211,10 @@ def _card_lines(card: Card, view: Index, book: Book) -> list[str]:
     for start, end in introducing_sentences(entity, view.book):
         lines.append(f"  {_percent(start, book):>4}      {' '.join(book.text[start:end].split())}")
     chapters = sum(1 for count in card.chapters if count)
-    in_chapters = (
-        f" in {chapters} of {counted(len(card.chapters), 'chapter')}"
-        if len(card.chapters) > 1
-        else ""
-    )
+    if len(card.chapters) > 1:
+        in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}"
+    else:
+        in_chapters = ""
     lines.append(f"  mentioned {counted(entity.count, 'time')}{in_chapters}")
     lines.append(f"            {bars(card.strip, _MOST_BARS)}")
     lines.append(

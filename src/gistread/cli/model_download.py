@@ -146,9 +146,10 @@ async def _download(plan: Plan, folder: Path, network: Network) -> Path:
 def _entry_text(
     entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path
 ) -> str:
-    recommended = (
-        f"   recommended: {best.reason}" if best is not None and best.entry == entry else ""
-    )
+    if best is not None and best.entry == entry:
+        recommended = f"   recommended: {best.reason}"
+    else:
+        recommended = ""
     downloaded = "downloaded" if (folder / Path(entry.file).name).exists() else ""
     facts = (" · ".join(entry_facts(entry)), fit_text(entry, machine), downloaded, entry.good_for)
     lines = [f"{entry.name}{recommended}", *(f"    {fact}" for fact in facts if fact)]

@@ -30,13 +30,12 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.tag:
         raise UsageError("--tag goes with --all.", "Example: gistread search --all whale --tag sea")
     book = open_named(arguments.book)
-    mode = (
-        SearchMode.REGEX
-        if arguments.regex
-        else SearchMode.RANKED
-        if arguments.ranked
-        else SearchMode.EXACT
-    )
+    if arguments.regex:
+        mode = SearchMode.REGEX
+    elif arguments.ranked:
+        mode = SearchMode.RANKED
+    else:
+        mode = SearchMode.EXACT
     hits = BookSearch(book).find(words, mode)
     shown = [
         hit_document(book, *hits.span(index))
@@ -116,11 +115,10 @@ def hit_document(book: Book, start: int, end: int) -> Json:
     """A hit as `search --json` prints it."""
     text = book.text
     first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
-    last = (
-        book.paragraphs[book.paragraph_index(max(start, end - 1))].end
-        if book.paragraphs
-        else len(text)
-    )
+    if book.paragraphs:
+        last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end
+    else:
+        last = len(text)
     left = max(first, start - _AROUND)
     if left > first and (space := text.find(" ", left, start)) >= 0:
         left = space + 1

@@ -100,11 +100,10 @@ async def read_to_end(
         if (memory := session.memory) is None or not started:
             raise
         task = f" --task {shlex.quote(memory.focus.task)}" if memory.focus.task else ""
-        saved = (
-            "every section is saved"
-            if session.reading.saves_pages
-            else "its sections could not be saved"
-        )
+        if session.reading.saves_pages:
+            saved = "every section is saved"
+        else:
+            saved = "its sections could not be saved"
         raise InterruptError(
             f"Stopped after {counted(len(memory.read_entries), 'section')} of about "
             f"{memory.estimated_pages}; {saved}.",

@@ -31,11 +31,10 @@ def facts(model: ModelFile) -> list[str]:
 
 
 def other_facts(model: ModelFile) -> list[str]:
-    window = (
-        f"reads up to about {words_of(model.context_length)} words at once"
-        if model.context_length
-        else ""
-    )
+    if model.context_length:
+        window = f"reads up to about {words_of(model.context_length)} words at once"
+    else:
+        window = ""
     memory = _MEMORIES.get(model.memory, "")
     aliases = f"also called {', '.join(model.aliases)}" if model.aliases else ""
     return [fact for fact in (window, memory, model.licence, model.place, aliases) if fact]
@@ -75,11 +74,10 @@ _CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says i
 
 
 def entry_facts(entry: CatalogueEntry) -> list[str]:
-    active = (
-        f", {format_count(entry.active_parameters)} of them a token"
-        if entry.active_parameters
-        else ""
-    )
+    if entry.active_parameters:
+        active = f", {format_count(entry.active_parameters)} of them a token"
+    else:
+        active = ""
     parameters = f"{format_count(entry.parameters)} parameters{active}"
     return [format_size(entry.size_bytes), entry.quantization, parameters, entry.licence]
 

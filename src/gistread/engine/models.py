@@ -65,11 +65,10 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
     candidates = [model for model in models if model.usable or not usable] or models
     if not candidates:
         there = [model for model in find_models() if model.usable]
-        hint = (
-            f"Available: {_names(there)}."
-            if there
-            else "No model was found; give the path of a .gguf file."
-        )
+        if there:
+            hint = f"Available: {_names(there)}."
+        else:
+            hint = "No model was found; give the path of a .gguf file."
         raise EngineError(f"No such file or model: {spec!r}", hint)
     if len(candidates) > 1:
         raise EngineError(
@@ -215,9 +214,9 @@ def settings_name(spec: str) -> str:
     """
     if is_address(spec):
         return str(parse_address(spec))
-    return (
-        STARTER if spec == str(starter_path()) else spec
-    )  # its folder changes with the environment
+    if spec == str(starter_path()):
+        return STARTER
+    return spec
 
 
 def same_model(one: str, other: str) -> bool:

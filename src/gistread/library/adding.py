@@ -225,9 +225,10 @@ def add_volumes(
     hint = "Mend the file, or choose another name."
     is_new = not path.exists()
     try:
-        document = (
-            tomlkit.document() if is_new else tomlkit.parse(path.read_text(encoding="utf-8-sig"))
-        )
+        if is_new:
+            document = tomlkit.document()
+        else:
+            document = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, TOMLKitError) as error:
         raise BookError(f"{path} cannot be added to: {error}.", hint) from error
     if is_new:

@@ -135,11 +135,10 @@ def format_percent(share: float) -> str:
 
 def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
     """A memory's model, preset, progress, sections and date."""
-    share = (
-        ""
-        if header.complete
-        else f", {format_percent(header.characters / max(1, len(book.text)))} of the book"
-    )
+    if header.complete:
+        share = ""
+    else:
+        share = f", {format_percent(header.characters / max(1, len(book.text)))} of the book"
     facts = (
         f"{counted(header.pages, 'section')}{share}",
         f"{header.size.min_words} to {header.size.max_words} words a section",

@@ -56,9 +56,9 @@ def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int
     """
     if place.exact and not any(map(str.isalnum, place.exact)):  # "***"
         at = text.raw.find(place.prefix + place.exact + place.suffix)
-        return (
-            (at + len(place.prefix), at + len(place.prefix) + len(place.exact)) if at >= 0 else None
-        )
+        if at >= 0:
+            return (at + len(place.prefix), at + len(place.prefix) + len(place.exact))
+        return None
     near = bisect_left(
         text.offsets, round(place.start * len(text.raw) / length) if length else place.start
     )
@@ -221,9 +221,10 @@ def _migrate_from(
     asked = user_data.add_questions(book.sha256, questions) if questions else 0
     user_data.correct_names(book.sha256, *user_data.name_corrections(old.sha256))
     if old.position and not user_data.position(book.sha256):
-        offset = (
-            here[0] if here else min(_proportional(old.position, text, old.length), len(book.text))
-        )
+        if here:
+            offset = here[0]
+        else:
+            offset = min(_proportional(old.position, text, old.length), len(book.text))
         user_data.set_position(book.sha256, offset, quote_at(book.text, offset))
     return MigratedData(len(new), sum(mark.lost for mark in new), asked)
 

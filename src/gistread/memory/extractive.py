@@ -31,11 +31,9 @@ def extract(text: str, budget_words: int, task: str = "") -> str:
     if not sentences or length(text) <= budget_words:
         return " ".join(sentences)
     chosen = choose(sentences, budget_words, task)
-    return (
-        " ".join(sentences[index] for index in chosen)
-        if chosen
-        else _beginning(sentences, budget_words)
-    )
+    if chosen:
+        return " ".join(sentences[index] for index in chosen)
+    return _beginning(sentences, budget_words)
 
 
 def quote(text: str, gist: str, budget_words: int) -> str:
@@ -178,11 +176,10 @@ def _cut(sentence: str, budget_words: int) -> str:
         return " ".join(words[:budget_words]) + " …"
     if length(sentence) <= 2 * budget_words:
         return sentence
-    characters = (
-        budget_words
-        if count_words(sentence) > 2 * budget_words
-        else budget_words * _MEAN_WORD_CHARACTERS
-    )
+    if count_words(sentence) > 2 * budget_words:
+        characters = budget_words
+    else:
+        characters = budget_words * _MEAN_WORD_CHARACTERS
     return sentence[:characters] + "…"
 
 

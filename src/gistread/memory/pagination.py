@@ -248,9 +248,10 @@ def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
         paragraph = book.paragraphs[index]
         if paragraph.start >= end:
             return
-        following = (
-            book.paragraphs[index + 1].start if index + 1 < len(book.paragraphs) else len(text)
-        )
+        if index + 1 < len(book.paragraphs):
+            following = book.paragraphs[index + 1].start
+        else:
+            following = len(text)
         begins = start if index == first else paragraph.start
         stop, until = min(paragraph.end, end), min(following, end)
         is_short = stop - begins <= most_characters

@@ -171,11 +171,10 @@ class _Reading:
         if self._known_until(start) >= end:
             return
         is_single = memory.mode is ReadingMode.SINGLE_PASS
-        single_pass = (
-            SinglePass(self._book, start, memory.size, self.engine, memory.focus)
-            if is_single
-            else None
-        )
+        if is_single:
+            single_pass = SinglePass(self._book, start, memory.size, self.engine, memory.focus)
+        else:
+            single_pass = None
         at = start
         while at < end:
             known = self.writer.entry_at(at)

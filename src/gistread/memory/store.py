@@ -119,11 +119,9 @@ class MemoryStore:
 
         Raises StorageError.
         """
-        return (
-            self.open(book, header)
-            if header.focus.version(*_PROMPTS[header.mode]) == header.prompts
-            else None
-        )
+        if header.focus.version(*_PROMPTS[header.mode]) == header.prompts:
+            return self.open(book, header)
+        return None
 
     def is_damaged(self, book: Book) -> bool:
         """Whether records of a memory of this book are damaged.

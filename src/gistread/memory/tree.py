@@ -79,11 +79,10 @@ def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
     `whole`: also that of the book. Run it in a thread.
     """
     top = current_tree(memory) if memory.entries else None
-    inside = (
-        [node for node in top.nodes() if node.children and (whole or node is not top)]
-        if top
-        else []
-    )
+    if top:
+        inside = [node for node in top.nodes() if node.children and (whole or node is not top)]
+    else:
+        inside = []
     wanted = [
         sum(child.summary.words for child in node.children) for node in inside if not node.made
     ]
@@ -155,11 +154,9 @@ def existing_summaries(memory: GistMemory, last: int) -> list[Node]:
         return [one for child in node.children for one in existing(child)]
 
     missing = Gist("", 0, GistSource.EXTRACTIVE)
-    return (
-        existing(_node(memory, outline(memory), lambda _text, _task: missing))
-        if memory.entries
-        else []
-    )
+    if memory.entries:
+        return existing(_node(memory, outline(memory), lambda _text, _task: missing))
+    return []
 
 
 def _page(memory: GistMemory, number: int) -> Node:
@@ -313,11 +310,9 @@ def choose_nodes(
 def one_line(node: Node) -> Node:
     text = extract(node.summary.text, _LINE_WORDS)
     summary = Gist(text, count_words(text), GistSource.EXTRACTIVE)
-    return (
-        replace(node, summary=summary, children=(node,), line=True)
-        if summary.words < node.summary.words
-        else node
-    )
+    if summary.words < node.summary.words:
+        return replace(node, summary=summary, children=(node,), line=True)
+    return node
 
 
 def _priority(node: Node, weights: Sequence[float]) -> tuple[float, int, int, int, Node]:

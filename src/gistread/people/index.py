@@ -128,11 +128,9 @@ def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection])
 
 def describe_correction(one: NameCorrection) -> str:
     """The correction in one line."""
-    return (
-        f"{one.forms[0]} and {one.other} are one."
-        if one.verb == "merge"
-        else f"{one.forms[0]} is not shown."
-    )
+    if one.verb == "merge":
+        return f"{one.forms[0]} and {one.other} are one."
+    return f"{one.forms[0]} is not shown."
 
 
 def find_by_form(entities: Iterable[Entity], form: str) -> Entity | None:

@@ -324,11 +324,9 @@ def _is_gone(group: _Group, person: _Group) -> bool:
 def _commonest(found: Iterable[_Group]) -> _Group | None:
     """The group mentioned much more often than any other."""
     first, second = (*sorted(found, key=lambda group: -group.count), None, None)[:2]
-    return (
-        first
-        if first and (second is None or first.count >= _MORE_FREQUENT * second.count)
-        else None
-    )
+    if first and (second is None or first.count >= _MORE_FREQUENT * second.count):
+        return first
+    return None
 
 
 def _is_place_name(group: _Group) -> bool:

@@ -50,15 +50,14 @@ def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told
     nearness = dict[int, float]()  # Of a mention to the name asked for
     for form in forms:
         words = _without_titles(form.text)
-        worth = (
-            _AS_ASKED
-            if words == asked
-            else _LONGER
-            if words > asked
-            else 0.0
-            if words & asked
-            else -_AS_ASKED
-        )
+        if words == asked:
+            worth = _AS_ASKED
+        elif words > asked:
+            worth = _LONGER
+        elif words & asked:
+            worth = 0.0
+        else:
+            worth = -_AS_ASKED
         nearness |= dict.fromkeys(form.starts, worth)
     mentions = sorted((start, len(form.text)) for form in forms for start in form.starts)[
         :_MOST_MENTIONS

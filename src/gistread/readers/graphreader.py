@@ -171,11 +171,9 @@ async def _plan(search: _Search) -> list[Element]:
     )
     shown = [elements[index] for index in order] or elements[:SHORTLIST]
     shown, labels, prompt = await _offer(search, shown, partial(search.prompt, "start_nodes"))
-    return (
-        [shown[index] for index in await search.choose_several(prompt, labels, PATHS)]
-        if shown
-        else []
-    )
+    if shown:
+        return [shown[index] for index in await search.choose_several(prompt, labels, PATHS)]
+    return []
 
 
 async def _offer(

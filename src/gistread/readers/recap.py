@@ -114,9 +114,10 @@ def describe_sources(story: Recap) -> str:
     """The sources of a recap, in words."""
     if not story.pages:
         return "in the chapters’ own sentences"
-    summaries = (
-        f"the summaries of {counted(story.summaries, 'part')} and " if story.summaries else ""
-    )
+    if story.summaries:
+        summaries = f"the summaries of {counted(story.summaries, 'part')} and "
+    else:
+        summaries = ""
     chapter = " and the chapter’s own sentences" if story.is_behind else ""
     return f"from {summaries}the gists of {counted(story.pages, 'section')}{chapter}"
 

@@ -160,11 +160,10 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
         case events.Expanded(page=page, by=events.OpenedBy.PERSON):
             return Step(f"section {page}, opened by you", "◆", ToPage(page))
         case events.Refused(pages=pages, instead=instead):
-            what = (
-                f"{pages_words(pages)} refused by you"
-                if pages
-                else "not answered yet, as you chose"
-            )
+            if pages:
+                what = f"{pages_words(pages)} refused by you"
+            else:
+                what = "not answered yet, as you chose"
             return Step(f"{what}, {pages_words(instead)} instead" if instead else what, "×")
         case events.Unfit(page=page, shown=shown):
             why = f"is too long for the model's window or the budget: read up to {shown:.0%} of it"
@@ -172,11 +171,9 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
             return Step(f"section {page} {why}", "◇", ToPage(page))
         case events.Noted(text=text, start=start, end=end, path=path):
             lead = f"path {path}, " if path else ""
-            return (
-                _noted(places, (start, end), text, lead, "✎")
-                if end > start
-                else Step(lead + text, "✎")
-            )
+            if end > start:
+                return _noted(places, (start, end), text, lead, "✎")
+            return Step(lead + text, "✎")
         case events.Stopped(reason=reason) if reason in _STOPPED:
             return Step(_STOPPED[reason], "■")
         case events.Restarted(reason=reason):
@@ -250,11 +247,9 @@ def describe_scope(started: events.Started) -> str:
 
 def bound_phrase(started: events.Started) -> str:
     """` up to 12% of the book`, where the spoiler bound is; empty without one."""
-    return (
-        f" up to {max(0.01, started.bound_share):.0%} of the book"
-        if started.bound_share < 1
-        else ""
-    )
+    if started.bound_share < 1:
+        return f" up to {max(0.01, started.bound_share):.0%} of the book"
+    return ""
 
 
 def describe_segments(told: Sequence[events.SegmentLevel]) -> str:
@@ -271,11 +266,10 @@ def describe_segments(told: Sequence[events.SegmentLevel]) -> str:
             f"summar{'y' if len(summaries) == 1 else 'ies'}"
         )
     unmade = sum(not one.made for one in told)
-    stand_in = (
-        f" {unmade} of these are sentences of the gists, until the model makes them."
-        if unmade
-        else ""
-    )
+    if unmade:
+        stand_in = f" {unmade} of these are sentences of the gists, until the model makes them."
+    else:
+        stand_in = ""
     return f"The memory is larger than the model's window: {', '.join(said)}.{stand_in}"
 
 

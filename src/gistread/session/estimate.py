@@ -36,14 +36,13 @@ async def seconds_to_answer(
     """
     reader, info = reader or session.reader, session.models.answering.info
     if info is None or info.rates is None:  # Before the model is measured, use its reading pace.
-        seconds = (
-            seconds_to_read_all(session) if info is not None and reader in WHOLE_BOOK else None
-        )
-        return (
-            seconds
-            if seconds is None or upto is None
-            else seconds * upto / max(1, len(session.book.text))
-        )
+        if info is not None and reader in WHOLE_BOOK:
+            seconds = seconds_to_read_all(session)
+        else:
+            seconds = None
+        if seconds is None or upto is None:
+            return seconds
+        return seconds * upto / max(1, len(session.book.text))
     memory = session.memory or unread_memory(session.book, info.name)
     built = BUILT_FIRST.intersection(METHODS[reader].artifacts)
     left = (await artifacts_left(session, *built, upto=upto)).values() if built else ()

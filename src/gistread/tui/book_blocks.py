@@ -99,9 +99,10 @@ class BookBlocks(Sequence[Block]):
             and paragraph.end <= self._begins
             and len(text) <= _LONGEST_TITLE
         )
-        indent = (
-            2 * max(1, paragraph.level) if kind is ParagraphKind.LIST else _INDENTS.get(kind, 0)
-        )
+        if kind is ParagraphKind.LIST:
+            indent = 2 * max(1, paragraph.level)
+        else:
+            indent = _INDENTS.get(kind, 0)
         figure = self._figures.get(index)
         captioned = figure is not None and kind is ParagraphKind.IMAGE
         pictured = kind is ParagraphKind.IMAGE and any(
@@ -217,9 +218,9 @@ def _above(
     if kind is before.kind is ParagraphKind.LIST:
         # Items stand together; continuations of an item are set apart.
         return 0 if paragraph.level > before.level or _MARKER.match(text) else 1
-    return (
-        0 if indented and kind is before.kind and kind in (*_PARAGRAPHS, ParagraphKind.NOTE) else 1
-    )
+    if indented and kind is before.kind and kind in (*_PARAGRAPHS, ParagraphKind.NOTE):
+        return 0
+    return 1
 
 
 def turnover(kind: ParagraphKind, text: str) -> int:

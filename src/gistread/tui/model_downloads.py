@@ -143,9 +143,10 @@ class ModelDownloads:
 
         Then ask the user.
         """
-        catalogue = (
-            await asyncio.to_thread(read_catalogue) if self._catalogue is None else self._catalogue
-        )
+        if self._catalogue is None:
+            catalogue = await asyncio.to_thread(read_catalogue)
+        else:
+            catalogue = self._catalogue
         if is_on_the_hub(spec):
             self._app.notify("Looking it up …", timeout=2)
         plan = await asyncio.to_thread(
@@ -241,11 +242,10 @@ class ModelDownloads:
             raise outcome
         elif outcome is not None:
             self._download = None
-            key = (
-                "Enter"
-                if self.on_downloaded is not None
-                else self._services.key_hint("choose-model")
-            )
+            if self.on_downloaded is not None:
+                key = "Enter"
+            else:
+                key = self._services.key_hint("choose-model")
             self._app.notify(f"{plan.name} is downloaded. Press {key} to use it.", timeout=15)
             if self.on_downloaded is not None:
                 self.on_downloaded(outcome)

@@ -52,11 +52,10 @@ class TerminalSignals:
 
     def progress(self, share: float | None) -> None:
         """Show that this share (0 to 1) of a work is done (OSC 9;4); None: no work is under way."""
-        percent = (
-            None
-            if share is None or not self._config().terminal_progress
-            else round(100 * min(1.0, share))
-        )
+        if share is None or not self._config().terminal_progress:
+            percent = None
+        else:
+            percent = round(100 * min(1.0, share))
         if self._has_progress and percent != self._percent:
             self._percent = percent
             self._write("\x1b]9;4;0;0\a" if percent is None else f"\x1b]9;4;1;{percent}\a")

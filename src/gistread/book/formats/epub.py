@@ -298,11 +298,10 @@ def _chapter_starts(
         return
     if entries:
         for entry in entries:
-            index = (
-                min(len(paragraphs) - 1, document.anchors.get(entry.fragment, 0))
-                if entry.fragment
-                else 0
-            )
+            if entry.fragment:
+                index = min(len(paragraphs) - 1, document.anchors.get(entry.fragment, 0))
+            else:
+                index = 0
             yield ChapterStart(index, entry.title, entry.level)
     elif has_contents:
         # A file missing from the contents continues the previous chapter, unless it starts with a

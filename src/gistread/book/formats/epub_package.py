@@ -239,9 +239,9 @@ def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], fold
         if reference.get("type", "").lower() in ("cover", "other.ms-coverimage-standard"):
             path = archive.find(resolve_reference(reference.get("href", ""), folder)[0])
             if path:
-                return (
-                    path if path.lower().endswith(_PICTURE_NAMES) else _first_picture(archive, path)
-                )
+                if path.lower().endswith(_PICTURE_NAMES):
+                    return path
+                return _first_picture(archive, path)
     return ""
 
 
@@ -254,9 +254,9 @@ def _first_picture(archive: Archive, path: str) -> str:
     source = next(
         (picture_of(each).source for each in pictures if local_name(each) in ("img", "image")), ""
     )
-    return (
-        archive.find(resolve_reference(source, posixpath.dirname(path))[0]) or "" if source else ""
-    )
+    if source:
+        return archive.find(resolve_reference(source, posixpath.dirname(path))[0]) or ""
+    return ""
 
 
 def _text_path(item: _Item, items: dict[str, _Item]) -> str:

@@ -120,11 +120,9 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
     if raw.startswith("#"):
         match = _MARKDOWN.match(raw) if len(lines) == 1 else None
         title = one_line(match[2]) if match else ""
-        return (
-            Candidate(index, Rank.CHAPTER, "markdown", None, title, False, len(match[1]))
-            if match
-            else None
-        )
+        if match:
+            return Candidate(index, Rank.CHAPTER, "markdown", None, title, False, len(match[1]))
+        return None
     if len(lines) == 2 and len(lines[1]) >= 3 and not lines[1].strip("=") and raw:
         return Candidate(index, Rank.CHAPTER, "markdown", None, raw, False, 1)
     text = raw.strip(_DECORATION)
@@ -239,15 +237,14 @@ def _numeral(index: int, text: str) -> Candidate | None:
     if match is None or number is None:
         return None
     is_roman = re.fullmatch("[IVXLCDM]+", match[1])
-    style = (
-        "padded"
-        if padded
-        else "digits"
-        if match[1].isdigit()
-        else "roman"
-        if is_roman
-        else "spelled"
-    )
+    if padded:
+        style = "padded"
+    elif match[1].isdigit():
+        style = "digits"
+    elif is_roman:
+        style = "roman"
+    else:
+        style = "spelled"
     if bare:
         return Candidate(index, Rank.CHAPTER, style, number, text, True)
     if len(text) > 120 or match[2][0].islower() or match[2][-1] in ",;":

@@ -166,11 +166,9 @@ def embedded_picture(data: bytes, source: str) -> str:
     decoded = decode_declared(data)
     root = _tree(decoded.text.lstrip("\ufeff")) if decoded else None
     pictures = _embedded(root) if root is not None else []
-    return (
-        (pictures[int(number) - 1].get("src") or "").strip()
-        if 0 < int(number) <= len(pictures)
-        else ""
-    )
+    if 0 < int(number) <= len(pictures):
+        return (pictures[int(number) - 1].get("src") or "").strip()
+    return ""
 
 
 def _embedded(root: etree._Element) -> list[etree._Element]:
@@ -266,9 +264,11 @@ def _names(value: str) -> list[str]:
     parts = [part.strip() for part in _AUTHOR_DATES.sub("", value).split(",") if part.strip()]
     if len(parts) > 1 and all(" " in part for part in parts):
         return parts
-    return (
-        [f"{parts[1]} {parts[0]}"] if len(parts) in (2, 3) else [", ".join(parts)] if parts else []
-    )
+    if len(parts) in (2, 3):
+        return [f"{parts[1]} {parts[0]}"]
+    if parts:
+        return [", ".join(parts)]
+    return []
 
 
 def _cover(root: etree._Element) -> str:

@@ -191,6 +191,6 @@ def _first_line(blocks: list[TextBlock]) -> str:
     if len(blocks) < 2 or not is_short_line(blocks[0]) or heading_candidate(0, blocks[0]):
         return ""
     text = _remove_emphasis(one_line(blocks[0].text))
-    return (
-        "" if len(text) > 80 or (text[-1] in ".,;:!?…。！？」』" and not text.isupper()) else text
-    )
+    if len(text) > 80 or (text[-1] in ".,;:!?…。！？」』" and not text.isupper()):
+        return ""
+    return text

@@ -121,9 +121,10 @@ def refusal_error(
         "RepoNotFound": "repository",
     }
     if what := missing.get(headers.get("X-Error-Code", "")):
-        hint = (
-            "Check the name." if network.token else "Check the name; a private one needs HF_TOKEN."
-        )
+        if network.token:
+            hint = "Check the name."
+        else:
+            hint = "Check the name; a private one needs HF_TOKEN."
         return FetchError(f"{host} has no {what} {repository}.", hint)
     if status in (401, 403):
         page = f"{network.endpoint}/{repository}"

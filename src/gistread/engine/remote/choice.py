@@ -54,11 +54,10 @@ async def choose(
             if (index := match_option(reply.text, options)) is not None:
                 return Choice(index, None, usage)
             requester.schema_misses += 1
-    listed = (
-        " ".join(options)
-        if not any(" " in option for option in options)
-        else "\n" + "\n".join(options)
-    )
+    if not any(" " in option for option in options):
+        listed = " ".join(options)
+    else:
+        listed = "\n" + "\n".join(options)
     task = prompts.load("server_choice").fill(options=listed)
     for _ in range(2):
         *before, last = prompt

@@ -173,11 +173,10 @@ async def _detect_dialect(connection: Connection, found: DiscoveredModel) -> Dis
     if member(props, "default_generation_settings") is not None:
         return replace(found, dialect=_LLAMA_SERVER)
     version = await _query(connection, f"{found.root}/api/version")
-    shown = (
-        await _query(connection, f"{found.root}/api/show", {"model": found.model})
-        if version
-        else None
-    )
+    if version:
+        shown = await _query(connection, f"{found.root}/api/show", {"model": found.model})
+    else:
+        shown = None
     if member(shown, "model_info") is not None or member(shown, "modelfile") is not None:
         return replace(found, dialect=_OLLAMA)
     return found

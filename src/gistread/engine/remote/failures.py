@@ -104,11 +104,10 @@ def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1)
 
 def retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
     host = address.origin.partition("://")[2]
-    what = (
-        f"no connection to {host} ({lost.reason})"
-        if isinstance(lost, UnreachableError)
-        else f"{host} {lost.reason}"
-    )
+    if isinstance(lost, UnreachableError):
+        what = f"no connection to {host} ({lost.reason})"
+    else:
+        what = f"{host} {lost.reason}"
     what = what if len(what) <= 60 else what[:59] + "…"
     return f"{what}; again in {max(1.0, seconds):.0f} s"
 

@@ -133,11 +133,9 @@ def _number(title: str) -> int | None:
     """The number at the start of a title: 12 for "Chapter XII: The Storm"."""
     label = _LABEL.match(title)
     word = _TITLE_WORD.search(title, label.end() if label else 0)
-    return (
-        parse_number(word[0])
-        if word and word.start() - (label.end() if label else 0) <= 2
-        else None
-    )
+    if word and word.start() - (label.end() if label else 0) <= 2:
+        return parse_number(word[0])
+    return None
 
 
 def _plain(text: str) -> str:

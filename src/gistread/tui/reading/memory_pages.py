@@ -91,9 +91,9 @@ class MemoryPages:
     def chosen(self) -> int | None:
         """Number of the page under the memory's cursor; in another pane, of the page being read."""
         in_memory = self._context.panes.current is Pane.MEMORY
-        return (
-            self._context.memory_pane.chosen if in_memory else self._context.memory_pane.view.here
-        )
+        if in_memory:
+            return self._context.memory_pane.chosen
+        return self._context.memory_pane.view.here
 
     def open(self) -> None:
         """Open or close the chosen page; of pages without gists, go to the first in the book."""

@@ -173,9 +173,10 @@ class PaneSwitcher:
         self._memory.set_beside(not self.narrow)
         wanted = self._memory_wanted
         empty = self._memory.memory is None or not self._memory.memory.entries
-        shown = (
-            (self._services.config.memory and (can_grow or not empty)) if wanted is None else wanted
-        )
+        if wanted is None:
+            shown = self._services.config.memory and (can_grow or not empty)
+        else:
+            shown = wanted
         marks = self._services.config.beside == "marks" and self.current is not Pane.MEMORY
         self.show_marks(marks and wanted is not False)
         if not self.marks_shown:

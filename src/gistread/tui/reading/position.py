@@ -76,6 +76,9 @@ class ReadingPosition:
     def moved(self, start: int, end: int, *, turned: bool = False) -> None:
         """`[start, end)` of the book is in view. `turned`: by turning screens, however many."""
         before, self._view = self._view, (start, end)
+        if before is not None and before[0] == start and not turned:
+            self._resized(end)
+            return
         # More than a screen was passed over.
         skipped = before is not None and not turned and start - before[1] > end - start
         jumped, self._jumped = self._jumped or skipped, False
@@ -92,6 +95,11 @@ class ReadingPosition:
             if end > start and start >= until - (until - since) // _KEPT:
                 self._add_read(since)
                 self.settle()
+
+    def _resized(self, end: int) -> None:
+        """More or fewer rows are in view: no move, so a jump is still to come."""
+        if self._looking_from is None:
+            self.end = max(end, self.end)
 
     def _add_read(self, since: int) -> None:
         """The book was read from there to the top of the view, or to its end."""

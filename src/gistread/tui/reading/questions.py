@@ -170,11 +170,10 @@ class QuestionController:
             await self.go_on(len(exchanges) - 1)
             return
         if number is None and interrupted:
-            number = (
-                context.chosen_exchange
-                if context.chosen_exchange in interrupted
-                else interrupted[-1]
-            )
+            if context.chosen_exchange in interrupted:
+                number = context.chosen_exchange
+            else:
+                number = interrupted[-1]
         if session is None or number is None or exchanges[number].record.answer:
             context.warn("No question was interrupted.")
             return
@@ -296,11 +295,10 @@ class QuestionController:
         self._context.memory_pane.clear_question()
         record = replace(self._asked, question=question)
         bound = record.upto
-        told = (
-            too_little(self._context.book, bound)
-            if bound is not None and record.passage is None
-            else ""
-        )
+        if bound is not None and record.passage is None:
+            told = too_little(self._context.book, bound)
+        else:
+            told = ""
         answers = self._context.answers_pane
         answers.show_exchanges(
             [*answers.exchanges, Exchange(record, too_little=told, running=True)]

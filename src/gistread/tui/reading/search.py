@@ -78,11 +78,10 @@ class SearchController(InputLineClient):
         self._context.screen.call_after_refresh(lambda: self._arrived(before))
 
     def _say(self, words: str, *, problem: bool = False) -> None:
-        mode = (
-            f"{self._mode}, Tab: {self._mode.next}"
-            if self._context.screen.size.width >= 70
-            else f"{self._mode}"
-        )
+        if self._context.screen.size.width >= 70:
+            mode = f"{self._mode}, Tab: {self._mode.next}"
+        else:
+            mode = f"{self._mode}"
         note = words if problem and len(words) > 30 else f"{words} · {mode}" if words else mode
         self._context.input_line.say(note, problem=problem)
 
@@ -142,11 +141,10 @@ class SearchController(InputLineClient):
             and not view[0] <= hits.starts[self._current] < view[1]
         ):
             target = hits.index_at(view[0]) + (step - 1 if step > 0 else step)
-        wrapped = (
-            ""
-            if 0 <= target < len(hits)
-            else f" · from the {'beginning' if step > 0 else 'end'} again"
-        )
+        if 0 <= target < len(hits):
+            wrapped = ""
+        else:
+            wrapped = f" · from the {'beginning' if step > 0 else 'end'} again"
         self._go(hits, target % len(hits), wrapped)
 
     def _go(self, hits: SearchHits, index: int, note: str = "") -> None:

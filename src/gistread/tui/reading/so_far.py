@@ -230,11 +230,10 @@ class RecapController:
 
     def set_last_opened(self, at: float) -> None:
         """Set when the book was opened last, in seconds since the epoch; 0 if never."""
-        days = (
-            max(0, int((time.time() - at) / _DAY_S))
-            if at and self._context.position.furthest
-            else 0
-        )
+        if at and self._context.position.furthest:
+            days = max(0, int((time.time() - at) / _DAY_S))
+        else:
+            days = 0
         self._away = counted(days, "day") if days else ""
         self._came_to = self._context.place
 

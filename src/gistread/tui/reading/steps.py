@@ -36,9 +36,9 @@ class StepController(InputLineClient):
     def chip(self) -> str:
         """Who decides, in words; empty if the model decides as usual."""
         steps = Steps(self._context.services.config.steps)
-        return (
-            _WORDS[steps][0] if steps is not Steps.ALONE or self._steering or self._switched else ""
-        )
+        if steps is not Steps.ALONE or self._steering or self._switched:
+            return _WORDS[steps][0]
+        return ""
 
     def show(self) -> None:
         """Show the proposal that waits for a decision."""

@@ -126,9 +126,9 @@ def _sources(book: Book) -> dict[int, str]:
         if book.paragraphs[index := book.paragraph_index(image.start)].kind is ParagraphKind.IMAGE
     }
     in_text = any(sources.get(index) == book.cover for index in range(_FIRST_PARAGRAPHS))
-    return (
-        sources if not book.cover or in_text or not book.paragraphs else {0: book.cover} | sources
-    )
+    if not book.cover or in_text or not book.paragraphs:
+        return sources
+    return {0: book.cover} | sources
 
 
 class Typography:

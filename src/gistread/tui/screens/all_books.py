@@ -166,13 +166,12 @@ class AllBooksScreen(ListScreen[Opening]):
             except GistreadError as error:
                 self.say(str(error))
                 return
-        hits = (
-            f"{counted(found.total, 'passage')}, the best first"
-            if found.hits
-            else "no passage"
-            if words
-            else ""
-        )
+        if found.hits:
+            hits = f"{counted(found.total, 'passage')}, the best first"
+        elif words:
+            hits = "no passage"
+        else:
+            hits = ""
         self._show([*rows, *self._hit_rows(found.hits)], self._note(hits, found.left_out))
 
     def _hit_rows(self, hits: Sequence[LibraryHit]) -> list[Row[Opening]]:

@@ -86,9 +86,12 @@ class ContentsScreen(ListScreen[int]):
         book, chapter = self._book, self._book.chapters[index]
         start, end = chapter.start, book.chapter_end(index)
         share = self._position.share_read(start, end)
-        read = (
-            "read" if share >= _ALL_READ else f"{max(1, round(100 * share))}%" if share > 0 else ""
-        )
+        if share >= _ALL_READ:
+            read = "read"
+        elif share > 0:
+            read = f"{max(1, round(100 * share))}%"
+        else:
+            read = ""
         words = book.words * (end - start) / max(1, len(book.text))
         minutes = reading_time(words / max(1.0, self._words_per_minute))
         given = sum(first < end and start < last for first, last in self._given)

@@ -184,11 +184,10 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
     def _show_lines(self) -> None:
         count = self._adding or self._indexing or count_books(self._entries)
         self.query_one("#header", HeaderLine).show_place("Library", count, (f"by {self._order}",))
-        note = (
-            ""
-            if any(entry.ids for entry in self._entries)
-            else self._services.with_keys(_HOW_TO_BEGIN)
-        )
+        if any(entry.ids for entry in self._entries):
+            note = ""
+        else:
+            note = self._services.with_keys(_HOW_TO_BEGIN)
         empty = self.query_one("#empty", Static)
         empty.update(note)
         empty.display = bool(note)

@@ -202,18 +202,16 @@ class ListScreen(Panel[T | None]):
     def chosen(self) -> T | None:
         """Key of the row under the cursor."""
         number = self.list.cursor_key
-        return (
-            self.shown[number].key if isinstance(number, int) and number < len(self.shown) else None
-        )
+        if isinstance(number, int) and number < len(self.shown):
+            return self.shown[number].key
+        return None
 
     def rows_for(self, typed: str) -> Sequence[Row[T]]:
         """The rows to show for what is typed in the line."""
         words = folded(typed.casefold()).split() if self.FILTERS else ()
-        return (
-            [row for row in self.rows if row.key is not None and row.holds(words)]
-            if words
-            else self.rows
-        )
+        if words:
+            return [row for row in self.rows if row.key is not None and row.holds(words)]
+        return self.rows
 
     @property
     def nothing(self) -> str:

@@ -47,13 +47,12 @@ class PeopleScreen(ListScreen[Choice]):
 
     def show_rows(self, at: Choice | None) -> None:
         found = len(self.rows_for(self.typed))
-        said = (
-            counted(found, "name")
-            if found
-            else "no such name"
-            if self.typed
-            else "no name mentioned twice"
-        )
+        if found:
+            said = counted(found, "name")
+        elif self.typed:
+            said = "no such name"
+        else:
+            said = "no name mentioned twice"
         self.note = " ".join(filter(None, (said, self._covered)))
         super().show_rows(at)
 
@@ -93,11 +92,10 @@ class CardScreen(ListScreen[Choice]):
         entity = card.entity
         also = f"also {', '.join(entity.others)}\n" if entity.others else ""
         chapters = sum(1 for count in card.chapters if count)
-        in_chapters = (
-            f" in {chapters} of {counted(len(card.chapters), 'chapter')}"
-            if len(card.chapters) > 1
-            else ""
-        )
+        if len(card.chapters) > 1:
+            in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}"
+        else:
+            in_chapters = ""
         mentions = f"{counted(entity.count, 'mention')}{in_chapters}"
         super().__init__(entity.name, f"{also}{mentions}\n{bars(card.strip, _MOST_BARS)}")
         self._card, self._view, self._length = card, view, length

@@ -35,9 +35,9 @@ def _replacement(match: re.Match[str]) -> str:
     character = match.group()
     if character in _SPACE_LIKE:
         return " "
-    return (
-        _WORD_JOINER if character in _INVISIBLE or "\u2066" <= character <= "\u206f" else "\ufffd"
-    )
+    if character in _INVISIBLE or "\u2066" <= character <= "\u206f":
+        return _WORD_JOINER
+    return "\ufffd"
 
 
 def clean(text: str) -> str:

@@ -45,7 +45,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._settling = False
         self._rows_below = 0  # Empty rows after the last, so that late blocks can be scrolled up
         self._later: Callable[[], object] | None = None  # scrolling to be done once there is a size
-        self._announced: int | None = None
+        self._announced: tuple[int, int] | None = None  # The range in view
         self.turned = (
             False  # Whether turning screens has moved the view since the last announcement
         )
@@ -152,9 +152,10 @@ class TextView(ScrollView, inherit_bindings=False):
         if not self._ready or not len(self._index):
             return None
         top = self.scroll_offset.y
-        place = (
-            self._anchor if self._index.row_of(self._anchor) == top else self._index.place_of(top)
-        )
+        if self._index.row_of(self._anchor) == top:
+            place = self._anchor
+        else:
+            place = self._index.place_of(top)
         return self._index.book_offset(place)
 
     @property
@@ -163,11 +164,10 @@ class TextView(ScrollView, inherit_bindings=False):
         if start is None:
             return None
         below = self.scroll_offset.y + self.size.height
-        after = (
-            TextPlace(len(self._index), 0)
-            if below >= self._index.height
-            else self._index.place_of(below)
-        )
+        if below >= self._index.height:
+            after = TextPlace(len(self._index), 0)
+        else:
+            after = self._index.place_of(below)
         return start, max(start, self._index.book_offset(after) or start)
 
     def scroll_to_offset(self, offset: int, *, top: float = 0.0) -> None:
@@ -213,9 +213,10 @@ class TextView(ScrollView, inherit_bindings=False):
         height = self.size.height
         if row is None and top is not None:
             row = int(top * max(0, height - 1))
-        to = (
-            min(max(self.scroll_offset.y, last - height + 1), first) if row is None else first - row
-        )
+        if row is None:
+            to = min(max(self.scroll_offset.y, last - height + 1), first)
+        else:
+            to = first - row
         if past_end is not None:
             self._rows_below = max(0, to + height - self._index.height) if past_end else 0
             self.virtual_size = Size(self._room, self._index.height + self._rows_below)
@@ -286,10 +287,10 @@ class TextView(ScrollView, inherit_bindings=False):
             self.vertical_scrollbar.position = self.scroll_y
 
     def _announce(self) -> None:
-        offset = self.reading_offset
-        if offset is not None and offset != self._announced:
-            self._announced = offset
-            self.post_message(OffsetChanged(self, offset, self.turned))
+        view = self.visible_range
+        if view is not None and view != self._announced:
+            self._announced = view
+            self.post_message(OffsetChanged(self, view[0], self.turned))
         self.turned = False
 
     @property
@@ -343,6 +344,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._fitted_height = self.size.height
         if fitted == self._fitted:
             self._settle()
+            self.call_after_refresh(self._announce)  # More or fewer rows may be in view.
             return
         self._fitted = fitted
         self._announced = None  # what stands beside the text may have to move with its rows

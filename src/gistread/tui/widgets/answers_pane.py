@@ -177,11 +177,10 @@ class AnswersPane(CommandTarget, LongText):
         top = self.scroll_offset.y
         if not self._in_view(index, self.size.height):
             return False
-        hidden = (
-            self._index.first_row(end) > top + self.size.height
-            if below
-            else self._index.first_row(start) < top
-        )
+        if below:
+            hidden = self._index.first_row(end) > top + self.size.height
+        else:
+            hidden = self._index.first_row(start) < top
         return hidden or self._next_keyed(index, forward=below) is None
 
     def follow_line(self) -> bool:

@@ -172,9 +172,9 @@ def _completion(typed: str) -> str | None:
                 if entry.name.startswith(name) and (name or entry.name[0] != ".")
             )
             first = min(matching, key=lambda entry: entry.name, default=None)
-            return (
-                typed + first.name[len(name) :] + ("/" if first.is_dir() else "") if first else None
-            )
+            if first:
+                return typed + first.name[len(name) :] + ("/" if first.is_dir() else "")
+            return None
     except (OSError, ValueError, RuntimeError):  # RuntimeError: unknown user in `~somebody`
         return None
 

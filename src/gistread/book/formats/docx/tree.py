@@ -296,9 +296,8 @@ def _is_contents(element: etree._Element) -> bool:
 
 def _prefix(element: etree._Element, marker: str) -> None:
     """Insert a marker before an element's text; a full stop separates "Chapter 1" from a title."""
-    separator = (
-        ". "
-        if marker[-1:].isalnum() and any(map(str.isspace, marker)) and plain_text(element)
-        else " "
-    )
+    if marker[-1:].isalnum() and any(map(str.isspace, marker)) and plain_text(element):
+        separator = ". "
+    else:
+        separator = " "
     element.text = f"{marker}{separator}{element.text or ''}"

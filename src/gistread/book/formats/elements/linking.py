@@ -145,9 +145,9 @@ class LinkedDocuments:
             return ParagraphRange(target, document.anchors[fragment])
         # A missing anchor in another file means the file's start; in the same file, a browser stays
         # in place.
-        return (
-            ParagraphRange(target, 0) if target != path or fragment.lower() in ("", "top") else None
-        )
+        if target != path or fragment.lower() in ("", "top"):
+            return ParagraphRange(target, 0)
+        return None
 
     def _range(self, link: _Link, starts: set[tuple[str, int]]) -> ParagraphRange | None:
         """The note that a link may lead to.

@@ -176,11 +176,9 @@ def elements_named(root: etree._Element, name: str) -> Iterator[etree._Element]:
 
 
 def plain_text(element: etree._Element | None) -> str:
-    return (
-        ""
-        if element is None
-        else " ".join("".join(str(part) for part in element.itertext()).split())
-    )
+    if element is None:
+        return ""
+    return " ".join("".join(str(part) for part in element.itertext()).split())
 
 
 def text_without(

@@ -298,11 +298,10 @@ def _target(document: Any, link: Any) -> str | list[Any] | None:
             buffer = ctypes.create_string_buffer(2048)
             written = pdfium.FPDFAction_GetURIPath(document.raw, action, buffer, 2048)
             return buffer.raw[: max(0, min(written, 2048) - 1)].decode("utf-8", "replace")
-        destination = (
-            pdfium.FPDFAction_GetDest(document.raw, action)
-            if kind == pdfium.PDFACTION_GOTO
-            else None
-        )
+        if kind == pdfium.PDFACTION_GOTO:
+            destination = pdfium.FPDFAction_GetDest(document.raw, action)
+        else:
+            destination = None
     return place_of(document, destination) if destination else None
 
 

@@ -125,11 +125,10 @@ def marked_text(
             if block.kind is ParagraphKind.TABLE and joined and joined[-1].text.endswith(HYPHEN):
                 joined = _joined([joined, line], words)
                 continue
-            columns = (
-                round((source.left - left) / (0.6 * source.size))
-                if block.kind is ParagraphKind.CODE
-                else 0
-            )
+            if block.kind is ParagraphKind.CODE:
+                columns = round((source.left - left) / (0.6 * source.size))
+            else:
+                columns = 0
             joined += [
                 StyledText(("\n" if joined else "") + " " * min(60, columns), frozenset()),
                 *line,

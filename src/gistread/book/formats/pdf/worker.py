@@ -116,11 +116,10 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         starts: list[int] = []
         every = list(_runs(characters, fonts, starts))
         runs = drawn_once(every, starts, characters.is_visible)
-        pictures = (
-            page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=2)
-            if len(runs) < 3
-            else ()
-        )
+        if len(runs) < 3:
+            pictures = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=2)
+        else:
+            pictures = ()
         yield {
             "page": number,
             "runs": runs,

@@ -117,11 +117,10 @@ class Worker:
             model = self._scheduler.model
             if isinstance(request, messages.Count):
                 weights = model.weights
-                tokens = (
-                    weights.prompt_tokens(request.prompt)
-                    if request.prompt
-                    else weights.tokens_of(request.text)
-                )
+                if request.prompt:
+                    tokens = weights.prompt_tokens(request.prompt)
+                else:
+                    tokens = weights.tokens_of(request.text)
                 self.send(messages.Counted(len(tokens)), request_id)
             else:
                 self._scheduler.submit(_request(model, request_id, request))

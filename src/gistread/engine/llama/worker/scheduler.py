@@ -214,9 +214,10 @@ class Scheduler:
 
     def _end_text(self, request: ScheduledRequest, finish: Literal["end", "length"]) -> None:
         self._emit(request, request.stream.finish())
-        score = (
-            request.sampler.log_probability if isinstance(request.sampler, FreeSampler) else None
-        )
+        if isinstance(request.sampler, FreeSampler):
+            score = request.sampler.log_probability
+        else:
+            score = None
         self._finish(request, Completion(request.stream.text, finish, request.usage(), score))
 
     def _emit(self, request: ScheduledRequest, text: str) -> None:

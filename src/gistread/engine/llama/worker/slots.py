@@ -201,10 +201,9 @@ class Slots(SequencePool):
         return self._tree.cells + reserved + cells <= self.context.cells
 
     def _cut(self, sequence: int, length: int) -> int:
-        kept = (
-            length
-            if self._tree.length(sequence) <= length or self.context.cut(sequence, length)
-            else 0
-        )
+        if self._tree.length(sequence) <= length or self.context.cut(sequence, length):
+            kept = length
+        else:
+            kept = 0
         self._tree.cut(sequence, kept)
         return min(kept, self._tree.length(sequence))
