@@ -44,10 +44,13 @@ class MemoryPages:
         level = book.row_in_view(page.start) if page is not None else 0
         level -= pane.content_region.y - book.content_region.y
         pane.set_here(offset, scroll=scroll, level=max(0, level))
-        self._number_sections(view)
+        self.number_sections()
 
-    def _number_sections(self, view: tuple[int, int]) -> None:
+    def number_sections(self) -> None:
         """Write the numbers of the sections that begin in view in the book's margin."""
+        view = self._context.book_pane.visible_range
+        if view is None:
+            return
         pane = self._context.memory_pane
         entries = pane.memory.entries if pane.memory is not None else []
         first = bisect_left(entries, view[0], key=lambda entry: entry.page.start)

@@ -37,7 +37,7 @@ from gistread.tui.reading.pane_switcher import (
 from gistread.tui.reading.position import Snapshot
 from gistread.tui.reading.status_lines import StatusLines
 from gistread.tui.services import AppServices, Opening
-from gistread.tui.text import Block, Clicked, OffsetChanged
+from gistread.tui.text import Block, Clicked, EndChanged, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.input_line import InputLine, QuestionInput
@@ -414,6 +414,12 @@ class ReadingScreen(CommandTarget, BookScreen):
         controllers.pictures.update()
         controllers.search.mark_hits()
 
+    @on(EndChanged, "#book")
+    def _book_resized(self) -> None:
+        view = self.book_pane.visible_range
+        if self.controllers is not None and view is not None:
+            self.controllers.context.position.moved(*view)
+
     @on(MarksColumn.Fitted)
     def _level_marks(self) -> None:
         if self.controllers is not None:
@@ -430,6 +436,8 @@ class ReadingScreen(CommandTarget, BookScreen):
             self.input_line.close(back=False)
         if event.widget is self.book_pane and self.controllers is not None:
             self.controllers.pages.walking = False
+            # On a narrow screen it was hidden, and has rows to number after the next refresh.
+            self.call_after_refresh(self.controllers.pages.number_sections)
         self.panes.focused(event.widget.id)
         for tour in self.query_children(Tour):
             tour.display = event.widget is self.book_pane  # Its keys work there.

@@ -121,6 +121,11 @@ class OffsetChanged(LongTextMessage, namespace="long_text"):
 
 
 @dataclass
+class EndChanged(LongTextMessage, namespace="long_text"):
+    """More or fewer rows are in view, below the same first character."""
+
+
+@dataclass
 class Clicked(LongTextMessage, namespace="long_text"):
     block_key: Hashable
     # The character under the mouse; None on a label, a tail or the empty rest of a row.

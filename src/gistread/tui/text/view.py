@@ -10,7 +10,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from gistread.tui.text import selecting
-from gistread.tui.text.document import Block, BlockSource, OffsetChanged
+from gistread.tui.text.document import Block, BlockSource, EndChanged, OffsetChanged
 from gistread.tui.text.rows import RowIndex, TextPlace
 
 _BEGINNING = TextPlace(0, 0, -(1 << 30))
@@ -288,9 +288,11 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _announce(self) -> None:
         view = self.visible_range
-        if view is not None and view != self._announced:
-            self._announced = view
+        before, self._announced = self._announced, view or self._announced
+        if view is not None and (before is None or view[0] != before[0]):
             self.post_message(OffsetChanged(self, view[0], self.turned))
+        elif view is not None and view != before:
+            self.post_message(EndChanged(self))
         self.turned = False
 
     @property
