@@ -419,6 +419,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         view = self.book_pane.visible_range
         if self.controllers is not None and view is not None:
             self.controllers.context.position.moved(*view)
+            self.controllers.pages.number_sections()
 
     @on(MarksColumn.Fitted)
     def _level_marks(self) -> None:
