@@ -186,11 +186,11 @@ async def _ask(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -
     asked = QUESTIONS[:most]
 
     async def reply_to(question: str) -> str:
-        prompt = _prompt("check_answer", engine, text=_TEXT, question=question)
+        prompt = _question_prompt(engine, question, may_abstain=False)
         return (await engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority)).text
 
     async def reply_or_refusal(question: str) -> str:
-        prompt = _prompt("check_absence", engine, text=_TEXT, question=question)
+        prompt = _question_prompt(engine, question, may_abstain=True)
         return (await engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority)).text
 
     answered = asyncio.gather(*(reply_to(question.text) for question in asked))
@@ -242,3 +242,16 @@ def passages() -> list[str]:
 def _prompt(name: str, engine: Engine, **values: str) -> Prompt:
     template = prompts.load(name, engine.info.wording)
     return (Message("user", template.fill(**values)),)
+
+
+def _question_prompt(engine: Engine, question: str, *, may_abstain: bool) -> Prompt:
+    """The prompt for a fact over one passage, as readers send it.
+
+    The trained wording always offers the way out.
+    """
+    wording = engine.info.wording
+    task = prompts.load("task_answer" if wording else "task_brief", wording).text
+    way_out = f" {prompts.load('way_out').text}" if may_abstain else ""
+    opening = prompts.load("opening_part").text
+    values = {"text": _TEXT, "opening": opening, "way_out": way_out, "task": task}
+    return _prompt("answer_passages", engine, question=question, **values)
