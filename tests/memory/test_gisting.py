@@ -47,6 +47,16 @@ async def test_a_good_gist_is_kept_as_the_models() -> None:
     assert engine.calls[0].priority is Priority.BACKGROUND
 
 
+@pytest.mark.parametrize("wording", ["", TRAINED])
+async def test_only_a_draft_whose_words_stay_is_shown(wording: str) -> None:
+    engine = FakeEngine(says=[GOOD])
+    engine._info = replace(engine.info, wording=wording)
+    drafts: list[str] = []
+    attempts = await careful_attempts(PAGE, engine)
+    await gist_page(PAGE, engine, attempts, Priority.BACKGROUND, on_draft=drafts.append)
+    assert bool(drafts) is (wording != TRAINED)
+
+
 async def test_the_starters_gist_is_what_the_page_says_of_it() -> None:
     page = (
         "Holloway, the keeper, rowed out before dawn. The gulls were loud. Behind the island he "

@@ -77,9 +77,12 @@ async def gist_page(
 ) -> GistResult:
     """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError.
 
-    `told_before`: see `Draft`. `on_draft` gets the text so far of an attempt, and an empty text if
-    it is rejected.
+    `told_before`: see `Draft`. `on_draft` gets the text so far of an attempt, if its words would be
+    the gist, and an empty text if it is rejected.
     """
+    # The starter finds what matters, and mixes up who did it: its gists quote the page.
+    is_quoted = engine.info.wording == TRAINED
+    show = _ignore if is_quoted else on_draft
     page_words = count_words(text)
     if is_short(text):
         return GistResult(Gist(text, page_words, GistSource.VERBATIM), (), protocol.NO_USAGE)
@@ -87,10 +90,9 @@ async def gist_page(
     usage = protocol.NO_USAGE
     for attempt in attempts:
         draft = Draft("", text, attempt.own_words, before=attempt.before, told_before=told_before)
-        gist, fault, cost = await _write(draft, attempt, engine, priority, on_draft)
+        gist, fault, cost = await _write(draft, attempt, engine, priority, show)
         usage += cost
-        if fault is None and engine.info.wording == TRAINED:
-            # The starter finds what matters, and mixes up who did it.
+        if fault is None and is_quoted:
             gist = quote(text, gist, wanted or wanted_words(page_words))
             return GistResult(
                 Gist(gist, count_words(gist), GistSource.QUOTED), tuple(faults), usage
@@ -101,6 +103,10 @@ async def gist_page(
         faults.append(fault)
     own = extract(text, wanted or wanted_words(page_words), task)
     return GistResult(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
+
+
+def _ignore(_: str) -> None:
+    """Show nothing of a draft."""
 
 
 async def _write(
