@@ -11,31 +11,43 @@ from tests.book.dumb_words import counted_words, lost_words, source_tokens
 from tests.book.mislabelled import FORMATS
 
 _IN_SYMBOL_FONTS = frozenset(("headings.docx", "sym.docx"))  # Their letters become others
+_MOST_REFUSED = 0.1  # Of generated files
 _FEW = range(60)
 _MANY = range(2_000)
 
 
 def lost_in_silence(data: bytes, name: str) -> list[str]:
-    """The words that neither the book has nor a notice counts; none if the file is refused."""
-    try:
-        book = open_bytes(data, name)
-    except BookError:
-        return []
+    """The words that neither the book has nor a notice counts. Raises BookError."""
+    book = open_bytes(data, name)
     lost = lost_words(source_tokens(data, name), book)
     return lost[counted_words(book) :]
 
 
+def lost_by_seed(suffix: str, seeds: range) -> dict[int, list[str]]:
+    """What was lost of the generated files; some of them are refused."""
+    lost: dict[int, list[str]] = {}
+    refused = 0
+    for seed in seeds:
+        try:
+            words = lost_in_silence(FORMATS[suffix](seed), f"book{suffix}")
+        except BookError:
+            refused += 1
+            continue
+        if words:
+            lost[seed] = words
+    assert refused <= _MOST_REFUSED * len(seeds)
+    return lost
+
+
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_no_word_of_a_mislabelled_file_is_lost_in_silence(suffix: str) -> None:
-    lost = {seed: lost_in_silence(FORMATS[suffix](seed), f"book{suffix}") for seed in _FEW}
-    assert {seed: words for seed, words in lost.items() if words} == {}
+    assert lost_by_seed(suffix, _FEW) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_no_word_of_thousands_of_files_is_lost_in_silence(suffix: str) -> None:
-    lost = {seed: lost_in_silence(FORMATS[suffix](seed), f"book{suffix}") for seed in _MANY}
-    assert {seed: words for seed, words in lost.items() if words} == {}
+    assert lost_by_seed(suffix, _MANY) == {}
 
 
 def _with_a_reader(paths: list[Path]) -> list[Path]:

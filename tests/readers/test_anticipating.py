@@ -23,6 +23,7 @@ async def test_the_passages_asked_one_by_one_are_evaluated_in_advance() -> None:
     async for _ in auto(asking("Who commanded the brig?", memory, engine)):
         pass
     prompts = [call.text for call in engine.calls if call.kind == "complete"]
+    assert prompts
     assert all(any(text.startswith(begun) for begun in engine.prepared) for text in prompts)
 
 

@@ -1,14 +1,19 @@
 """Instructions that a model repeats do not reach the person."""
 
+import pytest
+
 from gistread.prompts import TRAINED
-from gistread.readers.leaks import repeats_instruction, without_leaks
+from gistread.readers.leaks import without_leaks
+
+LEAK = "If this does not tell what is asked, say: The book does not say."
 
 
-def test_sentences_that_repeat_the_instruction_go() -> None:
-    leaked = "If this does not tell what is asked, say: The book does not say. It was Dunstan."
-    assert repeats_instruction(leaked)
-    assert without_leaks(leaked).endswith("It was Dunstan.")
-    assert "what is asked" not in without_leaks(leaked)
+@pytest.mark.parametrize("before", ["", "Die große Straße liegt draußen. " * 12])
+def test_sentences_that_repeat_the_instruction_go(before: str) -> None:
+    answer = without_leaks(f"{before}{LEAK} It was Dunstan.")
+    assert answer.endswith("It was Dunstan.")
+    assert answer.startswith(before.strip())
+    assert "what is asked" not in answer
 
 
 def test_an_answer_in_its_own_words_stays() -> None:
@@ -18,5 +23,5 @@ def test_an_answer_in_its_own_words_stays() -> None:
 
 def test_the_trained_wording_has_instructions_of_its_own() -> None:
     leaked = "Answer the question from the text above, in one or two short sentences."
-    assert repeats_instruction(leaked, TRAINED)
-    assert not repeats_instruction(leaked)
+    assert without_leaks(leaked, TRAINED) != leaked
+    assert without_leaks(leaked) == leaked

@@ -44,7 +44,7 @@ def test_items_have_bullets_and_hang() -> None:
         ("Wines:", 0, False),
         ("• Port", 2, True),
         ("  • Sherry", 4, False),
-        ("2. Madeira", 2, False),
+        ("2. Madeira", 3, False),
     ]
 
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import orjson
 
-from gistread.acquisition.opds import Feed, parse_description, parse_feed
+from gistread.acquisition.opds import BOOK_SUFFIXES, Feed, parse_description, parse_feed
 from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify
 from gistread.engine.fetching.network import Network, describe, new_client, open_response
 from gistread.engine.fetching.partial_file import PartialFile, check_room
@@ -28,15 +28,6 @@ _MOST_FEED_BYTES = 20_000_000
 _MOST_BOOK_BYTES = 2_000_000_000
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 _NAME = re.compile(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", re.IGNORECASE)
-_SUFFIXES = {
-    "application/epub+zip": ".epub",
-    "application/x-fictionbook+xml": ".fb2",
-    "application/fb2+zip": ".fb2.zip",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
-    "application/pdf": ".pdf",
-    "text/html": ".html",
-    "text/plain": ".txt",
-}
 _RESUME = "Try again later: the download resumes where it stopped."
 _MOST_ATTEMPTS = 3  # In a row without progress
 _BUSY = (408, 425, 429, 500, 502, 503, 504)
@@ -44,7 +35,7 @@ _BUSY = (408, 425, 429, 500, 502, 503, 504)
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A user of one server; nobody else is told the password."""
+    """Credentials for one server, never sent to another."""
 
     user: str
     password: str = field(repr=False)
@@ -55,14 +46,14 @@ class Login:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class BookProgress:
     done_bytes: int
     total_bytes: int | None  # None: the server does not say
     notice: str = ""
 
 
-class Catalogue:
-    """A connection to catalogues and their files. Use `open_catalogue`."""
+class CatalogueClient:
+    """A connection to OPDS catalogues and their files. Use `open_catalogue`."""
 
     def __init__(
         self, client: "httpx2.AsyncClient", network: Network, login: Login | None = None
@@ -78,7 +69,7 @@ class Catalogue:
         return parse_feed(data, at)
 
     async def search_template(self, feed: Feed) -> str:
-        """How a catalogue is searched; empty if it cannot be. Raises FetchError."""
+        """The search template of a catalogue; empty if it has no search. Raises FetchError."""
         if feed.search or not feed.description:
             return feed.search
         data, at = await self.document(feed.description)
@@ -118,21 +109,15 @@ class Catalogue:
         elif login:
             self._client.auth = httpx2.BasicAuth(login.user, login.password)
         async with open_response(self._client, self._network, url, headers) as response:
+            is_refused = response.status_code == HTTPStatus.UNAUTHORIZED
             challenge = response.headers.get("WWW-Authenticate", "").lower()
-            if (
-                response.status_code != HTTPStatus.UNAUTHORIZED
-                or login is None
-                or "digest" not in challenge
-            ):
+            asks_for_digest = is_refused and "digest" in challenge
+            if login is None or self._uses_digest or not asks_for_digest:
                 yield response
                 return
-            is_first = not self._uses_digest
-        if is_first:  # Calibre's content server asks for a digest.
-            self._uses_digest = True
-            async with self.response(url, headers) as response:
-                yield response
-        else:
-            raise _refusal(response)
+        self._uses_digest = True  # Calibre's content server asks for a digest.
+        async with self.response(url, headers) as response:
+            yield response
 
     async def download(
         self,
@@ -140,7 +125,7 @@ class Catalogue:
         media_type: str,
         folder: Path,
         check: Callable[[Path], None],
-        report: Callable[[Progress], None] = lambda _: None,
+        report: Callable[[BookProgress], None] = lambda _: None,
     ) -> Path:
         """Download a book into a folder; returns its path, also if it was there before.
 
@@ -154,6 +139,7 @@ class Catalogue:
             name = _file_name(transfer.headers, transfer.final_url, media_type)
             # Formats that are known by their suffix only need it for the check.
             whole = part.path.with_name(f".{key}.{name}")
+            whole.unlink(missing_ok=True)  # Left by a process that was killed
             part.rename(whole)
         try:
             _refuse_page(whole, transfer.final_url, media_type or _type_of(url))
@@ -172,18 +158,20 @@ class Catalogue:
 
 
 @asynccontextmanager
-async def open_catalogue(network: Network, login: Login | None = None) -> AsyncIterator[Catalogue]:
+async def open_catalogue(
+    network: Network, login: Login | None = None
+) -> AsyncIterator[CatalogueClient]:
     """Raises FetchError."""
     if login is not None:
         conceal(login.password)
     async with new_client(network) as client:
-        yield Catalogue(client, network, login)
+        yield CatalogueClient(client, network, login)
 
 
 def _type_of(url: str) -> str:
     """The media type that the end of an address promises; empty if it promises none."""
     path = urlsplit(url).path.lower()
-    return next((kind for kind, suffix in _SUFFIXES.items() if path.endswith(suffix)), "")
+    return next((kind for kind, suffix in BOOK_SUFFIXES.items() if path.endswith(suffix)), "")
 
 
 def _refuse_page(path: Path, url: str, promised_type: str) -> None:
@@ -225,7 +213,7 @@ def _file_name(headers: Mapping[str, str], url: str, media_type: str) -> str:
     name = unquote(given[1]) if given else unquote(urlsplit(url).path.rpartition("/")[2])
     stem, dot, suffix = name.rpartition(".")
     sent = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    known = _SUFFIXES.get(sent) or _SUFFIXES.get(media_type) or ""
+    known = BOOK_SUFFIXES.get(sent) or BOOK_SUFFIXES.get(media_type) or ""
     if known and not name.lower().endswith(known):
         is_plain = sent == "text/plain" and dot and suffix.lower() in ("md", "markdown", "text")
         known = f".{suffix}" if is_plain else known
@@ -243,11 +231,11 @@ def _file_name(headers: Mapping[str, str], url: str, media_type: str) -> str:
 class _Transfer:
     """Completes a partial file, in several attempts if needed."""
 
-    catalogue: Catalogue
+    catalogue: CatalogueClient
     url: str
     part: PartialFile
     network: Network
-    report: Callable[[Progress], None]
+    report: Callable[[BookProgress], None]
     headers: Mapping[str, str] = field(default_factory=dict)
     final_url: str = ""
 
@@ -270,7 +258,7 @@ class _Transfer:
                 raise FetchError(f"The book cannot be fetched: {reason}.", _RESUME)
             pause_s = self.network.pause_s * 2 ** max(0, fruitless - 1)
             notice = f"{reason}; again in {math.ceil(pause_s)} s"
-            self.report(Progress(self.part.length, None, notice))
+            self.report(BookProgress(self.part.length, None, notice))
             await asyncio.sleep(pause_s)
 
     async def _attempt(self) -> None:
@@ -283,13 +271,15 @@ class _Transfer:
         async with self.catalogue.response(self.url, headers) as response:
             total = self._begin(response)
             if total is not None:
-                check_room(self.part.path.parent, total - self.part.length, "The book")
+                check_room(
+                    self.part.path.parent, total - self.part.length, "The book", "Free some space."
+                )
             async for data in response.aiter_raw():
                 self.part.write(data)
                 if self.part.length > min(total or _MOST_BOOK_BYTES, _MOST_BOOK_BYTES):
                     self.part.restart()
                     raise FetchError(f"{response.url.host} sends more than it announced.")
-                self.report(Progress(self.part.length, total))
+                self.report(BookProgress(self.part.length, total))
         if total is not None and self.part.length != total:
             raise _CutError("the connection ended early")
         await self.part.sha256()  # Flushes it to disk.
@@ -298,9 +288,8 @@ class _Transfer:
         """Prepare the file for this response; returns the length of the whole, if known."""
         sent_range = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
         status = response.status_code
-        if (
-            status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
-        ):  # The whole was fetched before, or the file is another one now.
+        # The whole was fetched before, or the file has changed.
+        if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             self.part.restart()
             raise _CutError("the file has changed")
         if status in _BUSY:
@@ -324,7 +313,7 @@ class _Transfer:
         return total
 
     def _validator(self) -> str:
-        """The strong validator of what is on disk; empty: it cannot be gone on with."""
+        """The strong validator of what is on disk; empty: the download cannot resume."""
         try:
             return str(orjson.loads(self._state.read_bytes())["validator"])
         except (OSError, ValueError, LookupError, TypeError):

@@ -20,15 +20,16 @@ _SEARCH = "{http://a9.com/-/spec/opensearch/1.1/}"
 _ACQUISITION = "http://opds-spec.org/acquisition"
 # Acquisitions that cost nothing: not `/buy`, `/borrow`, `/subscribe` and `/sample`
 _FREE = {_ACQUISITION, f"{_ACQUISITION}/open-access"}
-_TYPES = (  # That gistread reads, the best first
-    "application/epub+zip",
-    "application/x-fictionbook+xml",
-    "application/fb2+zip",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "text/html",
-    "application/pdf",
-    "text/plain",
-)
+BOOK_SUFFIXES = {  # Media types that gistread reads, the best first, and the files' suffixes
+    "application/epub+zip": ".epub",
+    "application/x-fictionbook+xml": ".fb2",
+    "application/fb2+zip": ".fb2.zip",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "text/html": ".html",
+    "application/pdf": ".pdf",
+    "text/plain": ".txt",
+}
+_TYPES = tuple(BOOK_SUFFIXES)
 _FEED_TYPES = ("application/atom+xml", "application/opds+json")
 _DESCRIPTION_TYPE = "application/opensearchdescription+xml"
 
@@ -216,13 +217,17 @@ def _in_words(text: Any) -> str:
     return str(text or "")
 
 
+def _relations(link: Mapping[str, Any]) -> Sequence[str]:
+    """The relations of a link: separated by spaces, or in JSON also a list."""
+    relations: Any = link.get("rel") or ""
+    return relations.split() if isinstance(relations, str) else relations
+
+
 def _files(links: Sequence[Mapping[str, Any]], url: str) -> tuple[Acquisition, ...]:
     files = []
     for link in links:
-        relations = link.get("rel") or ""
-        relations = relations.split() if isinstance(relations, str) else relations
         media_type = (link.get("type") or "").partition(";")[0].strip().lower()
-        if media_type in _TYPES and not _FREE.isdisjoint(relations):
+        if media_type in _TYPES and not _FREE.isdisjoint(_relations(link)):
             files.append(Acquisition(_absolute(url, link["href"]), media_type))
     return tuple(sorted(files, key=lambda file: _TYPES.index(file.media_type)))
 
@@ -231,9 +236,7 @@ def _link(links: Sequence[Mapping[str, Any]], url: str, relation: str, types: Se
     """The absolute address of the first link with a relation and one of some types."""
     for media_type in types:
         for link in links:
-            relations = link.get("rel") or ""
-            relations = relations.split() if isinstance(relations, str) else relations
-            if relation in relations and (link.get("type") or "").startswith(media_type):
+            if relation in _relations(link) and (link.get("type") or "").startswith(media_type):
                 return _absolute(url, link["href"])
     return ""
 

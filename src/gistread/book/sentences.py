@@ -114,7 +114,7 @@ def _stop_at(text: str, dot: int, end: int) -> _Stop:
     return _Stop(word, led, text[end : end + _LOOK_AHEAD], starts_line)
 
 
-# Each rule tells whether the sentence ends; None: it does not know.
+# Each rule says whether the sentence ends here. None: the rule does not apply.
 
 
 def _spaced_abbreviation(stop: _Stop) -> bool | None:

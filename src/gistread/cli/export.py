@@ -53,7 +53,7 @@ def _format(chosen: str | None, output: Path | None) -> ExportFormat:
 
 
 def _gathered(book: Book, form: ExportFormat, arguments: argparse.Namespace) -> Export:
-    """What a format takes, as far as the user wants it. Raises StorageError."""
+    """Those parts of the book's data that were asked for. Raises StorageError."""
     if form is ExportFormat.TEXT:
         return Export(book)
     export = _user_data(book, arguments.book)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gistread.acquisition.download import Catalogue, Login, Progress, open_catalogue
+from gistread.acquisition.download import BookProgress, CatalogueClient, Login, open_catalogue
 from gistread.acquisition.opds import Acquisition, Feed, OfferedBook, search_url
 from gistread.acquisition.sources import find_source, named_book
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
@@ -19,9 +19,9 @@ from gistread.cli.progress import ProgressLine
 from gistread.engine.fetching.network import Network
 from gistread.errors import ExitStatus, FetchError, UsageError
 from gistread.library.adding import add_file
-from gistread.library.metadata import read_book_file
+from gistread.library.metadata import has_book_suffix, read_book_file
 from gistread.paths import default_paths
-from gistread.store.catalogue import Catalogue as LibraryCatalogue
+from gistread.store.catalogue import Catalogue
 from gistread.store.model import BookFile
 from gistread.units import format_size, progress_bar
 
@@ -29,7 +29,6 @@ _PASSWORD = "GISTREAD_CATALOGUE_PASSWORD"
 _BAR_COLUMNS = 20
 _MOST_SHOWN = 25
 _GUTENBERG_BOOK = re.compile(r"/ebooks/\d+\.opds$")
-_BOOK_SUFFIXES = (".epub", ".fb2", ".fb2.zip", ".pdf", ".docx", ".txt", ".html", ".md")
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -48,13 +47,13 @@ async def _get(name: str, arguments: argparse.Namespace) -> ExitStatus:
                 say(f"Nothing was found for {name!r}.")
                 return ExitStatus.FAILED
             book = _choose(offered, arguments)
-        if book is None:
-            _show(offered, arguments)
-            return ExitStatus.DONE
+            if book is None:
+                _show(offered, arguments)
+                return ExitStatus.DONE
         file = await _file_of(book, catalogue)
         folder = (arguments.folder or default_paths().books).expanduser().absolute()
         path = await _download(catalogue, file, folder)
-    added = add_file(LibraryCatalogue(default_paths()), path)
+    added = add_file(Catalogue(default_paths()), path)
     _report(added, file, arguments)
     return ExitStatus.DONE
 
@@ -64,6 +63,8 @@ def _login(name: str, arguments: argparse.Namespace) -> Login | None:
     if not arguments.user:
         return None
     url = arguments.catalogue or name
+    if not arguments.catalogue and "://" not in name:
+        raise UsageError("--user needs a catalogue.", "Name it with --from ADDRESS.")
     if "://" not in url:
         url = find_source(url).url
     password = os.environ.get(_PASSWORD, "")
@@ -80,13 +81,13 @@ def _book_by_name(name: str) -> OfferedBook | None:
     """A number, a known page, or the address of a file; None for words and catalogues."""
     if (book := named_book(name)) is not None:
         return book
-    if "://" in name and name.partition("?")[0].lower().endswith(_BOOK_SUFFIXES):
+    if "://" in name and has_book_suffix(name.partition("?")[0]):
         return OfferedBook(name, files=(Acquisition(name, ""),))
     return None
 
 
 async def _offered(
-    catalogue: Catalogue, words: str, source_name: str | None
+    catalogue: CatalogueClient, words: str, source_name: str | None
 ) -> tuple[OfferedBook, ...]:
     """The books that a search finds, or those of a catalogue's page. Raises FetchError."""
     if "://" in words:
@@ -124,20 +125,23 @@ def _choose(offered: Sequence[OfferedBook], arguments: argparse.Namespace) -> Of
         if arguments.json or not sys.stdin.isatty():
             return None
         _show(offered, arguments)
-        sys.stderr.write("Which? [1] ")
-        sys.stderr.flush()
-        typed = sys.stdin.readline()
-        if not typed:
-            raise InterruptError("Nothing was downloaded.")
-        typed = typed.strip() or "1"
-        if not typed.isdecimal():
-            raise InterruptError("Nothing was downloaded.")
-        number = int(typed)
+        number = _ask_number()
     if not 1 <= number <= len(offered):
         raise UsageError(
-            f"There is no book {number} among {len(offered)}.", "Leave out --pick to list them."
+            f"{number} is not in the list.", f"Choose a number from 1 to {len(offered)}."
         )
     return offered[number - 1]
+
+
+def _ask_number() -> int:
+    """The number that the user types; 1 for an empty line. Raises InterruptError."""
+    sys.stderr.write("Which? [1] ")
+    sys.stderr.flush()
+    typed = sys.stdin.readline()
+    number = typed.strip() or "1"
+    if not typed or not number.isdecimal():
+        raise InterruptError("Nothing was downloaded.")
+    return int(number)
 
 
 def _show(offered: Sequence[OfferedBook], arguments: argparse.Namespace) -> None:
@@ -162,7 +166,7 @@ def _document(book: OfferedBook) -> Json:
     }
 
 
-async def _file_of(book: OfferedBook, catalogue: Catalogue) -> Acquisition:
+async def _file_of(book: OfferedBook, catalogue: CatalogueClient) -> Acquisition:
     """The best file of a book, from its own feed if need be. Raises FetchError."""
     if not book.files and book.feed:
         books = (await catalogue.feed(book.feed)).books
@@ -177,10 +181,10 @@ async def _file_of(book: OfferedBook, catalogue: Catalogue) -> Acquisition:
     return book.files[0]
 
 
-async def _download(catalogue: Catalogue, file: Acquisition, folder: Path) -> Path:
+async def _download(catalogue: CatalogueClient, file: Acquisition, folder: Path) -> Path:
     with ProgressLine() as line:
 
-        def show(progress: Progress) -> None:
+        def show(progress: BookProgress) -> None:
             done = format_size(progress.done_bytes)
             if progress.notice:
                 line.say(f"{progress.notice[:1].upper()}{progress.notice[1:]}.")

@@ -27,7 +27,8 @@ _LUA_TOKEN = re.compile(
     r'\s*(?:(?P<string>"(?:\\.|[^"\\])*")|(?P<word>[\w.+-]+)|(?P<sign>[{}\[\]=,;])|--[^\n]*)',
     re.DOTALL,
 )
-_RECOGNISED = 20  # Characters that show whose words a text has
+_ENTRY_LINES = 3  # Title, place and words
+_RECOGNISED = 20  # Characters of a highlight by which the note that quotes it is known
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError)
 _LUA_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": "\n"}
 
@@ -49,7 +50,7 @@ class PlacedNotes:
 
 
 def read_notes(path: Path) -> list[ForeignNote]:
-    """Raises StorageError, and UsageError if the file is of no program that is known."""
+    """Raises StorageError, and UsageError for a damaged file or one of an unknown program."""
     try:
         data = path.read_bytes()[: _MOST_BYTES + 1]
     except OSError as error:
@@ -137,7 +138,7 @@ def _kindle(text: str) -> list[ForeignNote]:
     locations: list[tuple[int, int]] = []
     for entry in text.split(_KINDLE_END):
         lines = entry.strip().splitlines()
-        if len(lines) < len(("title", "place", "words")):
+        if len(lines) < _ENTRY_LINES:
             continue  # A bookmark has no words.
         title, place, *words = lines
         content = "\n".join(words).strip()

@@ -54,6 +54,13 @@ class PromptTemplate:
         return _PLACE.sub(lambda place: self.known.get(place[1], place[0]), self.text)
 
 
+def names(wording: str = "") -> frozenset[str]:
+    """The names of all prompts that a wording has, its own and the usual ones."""
+    folder = resources.files(__name__)
+    files = [*folder.iterdir(), *(folder.joinpath(wording).iterdir() if wording else ())]
+    return frozenset(file.name.removesuffix(".txt") for file in files if file.name.endswith(".txt"))
+
+
 @cache
 def load(name: str, wording: str = "") -> PromptTemplate:
     """The prompt in `WORDING/NAME.txt` if that exists, else in `NAME.txt`.

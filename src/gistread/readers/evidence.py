@@ -26,23 +26,21 @@ _STEM_LETTERS = 6  # "Greedier" counts as "greedy"
 _DATE_DIGITS = 3  # Of numbers that tell something alone
 _LENGTH_WORDS = 120.0  # A sentence with as many content words needs twice the score
 _LABEL = re.compile(r"^[ \t]*\d{1,2}[.)](?=\s)", re.MULTILINE)  # Of an item of a list
-_ANSWER_WEIGHT = (
-    0.5  # Of the words of the whole answer, relative to those of the statement that cites a passage
-)
+_ANSWER_WEIGHT = 0.5  # Of the whole answer's words, relative to those of the citing statement
 
 
 def statement_spans(answer: str) -> list[tuple[int, int]]:
     """(start, end) of every sentence or line with letters, or of an answer that is a number."""
-    found = [
+    spans = [
         (line.start() + start, line.start() + end)
         for line in re.finditer(r"[^\n]+", answer)
         for start, end in sentence_spans(line[0])
         if re.search(r"[^\W\d_]", line[0][start:end])
     ]
     number = answer.strip()
-    return found or (
-        [(answer.index(number), len(answer.rstrip()))] if re.search(r"\d", number) else []
-    )
+    if spans or not re.search(r"\d", number):
+        return spans
+    return [(answer.index(number), len(answer.rstrip()))]
 
 
 def citation_of(place: Passage, memory: GistMemory) -> Citation:
@@ -58,9 +56,7 @@ class Sentence:
 
 
 class Evidence:
-    """The sentences of some places of a book, compared with statements by the rarity of the words
-    they share.
-    """
+    """Scores sentences of a book against statements by the rarity of the words they share."""
 
     def __init__(self, question: str, memory: GistMemory, places: Iterable[Passage]) -> None:
         self._memory = memory
@@ -112,19 +108,18 @@ class Evidence:
         }
         counts = {term for term in weights if term.isdecimal() and len(term) < _DATE_DIGITS}
         shared = [weights.keys() & sentence.terms for sentence in self._sentences]
-        if (
-            own - counts
-        ):  # Another sentence may count as many of something else: "nine people", "nine o'clock"
+        # Else a sentence that counts something else would match: "nine people", "nine o'clock".
+        if own - counts:
             shared = [terms if terms - counts else set() for terms in shared]
         alone = [sum(weights[term] for term in terms) for terms in shared]
         padded = [0.0, *alone, 0.0]
         scored: list[tuple[Citation, float]] = []
-        for at, one in enumerate(self._sentences):
-            if not alone[at] or (places and not overlaps(places, one.place)):
+        for at, sentence in enumerate(self._sentences):
+            if not alone[at] or (places and not overlaps(places, sentence.place)):
                 continue
             score = alone[at] + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) / 2
-            citation = citation_of(one.place, self._memory)
-            score *= _weight_of(citation.quote, one.terms, own)
+            citation = citation_of(sentence.place, self._memory)
+            score *= _weight_of(citation.quote, sentence.terms, own)
             scored.append((citation, score))
         return sorted(scored, key=lambda pair: -pair[1])
 

@@ -7,48 +7,23 @@ from gistread.book.sentences import sentence_spans
 from gistread.words import WORD, folded_words
 
 _RUN = 8  # Words in a row that an answer has from its instruction and from nowhere else
-_INSTRUCTIONS = (
-    "opening_begun",
-    "opening_books",
-    "opening_part",
-    "opening_parts",
-    "opening_spread",
-    "opening_whole",
-    "reads_on",
-    "task_answer",
-    "task_brief",
-    "task_cite",
-    "task_fact",
-    "task_language",
-    "task_list",
-    "task_meaning",
-    "task_reason",
-    "task_story",
-    "way_out",
-)
-
-
-def repeats_instruction(text: str, wording: str = "") -> bool:
-    """Whether a text repeats eight words of an instruction.
-
-    >>> repeats_instruction("If this does not tell what is asked, say so.")
-    True
-    """
-    words = folded_words(text)
-    return any(run in _runs(wording) for run in _runs_of(words))
+_INSTRUCTIONS = ("opening_", "reads_on", "task_", "way_out")  # Beginnings of prompts' names
 
 
 def without_leaks(answer: str, wording: str = "") -> str:
-    """The answer without the sentences that repeat eight words of an instruction."""
-    if not repeats_instruction(answer, wording):
-        return answer
-    words = list(WORD.finditer(answer.casefold()))
-    runs = _runs_of([word[0] for word in words])
+    """The answer without the sentences that repeat eight words of an instruction.
+
+    >>> without_leaks("If this does not tell what is asked, say so. It was Dunstan.")
+    'It was Dunstan.'
+    """
+    words = list(WORD.finditer(answer))
     leaks = [
         (words[at].start(), words[at + _RUN - 1].end())
-        for at, run in enumerate(runs)
+        for at, run in enumerate(_runs_of([word[0].casefold() for word in words]))
         if run in _runs(wording)
     ]
+    if not leaks:
+        return answer
     kept = [
         answer[start:end].strip()
         for start, end in sentence_spans(answer)
@@ -59,7 +34,8 @@ def without_leaks(answer: str, wording: str = "") -> str:
 
 @cache
 def _runs(wording: str) -> frozenset[tuple[str, ...]]:
-    texts = (prompts.load(name, wording).text for name in _INSTRUCTIONS)
+    names = (name for name in prompts.names(wording) if name.startswith(_INSTRUCTIONS))
+    texts = (prompts.load(name, wording).text for name in names)
     return frozenset(run for text in texts for run in _runs_of(folded_words(text)))
 
 

@@ -1,4 +1,4 @@
-"""A short answer from each of the nearest passages alone; the surest that fits the question counts.
+"""Asks for a short answer from each of the nearest passages alone, and picks the best.
 
 A small model that is shown the passages together often answers from the wrong one. Asked over each
 of them, the right answer is among its answers more often (`docs/methods.md`). The answers of other
@@ -93,7 +93,7 @@ class _Search:
 
     @property
     def _may_abstain(self) -> bool:
-        """Whether a doubt about an answer is worth something: it is about names and things."""
+        """Whether to ask the model if it is sure: only for facts, and if it can abstain."""
         model = self.text.options.model
         is_fact = kind_of(self.text.question) is Kind.FACT
         return is_fact and model.abstains and model.is_believed
@@ -124,7 +124,7 @@ class _Search:
         return new[: self.text.options.max_pages - len(self.pages)]
 
     def _asked_in(self, shown: Sequence[Passage]) -> list[Passage]:
-        """The places to ask over: wide passages, and those that the person pinned."""
+        """The places to ask over: wide passages, and those that the user pinned."""
         near = [place for place in self.wide if share_of(place, shown) == 1.0]
         pinned = [place for place in self.ranked.passages if overlaps(shown, place)]
         return near + [place for place in pinned if not overlaps(near, place)]
@@ -179,7 +179,7 @@ class _Search:
 
 
 def _sources_of(votes: Sequence[Vote], question: str, memory: GistMemory) -> tuple[Citation, ...]:
-    """The source of the first answer, then those of rivals, which say their own answer."""
+    """The source of the best answer, then those of its rivals, each with what it answers."""
     sources: dict[Passage, Citation] = {}
     for vote in votes:
         agrees = agree(question, votes[0].answer, vote.answer)

@@ -61,8 +61,9 @@ class References:
     def _number_of(self, statement: str, number: int) -> int:
         """The number of the sentence that tells the statement, in the order of the answer."""
         place = self._numbered[number]
-        self._sources.setdefault(self._telling(statement, place), place)
-        return list(self._sources).index(self._telling(statement, place)) + 1
+        sentence = self._telling(statement, place)
+        self._sources.setdefault(sentence, place)
+        return list(self._sources).index(sentence) + 1
 
 
 def _last_statement(text: str) -> str:

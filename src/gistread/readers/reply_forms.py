@@ -1,4 +1,4 @@
-"""Replies in a fixed form: a grammar for local models, the same as a JSON schema for servers.
+"""Fixed forms of replies: a grammar for local models, and the same as a JSON schema for servers.
 
 The functions that read a reply take any text: a server may ignore the form.
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gistread.memory.passages import Passage
 from gistread.readers.phrases import pattern
 from gistread.search.tokens import stop_words
-from gistread.words import WORD
+from gistread.words import folded_words
 
 _RANK_WEIGHT = 0.1  # Of each place further down the list of passages
 _SHARE_WEIGHT = 0.1  # Of words that another answer shares
@@ -71,7 +71,7 @@ def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
 
 def _words(text: str) -> frozenset[str]:
     """Words of three letters or more and numbers, without the ending of a genitive."""
-    words = (word[0].casefold() for word in WORD.finditer(text))
+    words = folded_words(text)
     return frozenset(
         re.sub("['’]s$", "", word) for word in words if len(word) > 2 or word.isdigit()
     )

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from gistread.tui.text import Span
 
 _BAR = " │ "
+_BULLET = "• "
 _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 _ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,2}[.)])[ \t]+(?=\S)")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(?=\S)")
@@ -42,7 +43,7 @@ class DrawnLine:
 
     text: str
     spans: tuple[Span, ...]
-    turnover: int  # Cells before the further rows of an item
+    turnover: int  # Hanging indent in cells
     is_apart: bool  # Whether an empty line is before it
 
 
@@ -63,7 +64,7 @@ class _Edit:
 
 
 def draw_markup(text: str, spans: Sequence[Span] = (), cells: int = 80) -> list[DrawnLine]:
-    """The lines of an answer with its spans. `cells`: the room for a table.
+    """Lay out an answer line by line. `cells`: the width for a table.
 
     >>> [line.text for line in draw_markup("**Wines**\\n- Port\\n- *Sherry*")]
     ['Wines', '• Port', '• Sherry']
@@ -80,7 +81,7 @@ def draw_markup(text: str, spans: Sequence[Span] = (), cells: int = 80) -> list[
             edits = _row_edits(line, widths) if is_table else _line_edits(line)
             styled = list(_styled(line, is_head=has_head and line is rows[0]))
             is_apart = bool(_EMPTY_LINE.search(text, before, line.start))
-            drawn.append(replace(_drawn(line, edits, styled, spans), is_apart=is_apart))
+            drawn.append(_drawn(line, edits, styled, spans, is_apart=is_apart))
             before = line.end
     return drawn
 
@@ -98,12 +99,17 @@ def drawn_text(text: str) -> tuple[str, tuple[Span, ...]]:
 
 
 def plain_text(text: str) -> str:
-    """The answer without the signs of Markdown, for one that is shown in short."""
+    """The answer without Markdown signs, for a preview on one line."""
     return drawn_text(text)[0]
 
 
 def _drawn(
-    line: _Line, edits: Sequence[_Edit], styled: Sequence[Span], spans: Sequence[Span]
+    line: _Line,
+    edits: Sequence[_Edit],
+    styled: Sequence[Span],
+    spans: Sequence[Span],
+    *,
+    is_apart: bool,
 ) -> DrawnLine:
     ordered = sorted(edits, key=lambda edit: edit.start)
     pieces: list[str] = []
@@ -135,11 +141,17 @@ def _drawn(
         )
         for span in both
     )
+    drawn_spans = tuple(span for span in shifted if span.end > span.start)
+    return DrawnLine("".join(pieces), drawn_spans, _hanging_indent(line), is_apart)
+
+
+def _hanging_indent(line: _Line) -> int:
+    """Cells of the marker of an item, under which its further rows do not stand."""
     item = _ITEM.match(line.text)
-    turnover = len(item[1]) + 2 if item else 0
-    return DrawnLine(
-        "".join(pieces), tuple(span for span in shifted if span.end > span.start), turnover, False
-    )
+    if item is None:
+        return 0
+    is_numbered = item[2][0].isdigit()
+    return len(item[0]) if is_numbered else len(item[1]) + len(_BULLET)
 
 
 def _line_edits(line: _Line) -> list[_Edit]:
@@ -149,7 +161,7 @@ def _line_edits(line: _Line) -> list[_Edit]:
         edits.append(_Edit(line.start, line.start + heading.end()))
     item = _ITEM.match(line.text)
     if item and not item[2][0].isdigit():
-        edits.append(_Edit(line.start + item.start(2), line.start + item.end(), "• "))
+        edits.append(_Edit(line.start + item.start(2), line.start + item.end(), _BULLET))
         edits = [edit for edit in edits if edit.start != line.start + item.start(2) or edit.new]
     return edits
 
@@ -193,7 +205,7 @@ def _width_of(words: str) -> int:
 
 
 def _column_widths(rows: Sequence[_Line], cells: int) -> list[int]:
-    """The width of each column; empty if the table does not fit beside itself."""
+    """The width of each column; empty if the table is wider than `cells`."""
     widths: list[int] = []
     for line in rows:
         for index, (start, end) in enumerate(_cells_of(line)):

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from textual.binding import Binding, BindingType
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
 
-# In the empty question line: ask on its own, or continue the last question
+# In an empty question line: start a new thread, or continue the last one
 THREAD_KEY = "backspace"
 BOUND_KEY = "ctrl+t"  # Set where answers stop
 _PLACEHOLDER = re.compile(r"\{([a-z0-9-]+)\}")

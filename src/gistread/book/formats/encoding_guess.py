@@ -1,7 +1,7 @@
 """Guesses the encoding of plain text that is neither UTF-8 nor declared.
 
-chardet names the candidates. What it lacks is here: damaged text in multibyte encodings, and texts
-with so few letters beyond ASCII that only the language tells which encoding they are in.
+chardet names the candidates. This module adds what it lacks: damaged text in multibyte encodings,
+and texts with so few letters beyond ASCII that only the language tells which encoding they are in.
 """
 
 import re
@@ -48,7 +48,7 @@ _MULTIBYTE_CODECS = (
 # One unreadable place in a hundred characters is damage; more is another encoding.
 _MOST_UNREADABLE = 0.01
 
-# Damage is at most so many bytes: a stray one, and both of a character that it cut in two.
+# Bytes to skip after damage: a stray byte, or a character that it cut in two.
 _SKIPPED = (1, 2, 3)
 _MOST_DAMAGED_PLACES = 20  # In one line; in a worse one, characters may be shifted
 
@@ -60,7 +60,7 @@ _LEAST_SHARE = 0.06  # Of words that are frequent in the likeliest language
 # How much better another candidate must fit, if the language is known and if it is not.
 _GAIN_IF_KNOWN = 1e-6
 _GAIN_IF_UNCLEAR = 0.008
-# Candidates of chardet with less than this share of the best one's confidence are out of the race.
+# Candidates of chardet with less than this share of the best one's confidence do not count.
 _LEAST_RELATIVE_CONFIDENCE = 0.8
 _UNSURE = 0.25  # Below this confidence of chardet, usual encodings that it does not name join
 

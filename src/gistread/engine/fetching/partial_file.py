@@ -120,14 +120,19 @@ async def sha256_of(path: Path) -> str:
         return (await asyncio.to_thread(hashlib.file_digest, file, "sha256")).hexdigest()
 
 
-def check_room(folder: Path, needed_bytes: int, name: str) -> None:
+def check_room(
+    folder: Path,
+    needed_bytes: int,
+    name: str,
+    hint: str = "Free some space, or choose a smaller model.",
+) -> None:
     """Raises StorageError if the disk of this folder, which need not exist, has less free space."""
     free_bytes = free_disk_bytes(folder)
     if free_bytes is not None and needed_bytes > max(0, free_bytes - _LEAVE_FREE_BYTES):
         raise StorageError(
             f"{name} needs {format_size(needed_bytes)} more on disk; {format_size(free_bytes)} "
             f"are free in {folder}.",
-            "Free some space, or choose a smaller model. What was fetched before is kept.",
+            f"{hint} What was fetched before is kept.",
         )
 
 

@@ -105,7 +105,7 @@ ASKING: tuple[Command[Controllers], ...] = (
         "I",
         "Open another section instead",
         lambda on: on.steps.other(),
-        help="Of what the agent proposes.",
+        help="In place of the one that the agent proposes.",
     ),
     Command(
         Scope.ASKING,
@@ -121,7 +121,7 @@ ASKING: tuple[Command[Controllers], ...] = (
         "escape",
         "Cancel, back",
         lambda on: on.context.screen.cancel(),
-        help="What is in front: the question, a search; else back to the book.",
+        help="The question or search in front; else back to the book.",
     ),
 )
 
@@ -208,7 +208,7 @@ GOING: tuple[Command[Controllers], ...] = (
         "@",
         "People and places",
         lambda on: on.people.show(),
-        help="All that are named up to your place, or the selected name.",
+        help="Everyone named up to your place, or the selected name.",
     ),
     Command(
         Scope.GOING,
@@ -468,7 +468,7 @@ VIEWING: tuple[Command[Controllers], ...] = (
         "R",
         "Read aloud, or stop",
         lambda on: on.speech.toggle(),
-        help="The selection; or on from where you stopped, from the first visible sentence.",
+        help="The selection, or from where you stopped; else from the first visible sentence.",
     ),
     Command(
         Scope.VIEWING,

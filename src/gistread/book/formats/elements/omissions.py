@@ -2,7 +2,7 @@
 
 A name, a class, a type or a role never decides alone: an element called a page number is left out
 only if its words are one. Only scripts, templates and what the author hides are left out whatever
-they hold. Each omission is counted, so that a notice can tell it.
+they hold. Each omission is counted, so that a notice can report it.
 """
 
 import re
