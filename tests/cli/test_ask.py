@@ -272,6 +272,13 @@ def test_a_cut_answer_says_so_and_continue_goes_on_with_it(
     assert prompted.prompt[1].content == "She found it missing."
 
 
+def test_a_whole_answer_cannot_be_continued(run: Run, indexed: Path) -> None:
+    run("ask", indexed, QUESTION, "--reader", "gistread")
+    whole = run("ask", indexed, "--continue", "--reader", "gistread")
+    assert whole.status == ExitStatus.USAGE
+    assert "nothing to go on with" in whole.err
+
+
 def test_a_bound_that_may_have_hidden_the_answer_is_told_also_when_quiet(
     run: Run, indexed: Path, engine: FakeEngine
 ) -> None:

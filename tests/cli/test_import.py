@@ -101,3 +101,27 @@ def test_other_files_are_refused(
     ran = run("import", book, notes)
     assert ran.status == ExitStatus.USAGE
     assert message in ran.err
+
+
+def test_a_note_added_later_comes_to_the_known_highlight(
+    run: Run, book: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "readwise.csv"
+    notes.write_text(READWISE.replace("Why?", ""))
+    run("import", book, notes)
+    notes.write_text(READWISE)
+    document = run("import", book, notes, "--json").json
+    assert (document["added"], document["annotated"], document["known"]) == (0, 1, 0)
+    (mark,) = MarkStore(default_paths()).marks(open_book(book).sha256)
+    assert mark.note == "Why?"
+    assert run("import", book, notes, "--json").json["known"] == 1
+
+
+def test_a_highlight_begins_and_ends_with_whole_words(run: Run, book: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "readwise.csv"
+    notes.write_text(READWISE.replace("The Storm stood", "no Storm stood"))
+    run("import", book, notes)
+    opened = open_book(book)
+    for mark in MarkStore(default_paths()).marks(opened.sha256):
+        around = opened.text[mark.start - 1 : mark.start + 1]
+        assert not around.isalnum()

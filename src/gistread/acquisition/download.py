@@ -148,7 +148,7 @@ class CatalogueClient:
             whole.unlink(missing_ok=True)
             host = urlsplit(transfer.final_url).hostname
             raise FetchError(
-                f"{host} sent no readable book: {error.message}",
+                f"{host} sent no readable book: {error.message.replace(whole.name, name)}",
                 "Nothing was kept. Open the address in a browser to see why.",
             ) from error
         except BaseException:

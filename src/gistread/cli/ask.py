@@ -122,6 +122,7 @@ async def _ask(
                 await session.use_memory(header)
             memory = session.memory or unread_memory(book)
             before = _thread(book, arguments)
+            _check_continued(before, arguments)
             options: AskOptions = {"choices": tuple(arguments.choice), "steps": Steps.ALONE}
             options["upto"] = _bound(arguments.upto, memory, before)
             if before:
@@ -201,6 +202,16 @@ def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
             "There is no such thread of questions.", "`gistread threads BOOK` lists them."
         )
     return threads[number - 1]
+
+
+def _check_continued(before: SavedThread | None, arguments: argparse.Namespace) -> None:
+    """Raises UsageError if nothing was cut that could be gone on with."""
+    goes_on = getattr(arguments, "continue") and arguments.question == GO_ON
+    if goes_on and not (before and before.questions[-1].cut):
+        raise UsageError(
+            "The last answer is whole: there is nothing to go on with.",
+            'To ask further: gistread ask BOOK "Why?" --continue',
+        )
 
 
 async def _told(
@@ -428,6 +439,6 @@ def _print_sources(answered: reader_events.Answered, place: Callable[[Citation],
     if rivals:
         write(f"Other passages say: {' · '.join(rivals)}")
     if cost := describe_cost(answered.usage):
-        say(f"Took {cost}.")
+        say(f"Cost: {cost}.")
     if why := CUT.get(answered.finish):
         say(f"{why} `gistread ask BOOK --continue` goes on.")

@@ -5,6 +5,7 @@
 
 import argparse
 import contextlib
+import shlex
 import time
 from collections.abc import Sequence
 from datetime import date
@@ -178,7 +179,7 @@ def _change(
         catalogue.remove(entry.ids)
         if not json:
             if entry.path:
-                how = f"`gistread books --add {one_line(entry.path)}`"
+                how = f"`gistread books --add {shlex.quote(one_line(entry.path))}`"
             else:
                 how = "open it again"
             say(

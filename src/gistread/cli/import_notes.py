@@ -5,7 +5,13 @@ import argparse
 from gistread.cli.opening import open_named
 from gistread.cli.output import one_line, report, say
 from gistread.errors import ExitStatus, UsageError
-from gistread.library.foreign_notes import ForeignNote, notes_of_book, place_notes, read_notes
+from gistread.library.foreign_notes import (
+    ForeignNote,
+    PlacedNotes,
+    notes_of_book,
+    place_notes,
+    read_notes,
+)
 from gistread.paths import default_paths
 from gistread.store.user_data import MarkStore
 from gistread.units import counted
@@ -29,17 +35,31 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     placed = place_notes(book, of_book, store.marks(book.sha256))
     if placed.marks:
         store.put_new(book.sha256, list(placed.marks))
+    for mark in placed.annotated:
+        store.put(book.sha256, mark)
     document = {
         "added": len(placed.marks),
+        "annotated": len(placed.annotated),
         "known": placed.known,
         "lost": [{"text": note.words, "note": note.note} for note in placed.lost],
         "other_books": len(notes) - len(of_book),
     }
     report(arguments, document, map(_lost_line, placed.lost))
-    known = f", {placed.known} known already" if placed.known else ""
-    lost = f", {len(placed.lost)} not found in this text" if placed.lost else ""
-    say(f"{book.title}: {counted(len(placed.marks), 'highlight')} added{known}{lost}.")
-    return ExitStatus.DONE if placed.marks or placed.known else ExitStatus.FAILED
+    say(f"{book.title}: {_summary(placed)}.")
+    is_found = placed.marks or placed.annotated or placed.known
+    return ExitStatus.DONE if is_found else ExitStatus.FAILED
+
+
+def _summary(placed: PlacedNotes) -> str:
+    """`2 highlights added, 1 known already, 1 not found in this text`."""
+    parts = [f"{counted(len(placed.marks), 'highlight')} added"]
+    if placed.annotated:
+        parts.append(f"{counted(len(placed.annotated), 'note')} added to known ones")
+    if placed.known:
+        parts.append(f"{placed.known} known already")
+    if placed.lost:
+        parts.append(f"{len(placed.lost)} not found in this text")
+    return ", ".join(parts)
 
 
 def _lost_line(note: ForeignNote) -> str:

@@ -54,17 +54,12 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             model = model or config.model or (STARTER if starter_path() is not None else "")
             return open_screen(story_path(), config, model)  # a named model reads along at once
         case "last":
-            last = next(
-                (
-                    entry
-                    for entry in library_entries()
-                    if entry.was_opened and entry.path is not None
-                ),
-                None,
-            )
+            entries = library_entries()
+            begun = (entry for entry in entries if entry.was_opened and entry.path is not None)
+            last = next(begun, None)
             if last is None:
                 raise BookError(
-                    "No books yet.",
+                    "You have not opened any of your books yet." if entries else "No books yet.",
                     "Open one with `gistread BOOK`, or the sample: `gistread sample`.",
                 )
             return open_screen(path_of(last), config, model)

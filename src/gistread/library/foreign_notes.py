@@ -7,8 +7,9 @@ import csv
 import io
 import json
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ class ForeignNote:
 @dataclass(frozen=True, slots=True)
 class PlacedNotes:
     marks: tuple[Mark, ...]  # New ones
+    annotated: tuple[Mark, ...]  # Known highlights that had no note, with their notes
     known: int  # Highlights that the book has already
     lost: tuple[ForeignNote, ...]  # Their words are not in the book
 
@@ -62,7 +64,7 @@ def read_notes(path: Path) -> list[ForeignNote]:
         notes = _parse(text, path.suffix.lower())
     except _DAMAGED as error:
         raise UsageError(
-            f"{path.name} is damaged: {str(error) or 'it ends early'}.", "Export it again."
+            f"{path.name} is damaged: {_damage(error)}.", "Export it again."
         ) from error
     if notes is None:
         raise UsageError(
@@ -70,6 +72,12 @@ def read_notes(path: Path) -> list[ForeignNote]:
             "Use My Clippings.txt, KOReader's metadata.*.lua or JSON, or Readwise's CSV.",
         )
     return [note for note in notes if note.words.strip()]
+
+
+def _damage(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return str(error) or "it ends early"
 
 
 def _parse(text: str, suffix: str) -> list[ForeignNote] | None:
@@ -100,23 +108,26 @@ def notes_of_book(notes: Iterable[ForeignNote], book: Book) -> list[ForeignNote]
 def place_notes(book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark]) -> PlacedNotes:
     """Find notes by their words. `marks`: those that the book has."""
     text = SearchableText(book.text)
-    taken = {(mark.start, mark.end) for mark in marks if not mark.lost}
+    taken = {(mark.start, mark.end): mark for mark in marks if not mark.lost}
     new: list[Mark] = []
+    annotated: list[Mark] = []
     lost = []
     known = 0
     for note in notes:
         span = _find(note.words, text)
         if span is None:
             lost.append(note)
-        elif span in taken:
-            known += 1
-        else:
-            taken.add(span)
+        elif span not in taken:
             place = quote_at(book.text, *span)
-            new.append(
-                new_mark(MarkKind.HIGHLIGHT, place, color=Color.YELLOW, note=note.note.strip())
-            )
-    return PlacedNotes(tuple(new), known, tuple(lost))
+            mark = new_mark(MarkKind.HIGHLIGHT, place, color=Color.YELLOW, note=note.note.strip())
+            taken[span] = mark
+            new.append(mark)
+        elif note.note.strip() and not taken[span].note:
+            taken[span] = replace(taken[span], note=note.note.strip(), changed_at=time.time())
+            annotated.append(taken[span])
+        else:
+            known += 1
+    return PlacedNotes(tuple(new), tuple(annotated), known, tuple(lost))
 
 
 def _find(words: str, text: SearchableText) -> tuple[int, int] | None:
@@ -124,12 +135,21 @@ def _find(words: str, text: SearchableText) -> tuple[int, int] | None:
     quote = " ".join(words.split())
     span = find_quote(TextQuote(0, len(quote), quote, "", ""), text, 0)
     if span is not None:
-        return span
+        return _whole_words(text.raw, *span)
     letters = SearchableText(quote).letters
     if not letters or text.letters.count(letters) != 1:
         return None
     at = text.letters.index(letters)
     return text.offsets[at], text.offsets[at + len(letters) - 1] + 1
+
+
+def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
+    """The place without the words that it has only in part, as similar words are found."""
+    while start < end and text[start - 1 : start].isalnum() and text[start].isalnum():
+        start += 1
+    while end > start and text[end - 1].isalnum() and text[end : end + 1].isalnum():
+        end -= 1
+    return start + len(text[start:end]) - len(text[start:end].lstrip()), end
 
 
 def _kindle(text: str) -> list[ForeignNote]:
