@@ -7,6 +7,7 @@ import pytest
 
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.text import Block
 from gistread.tui.widgets.row_list import RowList
 from tests.tui.books import small_book
 from tests.tui.scripted import app_on, lines, opened, text_of, until
@@ -140,3 +141,19 @@ async def test_an_empty_list_can_be_turned() -> None:
         app.long_text.focus()
         await pilot.press("pagedown", "pageup", "d", "u", "G", "g", "j")
         assert app.long_text.cursor_key is None
+
+
+async def test_a_list_that_grows_shows_the_heading_above_its_cursor() -> None:
+    """A panel gets its height after its rows; until then the list may have one row."""
+    rows = [Block("Fruit"), *(Block(f"apple {number}", key=number) for number in range(40))]
+    app = Screen(RowList(cursor=True))
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.long_text.styles.height = 1
+        await until(pilot, lambda: app.long_text.size.height == 1)
+        app.long_text.show(rows)
+        app.long_text.set_cursor(0)
+        await until(pilot, lambda: "apple 0" in text_of(app))
+        assert "Fruit" not in text_of(app)
+        app.long_text.styles.height = 8
+        await until(pilot, lambda: "Fruit" in text_of(app))
+        assert "apple 0" in text_of(app)

@@ -42,8 +42,8 @@ async def test_the_check_result_and_placement_of_a_model_are_shown(
             )
         )
         await until(pilot, lambda: "● small-model" in text_of(app))
+        await until(pilot, lambda: "many gists will be extractive · " in text_of(app))
         shown = text_of(app)
-        assert "many gists will be extractive · " in shown
         assert "Loaded: 3 of 3 layers on a card" in shown
         assert "Tried here: many gists will be extractive; it misunderstands" in shown
         await pilot.press("down")

@@ -243,9 +243,8 @@ class ListScreen(Panel[T | None]):
             ),
             None,
         )
-        if number in (None, self._first_key):
-            self.list.scroll_to(y=0, animate=False, force=True)  # with its heading, if both fit
         self.list.set_cursor(self._first_key if number is None else number)
+        self.list.show_heading()
         self.say(self.note)
         keys = [(display_key(keys.split(",")[0]), word, action) for keys, action, word in self.KEYS]
         search = [("/", "filter", "filter")] if self.LETTERS and self._placeholder else []
@@ -277,9 +276,8 @@ class ListScreen(Panel[T | None]):
             before is None or before.value != height
         ):  # a list squeezed to one row tells too little: measure again
             self.call_after_refresh(self._fit)
-        elif self.list.cursor_key == self._first_key:
-            self.list.scroll_to(y=0, animate=False, force=True)  # now its heading may fit
-            self.list.scroll_to_key(self.list.cursor_key)
+        else:
+            self.list.show_heading()  # now it may fit
 
     def say(self, note: str) -> None:
         self.note = note

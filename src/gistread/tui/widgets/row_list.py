@@ -27,6 +27,22 @@ class RowList(CommandTarget, LongText):
             self.post_message(self.Moved())
         return found
 
+    def on_resize(self) -> None:
+        self.show_heading()
+
+    def show_heading(self) -> None:
+        """With the cursor on the first row, scroll to the heading above it, if both fit.
+
+        A list is often squeezed to a row or two before its panel has its height. What was scrolled
+        to then is not the top.
+        """
+        first = self._keyed(range(len(self._index)))
+        if first is None or self._cursor_at() != first:
+            return
+        # Textual ignores a scroll while the scroll bar is not there yet, unless it is forced.
+        self.scroll_to(y=0, animate=False, force=True)
+        self.scroll_to_key(self.cursor_key)
+
     def action_line_down(self, count: int = 1) -> None:
         self.move_cursor(count)
 
