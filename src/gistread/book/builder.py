@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gistread.book import inline
-from gistread.book.inline import InlineMark
+from gistread.book.inline import InlineMark, MarkedRange
 from gistread.book.model import (
     Book,
     Chapter,
@@ -64,9 +64,17 @@ def by_paragraph(chapters: Iterable[ChapterStart]) -> Mapping[int, Sequence[Chap
     return starts
 
 
-ResolveLink = Callable[
-    [InlineMark], LinkTarget | None
-]  # Finds the target of a link; None if it leads out of the book
+# Finds the target of a link; None if it leads out of the book.
+ResolveLink = Callable[[InlineMark], LinkTarget | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacedMark:
+    """`text[start:end]` of the book has this mark."""
+
+    start: int
+    end: int
+    mark: InlineMark
 
 
 def left_out_notices(counts: Mapping[str, int]) -> Iterator[str]:
@@ -84,9 +92,7 @@ class BookBuilder:
         self._parts: list[str] = []
         self._paragraphs: list[Paragraph] = []
         self._starts: list[ChapterStart] = []  # With offsets as `index`
-        self._inline: list[
-            tuple[int, int, InlineMark]
-        ] = []  # (start, end, mark) of every inline mark
+        self._inline: list[_PlacedMark] = []
         self.characters = 0  # Length of the text so far
 
     @property
@@ -106,25 +112,28 @@ class BookBuilder:
         text = clean(text)
         if marks:
             text = inline.attach_marks(text)
-        keeps = lines or kind in _KEEPS_LINES
-        text = keep_lines(text, keep_spacing=kind in _KEEPS_SPACING) if keeps else one_line(text)
-        found: list[tuple[int, int, int]] = []
+        if lines or kind in _KEEPS_LINES:
+            text = keep_lines(text, keep_spacing=kind in _KEEPS_SPACING)
+        else:
+            text = one_line(text)
+        ranges: list[MarkedRange] = []
         if marks:
-            text, found = inline.extract_marks(text)
-        if not text:
-            return False
-        if kind is ParagraphKind.BREAK and (
-            not self._paragraphs or self._paragraphs[-1].kind is ParagraphKind.BREAK
-        ):
+            text, ranges = inline.extract_marks(text)
+        if not text or (kind is ParagraphKind.BREAK and self._is_at_break):
             return False
         start = self.next_start
         self.characters = start + len(text)
         self._parts.append(text)
-        self._inline += [
-            (start + first, start + last, marks[index]) for index, first, last in found
-        ]
         self._paragraphs.append(Paragraph(start, self.characters, kind, level))
+        for marked in ranges:
+            mark = marks[marked.index]
+            self._inline.append(_PlacedMark(start + marked.start, start + marked.end, mark))
         return True
+
+    @property
+    def _is_at_break(self) -> bool:
+        """Whether a scene break would follow another one or nothing."""
+        return not self._paragraphs or self._paragraphs[-1].kind is ParagraphKind.BREAK
 
     def chapter(self, title: str, level: int = 1) -> None:
         start = self.next_start
@@ -164,32 +173,38 @@ class BookBuilder:
             language=language or guess_language(text),
             source_format=source_format,
             notices=_clean_lines(notices),
-            spans=tuple(
-                Span(start, end, mark.style) for start, end, mark in self._inline if mark.style
-            ),
-            links=tuple(
-                _link(start, end, mark, resolve(mark))
-                for start, end, mark in self._inline
-                if mark.href
-            ),
-            images=tuple(
-                Image(start, end, mark.image) for start, end, mark in self._inline if mark.image
-            ),
-            language_spans=tuple(
-                LanguageSpan(start, end, mark.language)
-                for start, end, mark in self._inline
-                if mark.language
-            ),
+            spans=self._spans(),
+            links=self._links(resolve),
+            images=self._images(),
+            language_spans=self._language_spans(),
             identifiers=_clean_lines(identifiers),
             cover=cover,
         )
 
+    def _spans(self) -> tuple[Span, ...]:
+        styled = ((placed, placed.mark.style) for placed in self._inline)
+        return tuple(Span(placed.start, placed.end, style) for placed, style in styled if style)
+
+    def _links(self, resolve: ResolveLink) -> tuple[Link, ...]:
+        links = (placed for placed in self._inline if placed.mark.href)
+        return tuple(_link(placed, resolve(placed.mark)) for placed in links)
+
+    def _images(self) -> tuple[Image, ...]:
+        images = (placed for placed in self._inline if placed.mark.image)
+        return tuple(Image(placed.start, placed.end, placed.mark.image) for placed in images)
+
+    def _language_spans(self) -> tuple[LanguageSpan, ...]:
+        foreign = (placed for placed in self._inline if placed.mark.language)
+        return tuple(
+            LanguageSpan(placed.start, placed.end, placed.mark.language) for placed in foreign
+        )
+
     def _chapters(self, text: str, title: str) -> tuple[Chapter, ...]:
-        starts = [start for start in self._starts if start.index < len(text)] or [
-            ChapterStart(0, title, 1)
-        ]
-        if count_words(text[: starts[0].index]) > _FRONT_MATTER_WORDS:
-            starts.insert(0, ChapterStart(0, title, 1))
+        whole_book = ChapterStart(0, title, 1)
+        starts = [start for start in self._starts if start.index < len(text)] or [whole_book]
+        front_matter = text[: starts[0].index]
+        if count_words(front_matter) > _FRONT_MATTER_WORDS:
+            starts.insert(0, whole_book)
         starts[0] = replace(starts[0], index=0)
         ends = [*(start.index for start in starts[1:]), len(text)]
         return tuple(
@@ -202,7 +217,8 @@ def _clean_lines(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(filter(None, map(clean_line, lines)))
 
 
-def _link(start: int, end: int, mark: InlineMark, target: LinkTarget | None) -> Link:
+def _link(placed: _PlacedMark, target: LinkTarget | None) -> Link:
     if target is None:
-        return Link(start, end, address=clean_line(mark.href))
-    return Link(start, end, target.start, (target.end or target.start) if mark.is_note else None)
+        return Link(placed.start, placed.end, address=clean_line(placed.mark.href))
+    note_end = (target.end or target.start) if placed.mark.is_note else None
+    return Link(placed.start, placed.end, target.start, note_end)

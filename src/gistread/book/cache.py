@@ -1,6 +1,4 @@
-"""Caches extracted books by the SHA-256 of the file, so that a long book opens at once the second
-time.
-"""
+"""Caches extracted books by the SHA-256 of the file: a long book opens at once the second time."""
 
 import contextlib
 import hashlib
@@ -8,6 +6,7 @@ import io
 import os
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -44,6 +43,9 @@ _RANGES: dict[str, type] = {
 }
 
 
+_ENUMS = {"kind": ParagraphKind, "style": Style}  # By the name of their field
+
+
 def open_cached(
     source: Path,
     directory: Path,
@@ -64,26 +66,31 @@ def open_cached(
         if book is None:
             encoding = chosen_encoding(encodings, digest) if encodings else ""
             book = read_book(stream, path.name, encoding=encoding, cancelled=cancelled)
-            bytearray(
-                _PAYLOAD_BYTES * len(book.text)
-            )  # raises MemoryError; orjson would abort the process
-            text = book.text.encode()
-            record = {
-                each.name: getattr(book, each.name) for each in fields(book) if each.name != "text"
-            }
-            for name, kind in _RANGES.items():
-                record[name] = [
-                    [getattr(one, each.name) for one in record[name]] for each in fields(kind)
-                ]
-            payload = len(text).to_bytes(_SIZE_BYTES) + text + orjson.dumps(record)
-            with contextlib.suppress(OSError):
-                make_folder(entry.parent)
-                replace_file(entry, hashlib.sha256(payload).digest() + payload)
-            with contextlib.suppress(OSError):
-                _trim(entry.parent)
+            _save(book, entry)
         return book
 
     return open_book_or_series(read_one, source)
+
+
+def _save(book: Book, entry: Path) -> None:
+    """Write an entry, if the folder is writable. Raises MemoryError."""
+    bytearray(_PAYLOAD_BYTES * len(book.text))  # Raises MemoryError; orjson would end the process
+    text = book.text.encode()
+    payload = len(text).to_bytes(_SIZE_BYTES) + text + orjson.dumps(_record(book))
+    with contextlib.suppress(OSError):
+        make_folder(entry.parent)
+        replace_file(entry, hashlib.sha256(payload).digest() + payload)
+    with contextlib.suppress(OSError):
+        _trim(entry.parent)
+
+
+def _record(book: Book) -> dict[str, object]:
+    """The fields of a book but its text; those of ranges by column."""
+    record = {each.name: getattr(book, each.name) for each in fields(book) if each.name != "text"}
+    for name, kind in _RANGES.items():
+        ranges = record[name]
+        record[name] = [[getattr(item, each.name) for item in ranges] for each in fields(kind)]
+    return record
 
 
 def forget_cached(digest: str, directory: Path) -> None:
@@ -145,13 +152,8 @@ def _load(entry: Path) -> Book | None:
         text, rest = _read(entry)
         record = {"text": text, **orjson.loads(rest)}
         for name, values in record.items():
-            if (kind := _RANGES.get(name)) is not None:
-                enums = {"kind": ParagraphKind, "style": Style}
-                columns = (
-                    map(enums[each.name], column) if each.name in enums else column
-                    for each, column in zip(fields(kind), values, strict=True)
-                )
-                record[name] = tuple(map(kind, *columns))
+            if name in _RANGES:
+                record[name] = _ranges(_RANGES[name], values)
             elif isinstance(values, list):
                 record[name] = tuple(values)
         book = Book(**record)
@@ -160,3 +162,12 @@ def _load(entry: Path) -> Book | None:
     with contextlib.suppress(OSError):
         os.utime(entry)
     return book
+
+
+def _ranges(kind: type, columns: list[list[Any]]) -> tuple[Any, ...]:
+    """Raises ValueError, TypeError."""
+    typed = (
+        map(_ENUMS[each.name], column) if each.name in _ENUMS else column
+        for each, column in zip(fields(kind), columns, strict=True)
+    )
+    return tuple(map(kind, *typed))

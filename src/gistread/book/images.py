@@ -4,6 +4,7 @@ import base64
 import io
 import re
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import unquote, unquote_to_bytes
 
 from gistread.book.formats.archive import Archive, ArchiveError
@@ -14,6 +15,7 @@ from gistread.errors import BookError
 
 LIMIT_BYTES = 32 * 1024 * 1024
 LIMIT_FICTIONBOOK_BYTES = 128 * 1024 * 1024  # An FB2 file with all its pictures
+_ZIP = b"PK\x03\x04"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
@@ -28,33 +30,18 @@ def read_image(book: Path, source: str) -> bytes:
         raise BookError("The book does not say where this picture is stored.")
     with open_file(book) as stream:
         head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
-        if head.startswith(b"PK\x03\x04"):
-            try:
-                archive = Archive(stream)
-                if (
-                    inside := next((name for name in archive.names if is_fb2_name(name)), None)
-                ) is not None:
-                    return _from_fictionbook(archive.read(inside), source)
-                return archive.read(source)
-            except ArchiveError as error:
-                raise BookError(f"The picture {source} {error}.") from error
+        if head.startswith(_ZIP):
+            return _from_archive(stream, source)
         kind = identify(head, book.name)
         if kind is ReadableFormat.SERIES:
             number, _, source = source.partition("/")
-            return read_image(
-                volume_path(stream, book, int(number) if number.isdecimal() else 0), source
-            )
+            volume = volume_path(stream, book, int(number) if number.isdecimal() else 0)
+            return read_image(volume, source)
         if kind is ReadableFormat.FB2:
-            return _from_fictionbook(
-                read_limited(stream, book.name, limit_bytes=LIMIT_FICTIONBOOK_BYTES), source
-            )
-        if kind is ReadableFormat.HTML:
-            from gistread.book.formats.html import EMBEDDED, embedded_picture  # imports lxml
-
-            if source.startswith(EMBEDDED) and (
-                address := embedded_picture(read_limited(stream, book.name), source)
-            ):
-                return _decode_data_url(address)
+            data = read_limited(stream, book.name, limit_bytes=LIMIT_FICTIONBOOK_BYTES)
+            return _from_fictionbook(data, source)
+        if kind is ReadableFormat.HTML and (address := _in_page(stream, book.name, source)):
+            return _decode_data_url(address)
     if isinstance(kind, ForeignFormat) and kind.suffix:
         raise BookError(
             "Pictures of converted books are not available.",
@@ -63,13 +50,34 @@ def read_image(book: Path, source: str) -> bytes:
     return _from_folder(book, source)
 
 
+def _from_archive(stream: BinaryIO, source: str) -> bytes:
+    """A picture of an EPUB, a Word document or a zipped FictionBook."""
+    try:
+        archive = Archive(stream)
+        fictionbook = next((name for name in archive.names if is_fb2_name(name)), None)
+        if fictionbook is not None:
+            return _from_fictionbook(archive.read(fictionbook), source)
+        return archive.read(source)
+    except ArchiveError as error:
+        raise BookError(f"The picture {source} {error}.") from error
+
+
+def _in_page(stream: BinaryIO, name: str, source: str) -> str:
+    """The `data:` URL of a picture inside an HTML page; empty if it is not inside."""
+    from gistread.book.formats.html import EMBEDDED, embedded_picture  # imports lxml
+
+    if not source.startswith(EMBEDDED):
+        return ""
+    return embedded_picture(read_limited(stream, name), source)
+
+
 def _from_fictionbook(data: bytes, source: str) -> bytes:
     from gistread.book.formats.fb2 import read_binary  # imports lxml
 
-    found = read_binary(data, source)
-    if found is None:
+    picture = read_binary(data, source)
+    if picture is None:
         raise BookError(f"The picture {source} is missing, or its data are damaged.")
-    return found
+    return picture
 
 
 def _from_folder(book: Path, source: str) -> bytes:
@@ -97,7 +105,8 @@ def _decode_data_url(source: str) -> bytes:
     header, comma, escaped = source[: 2 * LIMIT_BYTES].partition(",")
     data = unquote_to_bytes(escaped)
     try:
-        data = base64.b64decode(data) if header.endswith(";base64") else data
+        if header.endswith(";base64"):
+            data = base64.b64decode(data)
     except ValueError as error:
         raise BookError("The picture's data are damaged.") from error
     if not comma:

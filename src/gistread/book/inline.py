@@ -15,13 +15,12 @@ _CLOSING = 0x100000
 MAX_MARKS = 0xFFFD  # Per paragraph; later text stays unmarked
 # More than in a Bible with a reference at each verse; guards against files that consist of tags.
 MAX_MARKS_PER_BOOK = 500_000
-MARK_PATTERN = "[\U000f0000-\U000ffffd\U00100000-\U0010fffd]"  # Pattern of one mark
+_MARK_CHARACTERS = "\U000f0000-\U000ffffd\U00100000-\U0010fffd"
+MARK_PATTERN = f"[{_MARK_CHARACTERS}]"  # Pattern of one mark
 _ANY = re.compile(MARK_PATTERN)
 # Atomic, and matches only at the start of a run: a million spaces or marks in a row are scanned
 # once.
-_RUN = re.compile(
-    "(?<!\\s)(?>\\s*)[\U000f0000-\U000ffffd\U00100000-\U0010fffd][\\s\U000f0000-\U000ffffd\U00100000-\U0010fffd]*"
-)
+_RUN = re.compile(rf"(?<!\s)(?>\s*)[{_MARK_CHARACTERS}][\s{_MARK_CHARACTERS}]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +35,15 @@ class InlineMark:
 
 
 Marks = tuple[InlineMark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRange:
+    """Characters `[start, end)` of a text, which the mark `index` covers."""
+
+    index: int
+    start: int
+    end: int
 
 
 def opening(index: int) -> str:
@@ -80,11 +88,15 @@ def _bound(run: re.Match[str]) -> str:
     return before + spaces + after
 
 
-def extract_marks(text: str) -> tuple[str, list[tuple[int, int, int]]]:
-    """The text without marks, and (index, start, end) of each non-empty mark, by start."""
+def extract_marks(text: str) -> tuple[str, list[MarkedRange]]:
+    """The text without marks, and the range of each non-empty mark, by start.
+
+    >>> extract_marks(f"to {opening(0)}be{closing(0)}")
+    ('to be', [MarkedRange(index=0, start=3, end=5)])
+    """
     pieces: list[str] = []
-    opened: dict[int, int] = {}
-    found: list[tuple[int, int, int]] = []
+    starts: dict[int, int] = {}  # Of open marks
+    ranges: list[MarkedRange] = []
     at = length = 0
     for match in _ANY.finditer(text):
         pieces.append(text[at : match.start()])
@@ -92,10 +104,13 @@ def extract_marks(text: str) -> tuple[str, list[tuple[int, int, int]]]:
         at = match.end()
         code = ord(match[0])
         if code < _CLOSING:
-            opened[code - _OPENING] = length
-        elif (start := opened.pop(code - _CLOSING, length)) < length:
-            found.append((code - _CLOSING, start, length))
+            starts[code - _OPENING] = length
+        else:
+            index = code - _CLOSING
+            ranges.append(MarkedRange(index, starts.pop(index, length), length))
     pieces.append(text[at:])
     length += len(text) - at
-    found += [(index, start, length) for index, start in opened.items() if start < length]
-    return "".join(pieces), sorted(found, key=lambda one: (one[1], -one[2], one[0]))
+    ranges += [MarkedRange(index, start, length) for index, start in starts.items()]
+    covering = [marked for marked in ranges if marked.start < marked.end]
+    covering.sort(key=lambda marked: (marked.start, -marked.end, marked.index))
+    return "".join(pieces), covering

@@ -7,7 +7,7 @@ other control characters.
 
 import hashlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -111,9 +111,8 @@ class Volume:
 _Range = TypeVar("_Range", Span, Image, Paragraph)
 
 WORDS_A_PAGE = 250  # Of a printed page, as publishers estimate
-DOCUMENTATION = (
-    "documentation"  # `Book.source_format` of gistread's own documents, which no library lists
-)
+# `Book.source_format` of gistread's own documents, which no library lists.
+DOCUMENTATION = "documentation"
 
 
 @dataclass(frozen=True)
@@ -128,9 +127,8 @@ class Book:
     language: str = ""  # BCP 47; empty if unknown
     source_format: str = "text"
     notices: tuple[str, ...] = ()  # What could not be read, one line each, for the user
-    spans: tuple[
-        Span, ...
-    ] = ()  # By start, outer before inner; likewise links, images and foreign words
+    # By start, outer before inner; likewise links, images and foreign words.
+    spans: tuple[Span, ...] = ()
     links: tuple[Link, ...] = ()
     images: tuple[Image, ...] = ()
     language_spans: tuple[LanguageSpan, ...] = ()
@@ -153,10 +151,12 @@ class Book:
         return max(1, round(self.words / WORDS_A_PAGE))
 
     def page_at(self, offset: int) -> int:
-        return min(self.page_count, 1 + max(0, offset) * self.page_count // max(1, len(self.text)))
+        page = 1 + max(0, offset) * self.page_count // max(1, len(self.text))
+        return min(self.page_count, page)
 
     def page_start(self, page: int) -> int:
-        return -(-(min(max(1, page), self.page_count) - 1) * len(self.text) // self.page_count)
+        pages_before = min(max(1, page), self.page_count) - 1
+        return -(-pages_before * len(self.text) // self.page_count)  # Rounded up
 
     def spans_between(self, start: int, end: int) -> Iterator[Span]:
         return self._overlapping(self.spans, start, end)
@@ -169,28 +169,28 @@ class Book:
 
     def _overlapping(self, ranges: Sequence[_Range], start: int, end: int) -> Iterator[_Range]:
         first = self.paragraphs[self.paragraph_index(start)].start if self.paragraphs else 0
-        for one in islice(ranges, bisect_left(ranges, first, key=lambda one: one.start), None):
-            if one.start >= end:
+        nearest = bisect_left(ranges, first, key=lambda item: item.start)
+        for item in islice(ranges, nearest, None):
+            if item.start >= end:
                 return
-            if one.end > start:
-                yield one
+            if item.end > start:
+                yield item
 
     def paragraph_index(self, offset: int) -> int:
         """Index of the paragraph at `offset`, or of the last one before it."""
-        return max(
-            0, bisect_right(self.paragraphs, offset, key=lambda paragraph: paragraph.start) - 1
-        )
+        following = bisect_right(self.paragraphs, offset, key=lambda paragraph: paragraph.start)
+        return max(0, following - 1)
 
     def chapter_index(self, offset: int) -> int:
-        return max(0, bisect_right(self.chapters, offset, key=lambda chapter: chapter.start) - 1)
+        following = bisect_right(self.chapters, offset, key=lambda chapter: chapter.start)
+        return max(0, following - 1)
 
     @cached_property
     def chapter_numbers(self) -> tuple[str, ...]:
         """The number of each chapter: `1`, then `1.1` for its first part."""
         numbers: list[str] = []
-        above: list[
-            tuple[int, int]
-        ] = []  # Level and number of the last chapter, and of those it is a part of
+        # Level and number of the last chapter, and of those it is a part of.
+        above: list[tuple[int, int]] = []
         for chapter in self.chapters:
             last = 0
             while above and above[-1][0] >= chapter.level:
@@ -202,28 +202,29 @@ class Book:
     def chapter_end(self, index: int) -> int:
         """The end of a chapter with its parts."""
         first, *after = self.chapters[index:]
-        return next((one.start for one in after if one.level <= first.level), len(self.text))
+        others = (chapter.start for chapter in after if chapter.level <= first.level)
+        return next(others, len(self.text))
 
     @cached_property
     def volume_books(self) -> tuple["Book", ...]:
         """Each volume's text as a book without chapters and marks, to identify its memory."""
-        return tuple(
-            Book(
-                self.text[volume.start : volume.end],
-                volume.title,
-                (),
-                (Chapter(volume.title, 0, volume.end - volume.start),),
-            )
-            for volume in self.volumes
-        )
+        books = []
+        for volume in self.volumes:
+            text = self.text[volume.start : volume.end]
+            chapter = Chapter(volume.title, 0, len(text))
+            books.append(Book(text, volume.title, paragraphs=(), chapters=(chapter,)))
+        return tuple(books)
 
     def volume_index(self, offset: int) -> int:
         """Index of the volume at `offset`, its heading included. Requires volumes."""
-        return max(0, bisect_right(self.volumes, offset, key=lambda volume: volume.heading) - 1)
+        following = bisect_right(self.volumes, offset, key=lambda volume: volume.heading)
+        return max(0, following - 1)
 
     def volume_end(self, index: int) -> int:
         """End of a volume, including the empty line after it."""
-        return self.volumes[index + 1].heading if index + 1 < len(self.volumes) else len(self.text)
+        if index + 1 < len(self.volumes):
+            return self.volumes[index + 1].heading
+        return len(self.text)
 
     def is_volume_heading(self, offset: int) -> bool:
         return bool(self.volumes) and self.volumes[self.volume_index(offset)].heading == offset
@@ -242,30 +243,25 @@ class Book:
         In a series, numbers replace the titles of volumes.
         """
         offset = max(0, min(offset, len(self.text)))
-        text = self.text[:offset]
-        volumes = [
-            replace(one, title="", end=min(one.end, offset))
-            for one in self.volumes
-            if one.heading < offset
-        ]
-        for number, (volume, known) in enumerate(zip(self.volumes, volumes, strict=False), start=1):
-            length = len(volume.title)
-            text = (
-                text[: known.heading]
-                + str(number).ljust(length)[:length]
-                + text[known.heading + length :]
-            )
-        chapters = (
-            chapter for chapter in self.chapters if chapter.start < offset or not chapter.start
-        )
+        paragraphs = (p for p in self.paragraphs if p.start < offset)
+        chapters = (c for c in self.chapters if c.start < offset or not c.start)
+        volumes = [volume for volume in self.volumes if volume.heading < offset]
         return Book(
-            text=text[:offset],
+            text=_number_volumes(self.text[:offset], volumes)[:offset],
             title="",
-            paragraphs=tuple(
-                replace(p, end=min(p.end, offset)) for p in self.paragraphs if p.start < offset
-            ),
-            chapters=tuple(replace(chapter, end=min(chapter.end, offset)) for chapter in chapters),
+            paragraphs=tuple(replace(p, end=min(p.end, offset)) for p in paragraphs),
+            chapters=tuple(replace(c, end=min(c.end, offset)) for c in chapters),
             language=self.language,
             source_format=self.source_format,
-            volumes=tuple(volumes),
+            volumes=tuple(replace(v, title="", end=min(v.end, offset)) for v in volumes),
         )
+
+
+def _number_volumes(text: str, volumes: Iterable[Volume]) -> str:
+    """Replace the titles of volumes by their numbers, padded or cut to the same length."""
+    for number, volume in enumerate(volumes, start=1):
+        length = len(volume.title)
+        number_as_title = str(number).ljust(length)[:length]
+        after = volume.heading + length
+        text = text[: volume.heading] + number_as_title + text[after:]
+    return text

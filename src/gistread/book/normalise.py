@@ -1,5 +1,6 @@
-"""Normalises text, by removing characters that control a terminal or hide or split words, and names
-its language.
+"""Normalises text, and names its language.
+
+Removes characters that control a terminal, or hide or split words.
 """
 
 import re
@@ -19,13 +20,13 @@ _UNWANTED = re.compile(
     # Dropped: C0 and C1 controls, zero-width space, word joiner and soft hyphen, byte order marks,
     # bidirectional controls, interlinear marks, tag characters and noncharacters. The joiners
     # U+200C and U+200D stay: Persian and Indic words are spelled with them.
-    "|[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u206f\ufeff"
-    "\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f]"
+    "|[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u206f"
+    "\ufeff\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f]"
 )
 # A single class scans four times as fast as the groups above, and most books have no match.
 _ANY_UNWANTED = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\u00ad\u1680\u2000-\u200b\u2028-\u202f\u205f-\u206f\ud800-\udfff\ufdd0-\ufdef"
-    "\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\u00ad\u1680\u2000-\u200b\u2028-\u202f\u205f-\u206f"
+    "\ud800-\udfff\ufdd0-\ufdef\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
 )
 _ANY_UNWANTED_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _REPLACEMENTS = {"end": "\n", "space": " ", "surrogate": "\ufffd", None: ""}
@@ -33,8 +34,9 @@ _INNER_SPACE_RUN = re.compile(r"(?<=\S)[ \t]+")
 
 
 def clean(text: str) -> str:
-    """Text in NFC with line feeds as line ends and without controls, invisible characters or odd
-    spaces. Tabs stay.
+    """Text in NFC, without controls, invisible characters and odd spaces.
+
+    Lines end with line feeds. Tabs stay.
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -77,7 +79,9 @@ def keep_lines(text: str, *, keep_spacing: bool) -> str:
         return ""
     shared = min(len(line) - len(line.lstrip(" ")) for line in lines)
     lines = [line[shared:] for line in lines]
-    return "\n".join(lines if keep_spacing else (_INNER_SPACE_RUN.sub(" ", line) for line in lines))
+    if not keep_spacing:
+        lines = [_INNER_SPACE_RUN.sub(" ", line) for line in lines]
+    return "\n".join(lines)
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -99,6 +103,8 @@ def language_tag(text: str) -> str:
 _SAMPLE_CHARACTERS = 30_000
 _LEAST_WORDS = 60  # Fewer say too little
 _LEAST_SHARE = 0.12  # Of words that are frequent in the language; running text has 0.25 to 0.5
+_CLEAR_LEAD = 1.3  # Of the likeliest language's share over that of the next one
+_LEAST_LETTERS = 0.2  # Of a script, to name its language
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -117,14 +123,15 @@ def guess_language(text: str) -> str:
     sample = text[:_SAMPLE_CHARACTERS]
     letter_count = sum(map(str.isalpha, sample))
     for language, script in _languages()["scripts"].items():
-        if letter_count and len(re.findall(script, sample)) > 0.2 * letter_count:
+        if letter_count and len(re.findall(script, sample)) > _LEAST_LETTERS * letter_count:
             return language
     shares = language_shares(sample)
     if not shares:
         return ""
     best, second = sorted(shares, key=lambda name: -shares[name])[:2]
-    clear = shares[best] >= _LEAST_SHARE and shares[best] >= 1.3 * shares[second]
-    return best if clear and best != "en" else ""
+    is_likely = shares[best] >= _LEAST_SHARE
+    is_clear = is_likely and shares[best] >= _CLEAR_LEAD * shares[second]
+    return best if is_clear and best != "en" else ""
 
 
 def language_shares(text: str) -> dict[str, float]:

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})$")
@@ -16,9 +17,9 @@ _HEBREW = {letter: value for value, letter in enumerate("אבגדהוזחט", 1)
     letter: 10 * value for value, letter in enumerate("יכלמנסעפצ", 1)
 }
 _CJK_DIGITS = {
-    c: value
+    digit: value
     for row in ("〇一二三四五六七八九", "０１２３４５６７８９")
-    for value, c in enumerate(row)
+    for value, digit in enumerate(row)
 }
 _CJK_UNITS = {"十": 10, "百": 100, "千": 1000}
 
@@ -48,26 +49,33 @@ _SMALL = {
 }
 _WORD = re.compile(r"\d+(?:,\d{3})+|\d+|[a-z]+")
 _JOINED = re.compile(r"[\s-]+(?:and\s+|a\s+)?\Z")
+# "nineteen thousand": the words before a factor from this on are finished by it.
+_FINISHING_FACTOR = 1000
 
-
+# In headings.
+_UNITS = 9
+_LAST = 999
+_MOST_DIGITS = 4
 _WORDS = {
     **{
-        w: n for row in reversed((*_SMALL_NUMBERS, *_OTHER_LANGUAGES)) for n, w in enumerate(row, 1)
+        word: number
+        for row in reversed((*_SMALL_NUMBERS, *_OTHER_LANGUAGES))
+        for number, word in enumerate(row, 1)
     },
-    **{word: tens * 10 for row in _TENS for tens, word in enumerate(row, 2)},
+    **{word: 10 * tens for row in _TENS for tens, word in enumerate(row, 2)},
     **{
-        f"{word}-{unit}": tens * 10 + n
+        f"{word}-{unit}": 10 * tens + number
         for tens, word in enumerate(_TENS[0], 2)
         for row in _SMALL_NUMBERS
-        for n, unit in enumerate(row[:9], 1)
+        for number, unit in enumerate(row[:_UNITS], 1)
     },
-    **{"last": 999, "dernier": 999, "letztes": 999, "último": 999},
+    **dict.fromkeys(("last", "dernier", "letztes", "último"), _LAST),
 }
 
 
 def parse_number(word: str) -> int | None:
     if word.isascii() and word.isdigit():
-        return int(word) if len(word) <= 4 else None
+        return int(word) if len(word) <= _MOST_DIGITS else None
     return (
         parse_roman(word)
         or _WORDS.get(word.lower().replace("ё", "е"))
@@ -111,26 +119,54 @@ def _cjk(word: str) -> int | None:
     return total + digit or None
 
 
+@dataclass(slots=True)
+class _SpelledNumber:
+    """A number that is being read word by word."""
+
+    parts: list[int] = field(default_factory=list)
+    _finished: int = 0  # Thousands and millions
+    _rest: int = 0
+
+    def add(self, number: int, *, is_factor: bool) -> None:
+        self.parts.append(number)
+        if not is_factor:
+            self._rest += number
+            return
+        self._rest = max(1, self._rest) * number
+        if number >= _FINISHING_FACTOR:
+            self._finished += self._rest
+            self._rest = 0
+
+    def finish(self) -> tuple[int, frozenset[int]]:
+        """The number, and with it all its parts."""
+        value = self._finished + self._rest
+        return value, frozenset((value, *self.parts))
+
+
 def numbers_in(text: str) -> Iterator[tuple[int, frozenset[int]]]:
     """Yield each number as (value, parts): "a hundred and twenty" is 120, of 100 and 20."""
-    thousands, value, parts, until = 0, 0, list[int](), 0
     text = text.lower()
+    number = _SpelledNumber()
+    end = 0
     for match in _WORD.finditer(text):
-        word = match[0].removesuffix("s") if match[0].removesuffix("s") in _FACTORS else match[0]
-        number = (
-            int(word.replace(",", ""))
-            if word[0].isdigit()
-            else _SMALL.get(word, _FACTORS.get(word))
-        )
-        if number is None:
+        word = match[0]
+        if word.removesuffix("s") in _FACTORS:
+            word = word.removesuffix("s")
+        value = _value_of(word)
+        if value is None:
             continue
-        if parts and not (_JOINED.match(text[until : match.start()]) and not word[0].isdigit()):
-            yield thousands + value, frozenset((thousands + value, *parts))
-            thousands, value, parts = 0, 0, []
-        value = max(1, value) * number if word in _FACTORS else value + number
-        if number >= 1000 and word in _FACTORS:
-            thousands, value = thousands + value, 0
-        parts.append(number)
-        until = match.end()
-    if parts:
-        yield thousands + value, frozenset((thousands + value, *parts))
+        is_digits = word[0].isdigit()
+        is_joined = not is_digits and _JOINED.match(text[end : match.start()])
+        if number.parts and not is_joined:
+            yield number.finish()
+            number = _SpelledNumber()
+        number.add(value, is_factor=word in _FACTORS)
+        end = match.end()
+    if number.parts:
+        yield number.finish()
+
+
+def _value_of(word: str) -> int | None:
+    if word[0].isdigit():
+        return int(word.replace(",", ""))
+    return _SMALL.get(word, _FACTORS.get(word))

@@ -18,9 +18,8 @@ from gistread.book.model import Book
 from gistread.book.series import is_series, read_series
 from gistread.errors import BookError
 
-LIMIT_BYTES = (
-    64 * 1024 * 1024
-)  # For plain text, HTML, Markdown and FB2; about twenty times War and Peace
+# For plain text, HTML, Markdown and FB2; about twenty times War and Peace.
+LIMIT_BYTES = 64 * 1024 * 1024
 _ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024  # For EPUB, DOCX and PDF: only their text is read
 
 Cancelled = Callable[[], bool]  # Polled during slow work: whether to give up
@@ -78,15 +77,7 @@ def open_file(source: Path) -> io.BufferedReader:
         # A pipe without a writer does not block.
         descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError as error:
-        is_address = source.parts[:1] in (
-            ("http:",),
-            ("https:",),
-        )  # `Path` collapses the two slashes
-        if is_address:
-            hint = "Nothing is read from the network. Download the book, then open its file."
-        else:
-            hint = ""
-        raise BookError(f"No such file: {source}", hint) from error
+        raise BookError(f"No such file: {source}", _hint_if_address(source)) from error
     except PermissionError as error:
         raise BookError(f"{source} cannot be read: permission denied.") from error
     except (OSError, ValueError) as error:
@@ -97,13 +88,21 @@ def open_file(source: Path) -> io.BufferedReader:
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
     if stat.S_ISDIR(mode):
-        hint = (
-            "Choose a file inside it; `gistread books --add DIR` adds all of them to the library."
+        raise BookError(
+            f"{source} is a directory, not a book.",
+            "Choose a file inside it; `gistread books --add DIR` adds all of them to the library.",
         )
-        raise BookError(f"{source} is a directory, not a book.", hint)
     raise BookError(
-        f"{source} is a pipe or a device, not a file.", "To read from a pipe, use - as the book."
+        f"{source} is a pipe or a device, not a file.",
+        "To read from a pipe, use - as the book.",
     )
+
+
+def _hint_if_address(source: Path) -> str:
+    is_address = source.parts[:1] in (("http:",), ("https:",))  # `Path` collapses the two slashes
+    if not is_address:
+        return ""
+    return "Nothing is read from the network. Download the book, then open its file."
 
 
 def read_book(
@@ -114,44 +113,63 @@ def read_book(
     `encoding`: the codec of a text; empty to detect it.
     """
     try:
-        head = stream.read(sniff.HEAD_BYTES)
-        if not head:
-            raise BookError(f"{name} is empty.")
-        kind = sniff.identify(head, name)
-        is_read_in_parts = kind in (None, sniff.ReadableFormat.PDF) or isinstance(
-            kind, sniff.ForeignFormat
-        )
-        limit_bytes = _ARCHIVE_LIMIT_BYTES if is_read_in_parts else LIMIT_BYTES
-        is_refused = isinstance(kind, sniff.ForeignFormat) and not kind.suffix
-        if not is_refused and stream.seek(0, 2) > limit_bytes:
-            raise _too_large_error(name, limit_bytes)
-        archive = Archive(stream) if kind is None else None
-        if archive is not None:
-            kind = sniff.identify_zip(archive)
-        if isinstance(kind, sniff.ForeignFormat):
-            if kind.suffix:
-                return _convert(stream, name, kind, cancelled)
-            raise BookError(
-                f"{name} is {kind.name}. gistread reads {sniff.SUPPORTED_FORMATS}.", kind.advice
-            )
-        if archive is not None:
-            return _read_archive(archive, name, kind)
-        if kind is sniff.ReadableFormat.SERIES:
-            raise BookError(
-                f"{name} is a series that refers to other files.", "Open it by its path."
-            )
-        stream.seek(0)
-        if kind is sniff.ReadableFormat.PDF:
-            from gistread.book.formats.pdf.book import read_pdf
-
-            return read_pdf(stream, name, cancelled)
-        data = stream.read(limit_bytes)
+        return _read_identified(stream, name, encoding, cancelled)
     except ArchiveError as error:
-        raise BookError(
-            f"{name} cannot be read: {error}.", "Get a fresh copy of the file."
-        ) from error
+        hint = "Get a fresh copy of the file."
+        raise BookError(f"{name} cannot be read: {error}.", hint) from error
     except OSError as error:
         raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
+
+
+def _read_identified(stream: BinaryIO, name: str, encoding: str, cancelled: Cancelled) -> Book:
+    """Raises BookError, ArchiveError, OSError."""
+    head = stream.read(sniff.HEAD_BYTES)
+    if not head:
+        raise BookError(f"{name} is empty.")
+    kind = sniff.identify(head, name)
+    _check_size(stream, name, kind)
+    if kind is None:
+        archive = Archive(stream)
+        kind = sniff.identify_zip(archive)
+        if not isinstance(kind, sniff.ForeignFormat):
+            return _read_archive(archive, name, kind)
+    if isinstance(kind, sniff.ForeignFormat):
+        return _read_foreign(stream, name, kind, cancelled)
+    if kind is sniff.ReadableFormat.SERIES:
+        raise BookError(f"{name} is a series that refers to other files.", "Open it by its path.")
+    stream.seek(0)
+    if kind is sniff.ReadableFormat.PDF:
+        from gistread.book.formats.pdf.book import read_pdf
+
+        return read_pdf(stream, name, cancelled)
+    return _read_text(stream.read(LIMIT_BYTES), name, kind, encoding)
+
+
+def _check_size(stream: BinaryIO, name: str, kind: sniff.FileType | None) -> None:
+    """Raises BookError if the file is too large for its format, unless that is not read at all."""
+    if isinstance(kind, sniff.ForeignFormat):
+        if not kind.suffix:
+            return
+        limit_bytes = _ARCHIVE_LIMIT_BYTES
+    elif kind in (None, sniff.ReadableFormat.PDF):
+        limit_bytes = _ARCHIVE_LIMIT_BYTES
+    else:
+        limit_bytes = LIMIT_BYTES
+    if stream.seek(0, os.SEEK_END) > limit_bytes:
+        raise _too_large_error(name, limit_bytes)
+
+
+def _read_text(data: bytes, name: str, kind: sniff.ReadableFormat, encoding: str) -> Book:
+    read = _text_reader(kind)
+    if not encoding:
+        return read(data, name)
+    decoded = decode_as(data, encoding)
+    book = read(decoded.text.encode("utf-8", "replace"), name)
+    return replace(book, notices=(*encoding_notices(decoded), *book.notices))
+
+
+def _text_reader(kind: sniff.ReadableFormat) -> Callable[[bytes, str], Book]:
+    """The reader of a format, imported when a book needs it: lxml takes a while."""
     match kind:
         case sniff.ReadableFormat.HTML:
             from gistread.book.formats.html import read_html as read
@@ -163,14 +181,10 @@ def read_book(
             from gistread.book.formats.fb2 import read_fb2 as read
         case _:
             from gistread.book.formats.text import read_text as read
-    if not encoding:
-        return read(data, name)
-    decoded = decode_as(data, encoding)
-    book = read(decoded.text.encode("utf-8", "replace"), name)
-    return replace(book, notices=(*encoding_notices(decoded), *book.notices))
+    return read
 
 
-def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat | None) -> Book:
+def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat) -> Book:
     if kind is sniff.ReadableFormat.DOCX:
         from gistread.book.formats.docx.book import read_docx
 
@@ -189,13 +203,20 @@ def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat | None
     return read_epub(archive, name)
 
 
-def _convert(stream: BinaryIO, name: str, kind: sniff.ForeignFormat, cancelled: Cancelled) -> Book:
+def _read_foreign(
+    stream: BinaryIO, name: str, kind: sniff.ForeignFormat, cancelled: Cancelled
+) -> Book:
+    """Read a book through Calibre. Raises BookError if Calibre does not read the format either."""
+    if not kind.suffix:
+        raise BookError(
+            f"{name} is {kind.name}. gistread reads {sniff.SUPPORTED_FORMATS}.", kind.advice
+        )
     from gistread.book.formats.calibre import convert_to_epub
     from gistread.book.formats.epub import read_epub
 
-    made = convert_to_epub(stream, name, kind, cancelled)
+    epub = convert_to_epub(stream, name, kind, cancelled)
     try:
-        book = read_epub(Archive(made), name)
+        book = read_epub(Archive(epub), name)
     except ArchiveError as error:
         raise BookError(
             f"{name} is {kind.name}; what ebook-convert made of it cannot be read: {error}."

@@ -1,5 +1,6 @@
-"""Splits text into sentences in linear time, by rules for abbreviations, initials and numbers of
-common languages.
+"""Splits text into sentences in linear time.
+
+Rules tell sentence ends from abbreviations, initials and numbers of common languages.
 """
 
 import re
@@ -30,7 +31,8 @@ _SPACED_AFTER = re.compile(r"\s(?:[^\W\d_]|ej|ex|es|UU)\.")
 _MAY_END_SPACED = frozenset("дпa")  # и т. д., и т. п.; u. a.
 # A German date or ordinal: "am 3. Januar", "der 2. Stock".
 _BEFORE_ORDINAL = re.compile(
-    r"\b(?:a[mnb]|de[rmns]|die|das|vo[mn]|zu[mr]|im|bis|seit|ins|jede[mnrs]?|sein[emnrs]*|ihr[emnrs]*)\s$",
+    r"\b(?:a[mnb]|de[rmns]|die|das|vo[mn]|zu[mr]|im|bis|seit|ins"
+    r"|jede[mnrs]?|sein[emnrs]*|ihr[emnrs]*)\s$",
     re.IGNORECASE,
 )
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
@@ -38,6 +40,7 @@ _AFTER_NAMES = frozenset(("jr", "sr"))
 _SPANISH_ARTICLES = frozenset(("El", "Al", "Del", "Un", "Este"))
 _NEVER_END = frozenset(("st", "no", "fig"))
 _DOTTED_NEVER_END = frozenset(("i.e", "e.g", "d.h", "z.b", "c.-à-d"))
+_AFTER_SPEECH = frozenset("とっ、，,")
 _LOOK_BACK = 24  # Characters
 _LOOK_AHEAD = 8
 _GAP = re.compile(r"\s*")
@@ -56,7 +59,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         if match[0][0] in "!?…" and _continues(text, match.end()):
             continue
         # A Japanese or Chinese sentence may continue after speech: 「はい。」と言った。
-        if match["closed"] and text[match.end() : match.end() + 1] in tuple("とっ、，,"):
+        following = text[match.end() : match.end() + 1]
+        if match["closed"] and following in _AFTER_SPEECH:
             continue
         spans += _pieces(text, start, match.end())
         start = match.end()
@@ -208,7 +212,9 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     end = start + len(sentence.strip())
     while end - start > LONGEST_CHARACTERS:
         limit = start + LONGEST_CHARACTERS
-        at = max(text.rfind("\n", start + 1, limit), text.rfind(" ", start + 1, limit)) + 1 or limit
+        line_end = text.rfind("\n", start + 1, limit)
+        space = text.rfind(" ", start + 1, limit)
+        at = max(line_end, space) + 1 or limit
         yield start, start + len(text[start:at].rstrip())
         gap = _GAP.match(text, at)
         start = gap.end() if gap else at

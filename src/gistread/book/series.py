@@ -8,6 +8,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -67,9 +68,10 @@ def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Bo
                 f"{_LIMIT_CHARACTERS // 1024 // 1024} million characters.",
                 "Split it into two series.",
             )
-    texts = [volume.sha256 for volume in volumes]
-    for number, text in enumerate(texts, start=1):
-        if (first := texts.index(text) + 1) < number:
+    digests = [volume.sha256 for volume in volumes]
+    for number, digest in enumerate(digests, start=1):
+        first = digests.index(digest) + 1
+        if first < number:
             message = f"Volumes {first} and {number} of {source.name} have the same text."
             raise BookError(message, "List each volume once.")
     return join_books(listed.title, listed.authors, volumes)
@@ -94,17 +96,14 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
         }
         reason = reasons.get(type(error), str(error).rstrip("."))
         raise BookError(f"{name} is not a valid series file: {reason}.", _EXAMPLE) from error
-    title, authors, volumes = (
-        record.get("title", ""),
-        record.get("authors", []),
-        record.get("volumes"),
-    )
+    title = record.get("title", "")
+    authors = record.get("authors", [])
+    volumes = record.get("volumes")
     if not _is_string_list(volumes) or not volumes:
         raise BookError(f"{name} lists no volumes.", _EXAMPLE)
     if not isinstance(title, str) or not _is_string_list(authors):
-        raise BookError(
-            f"In {name}, title must be a string and authors a list of strings.", _EXAMPLE
-        )
+        message = f"In {name}, title must be a string and authors a list of strings."
+        raise BookError(message, _EXAMPLE)
     if len(volumes) > MOST_VOLUMES:
         raise BookError(
             f"{name} lists {len(volumes)} volumes; the limit is {MOST_VOLUMES}.",
@@ -123,20 +122,21 @@ def volume_paths(listed: SeriesFile, source: Path) -> list[Path]:
     """Paths of the volumes. Raises BookError for one that leads out of the folder of the series."""
     folder = source.resolve().parent
     for volume in listed.volumes:
-        try:
-            named = Path(volume)
-            leads_out = volume.startswith("~") or named.is_absolute() or ".." in named.parts
-            leads_out = leads_out or not (folder / volume).resolve().is_relative_to(folder)
-        except (OSError, RuntimeError, ValueError):  # an impossible name, or a link to itself
-            leads_out = False
-        if leads_out:
+        if _leads_out(volume, folder):
             message = f"{source.name} lists {volume}, which is not beside or below it."
-            raise BookError(
-                message,
-                "Move it to a folder above all volumes, and correct their paths: `volumes = "
-                '["one/one.epub"]`.',
-            )
+            hint = "Move it to a folder above all volumes, and correct their paths:"
+            raise BookError(message, f'{hint} `volumes = ["one/one.epub"]`.')
     return [folder / volume for volume in listed.volumes]
+
+
+def _leads_out(volume: str, folder: Path) -> bool:
+    try:
+        path = Path(volume)
+        if volume.startswith("~") or path.is_absolute() or ".." in path.parts:
+            return True
+        return not (folder / path).resolve().is_relative_to(folder)
+    except (OSError, RuntimeError, ValueError):  # An impossible name, or a link to itself
+        return False
 
 
 def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
@@ -148,11 +148,12 @@ def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
 
 
 def _is_string_list(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 _BETWEEN = "\n\n"
-_Range = TypeVar("_Range", Paragraph, Span, Link, Image, LanguageSpan)
+_Item = TypeVar("_Item")
+_Range = TypeVar("_Range", Paragraph, Chapter, Span, Link, Image, LanguageSpan)
 
 
 def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
@@ -160,80 +161,103 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
 
     Picture sources become "NUMBER/SOURCE", with volumes from 1. `authors` default to all.
     """
-    languages: Counter[str] = Counter()
-    volumes: list[Volume] = []
-    at = 0
-    for book in books:
-        languages[book.language] += len(book.text) if book.language else 0
-        start = at + len(book.title) + len(_BETWEEN)
-        volumes.append(Volume(book.title, at, start, start + len(book.text)))
-        at = volumes[-1].end + len(_BETWEEN)
-    language = max(languages, key=lambda each: languages[each])
-    paragraphs, chapters = list[Paragraph](), list[Chapter]()
-    spans, links, images, language_spans = (
-        list[Span](),
-        list[Link](),
-        list[Image](),
-        list[LanguageSpan](),
-    )
-    for number, (volume, book) in enumerate(zip(volumes, books, strict=True), start=1):
-        by = volume.start
-        paragraphs.append(
-            Paragraph(volume.heading, volume.heading + len(volume.title), ParagraphKind.HEADING, 1)
-        )
-        paragraphs += _shift(book.paragraphs, by)
-        chapters += _chapters(
-            volume, book, volumes[number].heading if number < len(volumes) else volume.end
-        )
-        spans += _shift(book.spans, by)
-        for link in _shift(book.links, by):
-            target, end = (
-                None if offset is None else offset + by for offset in (link.target, link.target_end)
+    language = _main_language(books)
+    volumes = _place_volumes(books)
+    headings = [volume.heading for volume in volumes]
+    ends = [*headings[1:], volumes[-1].end]
+    texts: list[str] = []
+    moved: list[Book] = []
+    for number, (book, volume, end) in enumerate(zip(books, volumes, ends, strict=True), start=1):
+        texts += (volume.title, book.text)
+        moved.append(
+            replace(
+                book,
+                paragraphs=(_heading(volume), *_shift(book.paragraphs, volume.start)),
+                chapters=tuple(_chapters(book, volume, end)),
+                spans=tuple(_shift(book.spans, volume.start)),
+                links=tuple(_shift_links(book.links, volume.start)),
+                images=tuple(_shift_images(book.images, volume.start, number)),
+                language_spans=tuple(_shift(_foreign_spans(book, language), volume.start)),
+                cover=f"{number}/{book.cover}" if book.cover else "",
             )
-            links.append(replace(link, target=target, target_end=end))
-        images += (
-            replace(image, source=f"{number}/{image.source}") for image in _shift(book.images, by)
         )
-        whole = book.paragraphs if book.language not in ("", language) else ()
-        foreign = [
-            *(LanguageSpan(p.start, p.end, book.language) for p in whole),
-            *book.language_spans,
-        ]
-        language_spans += _shift(sorted(foreign, key=lambda one: (one.start, -one.end)), by)
-    texts = [
-        text
-        for volume, book in zip(volumes, books, strict=True)
-        for text in (volume.title, book.text)
-    ]
-    covers = (f"{number}/{book.cover}" for number, book in enumerate(books, start=1) if book.cover)
+    all_authors = dict.fromkeys(author for book in books for author in book.authors)
     return Book(
         text=_BETWEEN.join(texts),
         title=title,
-        paragraphs=tuple(paragraphs),
-        chapters=tuple(chapters),
-        authors=tuple(authors)
-        or tuple(dict.fromkeys(author for book in books for author in book.authors)),
+        paragraphs=_chained(book.paragraphs for book in moved),
+        chapters=_chained(book.chapters for book in moved),
+        authors=tuple(authors) or tuple(all_authors),
         language=language,
         source_format="series",
         notices=tuple(f"{book.title}: {notice}" for book in books for notice in book.notices),
-        spans=tuple(spans),
-        links=tuple(links),
-        images=tuple(images),
-        language_spans=tuple(language_spans),
-        cover=next(covers, ""),
+        spans=_chained(book.spans for book in moved),
+        links=_chained(book.links for book in moved),
+        images=_chained(book.images for book in moved),
+        language_spans=_chained(book.language_spans for book in moved),
+        cover=next((book.cover for book in moved if book.cover), ""),
         volumes=tuple(volumes),
     )
 
 
-def _chapters(volume: Volume, book: Book, ends: int) -> Iterator[Chapter]:
+def _main_language(books: Sequence[Book]) -> str:
+    """The language of most of the text; empty if no book declares one."""
+    characters: Counter[str] = Counter()
+    for book in books:
+        characters[book.language] += len(book.text) if book.language else 0
+    return max(characters, key=characters.__getitem__)
+
+
+def _place_volumes(books: Sequence[Book]) -> list[Volume]:
+    volumes: list[Volume] = []
+    at = 0
+    for book in books:
+        start = at + len(book.title) + len(_BETWEEN)
+        volume = Volume(book.title, heading=at, start=start, end=start + len(book.text))
+        volumes.append(volume)
+        at = volume.end + len(_BETWEEN)
+    return volumes
+
+
+def _heading(volume: Volume) -> Paragraph:
+    end = volume.heading + len(volume.title)
+    return Paragraph(volume.heading, end, ParagraphKind.HEADING, level=1)
+
+
+def _chapters(book: Book, volume: Volume, end: int) -> Iterator[Chapter]:
+    """A volume's chapters, the last of which goes on to `end`, under one with its title."""
     if len(book.chapters) == 1 and book.chapters[0].title in ("", volume.title):
-        yield Chapter(volume.title, volume.heading, ends)
+        yield Chapter(volume.title, volume.heading, end)
         return
     yield Chapter(volume.title, volume.heading, volume.start)
-    for index, chapter in enumerate(book.chapters):
-        end = chapter.end + volume.start if index + 1 < len(book.chapters) else ends
-        yield Chapter(chapter.title, chapter.start + volume.start, end, chapter.level + 1)
+    *others, last = _shift(book.chapters, volume.start)
+    for chapter in (*others, replace(last, end=end)):
+        yield replace(chapter, level=chapter.level + 1)
+
+
+def _foreign_spans(book: Book, language: str) -> list[LanguageSpan]:
+    """What is in another language than the series: perhaps all of the book."""
+    spans = list(book.language_spans)
+    if book.language not in ("", language):
+        whole = [LanguageSpan(p.start, p.end, book.language) for p in book.paragraphs]
+        spans = whole + spans
+    return sorted(spans, key=lambda span: (span.start, -span.end))
 
 
 def _shift(ranges: Iterable[_Range], by: int) -> Iterator[_Range]:
-    return (replace(one, start=one.start + by, end=one.end + by) for one in ranges)
+    return (replace(item, start=item.start + by, end=item.end + by) for item in ranges)
+
+
+def _shift_links(links: Iterable[Link], by: int) -> Iterator[Link]:
+    for link in _shift(links, by):
+        target = None if link.target is None else link.target + by
+        target_end = None if link.target_end is None else link.target_end + by
+        yield replace(link, target=target, target_end=target_end)
+
+
+def _shift_images(images: Iterable[Image], by: int, number: int) -> Iterator[Image]:
+    return (replace(image, source=f"{number}/{image.source}") for image in _shift(images, by))
+
+
+def _chained(parts: Iterable[tuple[_Item, ...]]) -> tuple[_Item, ...]:
+    return tuple(chain.from_iterable(parts))

@@ -1,5 +1,6 @@
-"""Detects the format of a file from its first bytes, including unreadable formats, for the error
-message.
+"""Detects the format of a file from its first bytes.
+
+Names formats that gistread does not read, for the error message.
 """
 
 import re
@@ -31,9 +32,7 @@ class ForeignFormat:
     """A format that gistread knows and does not read itself; its name has an article."""
 
     name: str
-    suffix: str = (
-        ""  # If Calibre's `ebook-convert`, which detects formats by suffix, turns it into EPUB
-    )
+    suffix: str = ""  # By which Calibre's `ebook-convert` detects it; empty if it cannot read it
     advice: str = ""
 
 
@@ -61,8 +60,8 @@ _MARKUP_START = re.compile(
 )
 # Elements that a page without <html> or a doctype may begin with.
 _FRAGMENT_START = re.compile(
-    r"<(?:title|meta|link|base|style|script|h[1-6]|p|div|center|table|article|section|main|header|nav|font|pre|blockquote"
-    r"|ul|ol|dl|hr|br|a|img|b|i|em|strong|span)(?:\s[^<>]*)?/?>",
+    r"<(?:title|meta|link|base|style|script|h[1-6]|p|div|center|table|article|section|main|header"
+    r"|nav|font|pre|blockquote|ul|ol|dl|hr|br|a|img|b|i|em|strong|span)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
 _TAG = re.compile(
@@ -85,8 +84,9 @@ _HEADING_LINE = re.compile(r"^#{1,6} +\S", re.MULTILINE)
 _FENCE = re.compile(r"^(?:```|~~~)[\w-]*\s*$", re.MULTILINE)
 _MARKDOWN_LINK = re.compile(r"!?\[[^\]\n]+\]\([^()\s]+(?:\s\"[^\"\n]*\")?\)")
 _FRONT_MATTER = re.compile(
-    r"---[ \t]*\n(?:[^\n]*\n){0,40}?(?:title|author|lang|date)[ "
-    r"\t]*:[^\n]*\n(?:[^\n]*\n){0,40}?(?:---|\.\.\.)[ \t]*\n"
+    r"---[ \t]*\n"
+    r"(?:[^\n]*\n){0,40}?(?:title|author|lang|date)[ \t]*:[^\n]*\n"
+    r"(?:[^\n]*\n){0,40}?(?:---|\.\.\.)[ \t]*\n"
 )
 
 _OFFICE: tuple[tuple[str, FileType], ...] = (
@@ -96,6 +96,8 @@ _OFFICE: tuple[tuple[str, FileType], ...] = (
     ("visio/", ForeignFormat("a Microsoft Visio drawing (VSDX)")),
 )
 _MACOS_METADATA = "__macosx/"
+_PDF_BYTES = 1024  # Where a PDF's signature may stand
+_UTF8_MARK = b"\xef\xbb\xbf"
 _IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp")
 
 
@@ -103,26 +105,26 @@ def identify(head: bytes, name: str = "") -> FileType | None:
     """The format of a file that begins with `head`; None for a zip archive, see `identify_zip`."""
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return None
-    if _PDF.search(head.removeprefix(b"\xef\xbb\xbf")[:1024]):
+    if _PDF.search(head.removeprefix(_UTF8_MARK)[:_PDF_BYTES]):
         return ReadableFormat.PDF
-    bare = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n") or head
+    bare = head.removeprefix(_UTF8_MARK).lstrip(b" \t\r\n") or head
     for offset, signature, kind in _SIGNATURES:
         if head.startswith(signature, offset) or (offset == 0 and bare.startswith(signature)):
             return kind
-    if head.count(0) > len(head) // 8:  # UTF-16 or UTF-32: makes ASCII legible
-        head = head.replace(b"\0", b"")
-    text = (
-        head.removeprefix(b"\xef\xbb\xbf")
-        .decode("latin-1")
-        .lstrip("\xff\xfe")
-        .replace("\r\n", "\n")
-        .lstrip()
-    )
+    text = _legible_text(head)
     if _MARKUP_START.match(text):
         for pattern, markup in _MARKUP:
             if pattern.search(text):
                 return markup
     return _by_content(text, PurePath(name).suffix.lower())
+
+
+def _legible_text(head: bytes) -> str:
+    """The text of a file in any encoding, as far as it is ASCII, without marks at its start."""
+    if head.count(0) > len(head) // 8:  # UTF-16 or UTF-32
+        head = head.replace(b"\0", b"")
+    text = head.removeprefix(_UTF8_MARK).decode("latin-1")
+    return text.lstrip("\xff\xfe").replace("\r\n", "\n").lstrip()
 
 
 def _by_content(text: str, suffix: str) -> ReadableFormat:
@@ -150,10 +152,22 @@ def identify_zip(archive: Archive) -> FileType:
         return ReadableFormat.EPUB
     if declared in _ZIP_TYPES:
         return _ZIP_TYPES[declared]
-    names = [name.lower() for name in archive.names if not name.lower().startswith(_MACOS_METADATA)]
+    names = [name.lower() for name in archive.names]
+    names = [name for name in names if not name.startswith(_MACOS_METADATA)]
     if archive.find("[Content_Types].xml"):
-        found = (kind for folder, kind in _OFFICE if any(name.startswith(folder) for name in names))
-        return next(found, ForeignFormat("a Microsoft Office document of an unknown kind"))
+        return _office_format(names)
+    return _format_inside(names)
+
+
+def _office_format(names: list[str]) -> FileType:
+    for folder, kind in _OFFICE:
+        if any(name.startswith(folder) for name in names):
+            return kind
+    return ForeignFormat("a Microsoft Office document of an unknown kind")
+
+
+def _format_inside(names: list[str]) -> FileType:
+    """The format of an archive that declares none, by the names of its files."""
     books = [name for name in names if is_fb2_name(name)]
     if len(books) == 1:
         return ReadableFormat.ZIPPED_FB2

@@ -120,19 +120,27 @@ class LinkedDocuments:
         return replace(self._documents[path], paragraphs=paragraphs)
 
     def _collect(self, path: str, index: int, paragraph: ParsedParagraph) -> None:
-        text, covered = inline.extract_marks(paragraph.text)
-        for mark, start, end in covered:
-            href = paragraph.marks[mark].href
+        text, ranges = inline.extract_marks(paragraph.text)
+        for marked in ranges:
+            href = paragraph.marks[marked.index].href
             place = self._locate(path, href) if href else None
             if place is None:
                 continue
-            key = (path, index, mark)
+            key = (path, index, marked.index)
             target = self._target(path, *place)
             if target is None:
                 self._dead.add(key)
                 continue
             link = _Link(
-                path, index, mark, text[start:end].strip(), text, start, end, target, place[1]
+                path=path,
+                paragraph=index,
+                mark=marked.index,
+                words=text[marked.start : marked.end].strip(),
+                around=text,
+                start=marked.start,
+                end=marked.end,
+                target=target,
+                fragment=place[1],
             )
             self._links[key] = link
             self._by_piece[path, index].append(link)
