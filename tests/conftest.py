@@ -91,7 +91,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _starts_processes(item):
             item.add_marker("process")
     if providers := sys.modules.get("hypothesis.internal.conjecture.providers"):
-        providers.is_local_module_file = lambda path: False
+        vars(providers)["is_local_module_file"] = lambda path: False
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -126,7 +126,7 @@ def _nothing_waits_for_the_disk() -> None:
         return connection
 
     database._connect = connect_without_waiting
-    os.fsync = lambda file: None
+    vars(os)["fsync"] = lambda file: None
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ of the prefix that each prompt shares with the ones before it.
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -124,7 +124,7 @@ class FakeEngine:
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
-    ) -> AsyncIterator[StreamEvent]:
+    ) -> AsyncGenerator[StreamEvent]:
         form, _, listed = sampling.grammar.partition("\noption ::= ")
         options = re.findall(r'"([^"\n]+)"', listed)
         if form.startswith("root ::= (option"):
@@ -139,10 +139,10 @@ class FakeEngine:
             yield Completion(said, "end", choice.usage)
             return
         usage = await self._take("complete", prompt, (), sampling, priority)
-        said = self._says(_text(prompt)) if callable(self._says) else self._says.pop(0)
-        if isinstance(said, Exception):
-            raise said
-        text = said if isinstance(said, str) else said.text
+        reply = self._says(_text(prompt)) if callable(self._says) else self._says.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        text = reply if isinstance(reply, str) else reply.text
         words = re.findall(r"\s*\S+|\s+$", text)
         if self.restarts and words:
             self.restarts -= 1
@@ -152,7 +152,7 @@ class FakeEngine:
             await asyncio.sleep(0)
             yield TextDelta(word, Usage(generated=number))
         usage = Usage(usage.prefilled, usage.reused, self._count(text), 0.01)
-        yield Completion(text, "end" if isinstance(said, str) else said.finish, usage)
+        yield Completion(text, "end" if isinstance(reply, str) else reply.finish, usage)
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         beginning = prompt[-1].content[: prompt[-1].cacheable_prefix]

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pexpect
 import psutil
@@ -144,9 +145,9 @@ class Terminal:
 
 
 @contextlib.contextmanager
-def terminal(arguments: list[str], home: Path, **options: object) -> Iterator[Terminal]:
+def terminal(arguments: list[str], home: Path, **options: Any) -> Iterator[Terminal]:
     """A terminal that is closed in the end, whatever happens."""
-    run = Terminal(arguments, home, **options)  # type: ignore[arg-type]
+    run = Terminal(arguments, home, **options)
     try:
         yield run
     finally:

@@ -3,6 +3,7 @@
 import contextlib
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -33,7 +34,7 @@ def test_a_selection_becomes_a_word_that_no_program_takes_for_an_option(
     assert extract_word(selected) == word
 
 
-def installed(*names: str) -> object:
+def installed(*names: str) -> Callable[[str], str | None]:
     return lambda name: f"/usr/bin/{name}" if name in names else None
 
 

@@ -4,6 +4,7 @@ import csv
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -24,7 +25,7 @@ BOOK = small_book()
 NOON = 1_700_000_000.0
 
 
-def mark(kind: MarkKind, words: str, **fields: object) -> Mark:
+def mark(kind: MarkKind, words: str, **fields: Any) -> Mark:
     start = BOOK.text.index(words)
     return Mark(
         f"id-{start}", kind, quote_at(BOOK.text, start, start + len(words)), made_at=NOON, **fields

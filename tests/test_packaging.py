@@ -16,7 +16,7 @@ ON_ARCH = {"jinja2": "jinja", "pyyaml": "yaml", "mdit-py-plugins": "mdit_py_plug
 
 def required() -> set[str]:
     names = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    return {re.match(r"[\w.-]+", name)[0] for name in names}  # type: ignore[index]
+    return {re.match(r"[\w.-]+", name)[0] for name in names}
 
 
 def words(text: str, pattern: str) -> set[str]:

@@ -11,6 +11,7 @@ import random
 from array import array
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tests.tiny_gguf import (
     EMBEDDING,
@@ -95,7 +96,7 @@ def write_hybrid(path: Path, seed: int = 1) -> Path:
     return write_gguf(path, values, tensors)
 
 
-def _metadata(architecture: str, layers: int, **own: object) -> dict[str, object]:
+def _metadata(architecture: str, layers: int, **own: Any) -> dict[str, object]:
     plain = {
         key.replace("llama.", f"{architecture}.", 1) if key.startswith("llama.") else key: value
         for key, value in metadata().items()

@@ -10,6 +10,7 @@ import struct
 from array import array
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 EMBEDDING = 64
 FEED_FORWARD = 128
@@ -50,7 +51,7 @@ def byte_tokens() -> list[str]:
     return [stand_ins[byte] for byte in range(256)]
 
 
-def metadata(**changes: object) -> dict[str, object]:
+def metadata(**changes: Any) -> dict[str, object]:
     """Of the tiny model; a change to None leaves a key out.
 
     Dots in keys are written as two underscores.
@@ -86,7 +87,7 @@ def metadata(**changes: object) -> dict[str, object]:
 
 
 def write_tiny_gguf(
-    path: Path, seed: int = 1, layers: int = LAYERS, *, brief: bool = False, **changes: object
+    path: Path, seed: int = 1, layers: int = LAYERS, *, brief: bool = False, **changes: Any
 ) -> Path:
     """Write the model (about 400 kB) and return its path. Layers beyond the first two are the same
     as these.

@@ -149,7 +149,7 @@ class CountingEngine:
             priority,
             tokens,
             max_tokens,
-            sampler,
+            sampler,  # type: ignore[arg-type]  # None: nothing is sampled
             TextStream(),
             allow_kv_shift=allow_kv_shift,
         )

@@ -40,7 +40,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         line.split("\t")
         for line in Path(__file__).with_name("which_book.tsv").read_text().splitlines()
     ]
-    times = [_seconds(lambda words=words: shelf.search(words, 20)) for _, words in questions]  # type: ignore[misc]
+    times = [_seconds(lambda words=words: shelf.search(words, 20)) for _, words in questions]
     rows = (
         ("a page turned, alone [ms]", alone),
         ("a page turned while books are indexed [ms]", beside),

@@ -166,20 +166,20 @@ def _count(annotations: Path, counts: _Counts) -> None:
         for form in entity.forms
         for start in form.starts
     ]
-    forms = [(start, start + len(form.text)) for form in find_names(book) for start in form.starts]
+    forms = [(at, at + len(form.text)) for form in find_names(book) for at in form.starts]
     owners: dict[str, int] = {}
-    for mention, start, end in names:
+    for mention, begin, stop in names:
         counts.names += 1
         owner = next(
-            (number for first, last, number, _ in mentions if first < end and start < last), None
+            (each for since, limit, each, _ in mentions if since < stop and begin < limit), None
         )
         if owner is not None:
             owners[mention] = owner
-        counts.found += any(first < end and start < last for first, last in forms)
-    for first, last, _, kind in mentions:
+        counts.found += any(since < stop and begin < limit for since, limit in forms)
+    for since, limit, _, kind in mentions:
         if kind is Kind.PERSON:
             counts.people += 1
-            counts.right += any(first < end and start < last for start, end in people)
+            counts.right += any(since < stop and begin < limit for begin, stop in people)
     for one, other in itertools.combinations(
         [mention for mention in owners if mention in person_of], 2
     ):

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gistread.book.formats.pdf.book import read_pdf
 from gistread.book.model import Book
@@ -221,9 +222,9 @@ def _escaped(text: str) -> str:
     return text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
 
 
-def read(*sheets: Sheet, **how: object) -> Book:
+def read(*sheets: Sheet, **how: Any) -> Book:
     """Read a book of these pages."""
-    return read_pdf(io.BytesIO(pdf(sheets, **how)), "book.pdf")  # type: ignore[arg-type]
+    return read_pdf(io.BytesIO(pdf(sheets, **how)), "book.pdf")
 
 
 def width_of(text: str, size: float) -> float:

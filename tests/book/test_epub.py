@@ -3,6 +3,7 @@
 import io
 import time
 import zipfile
+from collections.abc import Sequence
 
 import pytest
 
@@ -355,7 +356,7 @@ class TestContents:
 class TestManifest:
     _ITEM = '<item id="{}" href="{}" media-type="{}"/>'
 
-    def _read(self, items: list[tuple[str, ...]], references: list[str]) -> Book:
+    def _read(self, items: Sequence[tuple[str, ...]], references: list[str]) -> Book:
         manifest = "".join(self._ITEM.format(*item) for item in items)
         spine = "".join(f'<itemref idref="{name}"/>' for name in references)
         pages = {

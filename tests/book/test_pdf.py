@@ -2,8 +2,8 @@
 
 import io
 import sys
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 
@@ -40,7 +40,7 @@ def texts(book: Book, kind: ParagraphKind | None = None) -> list[str]:
 
 
 def prose(*paragraphs: str, **how: float) -> list[Put]:
-    return column("\n".join(paragraphs), **how)  # type: ignore[arg-type]
+    return column("\n".join(paragraphs), **how)
 
 
 def test_a_page_of_thousands_of_letters_is_read_row_by_row() -> None:
@@ -479,7 +479,7 @@ class ClockOfSilence:
     def monotonic(self) -> float:
         return self._now_s
 
-    def wait_for_data(self, output: BinaryIO, timeout_s: float) -> bool:
+    def wait_for_data(self, output: FileIO, timeout_s: float) -> bool:
         is_silent = self.silent.exists()
         if wait_for_data(output, timeout_s):
             return True

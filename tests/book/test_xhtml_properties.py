@@ -67,7 +67,7 @@ def test_every_letter_is_kept_in_order_with_valid_marks(parts: list[str]) -> Non
     builder = BookBuilder()
     found = LinkedDocuments({"": read_document(root, "en")}, anchor_in_document)
     resolve = assemble(builder, found, {})
-    source = letters("".join(root.itertext()))
+    source = letters("".join(map(str, root.itertext())))
     if not builder.characters:
         assert not source
         return

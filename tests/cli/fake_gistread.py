@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 from gistread.cli import main
 from gistread.engine.llama import client
@@ -24,7 +25,7 @@ PAUSE_S = float(os.environ.get("GISTREAD_TEST_PAUSE_S", "0"))
 class SlowEngine(FakeEngine):
     """A slow engine that writes plausible gists."""
 
-    def __init__(self, model_path: Path, *, options: LoadOptions, **paths: object) -> None:
+    def __init__(self, model_path: Path, *, options: LoadOptions, **paths: Any) -> None:
         super().__init__(context_tokens=options.context_tokens or 8192)
 
     async def start(self) -> EngineInfo:
@@ -42,5 +43,5 @@ class SlowEngine(FakeEngine):
 
 
 if __name__ == "__main__":
-    client.LlamaEngine = SlowEngine  # type: ignore[assignment,misc]
+    client.LlamaEngine = SlowEngine  # type: ignore[assignment]
     sys.exit(main())

@@ -1,6 +1,7 @@
 """Separate models for reading and answering: which is used when, over whose memory."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ class Models:
     def path(self, name: str) -> Path:
         return self.folder / f"{name}.gguf"
 
-    def engine(self, path: Path, **options: object) -> FakeEngine:
+    def engine(self, path: Path, **options: Any) -> FakeEngine:
         name, models = path.stem, self
 
         class Counted(FakeEngine):

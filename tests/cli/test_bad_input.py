@@ -119,7 +119,7 @@ def test_escape_sequences_of_names_books_and_models_never_reach_the_terminal(
     engine._says = lambda prompt: f"The night {evil} was dark."
     for command in (
         ["index", book, *SIZE],
-        ["pages", book],
+        ["pages", str(book)],
         ["ask", book, f"Why {evil}?", "--max-pages", "1"],
     ):
         ran = run(*command)
@@ -194,7 +194,7 @@ def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(
     whole = path.read_bytes()
     at = whole.index(b"\n") + 20
     path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-    for words in (["pages", book], ["ask", book, "Who?", *task]):
+    for words in (["pages", str(book)], ["ask", book, "Who?", *task]):
         assert "A memory of this book is damaged." in run(*words).err
     asked = run("ask", book, "Who?", *task, "--reader", "readagent-s", "--upto", "all")
     assert f"From {first['pages'] - 1} of ~{first['pages']} sections" in asked.err
@@ -385,7 +385,7 @@ def test_json_is_utf8_in_every_locale(run: Run, book: Path, engine: FakeEngine) 
     )
     assert run("index", book, *SIZE).status == ExitStatus.DONE
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    command = [sys.executable, "-m", "gistread", "pages", book]
+    command = [sys.executable, "-m", "gistread", "pages", str(book)]
     printed = subprocess.run(
         [*command, "--json"], env=environment, stdout=subprocess.PIPE, check=True
     ).stdout
@@ -410,7 +410,7 @@ def test_what_cannot_be_read_is_called_so(
     path = {"memories": paths.memories, "memory": memory_file()}[hidden]
     commands: list[list[str | Path]] = [
         ["books"],
-        ["pages", book],
+        ["pages", str(book)],
         ["memory", "list", book],
         ["ask", book, "Who?"],
     ]

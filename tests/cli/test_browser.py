@@ -12,6 +12,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pyte
 import pytest
@@ -39,7 +40,7 @@ class Page:
         self._screen = pyte.Screen(300, 100)
         self._stream = pyte.ByteStream(self._screen)
 
-    async def send(self, method: str, **parameters: object) -> None:
+    async def send(self, method: str, **parameters: Any) -> None:
         await self._socket.send_json(
             {"id": next(self._numbers), "method": method, "params": parameters}
         )

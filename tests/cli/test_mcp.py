@@ -90,16 +90,16 @@ def with_client(talk: Callable[[Client], Awaitable[None]], config: Config | None
     asyncio.run(serve())
 
 
-async def call(client: Client, tool: str, **arguments: object) -> Any:
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     return result.structured_content
 
 
-async def refused(client: Client, tool: str, **arguments: object) -> str:
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert result.is_error
-    return str(result.content[0].text)  # type: ignore[union-attr]
+    return str(result.content[0].text)
 
 
 def test_nothing_behind_the_bound_reaches_the_client_or_the_model(

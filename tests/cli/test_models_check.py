@@ -10,7 +10,7 @@ import pytest
 from gistread.engine.protocol import EngineInfo, Placement, Prompt, StreamEvent
 from gistread.errors import ExitStatus
 from gistread.memory import model_check
-from gistread.memory.model_check import CheckResult
+from gistread.memory.check_results import CheckResult
 from gistread.session.models import ChosenModel, ModelChecks
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -43,7 +43,7 @@ class GoodEngine(FakeEngine):
     @property
     def info(self) -> EngineInfo:
         return EngineInfo(
-            "good", "good-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True)
+            "good", "good-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, "")
         )
 
     async def start(self) -> EngineInfo:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def hub(home: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fa
         yield server
 
 
-def write_catalogue(gguf: bytes, **changes: object) -> None:
+def write_catalogue(gguf: bytes, **changes: Any) -> None:
     values = {
         "name": "tiny",
         "repository": "owner/tiny-GGUF",

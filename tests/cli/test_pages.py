@@ -1,6 +1,7 @@
 """`gistread pages`: the contents of a memory, without a model."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ def indexed(run: Run, book: Path, engine: FakeEngine, monkeypatch: pytest.Monkey
     """The book, read; and no engine from here on."""
     assert run("index", book, "--min-words", "60", "--max-words", "200").status == ExitStatus.DONE
 
-    def no_engine(*arguments: object, **options: object) -> None:
+    def no_engine(*arguments: object, **options: Any) -> None:
         raise AssertionError("a model was loaded")
 
     monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", no_engine)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -77,7 +78,8 @@ def test_a_model_that_cannot_be_loaded_is_status_4(
     if change == "cut off":
         tiny.write_bytes(tiny.read_bytes()[:-5000])
     else:
-        write_tiny_gguf(tiny, **{"general.architecture": "nobody-knows"})
+        changes: dict[str, Any] = {"general.architecture": "nobody-knows"}
+        write_tiny_gguf(tiny, **changes)
     process = start("index", book, *SIZE, "--model", tiny, "--json")
     out, errors = process.communicate(timeout=60)
     assert process.returncode == json.loads(out)["error"]["status"] == ExitStatus.ENGINE, errors

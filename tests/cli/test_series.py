@@ -98,7 +98,7 @@ def test_a_series_works_with_every_command(saga: Path, run: Run, engine: FakeEng
     export = run("export", saga).out
     assert "### The Storm · Chapter 3: The Letter" in export
 
-    engine._says = lambda prompt: "Captain Marlowe buried the silver whistle."  # type: ignore[assignment]
+    engine._says = lambda prompt: "Captain Marlowe buried the silver whistle."
     asked = run("ask", saga, "Who buried the silver whistle?", "--reader", "gistread")
     assert asked.status == ExitStatus.DONE
     quotes = [line for line in asked.out.splitlines() if "“" in line]

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -284,7 +285,7 @@ async def test_a_model_larger_than_the_memory_is_refused(tiny: Path, tmp_path: P
         await LlamaEngine(path).start()
 
 
-def _broken(folder: Path, changes: dict[str, object]) -> Path:
+def _broken(folder: Path, changes: dict[str, Any]) -> Path:
     path = folder / "broken.gguf"
     if "tokenizer__ggml__tokens" in changes:
         whole = write_tiny_gguf(path).read_bytes()

@@ -53,7 +53,7 @@ def test_a_processor_gets_streams_where_memory_allows_them() -> None:
 
 
 def test_the_window_is_as_configured_and_at_most_the_trained_length() -> None:
-    assert best(LoadOptions(context_tokens=20_000)).window == 20_000  # type: ignore[union-attr]
+    assert best(LoadOptions(context_tokens=20_000)).window == 20_000
     (first, *_) = layouts(EIGHT_B, 4096, LoadOptions(context_tokens=20_000), PLENTY)
     assert first.window == 4096
 

@@ -32,7 +32,7 @@ class History:
             Load(str(model.path), LoadOptions(context_tokens=window)), lambda event: None
         )
         self._evaluate = self._model.context.evaluate
-        self._model.context.evaluate = self._interruptible  # type: ignore[method-assign]
+        self._model.context.evaluate = self._interruptible
         self._scheduler = Scheduler(self._model, self._take, clock=lambda: 0.0)
         self._interruption: Priority | int | None = None
         self.asked: dict[int, tuple[Question, Priority]] = {}

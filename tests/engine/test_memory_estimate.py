@@ -1,6 +1,7 @@
 """The memory estimated from a header, compared with what llama.cpp uses."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from gistread.engine.llama.gguf import GgufHeader, read_header
 from tests.tiny_gguf import metadata, write_gguf
 
 
-def header(tmp_path: Path, architecture: str, **keys: object) -> GgufHeader:
+def header(tmp_path: Path, architecture: str, **keys: Any) -> GgufHeader:
     """Of a model with 8 layers, 4 heads of 16 for 2 of keys and values.
 
     Dots in keys are written as two underscores.

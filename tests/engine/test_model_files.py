@@ -54,7 +54,7 @@ def test_a_model_without_a_template_is_a_base_model_and_can_be_used(tmp_path: Pa
     ],
 )
 def test_what_writes_no_text_is_refused_before_it_is_loaded(
-    tmp_path: Path, architecture: str, more: dict[str, str | int], said: str
+    tmp_path: Path, architecture: str, more: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(EngineError) as caught:
         check_writes_text(read_header(gguf(tmp_path / "m.gguf", architecture, **more)))

@@ -47,7 +47,7 @@ def one_arena() -> Iterator[None]:
 def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("models") / "deep.gguf"
     # Numbers of a cache are made smaller in blocks of 32, as large as a head then has to be.
-    heads = {
+    heads: dict[str, Any] = {
         "llama__attention__head_count": 2,
         "llama__attention__head_count_kv": 2,
         "llama__rope__dimension_count": 32,

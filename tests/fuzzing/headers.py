@@ -277,7 +277,7 @@ def _after_key(data: bytes, random: Random) -> int:
     if start < 8:
         return random.randrange(max(1, len(data)))
     (length,) = struct.unpack_from("<Q", data, start - 8)
-    return min(start + length % 200, len(data)) + random.choice((0, 4, 8, 16))
+    return min(start + int(length) % 200, len(data)) + random.choice((0, 4, 8, 16))
 
 
 def _with_pair(data: bytes, pairs: bytes, count: int = 1) -> bytes:

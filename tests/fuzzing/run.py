@@ -193,7 +193,7 @@ def _open_all(cases: Cases, first: int, last: int, pipe: int, contained: bool) -
         resource.RLIMIT_AS, (psutil.Process().memory_info().vms + 3 * MEMORY_BYTES, hard)
     )
     if not contained:
-        pdf_format.read_document = _read_here  # type: ignore[assignment]
+        pdf_format.read_document = _read_here  # type: ignore[assignment,attr-defined]
     for index in range(first, last):
         os.write(pipe, _outcome(cases, index, before).encode(errors="replace") + b"\x1e")
 

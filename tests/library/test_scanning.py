@@ -9,6 +9,7 @@ import pytest
 
 from gistread.library import adding
 from gistread.library.adding import add_folder
+from gistread.library.metadata import read_book_file
 from gistread.store.model import BookFile
 from tests.book.make_epub import epub, package, page
 from tests.library.conftest import Books, Make
@@ -90,7 +91,7 @@ def test_a_file_that_makes_a_reader_fail_is_named_and_the_others_are_added(
 ) -> None:
     folder = text("a.txt").parent
     text("b.txt")
-    read = adding.read_book_file
+    read = read_book_file
 
     def failing(path: Path, stopped: Callable[[], bool]) -> BookFile:
         if path.name == "a.txt":
@@ -142,7 +143,7 @@ def test_known_files_are_not_read_again(
     read: list[str] = []
     from gistread.library import adding
 
-    describe = adding.read_book_file
+    describe = read_book_file
     monkeypatch.setattr(
         adding, "read_book_file", lambda path, stopped: (read.append(path.name), describe(path))[1]
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -114,7 +115,7 @@ class Listening(FakeEngine):
 
     heard = 0
 
-    async def stream(self, *arguments: object, **options: object) -> AsyncIterator[StreamEvent]:  # type: ignore[override]
+    async def stream(self, *arguments: object, **options: Any) -> AsyncIterator[StreamEvent]:  # type: ignore[override]
         async for event in super().stream(*arguments, **options):  # type: ignore[arg-type]
             self.heard += isinstance(event, TextDelta)
             yield event

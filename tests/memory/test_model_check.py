@@ -122,7 +122,7 @@ async def test_a_model_that_always_names_the_first_option_does_not_choose() -> N
 
 async def test_a_check_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     class Slow(FakeEngine):
-        async def complete(self, *_: object) -> Completion:  # type: ignore[override]
+        async def complete(self, *_: object) -> Completion:
             await asyncio.sleep(60)
             raise AssertionError
 

@@ -33,7 +33,7 @@ def test_a_page_never_crosses_the_end_of_a_chapter() -> None:
 async def test_three_megabytes_in_one_paragraph_cost_no_more_than_the_page_asked_for() -> None:
     book = make_book([" ".join(f"Sentence number {i} is here." for i in range(110_000))])
     sizes: list[int] = []
-    engine = FakeEngine(count=lambda text: sizes.append(len(text)) or len(text) // 4)  # type: ignore[func-returns-value]
+    engine = FakeEngine(count=lambda text: sizes.append(len(text)) or len(text) // 4)
     page, _ = await next_page(book, 0, PageSize(280, 600), engine)
     assert 280 <= page.words <= 600
     assert max(sizes) < 10_000

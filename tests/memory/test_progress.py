@@ -1,12 +1,13 @@
 """How far models have read the books of a library."""
 
 from pathlib import Path
+from typing import Any
 
 from gistread.memory.store import furthest_memories
 from gistread.store.journal import encode_line
 
 
-def write(file: Path, sha256: str, model: str, *pages: tuple[int, int], **focus: object) -> None:
+def write(file: Path, sha256: str, model: str, *pages: tuple[int, int], **focus: Any) -> None:
     records: list[dict[str, object]] = [
         {"format": "gistread memory", "version": 1, "book": sha256, "model": model, **focus}
     ]

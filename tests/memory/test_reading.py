@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,13 +26,13 @@ BOOK = make_book(
 SIZE = PageSize(100, 300)
 
 
-def engine(**script: object) -> FakeEngine:
+def engine(**script: Any) -> FakeEngine:
     """Chooses the second label and shortens a page to its first sentences."""
 
     def says(prompt: str) -> str:
         return " ".join(prompt.removeprefix("Passage:\n\n").split()[:20])
 
-    return FakeEngine(says=says, chooses=lambda _, options: min(1, len(options) - 1), **script)  # type: ignore[arg-type]
+    return FakeEngine(says=says, chooses=lambda _, options: min(1, len(options) - 1), **script)
 
 
 @pytest.fixture

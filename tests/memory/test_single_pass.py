@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ BOOK = make_book(
 )
 
 
-def engine(parallel: int = 1, seed: int = 1, **options: object) -> FakeEngine:
+def engine(parallel: int = 1, seed: int = 1, **options: Any) -> FakeEngine:
     """Chooses pauses at random by the prompt, and gists a page by its last sentences."""
 
     def chooses(prompt: str, offered: object) -> int:
@@ -31,7 +32,7 @@ def engine(parallel: int = 1, seed: int = 1, **options: object) -> FakeEngine:
     def says(prompt: str) -> str:
         return " ".join(prompt.partition("---")[0].split()[-24:])
 
-    return FakeEngine(says=says, chooses=chooses, parallel=parallel, **options)  # type: ignore[arg-type]
+    return FakeEngine(says=says, chooses=chooses, parallel=parallel, **options)
 
 
 async def read(

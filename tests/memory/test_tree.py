@@ -1,6 +1,7 @@
 """The memory tree covers all pages, and each summary is built once."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 
 
-def engine(**changes: object) -> FakeEngine:
+def engine(**changes: Any) -> FakeEngine:
     """Writes a distinct text for every prompt."""
     return FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", **changes)
 

@@ -1,6 +1,7 @@
 """What becomes of an answer that does not hold, whichever reader gave it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -31,11 +32,11 @@ def after_check(
     question: str = QUESTION,
     memory: GistMemory = MEMORY,
     refused: tuple[int, ...] = (),
-    **values: object,
+    **values: Any,
 ) -> Answered:
     answered = replace(
         Answered(answer, bool(answer), (), (), (), 0.0, NO_USAGE, seen=ALL), **values
-    )  # type: ignore[arg-type]
+    )
     asking = Asking(question, memory, FakeEngine(), Steering(refused=set(refused)), options)
     return check_answer(answered, asking, started)
 
@@ -137,14 +138,14 @@ def test_only_the_agreed_phrase_alone_is_replaced_by_what_was_searched() -> None
     ],
 )
 def test_not_found_names_what_was_looked_at(
-    started: Started, values: dict[str, object], text: str
+    started: Started, values: dict[str, Any], text: str
 ) -> None:
     said = after_check("The book does not say.", started=started, **values)
     assert (said.answer, said.found, said.citations) == (text, False, ())
 
 
 def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None:
-    asked = {"question": "What did the King of Norway, or Ferand, steal?"}
+    asked: dict[str, Any] = {"question": "What did the King of Norway, or Ferand, steal?"}
     said = after_check("The brass key.", **asked)
     assert (said.answer, said.found) == ("The book does not name Norway.", False)
     assert after_check("The brass key.", ReaderOptions(model=LARGE), **asked).found

@@ -1,6 +1,7 @@
 """What an answer takes, before it is asked for."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from tests.readers.memories import make_memory
 INFO = replace(FakeEngine().info, rates=Rates(100.0, 10.0))
 
 
-def seconds(reader: str, share: float = 1.0, **options: bool) -> float:
+def seconds(reader: str, share: float = 1.0, **options: Any) -> float:
     memory = make_memory(60, 60)
     memory = replace(memory, size=replace(memory.size, min_words=60, max_words=120))
     found = answer_work(

@@ -8,6 +8,8 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.protocol import Engine
+from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.prompts import TRAINED
 from gistread.readers.answering import Asking, ReaderOptions
@@ -84,7 +86,11 @@ def test_names_of_the_thread_help_to_find_the_passage_less_than_the_question_its
 
 
 async def events_of(
-    name: str, engine: object, question: str, options: ReaderOptions, memory: object = None
+    name: str,
+    engine: Engine,
+    question: str,
+    options: ReaderOptions,
+    memory: GistMemory | None = None,
 ) -> list[ReaderEvent]:
     reader = METHODS[name].reader()
     return [
@@ -92,7 +98,7 @@ async def events_of(
         async for one in reader(
             Asking(question, memory or make_memory(), engine, Steering(), options)
         )
-    ]  # type: ignore[arg-type]
+    ]
 
 
 @pytest.mark.parametrize("name", [name for name in METHODS if name != "quoting"])

@@ -3,6 +3,7 @@
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ async def ask(
     words: str,
     question: str = EXPLAIN,
     memory: GistMemory | None = None,
-    **options: object,
+    **options: Any,
 ) -> Answered:
     memory = memory or replace(make_memory(), entries=[])
     start = make_memory().book.text.index(words) if words else 0

@@ -15,7 +15,7 @@ OPEN = "Ferrand confessed that he had stolen the key to find the ledger that wou
 
 
 class Failing(FakeEngine):
-    async def choose(self, *_: object) -> Choice:  # type: ignore[override]
+    async def choose(self, *_: object) -> Choice:
         raise EngineError("It stopped.")
 
 

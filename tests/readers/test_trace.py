@@ -147,7 +147,7 @@ def test_steps_lead_to_their_places_in_the_book() -> None:
     visited = step_of(PATHS[1], PLACES)
     assert visited is not None
     assert [link.target for link in visited.links] == [ToPage(3), ToPage(4), ToPage(8)]
-    assert step_of(LookedUp(3, 1, ""), PLACES).target == ToPage(3)  # type: ignore[union-attr]
+    assert step_of(LookedUp(3, 1, ""), PLACES).target == ToPage(3)
 
 
 def test_progress_is_that_of_the_last_event() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from gistread.engine.llama import fit, worker_process
@@ -44,7 +45,7 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
         return
     # Heads for which a KV cache can be quantized
     heads = {"attention__head_count": 2, "attention__head_count_kv": 2, "rope__dimension_count": 32}
-    changes = {
+    changes: dict[str, Any] = {
         f"llama__{name}": value for name, value in {**heads, "context_length": _WINDOW}.items()
     }
     model = write_tiny_gguf(folder / "deep.gguf", layers=8, **changes)
@@ -65,8 +66,9 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
         ("a KV cache of q8_0", replace(usual, kv_cache="q8_0"), {}),
     ]
     expected = ""
-    for number, (what, *case) in enumerate(cases):
-        row, text = asyncio.run(_ask(model, sizes, *case, folder / f"{number}.log"))
+    for number, (what, options, environment) in enumerate(cases):
+        log = folder / f"{number}.log"
+        row, text = asyncio.run(_ask(model, sizes, options, environment, log))
         expected = expected or text
         same = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, expected, strict=False))

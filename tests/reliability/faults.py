@@ -140,7 +140,7 @@ class _Forked:
             try:
                 sys.stdout, sys.stderr = os.fdopen(writing, "w"), io.StringIO()
                 fake_gistread.PAUSE_S = _PAUSE_S
-                client.LlamaEngine = fake_gistread.SlowEngine  # type: ignore[assignment,misc]
+                client.LlamaEngine = fake_gistread.SlowEngine  # type: ignore[assignment]
                 os._exit(main(["index", str(home.book), *SIZE, "--events"]))
             except BaseException as error:  # `main` raises nothing
                 self._raised.write_text(traceback_text(error) + str(error))

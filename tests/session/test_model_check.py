@@ -22,7 +22,7 @@ from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
 GOOD = CheckResult(answers=True, abstains=True, line="good for reading")
 LOCAL = EngineInfo(
-    "local", "local-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True)
+    "local", "local-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, "")
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.library import installed_version
-from gistread.engine.protocol import NO_USAGE, Priority, Prompt, Usage
+from gistread.engine.protocol import NO_USAGE, EngineInfo, Priority, Prompt, Usage
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model import DEFAULT_READING_MODE
@@ -141,7 +141,7 @@ async def test_a_memory_of_another_model_answers_and_rereading_needs_a_request(
 
 async def test_a_waiting_question_fails_if_the_model_cannot_be_loaded(tmp_path: Path) -> None:
     class Broken(SteppedEngine):
-        async def start(self) -> None:
+        async def start(self) -> EngineInfo:
             await self.load_gate.wait()
             raise EngineError("The model does not fit into memory.")
 

@@ -202,7 +202,7 @@ def test_a_kill_at_any_time_loses_and_doubles_nothing(tmp_path: Path) -> None:
         paths = paths_in(tmp_path / str(step))
         write_old_home(paths, MANY)
         with subprocess.Popen(
-            [sys.executable, "-c", OPEN, paths.data.parent], stdout=subprocess.PIPE
+            [sys.executable, "-c", OPEN, str(paths.data.parent)], stdout=subprocess.PIPE
         ) as process:
             assert process.stdout is not None
             process.stdout.readline()
@@ -222,7 +222,7 @@ def test_two_processes_at_once_import_it_once(tmp_path: Path) -> None:
     for step in range(6):
         paths = paths_in(tmp_path / str(step))
         write_old_home(paths, MANY)
-        command = [sys.executable, "-c", OPEN, paths.data.parent]
+        command = [sys.executable, "-c", OPEN, str(paths.data.parent)]
         running = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(3)]
         assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
         check_whole(paths, MANY)

@@ -63,7 +63,9 @@ def small_book(title: str = "The Lamp at Skerry Point", author: str = "A. Writer
 
 def long_book(paragraphs: int = 120) -> Book:
     """Twenty chapters of plain sentences, each of which says which it is."""
-    text, parts, chapters = "", [], []
+    text = ""
+    parts: list[Paragraph] = []
+    chapters: list[Chapter] = []
     for number in range(paragraphs):
         if number % (paragraphs // 20) == 0:
             if chapters:

@@ -24,7 +24,7 @@ def parsed_once() -> None:
             parsed[key] = parse(sheet, css, *where, **kind)
         return parsed[key]
 
-    Stylesheet._parse_rules = parse_once
+    Stylesheet._parse_rules = parse_once  # type: ignore[assignment]
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ A small book, its saved marks, selections and the clipboard.
 
 import base64
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
@@ -28,7 +29,7 @@ def kept(folder: Path) -> list[Mark]:
     return store(folder).marks(BOOK.sha256)
 
 
-def put(folder: Path, words: str, kind: MarkKind = MarkKind.HIGHLIGHT, **fields: object) -> Mark:
+def put(folder: Path, words: str, kind: MarkKind = MarkKind.HIGHLIGHT, **fields: Any) -> Mark:
     start = BOOK.text.index(words)
     mark = new_mark(kind, quote_at(BOOK.text, start, start + len(words)), **fields)
     return store(folder).put(BOOK.sha256, mark)

@@ -6,13 +6,13 @@ A hit or a source is opened as a look, and Escape leads back to the list.
 from pathlib import Path
 
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 
 from gistread.library.indexing import update_index
 from gistread.library.metadata import read_book_file
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import UserData
-from gistread.tui.app import GistreadApp
 from gistread.tui.screens.all_books import AllBooksScreen
 from gistread.tui.screens.library import LibraryScreen
 from tests.fake_engine import FakeEngine
@@ -46,7 +46,7 @@ def shelf(tmp_path: Path) -> list[Path]:
     return books
 
 
-def panel(app: GistreadApp) -> AllBooksScreen:
+def panel(app: App[None]) -> AllBooksScreen:
     assert isinstance(app.screen, AllBooksScreen)
     return app.screen
 

@@ -282,6 +282,7 @@ async def test_where_answers_stop_can_be_set_to_every_value_of_upto(
     async with app.run_test(size=(130, 14)) as pilot:
         screen = await read_whole(pilot)
         line = screen.controllers.line
+        assert screen.memory_pane.memory is not None
         line.choose_bound(BoundChoice(at=1, may_lift=True))
         await pilot.press("ctrl+t", *typed)
         await until(pilot, lambda: typed in text_of(app))
@@ -357,6 +358,8 @@ async def test_a_question_while_the_book_is_being_opened_waits_for_its_model(
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen) and app.screen.session)
         screen = app.screen
+        assert isinstance(screen, ReadingScreen)
+        pane = screen.answers_pane
         assert not screen.session.has_model
         await pilot.press("r", "a")
         await type_text(pilot, "Who is the boy?")
@@ -366,9 +369,7 @@ async def test_a_question_while_the_book_is_being_opened_waits_for_its_model(
         go_on.set()
         await until(
             pilot,
-            lambda: (
-                screen.answers_pane.exchanges and screen.answers_pane.exchanges[-1].record.answer
-            ),
+            lambda: pane.exchanges and pane.exchanges[-1].record.answer,
         )
 
 

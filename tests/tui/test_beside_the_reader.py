@@ -104,7 +104,7 @@ def disagreement(screen: ReadingScreen) -> str:
     if len(here) != 1:
         return f"{len(here)} rows are at the place"
     (row,) = here
-    if row.entry is not None and not _is_in_view(row, view):
+    if row.entry is not None and view is not None and not _is_in_view(row, view):
         return f"section {row.first} is marked, which is not in view"
     if row.entry is None and view[1] < pane.memory.read_until:
         return "a section after the last one read is marked"

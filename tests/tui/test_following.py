@@ -57,7 +57,7 @@ async def asked(pilot: Pilot[None], reader: ScriptedReader, *events: ReaderEvent
     return screen
 
 
-async def on_line(pilot: Pilot[None], screen: ReadingScreen, line: object) -> None:
+async def on_line(pilot: Pilot[None], screen: ReadingScreen, line: int) -> None:
     """Walk the cursor of the answers down to a line of the last question."""
     screen.panes.show(Pane.ANSWERS)
     await until(pilot, lambda: screen.focused is screen.answers_pane)

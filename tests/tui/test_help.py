@@ -179,7 +179,9 @@ async def test_every_command_is_run_by_its_key_and_by_a_click_in_the_help(tmp_pa
         )
         row = next(number for number, line in enumerate(lines(app)) if "To the end" in line)
         await pilot.click(offset=(lines(app)[row].index("To the end"), row))
-        await until(pilot, lambda: screen.book_pane.share_read(screen.book) == 1.0)
+        book = screen.book
+        assert book is not None
+        await until(pilot, lambda: screen.book_pane.share_read(book) == 1.0)
 
 
 async def test_the_keys_of_the_help_and_of_leaving_are_always_in_the_key_line(

@@ -63,6 +63,7 @@ async def test_books_are_grouped_and_filtered_in_place(tmp_path: Path, folder: P
         await pilot.press("slash", *"short")
         await pilot.press("tab")
         await until(pilot, lambda: isinstance(app.screen, AllBooksScreen))
+        assert isinstance(app.screen, AllBooksScreen)
         assert app.screen.typed == "short"
         await pilot.press("escape")
         await until(pilot, lambda: app.focused is not None and app.focused.id == "filter")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from gistread.library.metadata import read_book_file
 from gistread.store.model import BookFile
 from gistread.store.user_data import UserData
 from gistread.tui.screens.library import LibraryScreen
@@ -88,7 +89,7 @@ async def test_adding_can_be_stopped_and_keeps_the_books_found(
     from gistread.library import adding
 
     asked = threading.Event()
-    describe = adding.read_book_file
+    describe = read_book_file
 
     def slowly(path: Path, stopped: Callable[[], bool]) -> BookFile:
         if path.name != "A Short Tale.txt":

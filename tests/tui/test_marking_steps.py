@@ -1,6 +1,7 @@
 """The caret moves by words, sentences and paragraphs without skipping any."""
 
 from gistread.book.model import Book, Chapter, Paragraph
+from gistread.memory.passages import sentence_at
 from gistread.tui.marking import caret as steps
 from gistread.tui.marking.caret import Unit
 from tests.tui.books import small_book
@@ -32,10 +33,10 @@ def test_every_word_is_stepped_on_forward_and_back() -> None:
 
 
 def test_every_sentence_is_stepped_on_forward_and_back() -> None:
-    first = steps.sentence_at(BOOK, 0)
+    first = sentence_at(BOOK, 0)
     sentences = walk(BOOK, steps.next_unit, Unit.SENTENCE, first)
     assert "".join("".join(sentences).split()) == "".join(BOOK.text.split())
-    last = steps.sentence_at(BOOK, len(BOOK.text) - 1)
+    last = sentence_at(BOOK, len(BOOK.text) - 1)
     assert walk(BOOK, steps.previous_unit, Unit.SENTENCE, last)[::-1] == sentences
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,7 +82,7 @@ class Writing(SteppedEngine):
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
-    ) -> AsyncIterator[StreamEvent]:
+    ) -> AsyncGenerator[StreamEvent]:
         words = (draft := self.drafts.pop(0)).split()
         for at, word in enumerate(words):
             if at == len(words) // 2:
@@ -300,7 +300,9 @@ async def test_the_pane_follows_the_place_after_a_gap(tmp_path: Path) -> None:
 def gist_row(screen: ReadingScreen) -> int:
     """The row of the screen where the gist of the section in view begins."""
     pane = screen.memory_pane
-    first = pane._index.first_row(pane._index.find_key(("page", pane.view.here)))
+    block = pane._index.find_key(("page", pane.view.here))
+    assert block is not None
+    first = pane._index.first_row(block)
     return pane.content_region.y + first - pane.scroll_offset.y
 
 
@@ -310,6 +312,7 @@ def section_row(screen: ReadingScreen) -> int:
     The first one of the memory if it begins above.
     """
     book, pane = screen.book_pane, screen.memory_pane
+    assert pane.view.here is not None
     start = pane.memory.entry(pane.view.here).page.start
     return max(pane.content_region.y, book.content_region.y + book.row_in_view(start))
 

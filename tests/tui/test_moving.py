@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from gistread.store.user_data import UserData
 from gistread.tui.widgets.input_line import InputLine
@@ -121,7 +122,7 @@ async def test_after_a_jump_to_where_the_reader_is_the_next_screen_is_read(
 
 async def go_to(pilot: Pilot[None], words: str) -> None:
     await pilot.press("ctrl+g")
-    pilot.app.screen.query_one("#input-line-input").value = words
+    pilot.app.screen.query_one("#input-line-input", Input).value = words
     await pilot.pause()
 
 

@@ -39,7 +39,7 @@ def ends_told(screen: ReadingScreen) -> list[int]:
     return [pane.memory.last_word_end(page) for page in pages]
 
 
-async def walk(pilot: Pilot[object], screen: ReadingScreen) -> int:
+async def walk(pilot: Pilot[None], screen: ReadingScreen) -> int:
     """Read the book to its end; returns the number of screens. Nothing told may be ahead."""
     pane, book = screen.memory_pane, screen.book_pane
     shown = screens = most_told = 0
@@ -66,6 +66,7 @@ async def walk_through(path: Path, folder: Path, size: tuple[int, int]) -> int:
     app = app_on(path, folder, config=Config())
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot)
+        assert screen.book is not None
         screen.memory_pane.show_memory(memory_of(screen.book))
         screen.lines.show_place()
         return await walk(pilot, screen)

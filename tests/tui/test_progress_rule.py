@@ -32,6 +32,7 @@ async def test_the_rule_follows_the_book_and_a_click_looks_at_a_place(tmp_path: 
         await pilot.click(ProgressRule, offset=(40, 0))
         await until(pilot, lambda: lines(app)[1].count("━") > 20)
         assert screen.controllers.context.position.looking
+        assert screen.book is not None
         share = screen.book_pane.share_read(screen.book)
         assert 0.4 < share < 0.6
 

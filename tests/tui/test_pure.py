@@ -1,5 +1,7 @@
 """Functions without a screen: status texts, commands and keys, blocks of memory and answers."""
 
+from typing import Any
+
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, EngineState, Phase, Priority
@@ -26,7 +28,7 @@ from gistread.tui.status import status_of
 from tests.tui.books import small_book
 
 
-def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
+def activity(phase: Phase = Phase.IDLE, **about: Any) -> Activity:
     state = EngineState(
         phase,
         fraction=about.pop("fraction", None),

@@ -20,7 +20,12 @@ async def test_answers_stream_without_a_redraw_for_each_word(tmp_path: Path) -> 
         await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
         drawn = []
         status = screen.lines.show_status
-        screen.lines.show_status = lambda *shown: (drawn.append(1), status(*shown))
+
+        def show_status() -> None:
+            drawn.append(1)
+            status()
+
+        screen.lines.show_status = show_status
         for _ in range(1000):
             engine.be(engine.state)
         await until(pilot, lambda: drawn)

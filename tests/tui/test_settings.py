@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.config import Config, Value, load_config
+from gistread.config import Config, Value, load_config, save_setting
 from gistread.tui import services as module
 from gistread.tui.services import Settings
 
@@ -16,7 +16,7 @@ async def test_no_change_is_lost_however_slow_the_disk(
 ) -> None:
     file = tmp_path / "config.toml"
     writing = threading.Lock()
-    save = module.save_setting
+    save = save_setting
 
     def save_alone(path: Path, key: str, value: Value) -> None:
         assert writing.acquire(blocking=False), "two writers at a time"

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 import time
@@ -11,7 +12,6 @@ import psutil
 import pytest
 
 from gistread.config import Config
-from gistread.tui.reading import speech
 from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.speech import Speaker, SpeechError, Voice, find_voice, sentences
 from tests.terminal import terminal
@@ -112,7 +112,7 @@ async def test_cancelling_ends_the_command_and_what_it_started(tmp_path: Path) -
 
 
 def test_a_missing_speech_command_is_reported_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speech.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(SpeechError, match="Install espeak-ng"):
         find_voice("")
     with pytest.raises(SpeechError, match="No such command: speak-to-me"):

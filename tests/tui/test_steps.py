@@ -154,5 +154,7 @@ async def test_a_wanted_section_stays_in_view_with_its_keys_until_it_is_decided(
         await until(pilot, lambda: not screen.session.answering and pane.view.wanted is None)
         await until(
             pilot,
-            lambda: pane._in_view(pane._index.find_key(("page", pane.view.here)), pane.size.height),
+            lambda: pane._in_view(
+                pane._index.find_key(("page", pane.view.here)) or 0, pane.size.height
+            ),
         )

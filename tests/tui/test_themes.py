@@ -1,6 +1,7 @@
 """Themes: packaged and own ones, contrast, and the chooser with its preview."""
 
 import colorsys
+import math
 from pathlib import Path
 
 import pytest
@@ -305,14 +306,15 @@ def _styles(app: App[None]) -> list[Style]:
 
 
 def _hue(color: str) -> float:
-    return colorsys.rgb_to_hsv(*(int(color[at : at + 2], 16) for at in (1, 3, 5)))[0]
+    return colorsys.rgb_to_hsv(*_channels(color))[0]
 
 
 def _distance(first: str, second: str) -> float:
-    return (
-        sum((int(first[at : at + 2], 16) - int(second[at : at + 2], 16)) ** 2 for at in (1, 3, 5))
-        ** 0.5
-    )
+    return math.dist(_channels(first), _channels(second))
+
+
+def _channels(color: str) -> list[int]:
+    return [int(color[at : at + 2], 16) for at in (1, 3, 5)]
 
 
 def test_a_palette_without_terminal_colours_is_not_the_terminals() -> None:

@@ -135,5 +135,6 @@ async def test_words_found_and_selected_in_justified_text_are_those_of_the_book(
         assert pane.selected_range == (start, start + 12)
         assert screen.get_selected_text() == "paragraph 9."
         below = pane.offset_below(start, 1)
+        assert below is not None
         assert pane.offset_below(below, -1) is not None
         assert start < below < start + 200

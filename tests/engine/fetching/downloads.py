@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gistread.engine.fetching.download import Progress, RemoteFile, download
 from gistread.engine.fetching.network import Network
@@ -23,9 +24,9 @@ class Downloads:
             f"{server.url}/tiny.gguf", "tiny.gguf", len(data), sha256(data), "owner/tiny"
         )
 
-    def run(self, **changes: object) -> bytes:
+    def run(self, **changes: Any) -> bytes:
         """The downloaded file. Raises as `download`."""
-        file = replace(self.file, **changes)  # type: ignore[arg-type]
+        file = replace(self.file, **changes)
 
         async def work() -> None:
             with PartialFile(self.part) as part:

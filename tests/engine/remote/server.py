@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -267,7 +267,7 @@ class Server:
         limit = asked.body.get("max_tokens") or asked.body.get("max_completion_tokens") or 10**9
         finish = "length" if len(pieces) > limit else self.kind.finish
         pieces = pieces[:limit]
-        usage = {"prompt_tokens": prompt, "completion_tokens": len(pieces)}
+        usage: Json = {"prompt_tokens": prompt, "completion_tokens": len(pieces)}
         usage["prompt_tokens_details"] = {"cached_tokens": 1}
         if not self.kind.streams:
             message = {"role": "assistant", "content": "".join(pieces)}
@@ -337,10 +337,11 @@ def _legal_value(schema: Json) -> Json:
     return "in some words"
 
 
-async def _unless(closed: "asyncio.Future[bytes]", answer: Awaitable[bool]) -> bool:
+async def _unless(closed: "asyncio.Future[bytes]", answer: Coroutine[Any, Any, bool]) -> bool:
     """The answer. Raises ConnectionError if the client disconnects first."""
     work = asyncio.ensure_future(answer)
-    await asyncio.wait({closed, work}, return_when=asyncio.FIRST_COMPLETED)
+    waited: set[asyncio.Future[Any]] = {closed, work}
+    await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
         work.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -350,7 +351,8 @@ async def _unless(closed: "asyncio.Future[bytes]", answer: Awaitable[bool]) -> b
 
 
 def _send(writer: asyncio.StreamWriter, answer: Json) -> bool:
-    status, headers = 200, {}
+    status = 200
+    headers: Mapping[str, str] = {}
     if isinstance(answer, Status):
         status, headers, answer = answer.status, answer.headers, _error(answer)
     data = json.dumps(answer).encode()

@@ -17,7 +17,7 @@ from gistread.engine.protocol import (
 from gistread.errors import EngineError, PromptTooLongError
 from gistread.readers.reply_forms import choice_with_words, read_choice, read_words
 from tests.engine.remote.conftest import Connect, until
-from tests.engine.remote.server import Event, Kind, Server, Status
+from tests.engine.remote.server import Asked, Event, Kind, Server, Status
 
 
 def said(text: str) -> Prompt:
@@ -111,7 +111,7 @@ async def test_a_thought_that_was_cut_off_is_repeated_with_more_room(
 async def test_an_answer_that_a_stop_string_cut_off_behind_its_thought_is_asked_again_without_it(
     connect: Connect,
 ) -> None:
-    def says(_: str) -> str:
+    def says(_: Asked) -> str:
         thought, rest = "<think>It was red.</think>", "\nIt is red.\nOr blue."
         return thought if "stop" in server.asked[-1].body else thought + rest
 

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 from gistread import prompts
+from gistread.book.model import Book
 from gistread.engine.protocol import Message, Priority, Prompt, Sampling
 from gistread.memory.model import PageSize, ReadingMode
 from gistread.memory.reading import read_book
@@ -87,14 +88,14 @@ async def test_an_interactive_request_preempts_a_background_request(connect: Con
 
 
 async def index(
-    connect: Connect, server: Server, folder: Path, connections: int, book: object
+    connect: Connect, server: Server, folder: Path, connections: int, book: Book
 ) -> None:
     engine = connect(server.url, connections=connections)
     info = await engine.start()
     with MemoryStore(folder).open(
         book,
         MemoryRequest(info.name, info.fingerprint, PageSize(100, 300), ReadingMode.SINGLE_PASS),
-    ) as kept:  # type: ignore[arg-type]
+    ) as kept:
         async for _ in read_book(kept, engine):
             pass
         assert kept.memory.complete

@@ -90,13 +90,14 @@ async def test_a_key_is_in_no_message(
     async with Server(Kind(key=key), says=lambda _: "one two") as server:
         engine = connect(server.url)
         await engine.start()
-        server.failing = {
+        failures: dict[str, Event | Status] = {
             "stream": Event({"error": {"message": echoed, "code": 500}}),
             "status": Status(500, echoed),
             "redirect": Status(
                 307, "", {"location": f"https://elsewhere.example/?token={quote(key, safe='')}"}
             ),
-        }[failure]
+        }
+        server.failing = failures[failure]
         told: list[str] = []
         engine.watch(lambda state: told.append(state.notice))
         with pytest.raises(EngineError) as error:

@@ -1,6 +1,7 @@
 """The baselines: what stands before the model, and nothing else."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ ANSWER = "Ferrand stole the key to find the ledger that would hang him."
 OVER_TEXT = ("dos", "full", "closed-book")
 
 
-def engine(**changes: int) -> FakeEngine:
+def engine(**changes: Any) -> FakeEngine:
     return FakeEngine(says=lambda _: ANSWER, **changes)
 
 

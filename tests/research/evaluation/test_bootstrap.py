@@ -30,7 +30,7 @@ def test_questions_of_one_document_are_resampled_together() -> None:
     assert clustered is not None
     assert alone is not None
     assert clustered.mean == alone.mean
-    assert clustered.high - clustered.low > 3 * (alone.high - alone.low)  # type: ignore[operator]
+    assert clustered.high - clustered.low > 3 * (alone.high - alone.low)
 
 
 def test_the_interval_has_its_nominal_coverage() -> None:
@@ -43,5 +43,5 @@ def test_the_interval_has_its_nominal_coverage() -> None:
         ]
         found = estimate(values(*drawn), seed=trial, draws=200)
         assert found is not None
-        held += found.low <= 50 <= found.high  # type: ignore[operator]
+        held += found.low <= 50 <= found.high
     assert 175 <= held <= 199

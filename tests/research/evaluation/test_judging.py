@@ -1,5 +1,6 @@
 """Answers are rated after all are there, each once by each judge."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def rated(folder: Path) -> list[float]:
 
 
 async def test_rated_answers_are_not_rated_again(tmp_path: Path) -> None:
-    answers = iter(["yes", "no", "partly", EngineError("Gone.")])
+    answers: Iterator[str | Exception] = iter(["yes", "no", "partly", EngineError("Gone.")])
 
     def chooses(text: str, options: object) -> str:
         said = next(answers)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ SIZE = PageSize(40, 80)
 
 
 def make_plan(
-    documents: Sequence[Document] = DOCUMENTS, readers: Sequence[str] = READERS, **options: object
+    documents: Sequence[Document] = DOCUMENTS, readers: Sequence[str] = READERS, **options: Any
 ) -> Plan:
     manner = options.pop("manner", RunConfig(size=SIZE))
     return Plan(
@@ -37,7 +38,7 @@ def make_plan(
         readers,
         ReaderOptions(),
         manner,
-        **options,  # type: ignore[arg-type]
+        **options,
     )
 
 

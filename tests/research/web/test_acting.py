@@ -84,7 +84,8 @@ async def test_what_is_typed_is_one_line_of_free_text() -> None:
 
 
 async def test_snippets_are_opened_and_only_then_acted_on() -> None:
-    page, told = chapters(), []
+    page = chapters()
+    told: list[str] = []
     engine = choosing("Part 3", "Part 1")
     action = await act(page, "Buy the red kettle", [], engine, told.append)
     assert action.lookups[:2] == (3, 1)

@@ -1,5 +1,7 @@
 """What can be acted on is found, named as people know it, and found again in the file."""
 
+from typing import Any
+
 import pytest
 from lxml import etree
 
@@ -55,7 +57,8 @@ def test_what_a_person_does_not_see_and_what_was_typed_is_not_told() -> None:
 def test_the_xpath_of_each_selects_it_alone_in_the_file() -> None:
     root = etree.HTML(SHOP)
     for element in read_page(SHOP.encode(), "shop.html").elements:
-        (node,) = root.xpath(element.xpath)
+        nodes: Any = root.xpath(element.xpath)
+        (node,) = nodes
         assert node.tag == element.tag
 
 

@@ -2,6 +2,7 @@
 
 import time
 from itertools import pairwise
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -69,11 +70,11 @@ def test_no_two_consecutive_rows_are_hyphenated() -> None:
     st.sampled_from(["text", "table"]),
 )
 def test_row_widths_are_known_and_within_the_block(
-    text: str, width: int, align: str, style: str
+    text: str, width: int, align: Literal["left", "center", "justify"], style: str
 ) -> None:
     layout = lay_out(
         Block(text, align=align, style=style, language="en", indent=1, turnover=2), width
-    )  # type: ignore[arg-type]
+    )
     for row in range(layout.rows):
         cells = sum(cell_len(run.text) for run in set_row(layout, row))
         assert cells == layout.row_cells(row)

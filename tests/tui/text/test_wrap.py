@@ -2,6 +2,7 @@
 
 import re
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -37,7 +38,7 @@ MIXED = st.lists(
 ANY = st.text(max_size=120)
 
 
-def rows(text: str, width: int, **indents: int) -> list[str]:
+def rows(text: str, width: int, **indents: Any) -> list[str]:
     return [text[start:end] for start, end in wrap(text, width, **indents)]
 
 
