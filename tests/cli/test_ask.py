@@ -16,7 +16,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
 from gistread.readers.bound import offset_of
-from gistread.store.model import BoundChoice
+from gistread.store.model import AskingChoice, BoundChoice
 from gistread.store.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -90,6 +90,21 @@ def test_the_answer_goes_to_stdout_and_the_steps_to_stderr(run: Run, indexed: Pa
     assert ran.out.startswith("He counted the stairs")
     assert "① section 2" in ran.err
     assert "① section 2" not in ran.out
+
+
+def test_the_book_is_asked_as_was_chosen_for_it_unless_an_option_says_otherwise(
+    run: Run, indexed: Path
+) -> None:
+    choice = AskingChoice("readagent-p", max_pages=1)
+    UserData(default_paths()).choose_asking(open_book(indexed).sha256, choice)
+    own = run("ask", indexed, QUESTION, "--json")
+    assert own.json["reader"] == "readagent-p"
+    chosen = "readagent-p (`--reader` names another), at most 1 section looked up."
+    assert f"Method, as chosen for this book: {chosen}" in own.err
+    other = run("ask", indexed, QUESTION, "--reader", "notes", "--max-pages", "2", "--json")
+    assert other.json["reader"] == "notes"
+    assert "as chosen for this book" not in other.err
+    assert run("ask", indexed, QUESTION, "--json").json["reader"] == "readagent-p", "for one run"
 
 
 def test_events_are_those_of_the_reader(run: Run, indexed: Path) -> None:

@@ -12,7 +12,7 @@ from gistread.book.series import join_books
 from gistread.library.moving import migrate_user_data
 from gistread.marking import Color, MarkKind, new_mark, quote_at, with_changes
 from gistread.sample import story_path
-from gistread.store.model import Citation, NameCorrection, SavedQuestion
+from gistread.store.model import AskingChoice, Citation, NameCorrection, SavedQuestion
 from gistread.store.user_data import MarkStore, UserData
 from tests.folders import paths_in
 
@@ -100,6 +100,17 @@ def test_the_earlier_text_is_found_by_file_by_path_and_by_title_and_authors(
     carried = migrate_user_data(NEW, user_data, marks, file=file, path=path)
     assert carried is not None
     assert carried.marks == len(kept) + 1
+
+
+def test_how_the_book_is_asked_comes_over_unless_the_new_text_has_a_choice(
+    user_data: UserData, marks: MarkStore, kept: list[str]
+) -> None:
+    user_data.choose_asking(OLD.sha256, AskingChoice("notes", "ask"))
+    migrate_user_data(NEW, user_data, marks, file=FILE, path=PATH)
+    assert user_data.asking_choice(NEW.sha256) == AskingChoice("notes", "ask")
+    user_data.choose_asking(NEW.sha256, AskingChoice("gistread"))
+    migrate_user_data(NEW, user_data, marks, file=FILE, path=PATH)
+    assert user_data.asking_choice(NEW.sha256) == AskingChoice("gistread")
 
 
 def test_doing_it_again_adds_nothing_and_brings_nothing_back(

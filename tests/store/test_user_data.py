@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from gistread.store.model import AnswerMark, AnswerMarkKind, Citation, SavedQuestion
+from gistread.store import database
+from gistread.store.model import (
+    AnswerMark,
+    AnswerMarkKind,
+    AskingChoice,
+    Citation,
+    SavedQuestion,
+)
 from gistread.store.user_data import UserData
 from tests.folders import paths_in
 
@@ -103,3 +110,22 @@ def test_questions_are_kept_in_threads_that_can_be_named_and_deleted(
     assert user_data.questions(BOOK) == [other]
     assert not any(b"And why?" in file.read_bytes() for file in paths_in(tmp_path).data.iterdir())
     assert [one.title for one in user_data.recent()] == ["The Door"]
+
+
+def test_how_a_book_is_asked_is_its_own(user_data: UserData) -> None:
+    assert user_data.asking_choice(BOOK) == AskingChoice()
+    user_data.choose_asking(BOOK, AskingChoice("notes", "ask", 3))
+    user_data.choose_asking(BOOK, AskingChoice("notes", "alone", 0))
+    assert user_data.asking_choice(BOOK) == AskingChoice("notes", "alone", 0)
+    assert user_data.asking_choice(OTHER) == AskingChoice()
+
+
+def test_a_file_of_an_earlier_version_gets_what_it_lacks(user_data: UserData) -> None:
+    put(user_data)
+    with user_data.writing() as connection:
+        connection.execute("DROP TABLE asking")
+    database._checked.clear()  # as in another process
+    assert user_data.asking_choice(BOOK) == AskingChoice()
+    user_data.choose_asking(BOOK, AskingChoice(steps="ask"))
+    assert user_data.asking_choice(BOOK).steps == "ask"
+    assert user_data.recent()

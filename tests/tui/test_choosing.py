@@ -18,6 +18,7 @@ from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (
     SteppedEngine,
     app_on,
+    lines,
     opened,
     paths_in,
     read_whole,
@@ -245,7 +246,14 @@ async def test_keys_are_changed_by_the_settings_and_wrong_ones_are_named(tmp_pat
         assert screen.book_pane.scroll_offset.y == at
 
 
-async def test_a_reader_is_chosen_and_saved(tmp_path: Path) -> None:
+def question_rows(app: GistreadApp) -> str:
+    """The question line and what stands below it."""
+    shown = lines(app)
+    first = next(row for row, line in enumerate(shown) if "? Ask the book" in line)
+    return "\n".join(shown[first:])
+
+
+async def test_a_reader_is_chosen_and_kept_for_the_book(tmp_path: Path) -> None:
     paths = paths_in(tmp_path)
     app = GistreadApp(
         small_book(), paths=paths, config=Config(), make_engine=lambda _: SteppedEngine()
@@ -265,13 +273,70 @@ async def test_a_reader_is_chosen_and_saved(tmp_path: Path) -> None:
         assert session is not None
         chosen = next(name for name in METHODS if name not in USUAL)
         await until(pilot, lambda: session.reader == chosen)
-        await until(pilot, lambda: load_config(paths.config_file).reader == chosen)
-    later = GistreadApp(small_book(), paths=paths, config=load_config(paths.config_file))
+        await until(pilot, lambda: chosen in question_rows(app))
+
+    for book, reader, words in (
+        (small_book(), chosen, chosen),
+        (long_book(20), "notes", "Thorough"),
+    ):
+        later = GistreadApp(book, paths=paths, config=Config(reader="notes"))
+        async with later.run_test(size=SIZE) as pilot:
+            screen = await opened(pilot)
+            assert screen.session is not None
+            assert screen.session.reader == reader
+            await until(pilot, lambda: words in question_rows(later))  # noqa: B023 - at once
+    assert not paths.config_file.exists(), "the settings are as they were"
+
+
+async def test_sections_are_set_in_the_panel_for_the_book_by_key_and_by_click(
+    tmp_path: Path,
+) -> None:
+    app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config())
+
+    async def click(sign: str, words: str) -> None:
+        row, line = next((n, line) for n, line in enumerate(lines(app)) if words in line)
+        await pilot.click(offset=(line.index(sign), row))
+
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        assert "sections: automatic" in question_rows(app)
+        assert "up to" not in question_rows(app), "nothing was chosen for this book"
+        await pilot.press("A")
+        await until(pilot, lambda: "For this book." in text_of(app))
+        await pilot.press("down", "down", "right", "down", "left", "left")
+        await until(pilot, lambda: "up to 3" in text_of(app) and "ask me" in text_of(app))
+        await click("▸", "up to 3")
+        await until(pilot, lambda: "up to 4" in text_of(app))
+        await click("◂", "ask me")
+        await until(pilot, lambda: "◂    automatic" in text_of(app))
+        await click("automatic", "◂    automatic")
+        await until(pilot, lambda: "◂      ask me" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "sections: ask me, up to 4" in question_rows(app))
+        assert screen.session is not None
+        assert screen.session.question("who").options.max_pages == 4
+    later = GistreadApp(long_book(20), paths=paths_in(tmp_path), config=Config())
     async with later.run_test(size=SIZE) as pilot:
         await opened(pilot)
-        assert later.reading is not None
-        assert later.reading.session is not None
-        assert later.reading.session.reader == chosen
+        await until(pilot, lambda: "sections: automatic" in question_rows(later))
+    again = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config())
+    async with again.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "sections: ask me, up to 4" in question_rows(again))
+        assert screen.session is not None
+        assert screen.session.question("who").options.max_pages == 4
+
+
+async def test_from_the_library_the_method_is_chosen_for_books_without_their_own(
+    tmp_path: Path,
+) -> None:
+    paths = paths_in(tmp_path)
+    app = GistreadApp(None, paths=paths, config=Config())
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("A")
+        await until(pilot, lambda: "For all books without a choice of their own." in text_of(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: load_config(paths.config_file).reader == "notes")
 
 
 async def test_reading_along_and_its_pause_are_remembered_for_each_book(tmp_path: Path) -> None:

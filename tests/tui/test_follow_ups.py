@@ -30,7 +30,7 @@ from tests.tui.scripted import (
 )
 from tests.tui.test_asking import STARTED, WIDE, answered, ask, says
 
-CHIP = "following on"
+CHIP = "follows your last question"
 FOLLOW_UP = "and why did he"
 
 

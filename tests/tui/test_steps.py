@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from gistread.config import Config, load_config
+from gistread.config import Config
 from gistread.readers.events import (
     OpenedBy,
 )
 from gistread.store.model import BoundChoice
+from gistread.store.user_data import UserData
 from gistread.tui.app import GistreadApp
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, lines, paths_in, read_whole, text_of, until
@@ -101,7 +102,9 @@ async def test_who_decides_is_switched_while_asking(tmp_path: Path) -> None:
         )
         assert screen.answers_pane.exchanges[-1].answer
         assert "sections: automatic" in text_of(app), "it can be switched back by mouse"
-    assert load_config(paths_in(tmp_path).config_file).steps == "alone"
+    book = long_book(20).sha256
+    assert UserData(paths_in(tmp_path)).asking_choice(book).steps == "alone"
+    assert not paths_in(tmp_path).config_file.exists(), "other books are asked as before"
 
 
 async def test_what_stands_below_the_question_line_does_not_crop_its_placeholder(

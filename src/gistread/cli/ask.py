@@ -39,6 +39,7 @@ from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steps
 from gistread.readers.thread import GO_ON, with_options
 from gistread.readers.trace import CUT, Places, describe_cost, describe_scope, progress_of, step_of
+from gistread.session.asking import settings_of_book
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
 from gistread.session.events import ActivityChanged, SessionEvent
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
@@ -75,9 +76,32 @@ def run(arguments: argparse.Namespace) -> None:
     memories.check_preset(config)
     check_models(arguments)
     book = open_named(arguments.book)
-    config = replace(config, reader=reader, steps=Steps.ALONE.value)
+    config = _as_chosen_for(book, replace(config, reader=reader), arguments)
+    config = replace(config, steps=Steps.ALONE.value)
     header = None if arguments.index else _choose_memory(book, config, arguments)
     run_until_interrupted(_ask(book, config, arguments, header))
+
+
+def _as_chosen_for(book: Book, config: Config, arguments: argparse.Namespace) -> Config:
+    """The settings with what was chosen for this book, unless an option differs. Says so."""
+    try:
+        choice = UserData(default_paths()).asking_choice(book.sha256)
+    except StorageError as error:
+        say(f"Note: {error.message}")
+        return config
+    if arguments.reader:
+        choice = replace(choice, reader="")
+    if arguments.max_pages is not None:
+        choice = replace(choice, max_pages=None)
+    own = settings_of_book(config, replace(choice, steps=""))
+    chosen = []
+    if own.reader != config.reader:
+        chosen.append(f"{own.reader} (`--reader` names another)")
+    if own.max_pages != config.max_pages:
+        chosen.append(f"at most {counted(own.max_pages, 'section')} looked up")
+    if chosen:
+        say(f"Method, as chosen for this book: {', '.join(chosen)}.")
+    return own
 
 
 def _question_on_standard_input(book: str | None) -> str:

@@ -48,6 +48,7 @@ from gistread.readers.steering import Steps
 from gistread.readers.trace import Places, step_of
 from gistread.sample import story_path
 from gistread.search.book_search import BookSearch, SearchMode
+from gistread.session.asking import settings_of_book
 from gistread.session.library import BooksNamed, LibraryQuestion
 from gistread.session.models import ModelPair
 from gistread.session.session import Session
@@ -352,12 +353,14 @@ class Library:
 
     async def _ask_book(self, question: str, view: View, context: Context) -> Json:
         async with self._asking:
-            if self._session is None or self._session.book.sha256 != view.whole.sha256:
-                await self.close()
-                self._session = await Session(
-                    view.whole, self._model, config=self._config
-                ).__aenter__()
+            choice = await asyncio.to_thread(self._user_data.asking_choice, view.whole.sha256)
+            config = settings_of_book(self._config, choice)
             session = self._session
+            is_open = session is not None and session.book.sha256 == view.whole.sha256
+            if session is None or not is_open or session.config != config:
+                await self.close()
+                session = await Session(view.whole, self._model, config=config).__aenter__()
+                self._session = session
             stream = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
             places = Places(len(view.whole.text), session.memory)
             answer = await _answer(

@@ -16,7 +16,7 @@ from unicodedata import normalize
 
 from gistread.book.model import Book
 from gistread.marking import TextQuote, quote_at
-from gistread.store.model import Citation, OpenedBook
+from gistread.store.model import AskingChoice, Citation, OpenedBook
 from gistread.store.user_data import MarkStore, UserData
 
 # Share of the quotes that must be found before a text of the same title counts as the same work
@@ -220,6 +220,11 @@ def _migrate_from(
     new = store.put_new(book.sha256, marks) if marks else []
     asked = user_data.add_questions(book.sha256, questions) if questions else 0
     user_data.correct_names(book.sha256, *user_data.name_corrections(old.sha256))
+    nothing_chosen = AskingChoice()
+    if user_data.asking_choice(book.sha256) == nothing_chosen:
+        choice = user_data.asking_choice(old.sha256)
+        if choice != nothing_chosen:
+            user_data.choose_asking(book.sha256, choice)
     if old.position and not user_data.position(book.sha256):
         if here:
             offset = here[0]

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self, Unpack
 
@@ -300,6 +301,10 @@ class Session:
         await self._actor.stop(Job.BUILD)
         self.artifacts.forget()
         self.artifacts.want_for(self.reader)
+
+    def use_max_pages(self, most: int) -> None:
+        """Let questions asked from now on look up at most so many sections."""
+        self.config = replace(self.config, max_pages=most)
 
     @command
     async def unload_model(self) -> None:

@@ -28,7 +28,7 @@ _REPAIR_WAIT_S = 60.0
 _PAGE_BYTES, _AT_PAGES = 4096, 28  # SQLite's page, and where the first gives their number
 _MOST_PROBED = 20_000  # Rows looked up one by one between two damaged pages
 
-_OF_TEXTS = ("days", "questions", "threads", "names", "marks")
+_OF_TEXTS = ("days", "questions", "threads", "names", "marks", "asking")
 
 _READ_ERRORS = (
     sqlite3.DatabaseError,

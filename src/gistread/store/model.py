@@ -72,6 +72,15 @@ class BoundChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class AskingChoice:
+    """How questions about a book are answered, as chosen for it. Empty: as in the settings."""
+
+    reader: str = ""  # The method
+    steps: Literal["", "alone", "ask"] = ""  # Who decides which sections are looked up
+    max_pages: int | None = None  # Most sections looked up for a question
+
+
+@dataclass(frozen=True, slots=True)
 class ReadAlongChoice:
     """Which model was chosen for a book, and whether it reads along."""
 

@@ -53,5 +53,9 @@ CREATE TABLE IF NOT EXISTS checks (
     id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL, library TEXT NOT NULL, path TEXT NOT NULL,
     size INTEGER NOT NULL, modified_ns INTEGER NOT NULL, verdict TEXT NOT NULL, UNIQUE (fingerprint, library));
 
+-- Files of earlier versions lack this table.
+CREATE TABLE IF NOT EXISTS asking (
+    id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE REFERENCES texts (sha256), choice TEXT NOT NULL);
+
 -- Files of 0.2 to import later
 CREATE TABLE IF NOT EXISTS unread (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE);

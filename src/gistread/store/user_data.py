@@ -15,6 +15,7 @@ from gistread.marking import Mark, TextQuote, merge_marks, sorted_marks
 from gistread.paths import Paths
 from gistread.store.database import Database
 from gistread.store.model import (
+    AskingChoice,
     BoundChoice,
     NameCorrection,
     OpenedBook,
@@ -117,6 +118,15 @@ class UserData(Database):
 
     def choose_bound(self, sha256: str, choice: BoundChoice) -> None:
         self._set(sha256, bound=to_json(choice))
+
+    def asking_choice(self, sha256: str) -> AskingChoice:
+        """How questions about a book are answered, as far as it was chosen for this book."""
+        rows = self.rows("SELECT choice FROM asking WHERE sha256 = ?", sha256)
+        choice = decoded(AskingChoice, from_json(rows[0]["choice"])) if rows else None
+        return choice or AskingChoice()
+
+    def choose_asking(self, sha256: str, choice: AskingChoice) -> None:
+        self.put_row("asking", {"sha256": sha256}, {"choice": to_json(choice)})
 
     def reading_along(self, sha256: str) -> ReadAlongChoice | None:
         """The last choice for this book; None if never chosen."""

@@ -39,7 +39,7 @@ from gistread.tui.commands import AnyCommand, CommandKeys, CommandTarget, Scope,
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, Drawer, choose_mode
 from gistread.tui.model_rows import ModelKey, Role
-from gistread.tui.screens.choosing import ReaderScreen, ThemeScreen, figures_panel
+from gistread.tui.screens.choosing import FOR_BOOKS, ReaderScreen, ThemeScreen, figures_panel
 from gistread.tui.screens.help import (
     HelpLine,
     HelpScreen,
@@ -345,13 +345,17 @@ class GistreadApp(CommandTarget, App[None]):
         self.open_book(opening.path, opening if opening.place else None)
 
     def action_choose_reader(self) -> None:
-        async def use(reader: str | None) -> None:
-            if reader is not None:
-                self.settings.set("reader", reader)
-                if self._session is not None:
-                    await self._session.use_reader(reader)
+        """For the open book; from the library, for the books without a choice of their own."""
+        from gistread.tui.screens.library import LibraryScreen
 
-        self.push_screen(ReaderScreen(self.settings.config.reader, self._session), use)
+        reading = self.reading
+        controllers = reading.controllers if reading is not None else None
+        if controllers is not None and not isinstance(self.screen, LibraryScreen):
+            controllers.asking.show_panel()
+        else:
+            self.push_screen(
+                ReaderScreen(lambda: self.settings.config, self.settings.set, None, FOR_BOOKS)
+            )
 
     async def action_choose_model(self) -> None:
         from gistread.engine.model_text import placement_text, words_of

@@ -48,7 +48,7 @@ ANYWHERE: tuple[Command[Application], ...] = (
         "A",
         "How thoroughly to answer",
         lambda app: app.action_choose_reader(),
-        help="Quick, careful, thorough, or a method.",
+        help="For this book: quick, careful, thorough, or a method; who opens sections.",
     ),
     Command(
         Scope.ANYWHERE,

@@ -9,7 +9,7 @@ from textual.screen import Screen
 from gistread.book.model import Book
 from gistread.session.events import Obstacle
 from gistread.session.session import Session
-from gistread.store.model import NameCorrection, ReadingPlace
+from gistread.store.model import AskingChoice, NameCorrection, ReadingPlace
 from gistread.store.pace import ReadingSpeed
 from gistread.tui.progress import Progress
 from gistread.tui.reading.destination import HINT, Destination, destinations_of, step_among
@@ -66,6 +66,7 @@ class ReadingContext:
         self.progress = Progress(book, pace, services.user_data, shown)
         self.user_data = UserDataWriter(book, path, services, screen.warn)
         self.corrections: tuple[NameCorrection, ...] = ()  # Corrections of names in the book
+        self.asking_choice = AskingChoice()  # How this book is asked, as far as it was chosen
         self.navigation = Navigation(self)
         self.session: Session | None = None  # None until the first page has been drawn
 

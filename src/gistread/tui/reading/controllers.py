@@ -10,6 +10,7 @@ from gistread.session import events
 from gistread.tui.answer_blocks import AskAgain, GoOn, KeepNote
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.answers import AnswerController, ThreadController
+from gistread.tui.reading.asking import AskingController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.links import LinkController
@@ -58,8 +59,9 @@ class Controllers:
         self.reading_along = ReadingAlong(context)
         self.answers = AnswerController(context, self.pages, self.marks)
         self.line = QuestionLine(context)
-        self.questions = QuestionController(context, self.pages, self.line)
-        self.steps = StepController(context, self.questions)
+        self.asking = AskingController(context)
+        self.questions = QuestionController(context, self.pages, self.line, self.asking)
+        self.steps = StepController(context, self.questions, self.asking)
         self.threads = ThreadController(context, self.questions, self.line)
         self.people = PeopleController(context, self.line)
         self.recap = RecapController(context, self.line)

@@ -19,6 +19,7 @@ from gistread.session.questions import AskOptions
 from gistread.session.session import Session
 from gistread.store.model import SavedQuestion, SavedThread
 from gistread.tui.answer_blocks import Exchange, too_little
+from gistread.tui.reading.asking import AskingController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.pane_switcher import Pane
@@ -31,10 +32,17 @@ _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
 
 
 class QuestionController:
-    def __init__(self, context: ReadingContext, pages: MemoryPages, line: QuestionLine) -> None:
+    def __init__(
+        self,
+        context: ReadingContext,
+        pages: MemoryPages,
+        line: QuestionLine,
+        asking: AskingController,
+    ) -> None:
         self._context = context
         self._pages = pages
         self._line = line
+        self._asking = asking
         self._deltas: list[events.AnswerDelta] = []  # parts of the answer that have not been drawn
         self._reason = ""  # why the agent looks something up
         self._opens_pages = False  # whether the reader opens pages one by one
@@ -255,7 +263,7 @@ class QuestionController:
         }
         options |= {
             "thread": self._line.thread.exchanges,
-            "steps": Steps(context.services.config.steps),
+            "steps": Steps(self._asking.config.steps),
         }
         if passage:
             options["passage"] = passage

@@ -1,6 +1,6 @@
 """The lines around the panes: header, memory header, the agent's steps, status and keys."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -10,7 +10,6 @@ from textual.widgets import Input, Static
 from gistread.engine import model_search, models
 from gistread.memory.model import GistSource
 from gistread.presets import FICTION
-from gistread.readers.registry import DEFAULT_READER
 from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.session.session import Session
 from gistread.tui.answer_blocks import strip_lines
@@ -19,7 +18,6 @@ from gistread.tui.key_hints import key_hints
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import STRIP_ROWS, BookScreen, Pane
-from gistread.tui.screens.choosing import title_of
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
 from gistread.tui.text.cells import cell_len, crop
@@ -38,6 +36,7 @@ _READING = (
     ("contents", "contents"),
     ("find", "search"),
 )
+_AROUND_CHIP = 4  # Columns between the key, the words and the next chip
 _MOST_BESIDE = 0.7  # share of the question line for what stands beside the placeholder
 _PAUSE = [("resume", "pause")]
 _ABOUT_MEMORY = (
@@ -116,55 +115,67 @@ class StatusLines:
         self._screen.query_one(ProgressRule).show_progress(progress)
 
     def show_question(self) -> None:
-        """Show the thread that the question being typed continues, and how much of the book it may
-        use.
-        """
+        """Show how the question being typed is asked, and what it goes on from."""
         if (controllers := self._controllers()) is None:
             return
-        asking = controllers.line
-        bound = (display_key(BOUND_KEY), asking.bound_words, asking.ask_bound)
-        thread = (display_key(THREAD_KEY), "following on", asking.drop_or_switch)
-        submit = (display_key("enter"), "ask", controllers.context.question.action_submit)
-        chips = self._screen.query_one("#question-chips", Actions)
         context = controllers.context
-        typed, asked = bool(context.question.value.strip()), len(context.answers_pane.exchanges)
-        hidden = bool(asked) and not (self._panes.answers_shown or self._panes.narrow)
-        shows = f" · {self._services.key_hint('answers')}: {asked} earlier" if hidden else ""
-        answering = context.session.activity.asking_model if context.session else ""
-        answers = f" · {clean(answering)} answers" if answering else ""
-        by_key: tuple[str, str, Action] = (
-            self._services.key_hint("switch-steps"),
-            controllers.steps.chip,
-            controllers.steps.switch,
-        )
-        reader = context.session.reader if context.session else DEFAULT_READER
-        method: tuple[str, str, Action] = (
-            self._services.key_hint("choose-reader"),
-            title_of(reader),
-            partial(self._services.run_command, self._services.keys["choose-reader"]),
-        )
-        chosen: list[tuple[str, str, Action]] = [
-            *([by_key] if controllers.steps.chip else []),
-            *([method] if reader != DEFAULT_READER else []),
-        ]
-        chips.show_actions(
-            *([submit] if typed else []), bound, *chosen, *([thread] if asking.follows else [])
-        )
-        # Beside the placeholder if there is room; below what is typed.
-        line = self._screen.query_one("#question-bound", Actions)
-        line.show_actions(bound, *chosen)
-        columns = sum(cell_len(key) + cell_len(word) + 4 for key, word, _ in (bound, *chosen))
-        line.styles.width = columns
+        typing = context.question.has_focus
         side = self._screen.query_one("#question-side")
-        below = context.question.has_focus or 0 < _MOST_BESIDE * side.size.width < columns
-        side.set_class(below, "-chips")
-        words = f"Ask the book{answers}{shows}"
-        room = (
-            side.size.width
-            - self._screen.query_one("#question-mark").outer_size.width
-            - (0 if below else columns)
-        )
-        context.question.placeholder = crop(words, room) if side.size.width else words
+        how = self._how_asked(controllers, typing=typing)
+        # Beside the placeholder as far as there is room; else below.
+        room = 0 if typing else round(_MOST_BESIDE * side.size.width)
+        beside: list[_Chip] = []
+        for chip in how:
+            if _cells_of([*beside, chip]) > room:
+                break
+            beside.append(chip)
+        line = self._screen.query_one("#question-bound", Actions)
+        line.show_actions(*beside)
+        line.styles.width = _cells_of(beside)
+        line.display = bool(beside)
+        below = how[len(beside) :]
+        if typing and controllers.line.follows:
+            below.insert(0, self._thread_chip(controllers))
+        if context.question.value.strip():
+            below.insert(0, (display_key("enter"), "ask", context.question.action_submit))
+        self._screen.query_one("#question-chips", Actions).show_actions(*below)
+        side.set_class(bool(below), "-chips")
+        mark = self._screen.query_one("#question-mark")
+        left = side.size.width - mark.outer_size.width - _cells_of(beside)
+        words = self._placeholder(controllers)
+        context.question.placeholder = crop(words, left) if side.size.width else words
+
+    def _how_asked(self, controllers: Controllers, *, typing: bool) -> "list[_Chip]":
+        """Where answers stop, by which method, and who opens sections: for this book."""
+        line, asking = controllers.line, controllers.asking
+        method_key = self._services.key_hint("choose-reader")
+        if typing:  # The letter would be typed.
+            method_key = f"{display_key('escape')} {method_key}"
+        choose_method = partial(self._services.run_command, self._services.keys["choose-reader"])
+        steps_key = self._services.key_hint("switch-steps")
+        return [
+            (display_key(BOUND_KEY), line.bound_words, line.ask_bound),
+            (method_key, asking.method_words, choose_method),
+            (steps_key, asking.sections_words, controllers.steps.switch),
+        ]
+
+    def _thread_chip(self, controllers: Controllers) -> "_Chip":
+        """That the question goes on from the last one; Backspace separates it while it is empty."""
+        words, switch = "follows your last question", controllers.line.drop_or_switch
+        if controllers.context.question.value:
+            return "", words, switch
+        return display_key(THREAD_KEY), f"starts afresh ({words})", switch
+
+    def _placeholder(self, controllers: Controllers) -> str:
+        context = controllers.context
+        words = ["Ask the book"]
+        if context.session is not None and context.session.activity.asking_model:
+            words.append(f"{clean(context.session.activity.asking_model)} answers")
+        earlier = len(context.answers_pane.exchanges)
+        if earlier and not (self._panes.answers_shown or self._panes.narrow):
+            key = self._services.key_hint("answers")
+            words.append(f"{key} shows {counted(earlier, 'earlier answer')}")
+        return " · ".join(words)
 
     def show_status(self) -> None:
         """Show what the model is doing, and the keys that matter now."""
@@ -277,6 +288,14 @@ class StatusLines:
         self._screen.set_class(bool(lines), "-strip")
         text = "\n".join(crop(clean(line), room) for line in lines)
         self._screen.query_one("#strip", Static).update(text, layout=False)  # its size is fixed
+
+
+_Chip = tuple[str, str, Action]  # Its key, its words, and what a click does
+
+
+def _cells_of(chips: Sequence[_Chip]) -> int:
+    """The columns that these take on one row."""
+    return sum(cell_len(key) + cell_len(word) + _AROUND_CHIP for key, word, _ in chips)
 
 
 def _settled(context: ReadingContext) -> Session | None:

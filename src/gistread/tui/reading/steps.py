@@ -6,22 +6,25 @@ Shows the reader's proposal, and handles the commands that answer it.
 from gistread.readers.events import Proposed
 from gistread.readers.steering import Decision, Steering, Steps, parse_decision
 from gistread.readers.trace import describe_proposed
+from gistread.tui.reading.asking import AskingController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.widgets.input_line import InputLineClient
 from gistread.tui.widgets.lines import Action, Actions
 
-_WORDS = {  # What the chip says, and what it means
-    Steps.ALONE: ("sections: automatic", "The model opens sections without asking."),
-    Steps.ASK: ("sections: ask me", "The model asks before it opens a section."),
+_MEANING = {
+    Steps.ALONE: "In this book the model opens sections without asking.",
+    Steps.ASK: "In this book the model asks before it opens a section.",
 }
 
 
 class StepController(InputLineClient):
-    def __init__(self, context: ReadingContext, questions: QuestionController) -> None:
+    def __init__(
+        self, context: ReadingContext, questions: QuestionController, asking: AskingController
+    ) -> None:
         self._context = context
         self._questions = questions
-        self._switched = False  # by the user, since the book was opened
+        self._asking = asking
 
     @property
     def _steering(self) -> Steering | None:
@@ -31,14 +34,6 @@ class StepController(InputLineClient):
     @property
     def proposal(self) -> Proposed | None:
         return self._steering.proposal if self._steering else None
-
-    @property
-    def chip(self) -> str:
-        """Who decides, in words; empty if the model decides as usual."""
-        steps = Steps(self._context.services.config.steps)
-        if steps is not Steps.ALONE or self._steering or self._switched:
-            return _WORDS[steps][0]
-        return ""
 
     def show(self) -> None:
         """Show the proposal that waits for a decision."""
@@ -66,14 +61,10 @@ class StepController(InputLineClient):
             self._questions.refuse_page()
 
     def switch(self) -> None:
-        """Change to the other of `Steps`, also for the question that is being answered."""
-        steps = Steps.ASK if self._context.services.config.steps == "alone" else Steps.ALONE
-        self._context.services.settings.set("steps", steps.value)
-        self._switched = True
-        if self._steering:
-            self._steering.set_steps(steps)
-        self._context.notify(_WORDS[steps][1])
-        self._context.refresh()
+        """Change to the other of `Steps` for this book, also while a question is answered."""
+        steps = Steps.ASK if self._asking.config.steps == "alone" else Steps.ALONE
+        self._asking.change("steps", steps.value)
+        self._context.notify(_MEANING[steps])
 
     def other(self) -> None:
         """Ask for the pages to open instead."""

@@ -16,11 +16,12 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import RemainingWork
 from gistread.readers.cost import WHOLE_BOOK
 from gistread.readers.registry import DEFAULT_READER, METHODS, Method
+from gistread.readers.steering import Steps
 from gistread.session.estimate import artifacts_left, seconds_to_answer
 from gistread.session.session import Session
 from gistread.store.catalogue import Catalogue
 from gistread.tui.commands import own_keys
-from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.screens.listing import ListScreen, Row, T
 from gistread.tui.services import AppServices
 from gistread.tui.text import Clicked, Span
 from gistread.tui.themes import Palette
@@ -44,7 +45,8 @@ def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -
 
 
 def title_of(reader: str) -> str:
-    """Its plain name; of a method of the papers, its own."""
+    """Its plain name; of a method of the papers, its own. Empty: the usual reader."""
+    reader = reader or DEFAULT_READER
     return USUAL[reader][0] if reader in USUAL else reader
 
 
@@ -86,19 +88,48 @@ USUAL = {  # Three readers by their plain names: (name, what it does)
 _NAME_CELLS = 12
 
 
-class ReaderScreen(ListScreen[str]):
-    """Dismissed with the name of a reader. The methods of the papers are listed on request."""
+_MOST_PAGES = 20  # Of those that the panel offers; the settings take more
+_WHO_OPENS = {Steps.ALONE: "sections: automatic", Steps.ASK: "sections: ask me"}
+FOR_BOOKS = "For all books without a choice of their own. In an open book this is chosen for it."
 
-    def __init__(self, current: str, session: Session | None) -> None:
-        self._current = current or DEFAULT_READER
+
+def sections_words(steps: Steps, most: int | None) -> str:
+    """`sections: ask me, up to 3`: who opens sections for a question, and how many.
+
+    None: as many as usual.
+    """
+    if most == 0:
+        return "sections: none"
+    return _WHO_OPENS[steps] if most is None else f"{_WHO_OPENS[steps]}, up to {most}"
+
+
+class ReaderScreen(ListScreen[str]):
+    """How questions are answered. The choice of a method closes it, other rows change at once.
+
+    The methods of the papers are listed on request.
+    """
+
+    KEYS = (("left,h", "step(-1)", "less"), ("right,l", "step(1)", "more"))
+    BINDINGS = own_keys(*KEYS)
+
+    def __init__(
+        self,
+        config: Callable[[], Config],
+        change: Callable[[str, Value], None],
+        session: Session | None,
+        whose: str,
+    ) -> None:
+        """Show what `config` returns; `change` sets it. `whose`: for which books, in words."""
+        self._config = config
+        self._change = change
+        self._current = config().reader or DEFAULT_READER
         self._session = session
         self._left: dict[str, RemainingWork] = {}
         self._times: dict[
             str, float | None
         ] = {}  # Rough estimates; None before the model's rates are known
         self._whole = self._current not in USUAL
-        note = "How the next question is answered. Every answer names its sources."
-        super().__init__("How thoroughly to answer", note, at=self._current)
+        super().__init__("How thoroughly to answer", whose, at=self._current)
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -115,11 +146,15 @@ class ReaderScreen(ListScreen[str]):
         rows = [
             self._row(name, *words, seconds=self._times.get(name)) for name, words in USUAL.items()
         ]
+        rows += map(self._setting, ASKING_SETTINGS)
         if not self._whole:
             return [*rows, Row(_MORE, "  Methods …", "Those of the research papers, by name.")]
         return rows + [
             self._method(method) for method in METHODS.values() if method.name not in USUAL
         ]
+
+    def _setting(self, setting: "Setting") -> Row[str]:
+        return setting_row(setting, getattr(self._config(), setting.key), setting.key)
 
     def _row(self, name: str, title: str, about: str, *, seconds: float | None = None) -> Row[str]:
         time = f"{title:<{_NAME_CELLS}}about {format_duration(seconds)}" if seconds else title
@@ -134,14 +169,32 @@ class ReaderScreen(ListScreen[str]):
         return self._row(method.name, method.name, " · ".join(about))
 
     def choose(self, key: str) -> None:
-        if key != _MORE:
-            self.dismiss(key)
-            return
-        self._whole = True
-        self.show_rows(next(name for name in METHODS if name not in USUAL))
+        if key == _MORE:
+            self._whole = True
+            self.show_rows(next(name for name in METHODS if name not in USUAL))
+        elif key in METHODS:
+            self._change("reader", key)
+            self.dismiss(None)
+        else:
+            self.action_step(1)
+
+    def action_step(self, step: int) -> None:
+        """Set the next value of the chosen setting."""
+        setting = next((one for one in ASKING_SETTINGS if one.key == self.chosen), None)
+        if setting is not None:
+            now = getattr(self._config(), setting.key)
+            self._change(setting.key, next_value(setting, now, step))
+            self.show_rows(setting.key)
+
+    @on(Clicked, "#rows")
+    def _stepped(self, event: Clicked) -> None:
+        if isinstance(event.link, int):
+            event.prevent_default()
+            self.action_step(event.link)
 
 
 _SETTING_CELLS, _VALUE_CELLS = 16, 18
+_MOST_CYCLED = 3  # Values of a setting that cycle also if they are numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +207,42 @@ class Setting:
 def _numbers(first: int, last: int, step: int = 1) -> tuple[tuple[Value, str], ...]:
     return tuple((number, str(number)) for number in range(first, last + 1, step))
 
+
+def setting_row(setting: Setting, now: Value, key: T) -> Row[T]:
+    """The row of a setting: its name, and its value between two arrows that can be clicked."""
+    word = next((word for value, word in setting.values if value == now), str(now))
+    text = f"{setting.name:<{_SETTING_CELLS}}◂{word:^{_VALUE_CELLS}}▸"
+    spans = (
+        Span(_SETTING_CELLS, _SETTING_CELLS + 1, "sign", -1),
+        Span(len(text) - 1, len(text), "sign", 1),
+    )
+    return Row(key, text, spans=spans)
+
+
+def next_value(setting: Setting, now: Value, step: int) -> Value:
+    """The value after `now`, or before it with a `step` of -1.
+
+    Words cycle, numbers stop at the ends.
+    """
+    values = [value for value, _ in setting.values]
+    if not isinstance(now, int) or len(values) <= _MOST_CYCLED:
+        return values[(values.index(now) + step) % len(values)]
+    at = bisect_right(values, now) if step > 0 else bisect_left(values, now) - 1
+    return values[max(0, min(at, len(values) - 1))]
+
+
+ASKING_SETTINGS = (
+    Setting(
+        "steps",
+        "  Sections",
+        ((Steps.ALONE.value, "automatic"), (Steps.ASK.value, "ask me")),
+    ),
+    Setting(
+        "max_pages",
+        "  How many",
+        tuple((number, f"up to {number}") for number in range(1, _MOST_PAGES + 1)),
+    ),
+)
 
 SETTINGS = (
     Setting("text_width", "Text width", _numbers(20, 200, 2)),
@@ -195,25 +284,13 @@ class TypographyScreen(ListScreen[Setting]):
         return [self._row(setting) for setting in SETTINGS]
 
     def _row(self, setting: Setting) -> Row[Setting]:
-        now = getattr(self._config(), setting.key)
-        word = next((word for one, word in setting.values if one == now), str(now))
-        text = f"{setting.name:<{_SETTING_CELLS}}◂{word:^{_VALUE_CELLS}}▸"
-        spans = (
-            Span(_SETTING_CELLS, _SETTING_CELLS + 1, "sign", -1),
-            Span(len(text) - 1, len(text), "sign", 1),
-        )
-        return Row(setting, text, spans=spans)
+        return setting_row(setting, getattr(self._config(), setting.key), setting)
 
     def action_step(self, step: int) -> None:
-        """Set the next value; words cycle, numbers stop at the ends."""
-        if (setting := self.chosen) is None:
-            return
-        values, now = [value for value, _ in setting.values], getattr(self._config(), setting.key)
-        if isinstance(now, int) and len(values) > 3:
-            at = bisect_right(values, now) if step > 0 else bisect_left(values, now) - 1
-            self._set(setting, values[max(0, min(at, len(values) - 1))])
-        else:
-            self._set(setting, values[(values.index(now) + step) % len(values)])
+        """Set the next value."""
+        if (setting := self.chosen) is not None:
+            now = getattr(self._config(), setting.key)
+            self._set(setting, next_value(setting, now, step))
 
     def action_default(self) -> None:
         if (setting := self.chosen) is not None:

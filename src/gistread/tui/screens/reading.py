@@ -209,10 +209,11 @@ class ReadingScreen(CommandTarget, BookScreen):
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place()
+        await asyncio.to_thread(controllers.asking.load)
         context.session = session = await asyncio.to_thread(
             Session,
             book,
-            config=services.config,
+            config=controllers.asking.config,
             paths=services.paths,
             listener=controllers.on_session_event,
             background=True,

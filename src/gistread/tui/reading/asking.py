@@ -1,0 +1,84 @@
+"""How questions about the open book are answered: by which method, who opens sections, how many.
+
+Each book keeps its own choice; one without a choice follows the settings.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Literal
+
+from gistread.config import Config, Value
+from gistread.errors import StorageError
+from gistread.readers.steering import Steps
+from gistread.session.asking import settings_of_book
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.screens.choosing import ReaderScreen, sections_words, title_of
+
+_WHOSE = "For this book. Books without a choice of their own are asked as the settings say: {}."
+
+
+class AskingController:
+    def __init__(self, context: ReadingContext) -> None:
+        self._context = context
+
+    def load(self) -> None:
+        """Load what was chosen for this book. Call it in a thread."""
+        context = self._context
+        with suppress(StorageError):
+            stored = context.services.user_data.asking_choice(context.book.sha256)
+            context.asking_choice = stored
+
+    @property
+    def config(self) -> Config:
+        """The settings, with what was chosen for this book in place of theirs."""
+        return settings_of_book(self._context.services.config, self._context.asking_choice)
+
+    @property
+    def method_words(self) -> str:
+        return title_of(self.config.reader)
+
+    @property
+    def sections_words(self) -> str:
+        """Who opens sections, and how many if that was chosen for this book."""
+        return sections_words(Steps(self.config.steps), self._context.asking_choice.max_pages)
+
+    def show_panel(self) -> None:
+        usual = self._context.services.config
+        words = ", ".join(
+            (title_of(usual.reader), sections_words(Steps(usual.steps), usual.max_pages))
+        )
+        panel = ReaderScreen(
+            lambda: self.config, self.change, self._context.session, _WHOSE.format(words)
+        )
+        self._context.screen.app.push_screen(panel)
+
+    def change(self, key: str, value: Value) -> None:
+        """Change `reader`, `steps` or `max_pages` for this book, now and later."""
+        match key, value:
+            case "reader", str():
+                self._use_reader(value)
+            case "steps", ("alone" | "ask") as steps:
+                self._use_steps(steps)
+            case "max_pages", int():
+                self._use_max_pages(value)
+        choice = self._context.asking_choice
+        self._context.user_data.save(lambda data, sha256: data.choose_asking(sha256, choice))
+        self._context.refresh()
+
+    def _use_reader(self, reader: str) -> None:
+        context = self._context
+        context.asking_choice = replace(context.asking_choice, reader=reader)
+        if context.session is not None:
+            context.screen.run_worker(context.session.use_reader(reader))
+
+    def _use_steps(self, steps: Literal["alone", "ask"]) -> None:
+        context = self._context
+        context.asking_choice = replace(context.asking_choice, steps=steps)
+        if context.session is not None and context.session.answering:
+            context.session.steering.set_steps(Steps(steps))
+
+    def _use_max_pages(self, most: int) -> None:
+        context = self._context
+        context.asking_choice = replace(context.asking_choice, max_pages=most)
+        if context.session is not None:
+            context.session.use_max_pages(most)
