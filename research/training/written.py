@@ -103,7 +103,8 @@ class SinglePassGists(Written):
         made: list[Example] = []
         start = 0
         for page in run:
-            found, attempts, _ = await single_pass.next_page(start)
+            found, attempts_after, _ = await single_pass.next_page(start)
+            attempts = attempts_after("")
             if book.text[found.start : found.end].strip() != page.text.strip():
                 break
             if len(reader.labels) > 1:
@@ -121,6 +122,8 @@ class _Recorder:
     class info:  # noqa: N801
         context_tokens = 8192
         placement = None
+        is_small = True
+        wording = TRAINED
 
     def __init__(self, ends: Sequence[str]) -> None:
         self._ends = tuple(ends)

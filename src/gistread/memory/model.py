@@ -37,12 +37,14 @@ class GistFocus:
     @cached_property
     def placeholders(self) -> Mapping[str, str]:
         task = f"{prompts.load('aim', self.wording).fill(task=self.task)}\n" if self.task else ""
-        return {"aim": task, "keep": self.preset.keep, "ask": self.preset.ask}
+        return {"aim": task, "keep": self.preset.keep, "ask": self.preset.ask, "where": ""}
 
-    def template(self, name: str) -> PromptTemplate:
-        return prompts.load(name, self.wording).given(self.placeholders)
+    def template(self, name: str, where: str = "") -> PromptTemplate:
+        """The prompt for this focus. `where`: what it says of the surroundings of a page."""
+        return prompts.load(name, self.wording).given({**self.placeholders, "where": where})
 
     def version(self, *names: str) -> str:
+        """A hash of these prompts, whatever they say of the surroundings of pages."""
         return prompts.version(*names, given=self.placeholders, wording=self.wording)
 
 

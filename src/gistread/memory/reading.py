@@ -18,7 +18,7 @@ from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_sho
 from gistread.memory.guard import Fault, told_before
 from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import chapter_end, next_page
-from gistread.memory.single_pass import SinglePass
+from gistread.memory.single_pass import AttemptsAfter, SinglePass
 from gistread.memory.writer import MemoryWriter
 
 _REQUESTS_PER_CHAPTER = (
@@ -118,6 +118,8 @@ class _Reading:
             tuple[int, int]
         ] = []  # Chapters with their headings that are not being read
         self._gisting: dict[int, Page] = {}  # Pages whose gist is being made, by start
+        # Gists of pages found in this run, by the end of the page.
+        self._gists: dict[int, asyncio.Future[str]] = {}
         # Limits pages being found and gisted. It grows with each finished page, so that the first
         # gist comes soon.
         self._pages = asyncio.Semaphore(_PAGES_AT_FIRST)
@@ -191,6 +193,7 @@ class _Reading:
             find = single_pass.next_page if single_pass else self._find_page
             page, attempts, usage = await find(at, self.writer.next_start(at))
             self._gisting[page.start] = page
+            self._gists[page.end] = asyncio.get_running_loop().create_future()
             self.emit(PageFound(replace(page, number=self._number_of(page))))
             self._tasks.create_task(self._gist(page, attempts, usage))
             at = page.end
@@ -213,19 +216,33 @@ class _Reading:
 
     async def _find_page(
         self, start: int, next_start: int | None
-    ) -> tuple[Page, tuple[Attempt, ...], Usage]:
+    ) -> tuple[Page, AttemptsAfter, Usage]:
         memory = self._memory
         page, usage = await next_page(
             self._book, start, memory.size, self.engine, memory.focus, next_start
         )
         text = self._text_of(page)
-        return (
-            page,
-            () if is_short(text) else await careful_attempts(text, self.engine, memory.focus),
-            usage,
-        )
+        attempts: tuple[Attempt, ...] = ()
+        if not is_short(text):
+            attempts = await careful_attempts(text, self.engine, memory.focus)
+        return page, lambda _: attempts, usage
 
-    async def _gist(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
+    async def _gist_before(self, page: Page) -> str:
+        """The gist of the page before in the same chapter, once it is made; empty without one.
+
+        A model on this machine makes several gists of a chapter at once, and does not wait for it.
+        """
+        is_used = self._memory.mode is ReadingMode.SINGLE_PASS and self.engine.info.is_remote
+        chapter = self._book.chapters[self._book.chapter_index(page.start)]
+        if not is_used or page.start == chapter.start:
+            return ""
+        if (gist := self._gists.get(page.start)) is not None:
+            return await asyncio.shield(gist)
+        entries = self.writer.all_entries()
+        return next((entry.gist.text for entry in entries if entry.page.end == page.start), "")
+
+    async def _gist(self, page: Page, attempts_after: AttemptsAfter, usage: Usage) -> None:
+        attempts = attempts_after(await self._gist_before(page))
         if self._second_passed < int(_SECOND_PAYS * self._second):
             attempts = attempts[:1]
         text = self._text_of(page)
@@ -256,6 +273,7 @@ class _Reading:
         ):  # Pages at a server are read side by side, so each takes a share of the time
             usage = replace(usage, seconds=usage.seconds / (1 + len(self._gisting)))
         self._add(MemoryEntry(page, result.gist, usage))
+        self._gists[page.end].set_result(result.gist.text)
 
     def _add(self, entry: MemoryEntry) -> None:
         self.emit(PageRead(self.writer.add(entry), self._faults.pop(entry.page.start, ())))

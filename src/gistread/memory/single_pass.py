@@ -7,6 +7,8 @@ pages stay in the window until it pays to drop them. Prompts depend only on the 
 the pages so far, token counts, and whether there are streams.
 """
 
+from collections.abc import Callable
+
 from gistread.book.model import Book
 from gistread.engine.protocol import STREAM_TOKENS, Engine, Message, Prompt, Usage
 from gistread.memory.gisting import (
@@ -25,7 +27,9 @@ from gistread.memory.pagination import (
     labelled_text,
     shorten_size,
 )
+from gistread.memory.setting import MAX_TOKENS, last_sentence, setting
 from gistread.memory.sizes import TOKENS_PER_WORD
+from gistread.prompts import TRAINED
 from gistread.words import count_words
 
 PROMPTS = (
@@ -41,6 +45,10 @@ dropped. On a CPU, attention over a thousand tokens takes a small model as long 
 larger share costs more than it saves.
 """
 _LAST_NUMBER = 50  # Beyond it, label numbers restart
+_TAIL_CHARACTERS = 600  # Before a page, in which the last sentence is looked for
+
+AttemptsAfter = Callable[[str], tuple[Attempt, ...]]
+"""Builds the attempts at a page's gist from the gist of the page before; empty without one."""
 
 
 class SinglePass:
@@ -58,7 +66,6 @@ class SinglePass:
         self._size = size
         self._engine = engine
         self._focus = focus
-        self._gist = focus.template("single_pass_gist")
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
         placement = engine.info.placement
         self._has_streams = placement is not None and placement.streams > 0
@@ -74,8 +81,8 @@ class SinglePass:
 
     async def next_page(
         self, start: int, next_start: int | None = None
-    ) -> tuple[Page, tuple[Attempt, ...], Usage]:
-        """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no
+    ) -> tuple[Page, AttemptsAfter, Usage]:
+        """Find the page at `start`: page, attempts at its gist, cost. Raises EngineError when no
         page fits.
 
         `next_start`: see `find_passage`.
@@ -84,20 +91,49 @@ class SinglePass:
         page, usage = await choose_page(
             self._book, passage, self._pause_prompt(passage), self._engine
         )
-        end, label = page.end, self._label_at
-        prompt = self._prompt(
-            end, self._gist.fill(start=label(start), end=label(end), words=wanted_words(page.words))
-        )
+        end = page.end
+        text = self._text(end)
+        labels = {"start": self._label_at(start), "end": self._label_at(end)}
         room_tokens = gist_tokens(
             page.words, await self._engine.count(self._book.text[start:end].strip())
         )
         before = self._book.text[self._begin : start]
-        attempts = tuple(
-            make_attempt(self._gist, prompt, sampling, before)
-            for sampling in samplings(room_tokens)
-        )
+
+        def attempts(gist_before: str) -> tuple[Attempt, ...]:
+            where = self._where(page, "" if before else gist_before, is_begun=bool(before))
+            task = self._focus.template("single_pass_gist", where=where)
+            prompt = f"{text}\n\n{task.fill(**labels, words=wanted_words(page.words))}"
+            return tuple(
+                make_attempt(task, prompt, sampling, before) for sampling in samplings(room_tokens)
+            )
+
         self._finish_page(end)
         return page, attempts, usage
+
+    @property
+    def tells_before(self) -> bool:
+        """Whether the gist of a page is made with that of the page before.
+
+        Small models retell what stands there, and its tokens cost them seconds.
+        """
+        info = self._engine.info
+        return not (info.is_small or info.wording == TRAINED)
+
+    def _where(self, page: Page, gist_before: str, *, is_begun: bool) -> str:
+        """What the prompt of a gist says of the surroundings of a page, ending in a line break.
+
+        `is_begun`: the prompt shows the text before the page.
+        """
+        if not self.tells_before:
+            return ""
+        book = self._book
+        before = gist_before
+        if not (before or is_begun):
+            chapter = book.chapters[book.chapter_index(page.start)]
+            begin = max(chapter.start, page.start - _TAIL_CHARACTERS)
+            before = last_sentence(book.text[begin : page.start])
+        where = setting(book, page.start, page.end, before).strip()
+        return f"{where}\n" if where else ""
 
     async def _show(self, start: int, next_start: int | None = None) -> LabelledPassage:
         size = self._size
@@ -105,6 +141,8 @@ class SinglePass:
         task_tokens = await extra_task_tokens(
             self._engine, self._focus, "single_pass_gist", "single_pass_pause"
         )
+        if self.tells_before:
+            task_tokens += MAX_TOKENS
         while True:
             passage = self._label(find_passage(self._book, start, size, next_start))
             shown = await self._engine.measure(self._pause_prompt(passage))
@@ -159,8 +197,9 @@ class SinglePass:
 
     def _pause_prompt(self, passage: LabelledPassage) -> Prompt:
         task = self._focus.template("single_pass_pause").fill(start=self._label_at(passage.start))
-        return (Message("user", self._prompt(passage.end, task), allow_kv_shift=True),)
+        prompt = f"{self._text(passage.end)}\n\n{task}"
+        return (Message("user", prompt, allow_kv_shift=True),)
 
-    def _prompt(self, until: int, task: str) -> str:
+    def _text(self, until: int) -> str:
         text = labelled_text(self._book, self._begin, self._labels, until)
-        return f"{self._focus.template('single_pass_text').fill(text=text)}\n\n{task}"
+        return self._focus.template("single_pass_text").fill(text=text)

@@ -10,11 +10,10 @@ from gistread.engine.protocol import Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Marked, Passage, join, numbered_passages, overlaps, render
+from gistread.memory.setting import setting
 from gistread.readers import events
 from gistread.readers.answering import Asking
 from gistread.words import count_words
-
-_SETTING_WORDS = 40  # Of the gist before a page
 
 _NUMBER_TOKENS = 6  # Of the number of a passage and the blank line before it
 
@@ -205,27 +204,17 @@ async def fit_beginning(
     return (start, start + len(shown)) if shown.strip() else None
 
 
-def setting(memory: GistMemory, start: int) -> str:
-    """The chapter of the text at `start`, and what its last page told: they say who speaks.
-
-    Begins with a space.
-    """
+def setting_of(memory: GistMemory, place: Passage) -> str:
+    """The chapter of a place, who tells it, and what the page before told. Begins with a space."""
+    start, end = place
     book = memory.book
     chapter = book.chapters[book.chapter_index(start)]
-    title = (
-        "" if book.is_volume_heading(chapter.start) else " ".join(chapter.title.split())
-    )  # hidden by a bound
-    told = f" It is from the chapter “{title}”." if title else ""
     before = [
-        entry
+        entry.gist.text
         for entry in memory.entries
         if chapter.start <= entry.page.start and entry.page.end <= start
     ]
-    if before:
-        gist = before[-1].gist.text
-        first = next((gist[begin:end] for begin, end in sentence_spans(gist)), "")
-        told += f" Just before it: {' '.join(first.split()[:_SETTING_WORDS])}"
-    return told
+    return setting(book, start, end, before[-1] if before else "")
 
 
 def places_of(memory: GistMemory, numbers: set[int]) -> list[Passage]:

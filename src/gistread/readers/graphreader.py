@@ -27,7 +27,7 @@ from gistread.memory.facts import Element, Fact, build_graph
 from gistread.memory.passages import Span, join
 from gistread.readers import events
 from gistread.readers.answering import NOTE_TOKENS, STOP, Asking, user_prompt, words_of
-from gistread.readers.book_text import setting
+from gistread.readers.book_text import setting_of
 from gistread.readers.thread import without_options
 from gistread.search.ranked import Ranker
 from gistread.words import count_words
@@ -284,7 +284,7 @@ async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEv
     path.steps += 1
     memory = search.memory
     shown = memory.entry(page).page
-    where = setting(memory, shown.start)
+    where = setting_of(memory, (shown.start, shown.end))
     prompt = partial(search.prompt, "node_page", text=memory.text_of(shown), page=page, where=where)
     to_note = await _fit_prompt(
         search, path, partial(prompt, task=prompts.load("task_note").text), NOTE_TOKENS

@@ -20,7 +20,7 @@ from gistread.memory.front_matter import story_of
 from gistread.memory.passages import Span, join, render, split_into_chunks
 from gistread.readers import answering, events
 from gistread.readers.answering import words_of
-from gistread.readers.book_text import setting
+from gistread.readers.book_text import setting_of
 from gistread.readers.evidence import telling_passage
 from gistread.readers.thread import without_options
 from gistread.words import count_words
@@ -72,7 +72,7 @@ class _Team(answering.Asking):
         return "\n".join(lines)
 
     def member(self, task: str, question: str, *chunks: int) -> Prompt:
-        where = setting(self.memory, self.chunks[chunks[0]][0]) if len(chunks) == 1 else ""
+        where = setting_of(self.memory, self.chunks[chunks[0]]) if len(chunks) == 1 else ""
         wording = self.engine.info.wording
         return answering.user_prompt(
             task, wording, text=self.text(*chunks), where=where, question=question

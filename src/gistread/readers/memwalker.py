@@ -23,7 +23,7 @@ from gistread.memory.passages import Span
 from gistread.memory.tree import Node
 from gistread.readers import events
 from gistread.readers.answering import SAID_TOKENS, Asking, adds_nothing, user_prompt
-from gistread.readers.book_text import fit_beginning, opening_event, setting
+from gistread.readers.book_text import fit_beginning, opening_event, setting_of
 from gistread.words import count_words
 
 NAME = "memwalker"
@@ -114,7 +114,7 @@ class _Walk(Asking):
 
     def leaf_tasks(self, page: Page, place: Span) -> tuple[_Task, _Task]:
         """To say whether a part of a page helps, and to answer from it."""
-        where = setting(self.memory, page.start)
+        where = setting_of(self.memory, (page.start, page.end))
         shown: dict[str, Any] = {"text": self.text(place), "page": page.number, "where": where}
         helps = partial(user_prompt, "leaf", self.options.wording, question=self.question, **shown)
         return helps, partial(self.answer_prompt, "leaf_answer", **shown)

@@ -13,7 +13,7 @@ from gistread.errors import PromptTooLongError
 from gistread.memory.front_matter import story_of
 from gistread.memory.passages import Span, join, split_into_chunks
 from gistread.readers.answering import Asking, adds_nothing, user_prompt, words_of
-from gistread.readers.book_text import setting
+from gistread.readers.book_text import setting_of
 from gistread.readers.events import (
     Answered,
     Noted,
@@ -133,7 +133,7 @@ async def _read_chunk(
         prompt = user_prompt(
             "note_chunk",
             text=memory.book.text[start:end].strip(),
-            where=setting(memory, start),
+            where=setting_of(memory, place),
             question=asking.question,
             notes=notebook.text() or _NONE,
         )
