@@ -181,6 +181,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         f"c{number}.xhtml": page(f"<h1>Part {number}</h1><p>{line * 4}</p>") for number in (1, 2)
     }
     (folder / "frankenstein.epub").write_bytes(epub(pages))
+    (folder / "readwise.csv").write_text(f"Highlight\n{line.partition(',')[0]}\n")
     with pytest.MonkeyPatch.context() as patch:
         for kind in ("CONFIG", "DATA", "CACHE", "STATE"):
             patch.setenv(f"XDG_{kind}_HOME", str(folder / kind))

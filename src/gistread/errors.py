@@ -96,6 +96,10 @@ class NotReadyError(GistreadError):
     """There is no model, nothing has been read yet, or the session is closed."""
 
 
+class NotFoundError(GistreadError):
+    """Nothing matches what was asked for."""
+
+
 class NoChoiceError(EngineError):
     """A model on a server named none of the options that it was offered."""
 

@@ -75,6 +75,15 @@ def test_cache_entries_of_another_version_are_ignored(
         open_cached(story, directory)
 
 
+def test_a_copy_has_the_name_of_its_own_file(tmp_path: Path, directory: Path) -> None:
+    words = "some words without any title, which go on and on.\n\n" * 9
+    for name in ("First", "Second"):
+        path = tmp_path / f"{name}.html"
+        path.write_text(f"<html><body><p>{words}</p></body></html>")
+        assert open_cached(path, directory) == open_book(path)
+        assert open_cached(path, directory).title == name
+
+
 def test_an_unwritable_cache_is_no_error(story: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert open_cached(story, tmp_path / "file" / "books") == open_book(story)

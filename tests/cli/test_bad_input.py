@@ -222,9 +222,16 @@ def test_index_stops_if_it_cannot_save_but_ask_still_answers(
     assert "cannot be saved" in ran.json["error"]["message"]
     assert "Permission denied" in ran.err
     assert ran.err.count("Note:") == 1
+    assert "this session" not in ran.err
     assert list(cache.iterdir()) == []
     assert asked.status == ExitStatus.DONE, asked.err
     assert asked.json["answer"]
+
+
+def test_a_book_without_a_name_is_none(run: Run) -> None:
+    ran = run("toc", "")
+    assert ran.status == ExitStatus.USAGE
+    assert "The name of the book is empty." in ran.err
 
 
 def test_a_read_only_data_folder_is_a_notice_and_the_answer_is_given(
@@ -237,7 +244,7 @@ def test_a_read_only_data_folder_is_a_notice_and_the_answer_is_given(
         ran = run("ask", book, "Who?", "--index", *SIZE)
     assert ran.status == ExitStatus.DONE, ran.err
     assert ran.out.strip()
-    assert "the question could not be saved" in ran.err
+    assert ran.err.count("the question could not be saved") == 1
 
 
 def test_a_full_disk_ends_index_and_leaves_whole_pages(

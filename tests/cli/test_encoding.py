@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import ExitStatus
+from gistread.library.indexing import update_index
+from gistread.paths import default_paths
 from tests.cli.conftest import Run
 
 # In cp1257 and cp1250 all of these are letters: nothing but a reader can tell.
@@ -30,6 +32,14 @@ def test_an_encoding_is_kept_until_it_is_detected_again(run: Run, story: Path) -
     assert text_of(run, story, "--encoding", "auto") == detected
 
 
+def test_the_search_of_all_books_follows_an_encoding(run: Run, story: Path) -> None:
+    run("books", "--add", story)
+    for encoding, status in (("koi8-r", ExitStatus.FAILED), ("windows-1257", ExitStatus.DONE)):
+        run("toc", story, "--encoding", encoding)
+        update_index(default_paths())
+        assert run("search", "--all", "žino").status == status
+
+
 def test_what_the_encoding_cannot_read_is_told(run: Run, tmp_path: Path) -> None:
     story = tmp_path / "story.txt"
     story.write_bytes("Grüße".encode("cp1252") * 9)
@@ -42,7 +52,7 @@ def test_what_the_encoding_cannot_read_is_told(run: Run, tmp_path: Path) -> None
 def test_an_unknown_encoding_is_refused(run: Run, story: Path, name: str) -> None:
     before = text_of(run, story)
     ran = run("export", story, "--format", "txt", "--encoding", name)
-    assert ran.status == ExitStatus.BOOK
+    assert ran.status == ExitStatus.USAGE
     assert f"Unknown encoding: {name}." in ran.err
     assert text_of(run, story) == before
 

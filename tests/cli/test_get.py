@@ -152,6 +152,76 @@ def test_a_web_page_and_a_torn_book_are_not_kept(run: Run, server: FaultyServer)
     assert run("books", "--json").json["books"] == []
 
 
+LONG = b"<p>The lamp burned all night, and nobody trimmed it.</p>" * 40
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        (b"<p>Welcome</p><form><input name=p type=password></form>" + LONG, "a page to log in"),
+        (b"<p>This book is not available.</p>", "a web page that is no book"),
+    ],
+)
+def test_a_page_at_the_address_of_a_page_is_kept_only_if_it_is_a_book(
+    run: Run, server: FaultyServer, page: bytes, message: str
+) -> None:
+    head = b"<!DOCTYPE html><html><head><title>Lamp</title></head><body>"
+    server.files["/lamp.html"] = File(head + page, headers={"Content-Type": "text/html"})
+    ran = run("get", f"{server.url}/lamp.html")
+    assert ran.status == ExitStatus.FAILED
+    assert message in ran.err
+    assert saved() == []
+    server.files["/lamp.html"] = File(head + LONG, headers={"Content-Type": "text/html"})
+    assert run("get", f"{server.url}/lamp.html").status == ExitStatus.DONE
+    assert saved() == ["lamp.html"]
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("ftp://example.org/a.epub", "over http and https, and ftp://example.org/a.epub begins"),
+        ("www.gutenberg.org/ebooks/84", "Use https://www.gutenberg.org/ebooks/84"),
+        ("localhost:8080/opds", "looks like an address without its scheme"),
+    ],
+)
+def test_an_address_of_another_kind_is_no_fault_of_the_network(
+    run: Run, server: FaultyServer, address: str, message: str
+) -> None:
+    for command in (("get", address), ("get", "--from", address, "emma")):
+        ran = run(*command)
+        assert ran.status == ExitStatus.USAGE
+        assert message in ran.err
+    assert server.requests == []
+
+
+def test_a_busy_server_says_when_to_come_back(
+    run: Run, server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr("gistread.acquisition.download.asyncio.sleep", wait)
+
+    def busy(handler: Handler) -> bool:
+        handler.empty(503, {"Retry-After": "20"})
+        return True
+
+    server.faults.append(busy)
+    assert run("get", f"{server.url}/lamp.epub").status == ExitStatus.DONE
+    assert 20.0 in waits
+
+    def busy_for_long(handler: Handler) -> bool:
+        handler.empty(429, {"Retry-After": "3600"})
+        return True
+
+    server.always = busy_for_long
+    ran = run("get", f"{server.url}/copy.epub")
+    assert ran.status == ExitStatus.FAILED
+    assert "asks to retry in 60 minutes" in ran.err
+
+
 def test_a_server_that_cuts_every_time_is_told_and_resumed_later(
     run: Run, server: FaultyServer
 ) -> None:

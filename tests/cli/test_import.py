@@ -1,12 +1,14 @@
 """`gistread import`: highlights of other programs, found in the book by their words."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from gistread.book.open import open_book
 from gistread.errors import ExitStatus
+from gistread.marking import Color, Mark
 from gistread.paths import default_paths
 from gistread.store.user_data import MarkStore
 from tests.cli.conftest import Run
@@ -37,6 +39,8 @@ LUA = f"""-- we can read Lua syntax here!
 return {{
     ["annotations"] = {{
         [1] = {{
+            ["color"] = "red",
+            ["datetime"] = "2024-03-04 10:10:10",
             ["drawer"] = "lighten",
             ["note"] = "Why?",
             ["text"] = "{WORDS}",
@@ -47,8 +51,13 @@ return {{
     ["percent_finished"] = 0.25,
 }}
 """
-KOREADER = {"title": "The Lamp", "entries": [{"text": WORDS, "note": "Why?", "page": 3}]}
-READWISE = f'Highlight,Title,Author,Note\n"{WORDS}",The Lamp,Ada Ro,Why?\n'
+MADE_AT = int(datetime(2024, 3, 4, 10, 10, 10).timestamp())
+ENTRY = {"text": WORDS, "note": "Why?", "page": 3, "time": MADE_AT, "color": "olive"}
+KOREADER = {"title": "The Lamp", "entries": [ENTRY]}
+READWISE = f"""Highlight,Title,Author,Note,Color,Highlighted at
+"{WORDS}",The Lamp,Ada Ro,Why?,blue,2024-03-04 10:10:10
+"""
+BOM = "\ufeff"
 
 
 @pytest.mark.parametrize(
@@ -84,23 +93,76 @@ def test_what_is_not_found_is_listed(run: Run, book: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "message"),
+    ("name", "text", "message", "status"),
     [
-        ("a.txt", "No clippings", "has no notes that gistread can read"),
-        ("a.lua", "return { [", "is damaged"),
-        ("a.json", "[1", "is damaged"),
-        ("a.csv", "Words\nx\n", "the column Highlight is missing"),
-        ("b.csv", "Highlight,Title\nx,Emma\n", "None of 1 note is about The Lamp"),
+        ("a.txt", "No clippings", "has no notes that gistread can read", ExitStatus.BOOK),
+        ("a.lua", "return { [", "is damaged", ExitStatus.BOOK),
+        ("a.json", "[1", "is damaged", ExitStatus.BOOK),
+        ("a.csv", "Words\nx\n", "the column Highlight is missing", ExitStatus.BOOK),
+        (
+            "b.csv",
+            "Highlight,Title\nx,Emma\n",
+            "None of 1 note is about The Lamp",
+            ExitStatus.FAILED,
+        ),
     ],
 )
 def test_other_files_are_refused(
-    run: Run, book: Path, tmp_path: Path, name: str, text: str, message: str
+    run: Run, book: Path, tmp_path: Path, name: str, text: str, message: str, status: ExitStatus
 ) -> None:
     notes = tmp_path / name
     notes.write_text(text)
     ran = run("import", book, notes)
-    assert ran.status == ExitStatus.USAGE
+    assert ran.status == status
     assert message in ran.err
+
+
+def test_a_missing_file_is_refused(run: Run, book: Path, tmp_path: Path) -> None:
+    ran = run("import", book, tmp_path / "none.csv")
+    assert ran.status == ExitStatus.BOOK
+    assert "cannot be read: No such file" in ran.err
+
+
+def imported(run: Run, book: Path, notes: Path, text: str) -> Mark:
+    """The only mark of the book after the import of this text."""
+    notes.write_text(text)
+    run("import", book, notes)
+    (mark,) = MarkStore(default_paths()).marks(open_book(book).sha256)
+    return mark
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "color"),
+    [
+        ("My Clippings.txt", KINDLE, Color.YELLOW),
+        ("metadata.epub.lua", LUA, Color.RED),
+        ("notes.json", json.dumps(KOREADER), Color.GREEN),
+        ("readwise.csv", READWISE, Color.BLUE),
+    ],
+)
+def test_dates_and_colours_are_kept(
+    run: Run, book: Path, tmp_path: Path, name: str, text: str, color: Color
+) -> None:
+    mark = imported(run, book, tmp_path / name, text)
+    made = datetime.fromtimestamp(mark.made_at)
+    assert made == datetime(2024, 3, 4, 10, 10, 10)
+    assert mark.changed_at == mark.made_at
+    assert mark.color == color
+
+
+def test_bookmarks_and_notes_without_words_are_counted_and_listed(
+    run: Run, book: Path, tmp_path: Path
+) -> None:
+    heading = "The Lamp (Ada Ro)\n- Your {} on page 7 | location 700 | Added on 1 May 2024\n"
+    notes = tmp_path / "My Clippings.txt"
+    notes.write_text(
+        f"{heading.format('Bookmark')}\n\n==========\n"
+        f"{heading.format('Note')}\nA thought of mine.\n==========\n{KINDLE.lstrip(BOM)}"
+    )
+    ran = run("import", book, notes)
+    assert "not found: A thought of mine." in ran.out
+    assert "1 bookmark left out, which have no words" in ran.err
+    assert run("import", book, notes, "--json").json["bookmarks"] == 1
 
 
 def test_a_note_added_later_comes_to_the_known_highlight(

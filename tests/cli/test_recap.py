@@ -2,8 +2,13 @@
 itself.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from gistread.book.open import open_book
+from gistread.cli.memory import memory_store, saved_memories
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -19,12 +24,39 @@ def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngin
     assert "The story before" in story.out
     assert "Told from the gists of" in story.err
     assert "You stopped at" not in story.out
-    assert "There is no story up to this place." in run("recap", book, "--upto", "0%").err
-    assert "You stopped at" in run("recap", book, "--upto", "chapter:1").out
     document = run("recap", book, "--upto", "chapter:1", "--json").json
     assert document["chapter"] == "Chapter 1: The Keeper"
     assert document["before"] == []
     assert document["told"]
+
+
+def test_a_recap_names_the_place_that_was_asked_for(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
+    nothing = run("recap", book, "--upto", "0%")
+    assert "There is no story up to this place." in nothing.err
+    assert nothing.status == ExitStatus.FAILED
+    up_to = run("recap", book, "--upto", "chapter:1").out
+    assert "Up to 33%: " in up_to
+    assert "You stopped at" not in up_to
+    cut = run("recap", book, "--upto", "4000")
+    assert cut.out.endswith(" …\n")
+
+
+def test_a_recap_says_where_a_short_memory_ends(
+    run: Run, book: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = open_book(book)
+    run("index", book)
+    (header,) = saved_memories(opened, str(book))
+    whole = memory_store().load(opened, header)
+    first = replace(whole, entries=whole.entries[:1])
+    monkeypatch.setattr("gistread.cli.contents.longest_memory", lambda *_: first)
+    short = run("recap", book, "--upto", "all")
+    assert "The model has read up to" in short.err
+    assert run("recap", book, "--upto", "all", "--json").json["read_until"] == (
+        whole.entries[0].page.end
+    )
 
 
 def test_a_novel_that_was_not_begun_is_not_told(run: Run, book: Path, engine: FakeEngine) -> None:

@@ -1,6 +1,7 @@
 """`gistread search`: words in a book, without a model."""
 
 from pathlib import Path
+from subprocess import TimeoutExpired
 from unittest.mock import MagicMock
 
 import pytest
@@ -70,8 +71,8 @@ def test_all_books_are_searched_by_title_and_chapter(
     run("books", "--add", book)
     start_indexing.assert_called_once()
     ran = run("search", "--all", "lamp")
-    assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
-    assert "they are indexed in the background" in ran.err
+    assert (ran.status, ran.out) == (ExitStatus.FAILED, "")
+    assert "None of your books is indexed yet" in ran.err
     update_index(default_paths())
     ran = run("search", "--all", "letters", "counted", "-n", "2", "--json")
     hit = ran.json["hits"][0]
@@ -84,3 +85,21 @@ def test_all_books_are_searched_by_title_and_chapter(
     assert "The Lamp  " in run("search", "--all", "letters").out
     assert run("search", "--all", "zebra").status == ExitStatus.FAILED
     assert run("search", "--all", "--regex", "z").status == ExitStatus.USAGE
+
+
+def test_a_search_right_after_adding_waits_for_the_first_book(
+    run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("books", "--add", book)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) < 3:
+            raise TimeoutExpired("indexing", seconds)
+        update_index(default_paths())
+
+    process = MagicMock(wait=wait, poll=lambda: None)
+    monkeypatch.setattr("gistread.library.indexing.start_indexing", lambda paths: process)
+    assert run("search", "--all", "the", "lamp").status == ExitStatus.DONE
+    assert len(waits) == 3

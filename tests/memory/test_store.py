@@ -190,7 +190,7 @@ def test_a_second_writer_keeps_pages_in_memory_with_a_notice(
         first.add(memory.entries[0])
         with open_it(store, memory.book) as second:
             assert second.memory.entries == memory.entries[:1]
-            assert "this session only" in second.notice
+            assert "are not saved" in second.notice
             second.add(memory.entries[1])
             assert len(second.memory.entries) == 2
         first.add(memory.entries[1])
@@ -202,7 +202,7 @@ def test_a_read_only_folder_is_a_notice(store: MemoryStore, memory: GistMemory) 
     store.directory.mkdir()
     store.directory.chmod(0o500)
     with open_it(store, memory.book) as kept:
-        assert "this session only" in kept.notice
+        assert "are not saved" in kept.notice
 
 
 def test_a_full_disk_is_reported_once_and_reading_continues(

@@ -67,7 +67,7 @@ async def test_facts_that_cannot_be_saved_serve_this_session_and_a_notice_says_s
     assert left["facts"].complete
     notices = [notice for notice in told.of(events.Notice) if notice.is_problem]
     assert [notice.text.partition(". ")[2] for notice in notices] == [
-        "New summaries and facts are kept for this session only."
+        "New summaries and facts are not saved."
     ]
 
 

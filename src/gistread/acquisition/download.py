@@ -18,6 +18,7 @@ from gistread.acquisition.opds import BOOK_SUFFIXES, Feed, parse_description, pa
 from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify
 from gistread.engine.fetching.network import Network, describe, new_client, open_response
 from gistread.engine.fetching.partial_file import PartialFile, check_room
+from gistread.engine.fetching.retrying import BUSY, RetryError, busy_error, with_retries
 from gistread.errors import BookError, FetchError, conceal
 from gistread.store.files import replace_file, safe_file_name
 
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 _MOST_FEED_BYTES = 20_000_000
 _MOST_BOOK_BYTES = 2_000_000_000
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+_TAG = re.compile(rb"<[^>]*>")
 _NAME = re.compile(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", re.IGNORECASE)
-_RESUME = "Try again later: the download resumes where it stopped."
-_MOST_ATTEMPTS = 3  # In a row without progress
-_BUSY = (408, 425, 429, 500, 502, 503, 504)
+_LEAST_WORDS = 100  # Of a book on a web page; a shorter one says that there is none
+_PASSWORD = re.compile(rb"<input[^>]*\btype\s*=\s*[\"']?password", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +177,24 @@ def _type_of(url: str) -> str:
 
 def _refuse_page(path: Path, url: str, promised_type: str) -> None:
     """Raises FetchError for a web page in place of a book, such as one to log in."""
-    if promised_type in ("", "text/html"):
-        return
     with path.open("rb") as file:
         kind = identify(file.read(HEAD_BYTES), path.name)
-    if kind is ReadableFormat.HTML:
+    if kind is not ReadableFormat.HTML:
+        return
+    host = urlsplit(url).hostname
+    hint = "Nothing was kept. Open the address in a browser to see why"
+    if promised_type not in ("", "text/html"):
         raise FetchError(
-            f"{urlsplit(url).hostname} sent a web page in place of the book.",
-            "Nothing was kept. Open the address in a browser to see why; perhaps it needs "
-            "--user NAME.",
+            f"{host} sent a web page in place of the book.",
+            f"{hint}; perhaps it needs --user NAME.",
         )
+    data = path.read_bytes()
+    if _PASSWORD.search(data):
+        raise FetchError(
+            f"{host} sent a page to log in.", "Nothing was kept. Log in with --user NAME."
+        )
+    if len(_TAG.sub(b" ", data).split()) < _LEAST_WORDS:
+        raise FetchError(f"{host} sent a web page that is no book.", f"{hint}.")
 
 
 def _keep(whole: Path, target: Path) -> Path:
@@ -241,25 +250,12 @@ class _Transfer:
 
     async def complete(self) -> None:
         """Raises FetchError, StorageError."""
-        import httpx2
+        await with_retries(self._attempt, self.part, self.network, "The book", self._wait)
 
-        fruitless, furthest = 0, self.part.length
-        while True:
-            try:
-                await self._attempt()
-                return
-            except _CutError as cut:
-                reason = cut.reason
-            except httpx2.TransportError as error:
-                reason = describe(error, self.network)
-            fruitless = 0 if self.part.length > furthest else fruitless + 1
-            furthest = max(furthest, self.part.length)
-            if fruitless >= min(_MOST_ATTEMPTS, self.network.attempts):
-                raise FetchError(f"The book cannot be fetched: {reason}.", _RESUME)
-            pause_s = self.network.pause_s * 2 ** max(0, fruitless - 1)
-            notice = f"{reason}; again in {math.ceil(pause_s)} s"
-            self.report(BookProgress(self.part.length, None, notice))
-            await asyncio.sleep(pause_s)
+    async def _wait(self, reason: str, wait_s: float) -> None:
+        notice = f"{reason}; again in {math.ceil(wait_s)} s"
+        self.report(BookProgress(self.part.length, None, notice))
+        await asyncio.sleep(wait_s)
 
     async def _attempt(self) -> None:
         validator = self._validator()
@@ -281,7 +277,7 @@ class _Transfer:
                     raise FetchError(f"{response.url.host} sends more than it announced.")
                 self.report(BookProgress(self.part.length, total))
         if total is not None and self.part.length != total:
-            raise _CutError("the connection ended early")
+            raise RetryError("the connection ended early")
         await self.part.sha256()  # Flushes it to disk.
 
     def _begin(self, response: "httpx2.Response") -> int | None:
@@ -291,9 +287,9 @@ class _Transfer:
         # The whole was fetched before, or the file has changed.
         if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             self.part.restart()
-            raise _CutError("the file has changed")
-        if status in _BUSY:
-            raise _CutError(f"{response.url.host} is busy ({status})")
+            raise RetryError("the file has changed")
+        if status in BUSY:
+            raise busy_error(response)
         if (
             status == HTTPStatus.PARTIAL_CONTENT
             and sent_range
@@ -327,11 +323,6 @@ class _Transfer:
     @property
     def _state(self) -> Path:
         return self.part.path.with_name(f"{self.part.path.name}.json")
-
-
-@dataclass(eq=False)
-class _CutError(Exception):
-    reason: str
 
 
 def _refusal(response: "httpx2.Response") -> FetchError:

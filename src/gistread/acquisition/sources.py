@@ -11,6 +11,8 @@ _STANDARD_EBOOKS = "https://standardebooks.org"
 _EPUB = "application/epub+zip"
 _GUTENBERG_PAGE = re.compile(r"https?://(?:www\.)?gutenberg\.org/ebooks/(\d+)/?")
 _STANDARD_PAGE = re.compile(r"https?://(?:www\.)?standardebooks\.org/ebooks/([\w./-]+?)/?")
+# `www.gutenberg.org/ebooks/84`, `localhost:8080/opds`: a host, perhaps a port, and a path
+_BARE_ADDRESS = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?/\S*|www\.\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,24 @@ def find_source(name: str) -> Source:
     """A source by its name, or a catalogue by its address. Raises UsageError."""
     if (source := SOURCES.get(name.casefold())) is not None:
         return source
-    if re.match(r"https?://", name):
+    check_address(name)
+    if "://" in name:
         return Source(name, name)
     raise UsageError(
         f"{name} is not a catalogue.", f"Use {', '.join(SOURCES)}, or an address with https://."
     )
+
+
+def check_address(name: str) -> None:
+    """Raises UsageError for an address that is none of the web, or lacks its scheme."""
+    scheme, colon, _ = name.partition("://")
+    if colon and scheme.lower() not in ("http", "https"):
+        raise UsageError(
+            f"Books are fetched over http and https, and {name} begins with {scheme}.",
+            "Download it with another program, then: gistread books --add FILE",
+        )
+    if not colon and _BARE_ADDRESS.fullmatch(name):
+        raise UsageError(f"{name} looks like an address without its scheme.", f"Use https://{name}")
 
 
 def named_book(name: str) -> OfferedBook | None:

@@ -4,8 +4,8 @@ import contextlib
 import hashlib
 import io
 import os
-from dataclasses import fields
-from pathlib import Path
+from dataclasses import fields, replace
+from pathlib import Path, PurePath
 from typing import Any
 
 import orjson
@@ -32,6 +32,7 @@ _SUFFIX = ".book"
 _PAYLOAD_BYTES = 16  # Memory for encoding a book, in bytes a character
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SIZE_BYTES = 8  # Of the number that says how long the text is
+_NAME = "name"  # The field of an entry with the name of the file that was read
 # The fields of a book that are sequences of ranges.
 _RANGES: dict[str, type] = {
     "paragraphs": Paragraph,
@@ -62,21 +63,24 @@ def open_cached(
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
         stream.seek(0)
         entry = _entry(digest, directory)
-        book = _load(entry)
+        book = _load(entry, path.name)
         if book is None:
             encoding = chosen_encoding(encodings, digest) if encodings else ""
             book = read_book(stream, path.name, encoding=encoding, cancelled=cancelled)
-            _save(book, entry)
+            _save(book, entry, path.name)
         return book
 
     return open_book_or_series(read_one, source)
 
 
-def _save(book: Book, entry: Path) -> None:
-    """Write an entry, if the folder is writable. Raises MemoryError."""
+def _save(book: Book, entry: Path, name: str) -> None:
+    """Write an entry, if the folder is writable. Raises MemoryError.
+
+    `name`: of the book's file.
+    """
     bytearray(_PAYLOAD_BYTES * len(book.text))  # Raises MemoryError; orjson would end the process
     text = book.text.encode()
-    payload = len(text).to_bytes(_SIZE_BYTES) + text + orjson.dumps(_record(book))
+    payload = len(text).to_bytes(_SIZE_BYTES) + text + orjson.dumps(_record(book) | {_NAME: name})
     with contextlib.suppress(OSError):
         make_folder(entry.parent)
         replace_file(entry, hashlib.sha256(payload).digest() + payload)
@@ -147,21 +151,34 @@ def _read(entry: Path) -> tuple[str, bytes]:
     return data[start:end].decode(), data[end:]
 
 
-def _load(entry: Path) -> Book | None:
+def _load(entry: Path, name: str) -> Book | None:
+    """`name`: of the file that is opened; the entry may be of a copy with another one."""
     try:
         text, rest = _read(entry)
         record = {"text": text, **orjson.loads(rest)}
-        for name, values in record.items():
-            if name in _RANGES:
-                record[name] = _ranges(_RANGES[name], values)
+        read_as = str(record.pop(_NAME, name))
+        for field, values in record.items():
+            if field in _RANGES:
+                record[field] = _ranges(_RANGES[field], values)
             elif isinstance(values, list):
-                record[name] = tuple(values)
+                record[field] = tuple(values)
         book = Book(**record)
     except (OSError, ValueError, TypeError):
         return None
     with contextlib.suppress(OSError):
         os.utime(entry)
-    return book
+    return book if read_as == name else _renamed(book, PurePath(read_as).stem, PurePath(name).stem)
+
+
+def _renamed(book: Book, before: str, now: str) -> Book:
+    """The book with the title of a copy, if it has no title but the name of its file."""
+    if book.title != before:
+        return book
+    chapters = tuple(
+        replace(chapter, title=now) if chapter.title == before else chapter
+        for chapter in book.chapters
+    )
+    return replace(book, title=now, chapters=chapters)
 
 
 def _ranges(kind: type, columns: list[list[Any]]) -> tuple[Any, ...]:

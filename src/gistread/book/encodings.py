@@ -8,7 +8,7 @@ import orjson
 
 from gistread.book import sniff
 from gistread.book.formats.encoding_names import codec_of
-from gistread.errors import BookError
+from gistread.errors import BookError, UsageError
 from gistread.store.files import make_folder, replace_file
 
 DETECTED = "auto"  # Takes a choice back
@@ -29,7 +29,7 @@ def chosen_encoding(file: Path, digest: str) -> str:
 def choose_encoding(file: Path, source: Path, digest: str, name: str) -> None:
     """Keep the encoding `name` for `source`; `auto` lets it be detected again.
 
-    Raises BookError for unknown encodings and for books that are no text, OSError.
+    Raises UsageError for an unknown encoding, BookError for a book that is no text, OSError.
     """
     with source.open("rb") as stream:
         kind = sniff.identify(stream.read(sniff.HEAD_BYTES), source.name)
@@ -51,7 +51,7 @@ def _codec_named(name: str) -> str:
             return codec
     codec = codec_of(name)
     if not codec:
-        raise BookError(
+        raise UsageError(
             f"Unknown encoding: {name}.",
             "Examples: windows-1250, iso-8859-2, koi8-r, gb18030, auto.",
         )

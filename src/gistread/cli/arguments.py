@@ -425,6 +425,8 @@ def _book_name(text: str) -> str:
 
     Raises UsageError for an address.
     """
+    if not text.strip():
+        raise UsageError("The name of the book is empty.", "`gistread books` lists the library.")
     if "://" in text:
         raise UsageError(
             f"{text} is an address, and gistread opens files.", "Download it, then open the file."

@@ -164,7 +164,7 @@ async def _ask(
                 upto=upto,
                 thread=before.id if before else 0.0,
             )
-            _save(book, asked)
+            is_saved = _save(book, asked)
             if upto is not None:
                 memory = memory.upto(upto)
             trace: list[reader_events.ReaderEvent] = []
@@ -188,7 +188,8 @@ async def _ask(
                     ask_document([config.reader, *started][-1], info, memory, steps, answered)
                 )
             made_by = memory.model_name if memory.entries else ""
-            _save(book, with_answer(asked, answered, model=info.name, memory=made_by))
+            whole = with_answer(asked, answered, model=info.name, memory=made_by)
+            _save(book, whole, tells=is_saved)
 
 
 def _bound(chosen: str | None, memory: GistMemory, before: SavedThread | None) -> int | None:
@@ -208,11 +209,15 @@ def _bound(chosen: str | None, memory: GistMemory, before: SavedThread | None) -
     return upto
 
 
-def _save(book: Book, question: SavedQuestion) -> None:
+def _save(book: Book, question: SavedQuestion, *, tells: bool = True) -> bool:
+    """Save the question; returns whether it could. `tells`: say if it could not."""
     try:
         UserData(default_paths()).add_question(book.sha256, question)
     except StorageError as error:
-        say(f"Note: the question could not be saved: {error.message}")
+        if tells:
+            say(f"Note: the question could not be saved: {error.message}")
+        return False
+    return True
 
 
 def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:

@@ -13,6 +13,7 @@ from gistread.exporting.documents import as_json
 from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import Span, sentence_at
 from gistread.memory.sizes import unread_memory
 from gistread.memory.spoilers import has_plot
 from gistread.memory.store import MemoryHeader
@@ -70,13 +71,41 @@ def _toc(arguments: argparse.Namespace) -> None:
     report(arguments, document, lines)
 
 
-def _recap(arguments: argparse.Namespace) -> None:
+def _recap(arguments: argparse.Namespace) -> ExitStatus:
     book = open_named(arguments.book)
     memory = longest_memory(book, saved_memories(book, arguments.book))
     bound = _recap_bound(book, memory, arguments.upto)
     corrections = UserData(default_paths()).name_corrections(book.sha256)
     story = recap(memory if bound is None else memory.upto(bound), corrections)
-    length, lines = max(1, len(book.text)), []
+    length = max(1, len(book.text))
+    lines = _recap_lines(story, length)
+    if story.stopped and bound is not None:
+        is_own_place = arguments.upto in (None, "here")
+        label = "You stopped at" if is_own_place else f"Up to {bound / length:.0%}"
+        lines.append(f"{label}: {_last_sentence(book, story.stopped)}")
+    is_told = bool(story.before or story.chapter)
+    report(arguments, recap_document(story), lines if is_told else ())
+    if not is_told:
+        say("There is no story up to this place.")
+        return ExitStatus.FAILED
+    if not story.pages:
+        say(
+            "Nothing has been read: these are sentences of the chapter itself. `gistread index "
+            "BOOK` reads it."
+        )
+        return ExitStatus.DONE
+    say(f"Told {describe_sources(story)}.")
+    if story.is_behind:
+        say(
+            f"The model has read up to {story.read_until / length:.0%} only. `gistread index "
+            "BOOK` reads on."
+        )
+    return ExitStatus.DONE
+
+
+def _recap_lines(story: Recap, length: int) -> list[str]:
+    """The sentences of the story under their headings, and who is there."""
+    lines: list[str] = []
     for title, part in (
         ("The story before", story.before),
         (story.title or "So far", story.chapter),
@@ -85,18 +114,15 @@ def _recap(arguments: argparse.Namespace) -> None:
             lines += [title, *(f"{told.start / length:>5.0%}  {told.text}" for told in part), ""]
     if story.people:
         lines.append(f"People here: {', '.join(story.people)}")
-    if story.stopped and bound is not None:
-        lines.append(f"You stopped at: {' '.join(book.text[slice(*story.stopped)].split())}")
-    report(arguments, recap_document(story), lines)
-    if story.pages:
-        say(f"Told {describe_sources(story)}.")
-    elif not lines:
-        say("There is no story up to this place.")
-    else:
-        say(
-            "Nothing has been read: these are sentences of the chapter itself. `gistread index "
-            "BOOK` reads it."
-        )
+    return lines
+
+
+def _last_sentence(book: Book, span: Span) -> str:
+    """The words of the last sentence that a bound leaves, with … where it is cut."""
+    start, end = span
+    is_cut = end < sentence_at(book, start)[1]
+    words = " ".join(book.text[start:end].split())
+    return f"{words} …" if is_cut else words
 
 
 def _recap_bound(book: Book, memory: GistMemory, upto: str | None) -> int | None:
@@ -126,6 +152,7 @@ def recap_document(story: Recap) -> Json:
         "stopped": story.stopped[0] if story.stopped else None,
         "pages": story.pages,
         "summaries": story.summaries,
+        "read_until": story.read_until or None,
     }
 
 

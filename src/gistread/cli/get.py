@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gistread.acquisition.download import BookProgress, CatalogueClient, Login, open_catalogue
 from gistread.acquisition.opds import Acquisition, Feed, OfferedBook, search_url
-from gistread.acquisition.sources import find_source, named_book
+from gistread.acquisition.sources import check_address, find_source, named_book
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.output import Json, one_line, say, write, write_json
 from gistread.cli.progress import ProgressLine
@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     name = " ".join(arguments.words).strip()
     if not name and not arguments.catalogue:
         raise UsageError("Nothing to get.", "Example: gistread get frankenstein")
+    check_address(name)
     return run_until_interrupted(_get(name, arguments))
 
 

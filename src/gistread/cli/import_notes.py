@@ -4,7 +4,7 @@ import argparse
 
 from gistread.cli.opening import open_named
 from gistread.cli.output import one_line, report, say
-from gistread.errors import ExitStatus, UsageError
+from gistread.errors import ExitStatus, NotFoundError
 from gistread.library.foreign_notes import (
     ForeignNote,
     PlacedNotes,
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if not of_book:
         titles = sorted({one_line(note.title) for note in notes if note.title})
         listed = "; ".join(titles[:_MOST_LISTED])
-        raise UsageError(
+        raise NotFoundError(
             f"None of {counted(len(notes), 'note')} is about {book.title}.",
             f"They are about: {listed}." if listed else "Check the file.",
         )
@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         "annotated": len(placed.annotated),
         "known": placed.known,
         "lost": [{"text": note.words, "note": note.note} for note in placed.lost],
+        "bookmarks": placed.bookmarks,
         "other_books": len(notes) - len(of_book),
     }
     report(arguments, document, map(_lost_line, placed.lost))
@@ -59,10 +60,12 @@ def _summary(placed: PlacedNotes) -> str:
         parts.append(f"{placed.known} known already")
     if placed.lost:
         parts.append(f"{len(placed.lost)} not found in this text")
+    if placed.bookmarks:
+        parts.append(f"{counted(placed.bookmarks, 'bookmark')} left out, which have no words")
     return ", ".join(parts)
 
 
 def _lost_line(note: ForeignNote) -> str:
-    words = " ".join(note.words.split())
+    words = " ".join((note.words or note.note).split())
     shown = words if len(words) <= _WORDS_SHOWN else f"{words[:_WORDS_SHOWN]}…"
     return f"not found: {one_line(shown)}"

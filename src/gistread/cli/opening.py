@@ -22,6 +22,7 @@ from gistread.library.entries import (
     list_entries,
     path_of,
 )
+from gistread.library.index import LibraryIndex
 from gistread.library.metadata import has_book_suffix
 from gistread.memory.spoilers import usual_bound
 from gistread.paths import default_paths
@@ -89,6 +90,7 @@ def keep_encoding(arguments: argparse.Namespace) -> None:
         open_file(source).close()  # Says what is wrong
     choose_encoding(paths.encodings, source, digest, arguments.encoding)
     forget_cached(digest, paths.texts)
+    LibraryIndex(paths).forget(digest)
 
 
 def load_settings(arguments: argparse.Namespace) -> Config:

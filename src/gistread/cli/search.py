@@ -9,10 +9,11 @@ from subprocess import TimeoutExpired
 from gistread.book.model import Book
 from gistread.cli.opening import open_named
 from gistread.cli.output import Json, report, say
-from gistread.errors import ExitStatus, UsageError
+from gistread.cli.progress import ProgressLine
+from gistread.errors import ExitStatus, NotReadyError, UsageError
 from gistread.library import indexing
 from gistread.library.shelf import LibraryHit, Shelf, open_shelf
-from gistread.paths import default_paths
+from gistread.paths import Paths, default_paths
 from gistread.search.book_search import BookSearch, SearchMode
 from gistread.units import counted, fields
 
@@ -55,20 +56,18 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 def indexed_shelf(tag: str = "") -> Shelf:
     """The library, or a collection.
 
-    New books are indexed in the background. Raises UsageError if none is indexed.
+    New books are indexed in the background; the first one is waited for. Raises UsageError for an
+    empty library, NotReadyError if no book can be indexed now.
     """
     paths = default_paths()
     shelf = open_shelf(paths, tag)
     if shelf.pending:
-        with suppress(OSError, TimeoutExpired):
-            indexing.start_indexing(paths).wait(_WAIT_S)
-        shelf = open_shelf(paths, tag)
+        shelf = _with_new_books(paths, tag)
     if not shelf.total:
         raise UsageError("No books to search.", "Add some with `gistread books --add FOLDER`.")
     if not shelf.books:
-        raise UsageError(
-            "None of your books is indexed yet; they are indexed in the background.",
-            "Try again soon.",
+        raise NotReadyError(
+            "None of your books is indexed yet; another gistread is at it.", "Try again soon."
         )
     if shelf.pending:
         say(
@@ -76,6 +75,23 @@ def indexed_shelf(tag: str = "") -> Shelf:
             "indexed, in the background."
         )
     return shelf
+
+
+def _with_new_books(paths: Paths, tag: str) -> Shelf:
+    """The library after some seconds of indexing, or once it has its first book."""
+    try:
+        process = indexing.start_indexing(paths)
+    except OSError:
+        return open_shelf(paths, tag)  # The books indexed before can be searched.
+    with ProgressLine() as line:
+        while True:
+            with suppress(TimeoutExpired):
+                process.wait(_WAIT_S)
+            has_ended = process.poll() is not None
+            shelf = open_shelf(paths, tag)
+            if shelf.books or has_ended:
+                return shelf
+            line.show(shelf.progress)
 
 
 def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from gistread.book.model import Book
-from gistread.errors import StorageError, UsageError
+from gistread.errors import ExitStatus, GistreadError
 from gistread.library.entries import words_of
+from gistread.library.foreign_dates import seconds_of
 from gistread.library.moving import SearchableText, find_quote
 from gistread.marking import Color, Mark, MarkKind, TextQuote, new_mark, quote_at
 
@@ -28,19 +29,36 @@ _LUA_TOKEN = re.compile(
     r'\s*(?:(?P<string>"(?:\\.|[^"\\])*")|(?P<word>[\w.+-]+)|(?P<sign>[{}\[\]=,;])|--[^\n]*)',
     re.DOTALL,
 )
-_ENTRY_LINES = 3  # Title, place and words
+_HEADING_LINES = 2  # Title and place of an entry; its words follow
 _RECOGNISED = 20  # Characters of a highlight by which the note that quotes it is known
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError)
+_COLORS = {  # Of KOReader, Kindle and Readwise
+    **{color.value: color for color in Color},
+    **{"orange": Color.YELLOW, "olive": Color.GREEN, "cyan": Color.BLUE, "purple": Color.BLUE},
+    **{"pink": Color.RED},
+}
 _LUA_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": "\n"}
+
+
+class NotesError(GistreadError):
+    """A file of notes cannot be read."""
+
+    exit_status = ExitStatus.BOOK
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignNote:
     """A highlight of another program, with its note."""
 
-    words: str  # Of the book
+    words: str  # Of the book; empty for a bookmark, or a note of which the file has no words
     note: str = ""
     title: str = ""  # Of the book; empty if the file does not say
+    made_at: float = 0.0  # Seconds since the epoch; 0 if the file does not say
+    color: Color = Color.YELLOW
+
+    @property
+    def is_bookmark(self) -> bool:
+        return not self.words.strip() and not self.note.strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +67,30 @@ class PlacedNotes:
     annotated: tuple[Mark, ...]  # Known highlights that had no note, with their notes
     known: int  # Highlights that the book has already
     lost: tuple[ForeignNote, ...]  # Their words are not in the book
+    bookmarks: int  # Left out: they have no words by which their places could be found
 
 
 def read_notes(path: Path) -> list[ForeignNote]:
-    """Raises StorageError, and UsageError for a damaged file or one of an unknown program."""
+    """Raises NotesError for a missing or damaged file, or one of an unknown program."""
     try:
         data = path.read_bytes()[: _MOST_BYTES + 1]
     except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise NotesError(f"{path} cannot be read: {error.strerror or error}.") from error
     if len(data) > _MOST_BYTES:
-        raise StorageError(f"{path} is too large for notes.")
+        raise NotesError(f"{path} is too large for notes.")
     text = data.decode("utf-8-sig", "replace")
     try:
         notes = _parse(text, path.suffix.lower())
     except _DAMAGED as error:
-        raise UsageError(
+        raise NotesError(
             f"{path.name} is damaged: {_damage(error)}.", "Export it again."
         ) from error
     if notes is None:
-        raise UsageError(
+        raise NotesError(
             f"{path.name} has no notes that gistread can read.",
             "Use My Clippings.txt, KOReader's metadata.*.lua or JSON, or Readwise's CSV.",
         )
-    return [note for note in notes if note.words.strip()]
+    return notes
 
 
 def _damage(error: Exception) -> str:
@@ -113,13 +132,13 @@ def place_notes(book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark])
     annotated: list[Mark] = []
     lost = []
     known = 0
-    for note in notes:
-        span = _find(note.words, text)
+    placed = [note for note in notes if not note.is_bookmark]
+    for note in placed:
+        span = _find(note.words, text) if note.words.strip() else None
         if span is None:
             lost.append(note)
         elif span not in taken:
-            place = quote_at(book.text, *span)
-            mark = new_mark(MarkKind.HIGHLIGHT, place, color=Color.YELLOW, note=note.note.strip())
+            mark = _highlight(note, quote_at(book.text, *span))
             taken[span] = mark
             new.append(mark)
         elif note.note.strip() and not taken[span].note:
@@ -127,7 +146,16 @@ def place_notes(book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark])
             annotated.append(taken[span])
         else:
             known += 1
-    return PlacedNotes(tuple(new), tuple(annotated), known, tuple(lost))
+    bookmarks = len(notes) - len(placed)
+    return PlacedNotes(tuple(new), tuple(annotated), known, tuple(lost), bookmarks)
+
+
+def _highlight(note: ForeignNote, place: TextQuote) -> Mark:
+    """The mark of a note, with the colour and the date that it had."""
+    mark = new_mark(MarkKind.HIGHLIGHT, place, color=note.color, note=note.note.strip())
+    if not note.made_at:
+        return mark
+    return replace(mark, made_at=note.made_at, changed_at=note.made_at)
 
 
 def _find(words: str, text: SearchableText) -> tuple[int, int] | None:
@@ -158,17 +186,23 @@ def _kindle(text: str) -> list[ForeignNote]:
     locations: list[tuple[int, int]] = []
     for entry in text.split(_KINDLE_END):
         lines = entry.strip().splitlines()
-        if len(lines) < _ENTRY_LINES:
-            continue  # A bookmark has no words.
+        if len(lines) < _HEADING_LINES:
+            continue
         title, place, *words = lines
-        content = "\n".join(words).strip()
+        content = "\n".join(words).strip()  # A bookmark has none.
         first, last = _kindle_location(place)
-        if _KINDLE_NOTE.match(place):
-            for index, (start, end) in enumerate(locations):
-                if start <= first <= end and notes[index].title == title:
-                    notes[index] = ForeignNote(notes[index].words, content, title)
-        else:
-            notes.append(ForeignNote(content, "", title))
+        made_at = seconds_of(place.rpartition("|")[2])
+        if not content or not _KINDLE_NOTE.match(place):
+            notes.append(ForeignNote(content, "", title, made_at))
+            locations.append((first, last))
+            continue
+        is_placed = False
+        for index, (start, end) in enumerate(locations):
+            if notes[index].words and start <= first <= end and notes[index].title == title:
+                notes[index] = replace(notes[index], note=content)
+                is_placed = True
+        if not is_placed:
+            notes.append(ForeignNote("", content, title, made_at))
             locations.append((first, last))
     return notes
 
@@ -190,16 +224,24 @@ def _koreader(document: dict[str, Any]) -> Iterator[ForeignNote]:
     title = str(properties.get("title") or "")
     if annotations := _values(document.get("annotations")):
         for entry in annotations:
-            if entry.get("drawer") or entry.get("pos1"):  # Else a bookmark
-                yield ForeignNote(_text_of(entry, "text"), _text_of(entry, "note"), title)
+            is_highlight = entry.get("drawer") or entry.get("pos1")
+            words = _text_of(entry, "text") if is_highlight else ""
+            note = _text_of(entry, "note")
+            yield ForeignNote(words, note, title, seconds_of(entry.get("datetime")), _color(entry))
         return
     for entry in _values(document.get("bookmarks")):
-        if entry.get("highlighted"):
-            words = _text_of(entry, "notes")
-            note = _text_of(entry, "text")
-            # KOReader fills in "Page 5 words … @ date" where there is no note.
-            is_filled_in = words[:_RECOGNISED] in note
-            yield ForeignNote(words, "" if is_filled_in else note, title)
+        words = _text_of(entry, "notes") if entry.get("highlighted") else ""
+        note = _text_of(entry, "text")
+        # KOReader fills in "Page 5 words … @ date" where there is no note.
+        is_filled_in = words[:_RECOGNISED] in note
+        made_at = seconds_of(entry.get("datetime"))
+        yield ForeignNote(words, "" if is_filled_in else note, title, made_at, _color(entry))
+
+
+def _color(entry: dict[str, Any]) -> Color:
+    """The nearest of the colours here; most programs have more of them."""
+    name = _text_of(entry, "color").strip().lower()
+    return _COLORS.get(name, Color.YELLOW)
 
 
 def _text_of(entry: dict[str, Any], name: str) -> str:
@@ -217,7 +259,9 @@ def _koreader_json(document: Any) -> Iterator[ForeignNote]:
     for book in documents:
         title = str(book.get("title") or "")
         for entry in book["entries"]:
-            yield ForeignNote(str(entry.get("text") or ""), str(entry.get("note") or ""), title)
+            made_at = seconds_of(entry.get("time") or entry.get("datetime"))
+            words = _text_of(entry, "text")
+            yield ForeignNote(words, _text_of(entry, "note"), title, made_at, _color(entry))
 
 
 def _readwise(text: str) -> Iterator[ForeignNote]:
@@ -226,7 +270,9 @@ def _readwise(text: str) -> Iterator[ForeignNote]:
         raise ValueError("the column Highlight is missing")
     for row in rows:
         title = row.get("Title") or row.get("Book Title") or ""
-        yield ForeignNote(row["Highlight"] or "", row.get("Note") or "", title)
+        made_at = seconds_of(row.get("Highlighted at") or row.get("Date"))
+        color = _color({"color": row.get("Color")})
+        yield ForeignNote(row["Highlight"] or "", row.get("Note") or "", title, made_at, color)
 
 
 def _lua(text: str) -> dict[str, Any]:

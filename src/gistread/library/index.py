@@ -225,6 +225,11 @@ class LibraryIndex:
         if 2 * left < made:
             self.delete()
 
+    def forget(self, digest: str) -> None:
+        """Let the book of this file be indexed anew, as its text has changed."""
+        with self._open(write=True) as connection:
+            connection.execute("DELETE FROM books WHERE digest = ?", (digest,))
+
     def delete(self) -> None:
         for file in self.folder.glob(f"{self._file.name}*"):
             file.unlink(missing_ok=True)

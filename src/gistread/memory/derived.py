@@ -70,7 +70,7 @@ class DerivedRecords:
             with Journal(self._path, wait_s=1.0) as journal:
                 journal.append({"kind": kind, "key": key, "record": record})
         except StorageError as error:
-            self.notice = f"{error.message} New summaries and facts are kept for this session only."
+            self.notice = f"{error.message} New summaries and facts are not saved."
 
     @cached_property
     def _records(self) -> dict[tuple[str, str], Record]:

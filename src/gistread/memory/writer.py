@@ -92,7 +92,7 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
 
 
 def not_saved_notice(error: StorageError) -> str:
-    return f"{error.message} New pages are kept for this session only."
+    return f"{error.message} New sections are not saved."
 
 
 def page_record(entry: MemoryEntry) -> Record:

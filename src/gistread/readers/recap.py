@@ -62,6 +62,7 @@ class Recap:
     summaries: int  # Summaries of parts used
     # Whether the chapter is told in its own sentences, since the memory ends well before it
     is_behind: bool = False
+    read_until: int = 0  # Offset at which the gists end; 0: none
 
 
 def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
@@ -107,6 +108,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
         sum(told),
         sum(bool(node.children) for node in nodes),
         is_behind,
+        read_until,
     )
 
 

@@ -14,22 +14,18 @@ from typing import TYPE_CHECKING
 
 from gistread.engine.fetching.network import (
     Network,
-    describe,
     new_client,
     open_response,
     refusal_error,
-    retry_after_s,
 )
 from gistread.engine.fetching.partial_file import PartialFile, check_room
+from gistread.engine.fetching.retrying import BUSY, RetryError, busy_error, with_retries
 from gistread.errors import FetchError
 
 if TYPE_CHECKING:
     import httpx2
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/\d+")
-_BUSY = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524)
-_UNREACHED_ATTEMPTS = 3  # Attempts if no server ever responded: probably there is no network
-_RESUME = "Try again later: the download resumes where it stopped."
 
 
 class DownloadStep(StrEnum):
@@ -61,12 +57,6 @@ class RemoteFile:
     repository: str
 
 
-@dataclass(eq=False)
-class _RetryError(Exception):
-    reason: str
-    wait_s: float = 0.0  # Delay requested by the server
-
-
 async def download(file: RemoteFile, part: PartialFile, network: Network, report: Report) -> None:
     """Complete a partial file and verify it; an interrupted download can resume.
 
@@ -93,28 +83,31 @@ class _Download:
 
     async def complete(self, client: "httpx2.AsyncClient") -> None:
         """Attempt it until the file has its length. Raises FetchError, StorageError."""
+        await with_retries(
+            lambda: self._attempt_to_end(client),
+            self.part,
+            self.network,
+            self.file.name,
+            self._wait,
+        )
+
+    async def _attempt_to_end(self, client: "httpx2.AsyncClient") -> None:
+        """Raises RetryError, httpx2.TransportError or FetchError if the file is not complete."""
         import httpx2
 
-        fruitless, furthest = 0, self.part.length
-        attempts = min(_UNREACHED_ATTEMPTS, self.network.attempts)
-        while self.part.length != self.file.size_bytes:
-            again, was_reached = _RetryError("the connection ended early"), True
-            try:
-                await self._attempt(client)
-            except _RetryError as reason:
-                again = reason
-            except httpx2.TransportError as error:
-                again = _RetryError(describe(error, self.network))
-                was_reached = not isinstance(error, httpx2.ConnectError)
-            if self.part.length == self.file.size_bytes:
-                return
-            attempts = self.network.attempts if was_reached else attempts
-            fruitless = 0 if self.part.length > furthest else fruitless + 1
-            furthest = max(furthest, self.part.length)
-            if fruitless >= attempts:
-                raise FetchError(f"{self.file.name} cannot be fetched: {again.reason}.", _RESUME)
-            pause_s = min(60.0, self.network.pause_s * 2 ** max(0, fruitless - 1))
-            await self._wait(again.reason, max(pause_s, again.wait_s))
+        if self.is_complete:
+            return
+        try:
+            await self._attempt(client)
+        except (RetryError, httpx2.TransportError):
+            if not self.is_complete:
+                raise
+        if not self.is_complete:
+            raise RetryError("the connection ended early")
+
+    @property
+    def is_complete(self) -> bool:
+        return self.part.length == self.file.size_bytes
 
     async def _attempt(self, client: "httpx2.AsyncClient") -> None:
         part = self.part
@@ -133,7 +126,7 @@ class _Download:
                 )
             left = self.file.size_bytes - part.length
             if int(response.headers.get("Content-Length", left)) != left:
-                raise _RetryError(f"{response.url.host} sends another file than {self.file.name}")
+                raise RetryError(f"{response.url.host} sends another file than {self.file.name}")
             check_room(part.path.parent, left, self.file.name)
             began_s, before = time.monotonic(), part.length
             async for data in response.aiter_raw():
@@ -155,13 +148,10 @@ class _Download:
 
     def _refusal(self, response: "httpx2.Response") -> Exception:
         status, host = response.status_code, response.url.host
-        if status in _BUSY:
-            wait_s = retry_after_s(response.headers) or 0.0
-            if wait_s > 300:
-                return FetchError(f"{host} asks to retry in {wait_s / 60:.0f} minutes.", _RESUME)
-            return _RetryError(f"{host} is busy ({status})", wait_s)
+        if status in BUSY:
+            return busy_error(response)
         if status in (401, 403) and response.history:
-            return _RetryError(
+            return RetryError(
                 f"{host} refused ({status})"
             )  # The signed address from the hub may have expired.
         return refusal_error(response, self.network, self.file.repository, self.file.name)

@@ -1,0 +1,73 @@
+"""Repeats a transfer until it is complete, with growing pauses or those the server asks for."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gistread.engine.fetching.network import Network, describe, retry_after_s
+from gistread.engine.fetching.partial_file import PartialFile
+from gistread.errors import FetchError
+
+if TYPE_CHECKING:
+    import httpx2
+
+BUSY = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524)
+_RESUME = "Try again later: the download resumes where it stopped."
+_UNREACHED_ATTEMPTS = 3  # Attempts if no server ever responded: probably there is no network
+_LONGEST_PAUSE_S = 60.0
+_LONGEST_WAIT_S = 300.0  # Of a server; for longer nobody waits before the terminal
+_SECONDS_OF_MINUTE = 60
+
+
+@dataclass(eq=False)
+class RetryError(Exception):
+    """An attempt failed in a way that another one may not."""
+
+    reason: str
+    wait_s: float = 0.0  # Delay requested by the server
+
+
+def busy_error(response: "httpx2.Response") -> Exception:
+    """What a status of `BUSY` raises: RetryError, or FetchError if the server wants a long wait."""
+    host = response.url.host
+    wait_s = retry_after_s(response.headers) or 0.0
+    if wait_s > _LONGEST_WAIT_S:
+        minutes = wait_s / _SECONDS_OF_MINUTE
+        return FetchError(f"{host} asks to retry in {minutes:.0f} minutes.", _RESUME)
+    return RetryError(f"{host} is busy ({response.status_code})", wait_s)
+
+
+async def with_retries(
+    attempt: Callable[[], Awaitable[None]],
+    part: PartialFile,
+    network: Network,
+    name: str,
+    wait: Callable[[str, float], Awaitable[None]],
+) -> None:
+    """Call `attempt` until it returns. Raises FetchError after too many without progress.
+
+    `name`: what is fetched. `wait` gets the reason and the seconds of each pause.
+    """
+    import httpx2
+
+    fruitless = 0
+    furthest = part.length
+    attempts = min(_UNREACHED_ATTEMPTS, network.attempts)
+    while True:
+        try:
+            await attempt()
+            return
+        except RetryError as error:
+            again = error
+            was_reached = True
+        except httpx2.TransportError as error:
+            again = RetryError(describe(error, network))
+            was_reached = not isinstance(error, httpx2.ConnectError)
+        if was_reached:
+            attempts = network.attempts
+        fruitless = 0 if part.length > furthest else fruitless + 1
+        furthest = max(furthest, part.length)
+        if fruitless >= attempts:
+            raise FetchError(f"{name} cannot be fetched: {again.reason}.", _RESUME)
+        pause_s = min(_LONGEST_PAUSE_S, network.pause_s * 2 ** max(0, fruitless - 1))
+        await wait(again.reason, max(pause_s, again.wait_s))
