@@ -9,7 +9,7 @@ import pytest
 
 from gistread.book.formats.pdf import process as pdf_process
 from gistread.book.formats.pdf.book import read_pdf
-from gistread.book.formats.pdf.layout import find_furniture
+from gistread.book.formats.pdf.furniture import find_furniture
 from gistread.book.formats.pdf.lines import TextLine, rows
 from gistread.book.formats.pdf.pages import Font, PdfPage, TextRun
 from gistread.book.formats.pdf.text import WordCounts

@@ -15,16 +15,14 @@ from gistread.book.builder import (
 )
 from gistread.book.formats.elements.single_document import HeadingParagraph, find_chapters
 from gistread.book.formats.outline import outline
-from gistread.book.formats.pdf.layout import (
-    PageLayout,
-    find_furniture,
-    measure_layout,
-    without_line_numbers,
-)
-from gistread.book.formats.pdf.lines import READING_RATIO, TextLine, columns, find_gutter, rows
+from gistread.book.formats.pdf.blocks import Block
+from gistread.book.formats.pdf.furniture import find_furniture, without_line_numbers
+from gistread.book.formats.pdf.layout import PageLayout, measure_layout
+from gistread.book.formats.pdf.lines import TextLine, columns, find_gutter, rows
 from gistread.book.formats.pdf.pages import PagePosition, PdfDocument, PdfPage, TextRun
-from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
+from gistread.book.formats.pdf.paragraphs import split_into_blocks
 from gistread.book.formats.pdf.process import read_document
+from gistread.book.formats.pdf.segments import READING_RATIO
 from gistread.book.formats.pdf.text import WordCounts, marked_text, plain_text_of
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.inline import InlineMark

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from gistread.book import inline
+from gistread.book.formats.pdf.blocks import Block, without_leaders
 from gistread.book.formats.pdf.layout import PageLayout
 from gistread.book.formats.pdf.lines import TextLine, is_lowered, is_raised
 from gistread.book.formats.pdf.pages import HYPHEN, LinkArea, TextRun
-from gistread.book.formats.pdf.paragraphs import Block, without_leaders
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind, Style
 from gistread.book.normalise import word_set

@@ -1,0 +1,131 @@
+"""Finds where a paragraph begins inside a column: by gaps, fonts, indents and short lines."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from gistread.book.formats.pdf.blocks import (
+    HEADING_RATIO,
+    SIZE_TOLERANCE,
+    Block,
+    ends_early,
+    ends_sentence,
+    is_bold,
+    is_centred,
+    is_code,
+    starts_item,
+)
+from gistread.book.formats.pdf.layout import INDENT_EMS, PageLayout
+from gistread.book.formats.pdf.lines import TextLine
+from gistread.book.formats.pdf.pages import HYPHEN
+
+# A gap between paragraphs exceeds the usual distance of baselines, and the size of the letters.
+_GAP_LEADINGS = 1.28
+_GAP_ROUNDING_POINTS = 0.5  # Distances are measured in half points
+_GAP_EMS = 1.1
+_OUTDENT_POINTS = 2  # Least distance of an item from the left edge of the line above
+_MOST_HANGING_EMS = 4  # A line farther to the right is centred, or a cell of a table
+_NEAR_LINES = 7  # Lines on both sides that show how the paragraphs around are indented
+_OPENING_MARKS = "\"“‘'«„—–"  # Of speech
+
+
+def begins_block(lines: Sequence[TextLine], index: int, layout: PageLayout, block: Block) -> bool:
+    """Whether a line of a column, but the first, begins a paragraph.
+
+    `block`: the one that the line above it is in.
+    """
+    above, line = lines[index - 1], lines[index]
+    if _is_set_apart(above, line, layout):
+        return True
+    if above.text.endswith(HYPHEN):
+        return False
+    is_short = ends_early(above, line, block.right)
+    is_at_table = bool(above.cells) != bool(line.cells)
+    if is_short and is_at_table:
+        return True
+    has_ended = ends_sentence(above.text)
+    if starts_item(line) and _may_precede_item(above, line, block.right):
+        return True
+    if _is_centred_title(above, line, layout):
+        return is_short and has_ended  # The first line of a title may fill the column
+    indent = line.left - above.left
+    if indent > INDENT_EMS * line.size:
+        return _begins_when_indented(lines, index, block)
+    if indent < -INDENT_EMS * line.size:
+        return _begins_when_outdented(lines, index, block)
+    return is_short or _continues_dialogue(line, has_ended, block, layout)
+
+
+def _is_set_apart(above: TextLine, line: TextLine, layout: PageLayout) -> bool:
+    """Whether the lines differ in size, weight or kind of font, or have a gap between them."""
+    if abs(above.size - line.size) > SIZE_TOLERANCE * max(above.size, line.size):
+        return True
+    gap = above.bottom - line.baseline
+    usual_gap = _GAP_LEADINGS * layout.leading(line.size) + _GAP_ROUNDING_POINTS
+    if gap > usual_gap and gap > _GAP_EMS * line.size:
+        return True
+    return is_bold(above) != is_bold(line) or is_code(line, layout) != is_code(above, layout)
+
+
+def _may_precede_item(above: TextLine, line: TextLine, right: float) -> bool:
+    is_set_in = above.left > line.left + _OUTDENT_POINTS
+    return is_set_in or ends_sentence(above.text) or ends_early(above, line, right)
+
+
+def _is_centred_title(above: TextLine, line: TextLine, layout: PageLayout) -> bool:
+    """Whether two lines as large as headings have one middle, but not one left edge."""
+    least_indent = INDENT_EMS * line.size
+    indent = line.left - above.left
+    shift = line.left + line.right - above.left - above.right  # Twice that of the middle
+    is_large = line.size >= HEADING_RATIO * layout.size
+    return is_large and abs(indent) > least_indent > abs(shift)
+
+
+def _begins_when_indented(lines: Sequence[TextLine], index: int, block: Block) -> bool:
+    """A line to the right of the one above begins a paragraph unless both are centred.
+
+    Lines of a hanging indent continue one.
+    """
+    above, line = lines[index - 1], lines[index]
+    is_short = ends_early(above, line, block.right)
+    has_ended = ends_sentence(above.text)
+    if is_centred(above, block) and is_centred(line, block):
+        return is_short and has_ended
+    if _has_hanging_indent(lines, index, block.right):
+        return False
+    first_letter = line.text[0]
+    return is_short or has_ended or first_letter.isupper() or first_letter in _OPENING_MARKS
+
+
+def _begins_when_outdented(lines: Sequence[TextLine], index: int, block: Block) -> bool:
+    """A line to the left of the one above is, as a rule, the second of an indented paragraph.
+
+    Elsewhere it begins one if the text above has ended or its paragraphs have hanging indents.
+    """
+    above, line = lines[index - 1], lines[index]
+    is_short = ends_early(above, line, block.right)
+    has_ended = ends_sentence(above.text)
+    if len(block.lines) == 1:
+        return is_short and has_ended and not is_centred(above, block)
+    is_at_edge = line.left < block.left + INDENT_EMS * line.size
+    if is_short or (has_ended and is_at_edge):
+        return True
+    return _has_hanging_indent(lines, index - 1, block.right)
+
+
+def _continues_dialogue(line: TextLine, has_ended: bool, block: Block, layout: PageLayout) -> bool:
+    """Whether a full first line ends a sentence, and the next line is indented like it."""
+    is_set_in = line.left > block.left + INDENT_EMS * line.size
+    return is_set_in and has_ended and layout.indents and len(block.lines) == 1
+
+
+def _has_hanging_indent(lines: Sequence[TextLine], index: int, right: float) -> bool:
+    """Whether indented lines near this one continue paragraphs more often than they begin them."""
+    continuing = starting = 0
+    nearest = lines[max(0, index - _NEAR_LINES - 1) : index + _NEAR_LINES + 1]
+    for above, line in pairwise(nearest):
+        indent = line.left - above.left
+        if INDENT_EMS * line.size < indent < _MOST_HANGING_EMS * line.size:
+            starts = ends_sentence(above.text) or ends_early(above, line, right)
+            starting += starts
+            continuing += not starts
+    return continuing > starting

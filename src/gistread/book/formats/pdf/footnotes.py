@@ -1,0 +1,54 @@
+"""Separates the footnotes of a column from its text."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from gistread.book.formats.pdf.blocks import Block
+from gistread.book.formats.pdf.lines import Column, TextLine, is_raised
+from gistread.book.model import ParagraphKind
+
+_SIGNS = "*†‡§¶∗"
+_NUMBER = re.compile(r"(\d{1,3})(?=[.)\s]|[^\W\d_])")
+_SIGN = re.compile(rf"[{_SIGNS}]{{1,3}}(?=\s?\S)")
+_RAISED_LABEL = re.compile(rf"\d{{1,3}}|[a-z]|[{_SIGNS}]{{1,3}}")
+_MOST_RATIO = 0.94  # Size of a note's letters, relative to the text
+_MOST_SHARE = 0.8  # Of a column's lines; a page of small print has no footnotes
+
+
+def split_footnotes(column: Column, body_size: float) -> tuple[Sequence[TextLine], list[Block]]:
+    """The lines of the text, and the notes at the foot of the column.
+
+    The first note has no label if it continues one of the previous page.
+    """
+    lines = column.lines
+    start = len(lines)
+    while start and lines[start - 1].size < _MOST_RATIO * body_size:
+        start -= 1
+    small = lines[start:]
+    labelled = [index for index, line in enumerate(small) if _label_of(line)]
+    if not start or not labelled or len(small) > _MOST_SHARE * len(lines):
+        return lines, []
+    first = labelled[0]
+    if small[0].size != small[first].size:  # A caption, say
+        start += first
+        small = small[first:]
+        labelled = [index - first for index in labelled]
+    edges = sorted({0, *labelled, len(small)})
+    notes = [_note(small[cut:end], column) for cut, end in pairwise(edges)]
+    return lines[:start], notes
+
+
+def _note(lines: Sequence[TextLine], column: Column) -> Block:
+    label = _label_of(lines[0])
+    return Block(list(lines), ParagraphKind.NOTE, label, column.left, column.right)
+
+
+def _label_of(line: TextLine) -> str:
+    """The number or sign with which a note starts; empty for other lines."""
+    first = line.runs[0]
+    text = first.text.strip()
+    if len(line.runs) > 1 and is_raised(line, first) and _RAISED_LABEL.fullmatch(text):
+        return text
+    match = _SIGN.match(line.text) or _NUMBER.match(line.text)
+    return match[0] if match else ""

@@ -1,0 +1,235 @@
+"""Finds what pages have beside their text: running heads, page numbers and line numbers."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, takewhile
+from statistics import median_high
+from typing import NamedTuple
+
+from gistread.book.formats.pdf.gutters import inner_edges
+from gistread.book.formats.pdf.layout import half_points
+from gistread.book.formats.pdf.lines import TextLine
+from gistread.book.formats.pdf.pages import PdfPage, TextRun
+from gistread.book.numbers import parse_roman
+
+_EDGE_ROWS = 3  # At the top and at the bottom of a page
+_NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
+_BARE = ("#", "-#-", "–#–", "page#", "[#]")  # Page numbers, without spaces
+# Words of rows that start or end with a number: those beside it change with the chapters.
+_STARTS, _ENDS = "# and words", "words and #"
+_NO_NUMBER = -1
+_FIRST_IS_1 = 100_000  # What `_Key.first_number` is where page numbers count from 1
+
+_SAME_HEIGHT_POINTS = 6.0
+_TITLE_POINTS = 0.5  # A row that is this much larger than the text may be a title
+_LEAST_PAGES = 3  # With the same furniture
+# A running head recurs within this distance, even on alternate pages or around a figure.
+_NEAR_PAGES = 4
+_LEAST_SHARE_OF_SHARED_COUNT = 0.5  # Of the pages, for numbers at changing places
+_LEAST_SHARE_BESIDE_WORDS = 0.3
+_LEAST_SHARE_ANYWHERE = 0.25
+_USUAL_SHARE = 0.4  # Of the pages, for the usual place of furniture
+_MOST_LETTERS_SHARE = 0.3  # Of a document's letters
+
+
+class _Sides(NamedTuple):
+    """The outermost rows of a page, from its edge inwards."""
+
+    top: Sequence[TextLine]
+    bottom: Sequence[TextLine]
+
+
+class _Key(NamedTuple):
+    """What a row has in common with rows of other pages."""
+
+    words: str  # Without case; "#" for a number in them
+    first_number: int = _NO_NUMBER  # Of the first page, if the number grows by one a page
+
+    @property
+    def is_page_number(self) -> bool:
+        return self.words.replace(" ", "") in _BARE
+
+    @property
+    def is_number_beside_words(self) -> bool:
+        return self.words in (_STARTS, _ENDS)
+
+
+def find_furniture(pages: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
+    """The furniture rows of each page, given its rows from the top down."""
+    edges = [_Sides(rows[:_EDGE_ROWS], rows[::-1][:_EDGE_ROWS]) for rows in pages]
+    sizes = [row.size for rows in pages for row in rows]
+    recurring = _RecurringRows(edges, median_high(sizes) if sizes else 0)
+    repeated = [list(recurring.on_page(number)) for number in range(len(pages))]
+    furniture = _with_strays(edges, repeated)
+    letters = _count_letters(pages)
+    if _count_letters(furniture) > _MOST_LETTERS_SHARE * letters:
+        return [[] for _ in pages]  # Uniform pages (forms, slides) would lose their content
+    return furniture
+
+
+def _count_letters(pages: Sequence[Sequence[TextLine]]) -> int:
+    return sum(len(row.text) for rows in pages for row in rows)
+
+
+def _with_strays(
+    edges: Sequence[_Sides], furniture: Sequence[list[TextLine]]
+) -> list[list[TextLine]]:
+    """Add unrepeated rows where furniture usually is, such as the head of a one-page chapter."""
+    places = Counter(_place_of(row) for rows in furniture for row in rows)
+    least = max(_LEAST_PAGES, _USUAL_SHARE * len(furniture))
+    usual = {place for place, count in places.items() if count >= least}
+    return [
+        own or [side[0] for side in sides if side and _place_of(side[0]) in usual]
+        for sides, own in zip(edges, furniture, strict=True)
+    ]
+
+
+def _place_of(row: TextLine) -> tuple[int, int]:
+    """Height and size, rounded."""
+    return round(row.baseline), half_points(row.size)
+
+
+def _keys(text: str, page: int) -> Iterator[_Key]:
+    yield _Key(" ".join(text.split()).casefold())
+    for match in _NUMBER.finditer(text):
+        is_decimal = match[0].isdigit()
+        number = int(match[0]) if is_decimal else parse_roman(match[0])
+        if number is None:
+            continue
+        around = f"{text[: match.start()]}#{text[match.end() :]}".casefold()
+        first = number - page + _FIRST_IS_1 - 1
+        yield _Key(" ".join(around.split()), first)
+        if is_decimal and match.start() == 0:
+            yield _Key(_STARTS, first)
+        elif is_decimal and match.end() == len(text):
+            yield _Key(_ENDS, first)
+
+
+@dataclass(slots=True)
+class _Places:
+    """Where rows with the same words stand: page and baseline, by page."""
+
+    rows: list[tuple[int, float]] = field(default_factory=list)
+    _baselines: list[float] = field(default_factory=list)  # In order, once all rows are known
+
+    def at(self, baseline: float) -> int:
+        """The number of rows at this height."""
+        if not self._baselines:
+            self._baselines = sorted(height for _, height in self.rows)
+        start = bisect_left(self._baselines, baseline - _SAME_HEIGHT_POINTS)
+        return bisect_right(self._baselines, baseline + _SAME_HEIGHT_POINTS) - start
+
+    def near(self, page: int, distance: int, baseline: float) -> int:
+        """The number of rows at this height on pages at most `distance` from `page`."""
+        start = bisect_left(self.rows, (page - distance,))
+        end = bisect_left(self.rows, (page + distance + 1,))
+        heights = [height for _, height in self.rows[start:end]]
+        return sum(abs(height - baseline) <= _SAME_HEIGHT_POINTS for height in heights)
+
+
+class _RecurringRows:
+    """The rows at the edges of all pages, to tell which of them recur."""
+
+    def __init__(self, edges: Sequence[_Sides], body_size: float) -> None:
+        self._edges = edges
+        self._body_size = body_size
+        # Those of the top and of the bottom
+        self._places = (defaultdict[_Key, _Places](_Places), defaultdict[_Key, _Places](_Places))
+        self._numbers = Counter[int]()  # Rows by the number of the first page
+        for page, sides in enumerate(edges):
+            for places, rows in zip(self._places, sides, strict=True):
+                for row in rows:
+                    self._add(row, page, places)
+
+    def _add(self, row: TextLine, page: int, places: defaultdict[_Key, _Places]) -> None:
+        for key in _keys(row.text, page):
+            places[key].rows.append((page, row.baseline))
+            if key.first_number != _NO_NUMBER and not key.is_number_beside_words:
+                self._numbers[key.first_number] += 1
+
+    def on_page(self, page: int) -> Iterator[TextLine]:
+        """The rows from each edge inwards, up to the first that does not recur."""
+        top, bottom = self._places
+        sides = self._edges[page]
+        yield from takewhile(lambda row: self._recurs(row, page, top), sides.top)
+        yield from takewhile(
+            lambda row: self._is_numbered_from_1(row, page) or self._recurs(row, page, bottom),
+            sides.bottom,
+        )
+
+    def _is_numbered_from_1(self, row: TextLine, page: int) -> bool:
+        keys = _keys(row.text, page)
+        return any(key.is_page_number and key.first_number == _FIRST_IS_1 for key in keys)
+
+    def _recurs(self, row: TextLine, page: int, places: dict[_Key, _Places]) -> bool:
+        keys = list(_keys(row.text, page))
+        # A page number may be at the foot where a chapter begins, and in the head elsewhere.
+        least = _LEAST_SHARE_OF_SHARED_COUNT * len(self._edges)
+        if any(key.is_page_number and self._numbers[key.first_number] > least for key in keys):
+            return True
+        if row.size > self._body_size + _TITLE_POINTS:
+            keys = [key for key in keys if not key.is_number_beside_words]
+        return any(self._key_recurs(key, row, page, places[key]) for key in keys)
+
+    def _key_recurs(self, key: _Key, row: TextLine, page: int, places: _Places) -> bool:
+        """Whether rows on enough other pages have the same words or the number that fits."""
+        page_count = len(self._edges)
+        own = places.near(page, 0, row.baseline)
+        elsewhere = places.at(row.baseline) - own  # At the same height
+        if key.is_number_beside_words:
+            return elsewhere + 1 >= max(_LEAST_PAGES, _LEAST_SHARE_BESIDE_WORDS * page_count)
+        if key.first_number != _NO_NUMBER:
+            if page_count < _LEAST_PAGES:
+                return key.is_page_number and key.first_number == _FIRST_IS_1
+            is_frequent = len(places.rows) > _LEAST_SHARE_ANYWHERE * page_count
+            return len(places.rows) >= _LEAST_PAGES and (elsewhere > 0 or is_frequent)
+        if elsewhere + 1 < _LEAST_PAGES:
+            return False
+        has_letters = any(map(str.isalpha, key.words))
+        return not has_letters or places.near(page, _NEAR_PAGES, row.baseline) > own
+
+
+_FEWEST_LINE_NUMBERS = 4  # On a page
+_LINE_NUMBER_STEPS = (1, 2, 3, 4, 5, 10)
+_LEAST_STEPS_SHARE = 0.8  # Of the steps from number to number
+_EDGE_OUTLIERS = 20  # One in so many runs sticks out
+
+
+def without_line_numbers(pages: Sequence[PdfPage]) -> list[PdfPage]:
+    """The pages without the numbers beside their lines, if most pages have them."""
+    numbers = [_line_numbers(page.runs) for page in pages]
+    if 2 * sum(map(bool, numbers)) <= len(pages):
+        return list(pages)
+    return [
+        replace(
+            page,
+            runs=tuple(run for run in page.runs if id(run) not in ids),
+            left_out=page.left_out + Counter({"line number(s)": len(ids)}),
+        )
+        for page, ids in zip(pages, numbers, strict=True)
+    ]
+
+
+def _line_numbers(runs: Sequence[TextRun]) -> set[int]:
+    """Ids of the numbers beside the text that grow by a constant step from line to line."""
+    numbers = [run for run in runs if run.text.strip().isdecimal()]
+    words = [run for run in runs if any(map(str.isalpha, run.text))]
+    if len(numbers) < _FEWEST_LINE_NUMBERS or not words:
+        return set()
+    left, right = inner_edges(words, _EDGE_OUTLIERS)
+    on_left = [run for run in numbers if run.right <= left]
+    on_right = [run for run in numbers if run.left >= right]
+    return {id(run) for side in (on_left, on_right) if _grow_steadily(side) for run in side}
+
+
+def _grow_steadily(numbers: Sequence[TextRun]) -> bool:
+    """Whether nearly all numbers, from the top down, grow by the same usual step."""
+    if len(numbers) < _FEWEST_LINE_NUMBERS:
+        return False
+    values = [int(run.text) for run in sorted(numbers, key=lambda run: -run.baseline)]
+    steps = Counter(below - above for above, below in pairwise(values))
+    step, count = steps.most_common(1)[0]
+    return step in _LINE_NUMBER_STEPS and count >= _LEAST_STEPS_SHARE * (len(numbers) - 1)
