@@ -37,7 +37,8 @@ TEXTS = (
     "memory",
     "notes",
 )
-WITHOUT_TEXT = {"aim", "answer_closed", "pace", "plan"}
+# In `note_chunk`, what the prompts of all parts share comes first.
+WITHOUT_TEXT = {"aim", "answer_closed", "note_chunk", "noted", "pace", "plan"}
 PIECES = (
     "action_",
     "single_pass",

@@ -1,5 +1,7 @@
 """The whole book read for one question, with notes taken on the way."""
 
+import itertools
+
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, Completion
@@ -22,10 +24,15 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notes, "CHUNK_TOKENS", 200)
 
 
+def part_of(prompt: str) -> str:
+    """The text of the book in a prompt."""
+    return prompt.split("\n---\n")[1]
+
+
 def says(text: str) -> str:
     if "Notes so far" not in text:
         return ANSWER
-    found = next((fact for fact in FACTS[5:] if fact in text), "")
+    found = next((fact for fact in FACTS[5:] if fact in part_of(text)), "")
     return f"Here: {found}" if found else "Nothing new."
 
 
@@ -41,7 +48,7 @@ async def ask(
 async def test_the_whole_text_is_read_in_order_with_notes() -> None:
     fake = FakeEngine(says=says)
     events = await ask(fake)
-    read = " ".join(call.text.partition("\n---")[0] for call in fake.calls[:-1])
+    read = " ".join(part_of(call.text) for call in fake.calls[:-1])
     assert [fact in read for fact in FACTS] == [True] * 8
     assert [read.index(fact) for fact in FACTS] == sorted(read.index(fact) for fact in FACTS)
     written = [event.text for event in events if isinstance(event, Noted)]
@@ -58,7 +65,7 @@ async def test_the_answer_cites_notes_by_number_and_so_the_part_that_each_was_ta
         if "Notes so far" not in text:
             return "She found it missing. [1] Ferrand had stolen it. [2]"
         return next(
-            (f"Here: {fact}" for fact in (FACTS[5], FACTS[7]) if fact in text.partition("---")[0]),
+            (f"Here: {fact}" for fact in (FACTS[5], FACTS[7]) if fact in part_of(text)),
             "Nothing new.",
         )
 
@@ -136,7 +143,9 @@ async def test_a_note_is_traced_to_the_sentence_that_tells_it() -> None:
     def say(text: str) -> str:
         if "Notes so far" not in text:
             return "He did. [1]"
-        return "Ferrand stole the key for the ledger." if FACTS[7] in text else "Nothing new."
+        return (
+            "Ferrand stole the key for the ledger." if FACTS[7] in part_of(text) else "Nothing new."
+        )
 
     *_, end = await ask(FakeEngine(says=say), memory)
     assert isinstance(end, Answered)
@@ -152,3 +161,34 @@ async def test_title_page_and_imprint_are_in_no_part() -> None:
     await ask(fake, unread_memory(book))
     assert not any("Bale" in call.text for call in fake.calls)
     assert any("lamp 39" in call.text for call in fake.calls)
+
+
+async def test_each_prompt_begins_with_all_of_the_notes_before() -> None:
+    fake = FakeEngine(says=says)
+    await ask(fake)
+    beginnings = [call.text.partition("\n\n---\n")[0] for call in fake.calls[:-1]]
+    assert beginnings[0].endswith("Notes so far:\nnone")
+    notes_so_far = [beginning.replace("\nnone", "") for beginning in beginnings]
+    assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(notes_so_far))
+    assert FACTS[5] in notes_so_far[-1]
+
+
+async def test_a_part_with_more_to_note_is_evaluated_once() -> None:
+    replies = iter(
+        [
+            Completion("Port\nSherry\nMa", "length", NO_USAGE),
+            Completion("Madeira", "end", NO_USAGE),
+        ]
+    )
+
+    def say(text: str) -> str | Completion:
+        if "Notes so far" not in text:
+            return "Port, sherry and Madeira."
+        return next(replies, "Nothing new.")
+
+    fake = FakeEngine(says=say)
+    await ask(fake)
+    first, second = (call.text for call in fake.calls[:2])
+    shared = first.rindex("\nQuestion:")
+    assert second.startswith(first[:shared])
+    assert "Already noted of it:\n- Port\n- Sherry\n" in second[shared:]

@@ -53,7 +53,8 @@ def test_an_english_text_that_speaks_of_nobody_has_no_plot() -> None:
 
 def telling(prompt: str) -> str:
     """A gist, summary or fact that names the secret if the text in the prompt does."""
-    text = prompt.partition("\n---")[0]
+    shown = prompt.removesuffix(prompt.rpartition("\n---\n")[2])  # Behind notes, if it has any
+    text = shown.removesuffix("\n---\n").rpartition("\n---\n")[2] or prompt
     words = " ".join(text.split()[-30:-10])
     if SECRET in text:
         return f"- {words} {SECRET} | {SECRET}\n"

@@ -30,15 +30,14 @@ class WholeStoryReader:
 
     def says(self, prompt: str) -> str:
         text, _, task = prompt.rpartition("\n---\n")
+        notes = ""
+        if "Notes so far:" in text:
+            notes, _, text = text.partition("\n---\n")
         if "atomic facts" in task:
             return "".join(reply for words, reply in self._facts.items() if words in text)
         if "Write a plan" in prompt:
             return "Find how it begins, what happens, and how it ends."
-        known = (
-            task.partition("What you know")[2]
-            or task.partition("Notes so far:")[2]
-            or task.partition("Notebook:")[2]
-        )
+        known = task.partition("What you know")[2] or notes or task.partition("Notebook:")[2]
         if "Nothing new" in task or "in JSON" in task:
             return self._tell(one for one in self.told(text) if one not in known) or "Nothing new."
         return self._tell(self.told(f"{text}\n{known}")) or "The book does not say."

@@ -5,9 +5,11 @@ GraphReader's "Chunk Read with Notes" (appendix D).
 
 import asyncio
 import re
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from gistread import prompts
 from gistread.engine.protocol import Engine, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory.front_matter import story_of
@@ -125,17 +127,24 @@ def _notebook_tokens(question: str) -> int:
 async def _read_chunk(
     asking: Asking, notebook: _Notebook, place: Span, note_tokens: int
 ) -> ReaderEvents:
-    """Note what a chunk adds, an item a line. A note that was cut off is gone on with."""
+    """Note what a chunk adds, an item a line. A note that was cut off is gone on with.
+
+    Question and notes stand before the chunk, so that the prompts of all chunks begin alike, and
+    those of one chunk share its text too.
+    """
     start, end = place
     memory = asking.memory
     sampling = Sampling(note_tokens, repeat_penalty=1.1, stop=("\n\n", "\n---"))
+    earlier = notebook.text() or _NONE
+    noted: list[str] = []  # On this chunk
     for _ in range(_MOST_NOTES):
         prompt = user_prompt(
             "note_chunk",
+            question=asking.question,
+            notes=earlier,
             text=memory.book.text[start:end].strip(),
             where=setting_of(memory, place),
-            question=asking.question,
-            notes=notebook.text() or _NONE,
+            noted=_already_noted(noted),
         )
         note = await asking.complete_scored(prompt, sampling)
         items = _items_of(note.text)
@@ -147,10 +156,18 @@ async def _read_chunk(
         for item in new:
             source = await asyncio.to_thread(telling_passage, item, place, memory)
             await notebook.add(_Note(item, place, source), asking.engine)
+            noted.append(item)
             yield Noted(item, start, end)
         if not is_cut or not new:
             return
     yield Noted(CUT, start, end)
+
+
+def _already_noted(items: Sequence[str]) -> str:
+    if not items:
+        return ""
+    listed = "\n".join(f"- {item}" for item in items)
+    return f" {prompts.load('noted').fill(notes=listed)}"
 
 
 def _items_of(note: str) -> list[str]:
