@@ -218,7 +218,7 @@ async def test_books_not_begun_are_asked_only_if_wanted(paths: Paths, add: Add) 
     add("The Inn", INN * 5, 0)
     update_index(paths)
     asked = LibraryQuestion("bandages?", open_shelf(paths), Config())
-    assert (asked.asked, asked.left_out) == ([], 1)
+    assert (asked.books, asked.left_out) == ([], 1)
     named, *_ = await ask(paths, "bandages?", FakeEngine(), unread=True)
     assert titles(named[0]) == ["The Inn"]
     with pytest.raises(GistreadError, match="None of 1 book has words"):

@@ -319,7 +319,7 @@ def _ask_all(arguments: argparse.Namespace) -> None:
     config, shelf = load_settings(arguments), indexed_shelf(arguments.tag)
     question = LibraryQuestion(arguments.book, shelf, config, unread=arguments.unread)
     unread = f"{counted(question.left_out, 'unread book')} left out" if question.left_out else ""
-    if not question.asked:
+    if not question.books:
         raise GistreadError(
             "You have begun none of your books.", f"{unread}; --unread asks them too."
         )

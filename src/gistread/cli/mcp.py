@@ -377,7 +377,7 @@ class Library:
             await self.close()
             shelf = await asyncio.to_thread(indexed_shelf, tag)
             asked = LibraryQuestion(question, shelf, self._config)
-            if not asked.asked:
+            if not asked.books:
                 raise GistreadError("The user has begun none of these books.")
 
             def cite(citation: Citation) -> Json:

@@ -28,14 +28,14 @@ class Artifacts:
     _reading: Reading
     _emit: Callable[[SessionEvent], None]
     _automatic: bool  # Build what a reader uses without being asked
-    _wanted: dict[str, None] = field(default_factory=dict)
+    _due_names: dict[str, None] = field(default_factory=dict)
     paused: bool = False  # Paused by the user
     progress: ArtifactBuilding | None = None
     _notice: str = ""  # The last one emitted
 
     @property
     def due(self) -> bool:
-        return bool(self._wanted) and not self.paused
+        return bool(self._due_names) and not self.paused
 
     def want_for(self, reader: str) -> None:
         """Queue what this reader uses once reading is over, unless it should await a question."""
@@ -44,16 +44,16 @@ class Artifacts:
             state in (ReadingState.DONE, ReadingState.OFFERED) and not self._reading.prompt_due
         )
         if is_over and self._automatic and memory is not None and memory.complete:
-            self._wanted.update(dict.fromkeys(METHODS[reader].artifacts))
+            self._due_names.update(dict.fromkeys(METHODS[reader].artifacts))
 
     def forget(self) -> None:
-        self._wanted.clear()
+        self._due_names.clear()
         self.paused = False
         self._set(None)
 
     def pause(self) -> None:
         """Pause until `resume`; progress stays visible."""
-        self.paused = bool(self._wanted)
+        self.paused = bool(self._due_names)
         self._set(replace(self.progress, paused=True, seconds_left=None) if self.progress else None)
 
     def resume(self) -> None:
@@ -66,12 +66,12 @@ class Artifacts:
         assert memory is not None
         engine = await self._reading.models.load_reading()
         try:
-            while self._wanted:
-                name = next(iter(self._wanted))
+            while self._due_names:
+                name = next(iter(self._due_names))
                 left = await ARTIFACTS[name].remaining(memory, engine)
                 if not left.complete:
                     await self._build(name, left, memory, engine)
-                self._wanted.pop(name, None)
+                self._due_names.pop(name, None)
         finally:
             if not self.paused:
                 self._set(None)
@@ -79,17 +79,17 @@ class Artifacts:
     async def _build(
         self, name: str, left: RemainingWork, memory: GistMemory, engine: Engine
     ) -> None:
-        begun, done, expected = time.monotonic(), left.done, left.seconds(engine.info)
-        self._set(ArtifactBuilding(name, done, left.total, expected))
+        began = time.monotonic()
+        done = left.done
+        seconds = left.seconds(engine.info)
+        self._set(ArtifactBuilding(name, done, left.total, seconds))
         async with aclosing(ARTIFACTS[name].build(memory, engine)) as growing:
             async for grown in growing:
                 done = max(done, grown.done)
                 built = done - left.done
-                seconds = (
-                    (time.monotonic() - begun) / built * max(0, grown.total - done)
-                    if built > 0
-                    else expected
-                )
+                if built > 0:
+                    seconds_each = (time.monotonic() - began) / built
+                    seconds = seconds_each * max(0, grown.total - done)
                 self._set(ArtifactBuilding(name, done, grown.total, seconds))
         if memory.derived.notice not in ("", self._notice):
             self._notice = memory.derived.notice

@@ -65,8 +65,9 @@ async def tokens_to_send(session: Session, upto: int | None = None) -> int:
 async def find_cheaper(
     session: Session, seconds: float | None, upto: int | None
 ) -> tuple[str, float | None] | None:
-    """The quickest reader and its time, if it takes less than half of `seconds` or both times are
-    unknown.
+    """The quickest reader and its time.
+
+    None unless it takes less than half of `seconds`, or both times are unknown.
     """
     if seconds is None:
         return QUICK, None
@@ -94,9 +95,9 @@ async def artifacts_left(
     if upto is not None:
         memory = await asyncio.to_thread(memory.upto, upto)
     try:
-        wanted = names or [name for method in METHODS.values() for name in method.artifacts]
+        names = names or tuple(name for each in METHODS.values() for name in each.artifacts)
         return {
-            name: await ARTIFACTS[name].remaining(memory, engine) for name in dict.fromkeys(wanted)
+            name: await ARTIFACTS[name].remaining(memory, engine) for name in dict.fromkeys(names)
         }
     except GistreadError:
         return {}

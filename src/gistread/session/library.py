@@ -1,9 +1,8 @@
-"""A question about the whole library: names the books that may answer it, then answers from their
-best passages.
+"""A question about the whole library.
 
-The passages become one book, a chapter for each book that was named, and each passage under the
-title of its book. So the reader, its checks and its citations are those of any question, and no
-text behind a bound can reach them.
+Names the books that may answer it, then answers from their best passages. These become one book, a
+chapter for each book that was named, and each passage under the title of its book. So the reader,
+its checks and its citations are those of any question, and no text behind a bound can reach them.
 """
 
 import asyncio
@@ -92,22 +91,22 @@ class LibraryQuestion:
         self.question = question
         self._shelf = shelf
         self._config = config
-        self.asked = [book for book in shelf.books if unread or book.begun]
-        self.left_out = len(shelf.books) - len(self.asked)
+        self.books = [book for book in shelf.books if unread or book.begun]
+        self.left_out = len(shelf.books) - len(self.books)
         self._pieces: list[_Piece] = []
 
     async def stream(
         self, load: Callable[[], Awaitable[Engine]], checks: ModelChecks
     ) -> AsyncGenerator[BooksNamed | ReaderEvent, None]:
-        """`BooksNamed`, before a model is loaded and again if the model prefers another book; then
-        the reader's events.
+        """`BooksNamed`, then the reader's events.
 
+        `BooksNamed` comes before a model is loaded, and again if the model prefers another book.
         Raises GistreadError, also if no book has words of the question.
         """
         named, matches = await asyncio.to_thread(self.candidates)
         if not named:
             raise GistreadError(
-                f"None of {counted(len(self.asked), 'book')} has words of this question."
+                f"None of {counted(len(self.books), 'book')} has words of this question."
             )
         yield BooksNamed(tuple(named[:MOST_BOOKS]))
         engine = await load()
@@ -139,7 +138,7 @@ class LibraryQuestion:
 
     def source(self, citation: Citation) -> tuple[ShelfBook, Span]:
         """The book that a citation is from, and the place in it."""
-        piece = next(one for one in self._pieces if citation.start < one.end)
+        piece = next(piece for piece in self._pieces if citation.start < piece.end)
         shift = piece.offset - piece.start
         return piece.book, (citation.start + shift, min(citation.end, piece.end) + shift)
 
@@ -191,9 +190,9 @@ class LibraryQuestion:
         Raises StorageError.
         """
         matches = self._shelf.find(
-            pattern("asks_which_book").sub("", self.question, count=1), self.asked
+            pattern("asks_which_book").sub("", self.question, count=1), self.books
         )
-        by_id = {book.indexed.id: book for book in self.asked}
+        by_id = {book.indexed.id: book for book in self.books}
         scores = matches.book_scores()
         likely = sorted(scores, key=lambda book: -scores[book])[: 2 * _CANDIDATES]
         for book in likely:
@@ -221,20 +220,16 @@ class LibraryQuestion:
 
         0 without a memory.
         """
-        store, text = MemoryStore(self._shelf.paths.memories), self._shelf.text_of(book) or ""
-        whole, found = Book(text, "", (), (Chapter("", 0, len(text)),)), 0.0
+        store = MemoryStore(self._shelf.paths.memories)
+        text = self._shelf.text_of(book) or ""
+        whole = Book(text, "", (), (Chapter("", 0, len(text)),))
+        best = 0.0
         with suppress(StorageError):
             for header in store.find(whole)[:1]:
                 for entry in store.load(whole, header).read_entries:
                     if book.bound is None or entry.page.end <= book.bound:
-                        words = {
-                            word
-                            for *_, word in places_in(
-                                entry.gist.text, matches.weights, book.indexed.language
-                            )
-                        }
-                        found = max(found, sum(matches.weights[word] for word in words))
-        return found
+                        best = max(best, _weight_in(entry.gist.text, matches, book))
+        return best
 
     async def _preferred(
         self, named: Sequence[NamedBook], engine: Engine, model: ModelClass
@@ -245,13 +240,9 @@ class LibraryQuestion:
         """
         if len(named) == 1 or not model.chooses:
             return None
-        told = []
-        for number, one in enumerate(named, start=1):
-            entry, passage = one.book.entry, f"{one.best.before}{one.best.text}{one.best.after}"
-            by = f" by {', '.join(entry.authors)}" if entry.authors else ""
-            told.append(f"{number}. {entry.title}{by}: “{' '.join(passage.split())}”")
+        listed = "\n\n".join(_listed(number, book) for number, book in enumerate(named, start=1))
         prompt = user_prompt(
-            "choose_book", engine.info.wording, text="\n\n".join(told), question=self.question
+            "choose_book", engine.info.wording, text=listed, question=self.question
         )
         options = [str(number) for number in range(1, len(named) + 1)]
         if model.cites:
@@ -266,24 +257,23 @@ class LibraryQuestion:
         chapters: list[Chapter] = []
         self._pieces = []
         most = _PASSAGES // len(named)
-        for one in named:
-            began, title = len(text), " ".join(one.book.entry.title.split())
-            own = self._shelf.text_of(one.book) or ""
-            spans = [
-                one.book.indexed.span(hit.number)
-                for hit in matches.in_book(one.book.indexed.id)[:most]
-            ]
+        for book in (candidate.book for candidate in named):
+            began = len(text)
+            title = " ".join(book.entry.title.split())
+            own = self._shelf.text_of(book) or ""
+            hits = matches.in_book(book.indexed.id)[:most]
+            spans = [book.indexed.span(hit.number) for hit in hits]
             for start, end in join(spans, Book(own, "", (), ())):
                 paragraphs.append(
                     Paragraph(len(text), len(text) + len(title), ParagraphKind.HEADING, 1)
                 )
                 text += f"{title}\n\n"
-                found = (Paragraph(*match.span()) for match in _PARAGRAPH.finditer(own, start, end))
                 shift = len(text) - start
                 paragraphs += [
-                    replace(each, start=each.start + shift, end=each.end + shift) for each in found
+                    Paragraph(match.start() + shift, match.end() + shift)
+                    for match in _PARAGRAPH.finditer(own, start, end)
                 ]
-                self._pieces.append(_Piece(len(text), len(text) + end - start, one.book, start))
+                self._pieces.append(_Piece(len(text), len(text) + end - start, book, start))
                 text += f"{own[start:end]}\n\n"
             chapters.append(Chapter(title, began, len(text)))
         language = named[0].book.indexed.language
@@ -294,3 +284,17 @@ class LibraryQuestion:
             tuple(chapters),
             language="" if language == "en" else language,
         )
+
+
+def _weight_in(text: str, matches: Matches, book: ShelfBook) -> float:
+    """The weight of the question's words in a text."""
+    words = {word for *_, word in places_in(text, matches.weights, book.indexed.language)}
+    return sum(matches.weights[word] for word in words)
+
+
+def _listed(number: int, named: NamedBook) -> str:
+    """A book as one of several to choose from, with its best passage."""
+    entry = named.book.entry
+    by = f" by {', '.join(entry.authors)}" if entry.authors else ""
+    passage = f"{named.best.before}{named.best.text}{named.best.after}"
+    return f"{number}. {entry.title}{by}: “{' '.join(passage.split())}”"

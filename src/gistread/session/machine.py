@@ -134,10 +134,10 @@ class Actor:
                 if (waiting := command()) is not None:
                     await waiting
             finally:
-                wanted = self._decide()
-                await self.stop(*(self._running.keys() - wanted))
+                due = self._decide()
+                await self.stop(*(self._running.keys() - due))
                 for job in Job:
-                    if job in wanted and job not in self._running:
+                    if job in due and job not in self._running:
                         task = self._running[job] = asyncio.create_task(self._jobs[job](), name=job)
                         task.add_done_callback(partial(self._job_done, job))
 

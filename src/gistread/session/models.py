@@ -152,7 +152,7 @@ class ModelPair:
     ) -> None:
         self._config = config
         self._emit = emit
-        self._wanted = ""
+        self._asking_spec = ""
         self._falls_back = True
         self._notice = ""
         self._unloading: asyncio.TimerHandle | None = None
@@ -199,11 +199,11 @@ class ModelPair:
         Raises GistreadError, leaving none chosen, if it does not exist.
         """
         await self.reading.clear()
-        wanted = self._wanted
-        if not wanted or await asyncio.to_thread(same_model, wanted, spec):
+        asking_spec = self._asking_spec
+        if not asking_spec or await asyncio.to_thread(same_model, asking_spec, spec):
             await self.asking.clear()
         elif not self.apart:
-            await self.choose_asking(wanted, falls_back=self._falls_back)
+            await self.choose_asking(asking_spec, falls_back=self._falls_back)
         await self.reading.choose(spec)
 
     async def choose_asking(self, spec: str, *, falls_back: bool = True) -> None:
@@ -211,7 +211,8 @@ class ModelPair:
 
         Raises GistreadError without `falls_back`.
         """
-        self._wanted, self._falls_back = spec, falls_back
+        self._asking_spec = spec
+        self._falls_back = falls_back
         await self.asking.clear()
         if not spec or (
             self.reading.spec and await asyncio.to_thread(same_model, spec, self.reading.spec)

@@ -49,11 +49,12 @@ class MemoryChoice:
     _config: Config
     _presets: Path  # Folder of the user's presets
     _task: str | None = None  # What the gists look for; None: as in the furthest memory
-    _wanted: GistFocus | MemoryHeader | None = None
+    _chosen: GistFocus | MemoryHeader | None = None
     own: bool = False  # Continue the model's own memory even if another is shown
 
-    def want(self, wanted: GistFocus | MemoryHeader) -> None:
-        self._wanted, self.own = wanted, True
+    def choose(self, focus_or_memory: GistFocus | MemoryHeader) -> None:
+        self._chosen = focus_or_memory
+        self.own = True
 
     def memories(self) -> list[MemoryHeader]:
         return [header for header in self.store.find(self.book) if header.pages]
@@ -68,11 +69,11 @@ class MemoryChoice:
 
         Raises StorageError, EngineError, UsageError.
         """
-        wanted = self._wanted if self._wanted is not None else self._task
-        chosen = wanted.focus if isinstance(wanted, MemoryHeader) else wanted
-        request, writer = self.request(info, chosen), None
-        if isinstance(wanted, MemoryHeader) and wanted.fingerprint == info.fingerprint:
-            writer = self.store.reopen(self.book, wanted)
+        chosen = self._chosen if self._chosen is not None else self._task
+        focus = chosen.focus if isinstance(chosen, MemoryHeader) else chosen
+        request, writer = self.request(info, focus), None
+        if isinstance(chosen, MemoryHeader) and chosen.fingerprint == info.fingerprint:
+            writer = self.store.reopen(self.book, chosen)
         return writer or self.store.open(self.book, request)
 
     def request(self, info: EngineInfo, chosen: GistFocus | str | None) -> MemoryRequest:
@@ -108,8 +109,8 @@ class MemoryChoice:
 
         Any model can answer over it, and rereading may take hours.
         """
-        if isinstance(self._wanted, MemoryHeader):
-            return not self._wanted.describes(own)
+        if isinstance(self._chosen, MemoryHeader):
+            return not self._chosen.describes(own)
         if self.own or shown is None or not shown.entries or own.entries:
             return False
         return shown.complete or shown.model_name != own.model_name
@@ -122,7 +123,7 @@ class MemoryChoice:
         if (
             shown is None
             or shown.model_name == model_name
-            or isinstance(self._wanted, MemoryHeader)
+            or isinstance(self._chosen, MemoryHeader)
         ):
             return ""
         has = f"{shown.model_name} has, {counted(len(shown.read_entries), 'page')}"
@@ -191,7 +192,7 @@ class Reading:
     def resume(self) -> None:
         self._end_reported = self.paused_by_user = False
         if self.state is ReadingState.OFFERED and self.writer is not None:
-            self.choice.want(self.writer.memory.focus)
+            self.choice.choose(self.writer.memory.focus)
         elif self.state is ReadingState.IDLE:
             self.choice.own = True
         self.failure = None
@@ -204,13 +205,13 @@ class Reading:
             self._emit(events.ReadingEnded(self.state, self.failure))
         self._end_reported = has_ended
 
-    async def use_memory(self, wanted: GistFocus | MemoryHeader) -> None:
-        self.choice.want(wanted)
+    async def use_memory(self, chosen: GistFocus | MemoryHeader) -> None:
+        self.choice.choose(chosen)
         self.signal(Signal.MEMORY_CHOSEN)
         with self.reported():
-            if isinstance(wanted, MemoryHeader):
+            if isinstance(chosen, MemoryHeader):
                 self._show(
-                    await asyncio.to_thread(self.choice.store.load, self.choice.book, wanted)
+                    await asyncio.to_thread(self.choice.store.load, self.choice.book, chosen)
                 )
             if self._background:
                 self.signal(Signal.READ)
@@ -279,7 +280,8 @@ class Reading:
         """Read the rest of the book. Raises EngineError."""
         engine, writer = await self.models.load_reading(), self.writer
         assert writer is not None
-        notice, found = writer.notice, list[Page]()
+        notice = writer.notice
+        ahead: list[Page] = []  # Found, but not read yet
         words = seconds = 0.0
         self._drafts.clear()
         try:
@@ -288,12 +290,13 @@ class Reading:
             ):
                 match event:
                     case PageFound(page=page):
-                        found.append(page)
+                        ahead.append(page)
                         self._emit(event)
                     case PageRead(entry=entry):
-                        found = [page for page in found if page.start != entry.page.start]
+                        ahead = [page for page in ahead if page.start != entry.page.start]
                         self._drafts.pop(entry.page.start, None)
-                        words, seconds = words + entry.page.words, seconds + entry.usage.seconds
+                        words += entry.page.words
+                        seconds += entry.usage.seconds
                         self.page = None
                         self._estimate(writer)
                         self.check_due = not self._checked
@@ -302,8 +305,8 @@ class Reading:
                 if writer.notice != notice:
                     notice = writer.notice
                     self._emit(events.Notice(notice, is_problem=True))
-                if found and self.page is None:
-                    self.page = found[0]
+                if ahead and self.page is None:
+                    self.page = ahead[0]
                     self._emit(events.PageStarted(self.page))
         finally:
             self.page = None

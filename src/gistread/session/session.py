@@ -54,8 +54,7 @@ class Session:
         make_engine: MakeEngine | None = None,
         place: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`model`, `asking_model`: as for `--model`; empty: by the settings, or the only one there
-        is.
+        """`model`, `asking_model`: as for `--model`; empty: by the settings, or the only one.
 
         `reader`: of questions that name none. `task`: what the gists look for; None: as in the
         furthest memory. `background`: read, the chapter at offset `place()` next, and build
@@ -125,9 +124,9 @@ class Session:
 
         Raises GistreadError.
         """
-        asked = self.question(question, **options)
-        async with aclosing(self.questions.stream(asked)) as stream:
-            return asked.answer([event async for event in stream], self.book)
+        queued = self.question(question, **options)
+        async with aclosing(self.questions.stream(queued)) as stream:
+            return queued.answer([event async for event in stream], self.book)
 
     def stream_answer(self, question: str, **options: Unpack[AskOptions]) -> ReaderEvents:
         """Yield the reader's events; the last is `Answered`.
@@ -244,14 +243,14 @@ class Session:
         self.resume()
 
     @command
-    async def use_memory(self, wanted: GistFocus | MemoryHeader) -> None:
+    async def use_memory(self, chosen: GistFocus | MemoryHeader) -> None:
         """Read with this focus, keeping other memories.
 
         Or show a memory, and continue it if this model made it.
         """
         await self.questions.cancel()
         await self._stop_reading()
-        await self.reading.use_memory(wanted)
+        await self.reading.use_memory(chosen)
 
     @command
     async def show_saved_memory(self) -> None:
@@ -314,7 +313,9 @@ class Session:
     @property
     def activity(self) -> Activity:
         """A snapshot for a status line."""
-        reading, models, memory = self.reading, self.models, self.memory
+        reading = self.reading
+        models = self.models
+        memory = self.memory
         apart = models.apart and self.questions.answered_apart
         model = models.asking if apart else models.reading
         maker = memory.model_name if memory and memory.entries else ""
@@ -342,7 +343,9 @@ class Session:
             self.reading.signal(Signal.REGAIN)
         elif self.models.share_cores:
             self.reading.signal(Signal.YIELD)
-        question, reading, state = self.questions.current, self.reading, self.reading.state
+        question = self.questions.current
+        reading = self.reading
+        state = reading.state
         preparing = state is ReadingState.DONE and reading.prompt_due
         settled = state not in (ReadingState.NO_MODEL, ReadingState.LOADING, ReadingState.WAITING)
         # While a question is answered, nothing else uses the model but reading.
