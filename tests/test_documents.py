@@ -278,6 +278,7 @@ def test_keys_exist() -> None:
         "?": "question_mark",
         ".": "full_stop",
         ",": "comma",
+        "|": "vertical_line",
         "''": "'",
     }
     for document in ("getting-started", "reading", "asking"):

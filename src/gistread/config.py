@@ -87,6 +87,7 @@ class Config:
         True  # Whether the mouse pointer tells words from what can be clicked, where it can
     )
     text_width: Annotated[int, range(20, 401)] = 72  # Longest line of a book, in columns
+    text_columns: Annotated[int, range(1, 3)] = 1  # Columns of text side by side, from 150 columns
     highlight: Literal["yellow", "green", "blue", "red"] = "yellow"  # Colour of the next highlight
     lookup_command: str = (
         ""  # A dictionary command such as `dict {word}`. Empty: one found on this machine.

@@ -62,8 +62,8 @@ async def walk(pilot: Pilot[None], screen: ReadingScreen) -> int:
     return screens
 
 
-async def walk_through(path: Path, folder: Path, size: tuple[int, int]) -> int:
-    app = app_on(path, folder, config=Config())
+async def walk_through(path: Path, folder: Path, size: tuple[int, int], *, columns: int = 1) -> int:
+    app = app_on(path, folder, config=Config(text_columns=columns))
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot)
         assert screen.book is not None
@@ -75,6 +75,10 @@ async def walk_through(path: Path, folder: Path, size: tuple[int, int]) -> int:
 @pytest.mark.parametrize("size", [(110, 30), (160, 50)])
 async def test_the_sample_is_never_told_ahead(tmp_path: Path, size: tuple[int, int]) -> None:
     assert await walk_through(story_path(), tmp_path, size) > 3
+
+
+async def test_two_columns_tell_nothing_ahead(tmp_path: Path) -> None:
+    assert await walk_through(story_path(), tmp_path, (160, 36), columns=2) > 2
 
 
 @needs_novels

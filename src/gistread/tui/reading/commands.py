@@ -448,6 +448,14 @@ VIEWING: tuple[Command[Controllers], ...] = (
     ),
     Command(
         Scope.VIEWING,
+        "text-columns",
+        "vertical_line",
+        "One or two columns of text",
+        lambda on: on.typography.switch_columns(),
+        help="Two from a width of 150 columns.",
+    ),
+    Command(
+        Scope.VIEWING,
         "focus-mode",
         "z",
         "Focus mode",

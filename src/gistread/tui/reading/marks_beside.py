@@ -28,6 +28,13 @@ class MarksBeside:
         if view is None or not fitted or not self._context.panes.marks_shown:
             return
         above = self._column.content_region.y - book.content_region.y
+        marks = [
+            mark
+            for mark in sorted(self._marks.marks, key=lambda mark: mark.start)
+            if not mark.lost and view[0] <= mark.start < view[1]
+        ]
+        # Of two columns of text, both have rows at each level.
+        marks.sort(key=lambda mark: book.row_in_view(mark.start))
         notes = [
             MarkNote(
                 mark.id,
@@ -36,8 +43,7 @@ class MarksBeside:
                 mark.note or short(" ".join(mark.place.exact.split()), _MOST_WORDS),
                 bool(mark.note),
             )
-            for mark in sorted(self._marks.marks, key=lambda mark: mark.start)
-            if not mark.lost and view[0] <= mark.start < view[1]
+            for mark in marks
         ]
         count = f"   {len(notes)} on this screen of {len(self._marks.marks)}"
         header = Content.assemble(("Marks", "bold"), (count, "$gr-faint"))

@@ -19,6 +19,7 @@ ROOMY_COLUMNS = 140  # from this width the conversation stands below the memory,
 WIDE_COLUMNS = (
     100  # from this width book and memory stand side by side; below it, one pane at a time
 )
+TWO_COLUMNS = 150  # columns of the screen from which the text may have two of its own
 KEY_LINE_ROWS = 14
 HEADER_ROWS = 8  # below these heights the key line and the header give their rows to the text
 STRIP_ROWS = 3
@@ -35,6 +36,7 @@ FOCUS_MODE = "-focus-mode"
 _ANSWERS = "-answers"
 _NO_MEMORY = "-no-memory"
 _MARKS = "-marks"
+_TWO_COLUMNS = "-two-columns"
 _USUAL_HEIGHT, _LARGEST_HEIGHT = (
     0.3,
     0.48,
@@ -212,6 +214,12 @@ class PaneSwitcher:
             large = self._answers.shows_steps or self._screen.has_class("-roomy")
             most = int((_LARGEST_HEIGHT if large else _USUAL_HEIGHT) * self._screen.size.height)
             self._answers.styles.height = max(_LEAST_ROWS, min(self._answers.last_rows, most))
+
+    def fit_columns(self, width: int) -> None:
+        """Show the book in two columns, if so set and the screen is wide enough."""
+        two = self._services.config.text_columns > 1 and width >= TWO_COLUMNS
+        self._screen.set_class(two, _TWO_COLUMNS)
+        self._screen.book_pane.columns = 2 if two else 1
 
     def leave_focus_mode(self) -> None:
         self._screen.remove_class(FOCUS_MODE)

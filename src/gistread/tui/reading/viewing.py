@@ -9,7 +9,7 @@ from gistread.config import Value
 from gistread.errors import GistreadError
 from gistread.tui.drawing import ImageMode, read_picture
 from gistread.tui.reading.context import ReadingContext
-from gistread.tui.reading.pane_switcher import FOCUS_MODE, Pane
+from gistread.tui.reading.pane_switcher import FOCUS_MODE, TWO_COLUMNS, Pane
 from gistread.tui.screens.choosing import TypographyScreen
 from gistread.tui.text import Clicked, LongText
 from gistread.tui.text.figure import Figure
@@ -141,6 +141,17 @@ class Typography:
         width = min(pane.row_width or pane.text_width, pane.text_width) + step
         self.set("text_width", max(_LEAST_TEXT_WIDTH, min(width, _MOST_TEXT_WIDTH)))
 
+    def switch_columns(self) -> None:
+        """Show the text in one column or in two, where there is room."""
+        columns = 1 if self._context.services.config.text_columns > 1 else 2
+        self.set("text_columns", columns)
+        width = self._context.screen.size.width
+        if columns > 1 and width < TWO_COLUMNS:
+            self._context.notify(
+                f"Two columns of text, once the terminal is {TWO_COLUMNS} columns wide: "
+                f"now it has {width}."
+            )
+
     def focus_mode(self) -> None:
         screen = self._context.screen
         self._context.panes.show(Pane.BOOK)
@@ -167,6 +178,7 @@ class Typography:
             return
         settings.set(key, value)
         self._context.book_pane.set_typography(settings.config)
+        self._context.panes.fit_columns(self._context.screen.size.width)
         self.apply_text_order()
         self._context.refresh()
 

@@ -246,6 +246,7 @@ ASKING_SETTINGS = (
 
 SETTINGS = (
     Setting("text_width", "Text width", _numbers(20, 200, 2)),
+    Setting("text_columns", "Columns", ((1, "one"), (2, "two, if wide"))),
     Setting("side_margin", "Margins", _numbers(0, 20)),
     Setting(
         "paragraphs",

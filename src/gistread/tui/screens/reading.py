@@ -130,6 +130,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.question = self.query_one("#question", QuestionInput)
         self.input_line = self.query_one("#input-line", InputLine)
         self.panes = PaneSwitcher(self)
+        self.panes.fit_columns(self.app.size.width)
         self.lines = StatusLines(self, lambda: self.controllers)
         if isinstance(self._source, Path):
             self.book_pane.show((Block(f"Opening {self._source.name} …", style="muted"),))
@@ -140,6 +141,7 @@ class ReadingScreen(CommandTarget, BookScreen):
 
     def on_resize(self, event: events.Resize) -> None:
         self._set_size_classes(event.size)
+        self.panes.fit_columns(event.size.width)
         self.call_after_refresh(self._resized)
 
     def _resized(self) -> None:

@@ -12,10 +12,13 @@ from textual.strip import Strip
 from gistread.tui.text import selecting
 from gistread.tui.text.document import Block, BlockSource, EndChanged, OffsetChanged
 from gistread.tui.text.rows import RowIndex, TextPlace
+from gistread.tui.text.spread import Spread, spread_of, top_above
 
 _BEGINNING = TextPlace(0, 0, -(1 << 30))
 _STRIPS_KEPT = 1024
 _TALL = 9  # Rows
+_LEAST_COLUMN = 30  # Cells of a row below which there is one column
+_LEAST_BETWEEN = 5  # Cells between two columns
 
 
 class TextView(ScrollView, inherit_bindings=False):
@@ -29,6 +32,11 @@ class TextView(ScrollView, inherit_bindings=False):
     # Whether right-to-left text is ordered here rather than by the terminal.
     reorder: reactive[bool] = reactive(True, init=False)
 
+    # Most columns side by side; one if they would be too narrow.
+    columns: reactive[int] = reactive(1, init=False)
+    # Rows of the last column that something else covers.
+    foot: reactive[int] = reactive(0, init=False)
+
     gutter_cells = 0  # Empty cells before each row
     overlap = 2  # Rows that stay in view when a screen is turned; at most one if it is low
 
@@ -39,7 +47,10 @@ class TextView(ScrollView, inherit_bindings=False):
             _BEGINNING  # the place the user scrolled to the top, kept exact across resizes
         )
         self._left_margin = 0  # Empty cells at the left
-        self._strips: LRUCache[int, Strip] = LRUCache(_STRIPS_KEPT)  # drawn rows
+        self._fitted_columns = 1
+        self._spread: tuple[int, Spread] | None = None  # The last one, with the height
+        # Drawn rows, by column and row
+        self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(_STRIPS_KEPT)
         self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
         self._fitted_height = 0  # height of the widget, in rows, at the last fit
         self._settling = False
@@ -90,9 +101,14 @@ class TextView(ScrollView, inherit_bindings=False):
             after = min(end + 1, len(self._index))  # the first row depends on the block before
             rows = range(self._index.first_row(at), self._index.first_row(after))
             for row in rows:
-                self._strips.discard(row)
+                for column in range(self._fitted_columns):
+                    self._strips.discard((column, row))
+            self._spread = None
             self._settle()
-            self.refresh_lines(rows.start, len(rows))
+            if self._fitted_columns == 1:
+                self.refresh_lines(rows.start, len(rows))
+            else:
+                self.refresh()
         else:
             self._refit()
         if selected is not None:
@@ -135,8 +151,22 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def rows_in_view(self) -> tuple[int, int]:
+        """The first row in view and the last."""
         top = self.scroll_offset.y
-        return top, max(top, min(top + self.size.height, self.row_count) - 1)
+        return top, max(top, self.spread.end - 1) if self._ready else top
+
+    @property
+    def spread(self) -> Spread:
+        """The rows in view, by column."""
+        top = self.scroll_offset.y
+        height = self.size.height
+        if self._spread is None or (self._spread[0], self._spread[1].top) != (height, top):
+            self._spread = height, self._spread_from(top)
+        return self._spread[1]
+
+    def _spread_from(self, top: int) -> Spread:
+        height, columns = self.size.height, self._fitted_columns
+        return spread_of(self._index, top, height, columns=columns, foot=self.foot)
 
     @property
     def row_width(self) -> int:
@@ -163,7 +193,7 @@ class TextView(ScrollView, inherit_bindings=False):
         start = self.reading_offset
         if start is None:
             return None
-        below = self.scroll_offset.y + self.size.height
+        below = self.spread.end
         if below >= self._index.height:
             after = TextPlace(len(self._index), 0)
         else:
@@ -210,43 +240,97 @@ class TextView(ScrollView, inherit_bindings=False):
         start, end = self._index.run_of(found)
         first = self._index.first_row(start) + self._index.layout(start).above
         last = self._index.first_row(end) - 1
-        height = self.size.height
         if row is None and top is not None:
-            row = int(top * max(0, height - 1))
-        if row is None:
-            to = min(max(self.scroll_offset.y, last - height + 1), first)
-        else:
-            to = first - row
+            row = int(top * max(0, self.size.height - 1))
+        to = self._least_scroll(first, last) if row is None else first - row
         if past_end is not None:
-            self._rows_below = max(0, to + height - self._index.height) if past_end else 0
-            self.virtual_size = Size(self._room, self._index.height + self._rows_below)
+            self._rows_below = self._missing_below(to) if past_end else 0
+            self.virtual_size = self._whole_size
         self._scroll_row(to)
         return True
+
+    def _least_scroll(self, first: int, last: int) -> int:
+        """The top row of the nearest view that shows these rows, or else the first of them."""
+        shown = self.spread
+        if first < shown.top:
+            return first
+        if last < shown.end:
+            return shown.top
+        return min(first, self._top_above(last + 1))
+
+    def _top_above(self, end: int) -> int:
+        height, columns = self.size.height, self._fitted_columns
+        return top_above(self._index, end, height, columns=columns, foot=self.foot)
+
+    def _missing_below(self, top: int) -> int:
+        """Empty rows that are needed below the text to scroll it to `top`."""
+        return max(0, top + self.size.height - self._least_height)
+
+    @property
+    def _least_height(self) -> int:
+        """Rows to scroll through, so that the last view ends with the text."""
+        if self._fitted_columns == 1 and not self.foot:
+            return self._index.height
+        return self._top_above(self._index.height) + self.size.height
+
+    @property
+    def _whole_size(self) -> Size:
+        return Size(self._room, self._least_height + self._rows_below)
 
     def bring_into_view(self, offset: int) -> None:
         """Scroll as little as possible to the book's character at `offset`, with a row to spare."""
         place = self._index.find_offset(offset) if self._ready else None
         if place is None:
             return
-        row, height = self._index.row_of(place), self.size.height
-        spare = 1 if height > 2 else 0
-        self._scroll_row(min(max(self.scroll_offset.y, row - height + 1 + spare), row - spare))
+        row = self._index.row_of(place)
+        spare = 1 if self.size.height > 2 else 0
+        self._scroll_row(self._least_scroll(row - spare, row + spare))
 
     def row_in_view(self, offset: int) -> int:
         """The row of the view that shows the book's character at `offset`; 0 if it is above."""
         place = self._index.find_offset(offset) if self._ready else None
-        return 0 if place is None else max(0, self._index.row_of(place) - self.scroll_offset.y)
+        if place is None:
+            return 0
+        row = self._index.row_of(place)
+        if self._fitted_columns == 1:
+            return max(0, row - self.scroll_offset.y)
+        return self.spread.place(row)[1]
 
     def offset_below(self, offset: int, rows: int) -> int | None:
         """The offset `rows` rows below `offset` (negative: above); None if there is none."""
         return selecting.offset_below(self._index, offset, rows) if self._ready else None
 
     @property
+    def _repeated(self) -> int:
+        """Rows of a turned screen that were in view before."""
+        return self.overlap if self.size.height >= _TALL else min(self.overlap, 1)
+
+    @property
     def _page(self) -> int:
-        """Rows a page scrolls: all but the overlap."""
-        height = self.size.height
-        overlap = self.overlap if height >= _TALL else min(self.overlap, 1)
-        return max(1, height - overlap)
+        """Rows of a turned screen that were not in view before, if it has one column."""
+        return max(1, self.size.height - self._repeated)
+
+    def _turned_top(self, *, forward: bool) -> int:
+        """The top row of the next or the previous screen."""
+        top, end = self.scroll_offset.y, self.spread.end
+        if not forward:
+            end = top + self._repeated
+            return min(top - 1, self._top_above(end))
+        to = max(top + 1, end - self._repeated)
+        if self._fitted_columns > 1 and end < self._index.height:
+            # The last screen repeats no more than the others.
+            self._rows_below = self._missing_below(to)
+            self.virtual_size = self._whole_size
+        return to
+
+    def _half_turned_top(self, *, forward: bool) -> int:
+        """The top row after half a screen: of two columns, one."""
+        if self._fitted_columns == 1:
+            rows = max(1, self.size.height // 2)
+            return self.scroll_offset.y + (rows if forward else -rows)
+        if forward:
+            return self.spread.columns[-1].start
+        return self.scroll_offset.y - self.size.height
 
     def _scroll_row(self, row: int) -> None:
         self.scroll_to(y=row, animate=False, force=True)
@@ -257,8 +341,8 @@ class TextView(ScrollView, inherit_bindings=False):
     def action_turn(self, screens: float) -> None:
         """Scroll by a screen, or by half of one; up if negative."""
         before = self.scroll_offset.y
-        rows = self._page if abs(screens) == 1 else max(1, self.size.height // 2)
-        self.action_line_down(rows if screens > 0 else -rows)
+        turned_top = self._turned_top if abs(screens) == 1 else self._half_turned_top
+        self._scroll_row(turned_top(forward=screens > 0))
         # At either end nothing moves or is announced: it must not make the next jump of the scroll
         # bar a turn.
         self.turned = self.turned or self.scroll_offset.y != before
@@ -311,12 +395,28 @@ class TextView(ScrollView, inherit_bindings=False):
 
         Without a side margin, the rows are not centred.
         """
-        row = max(
-            1, width - 2 * min(self.side_margin, max(0, (width - 20) // 10)) - self.gutter_cells
-        )
+        least_margin = min(self.side_margin, max(0, (width - 20) // 10))
+        between = 0
+        room = width - 2 * least_margin - self.gutter_cells
+        columns = self._columns_in(width)
+        if columns > 1:
+            between = self._between
+            room = (room - between) // columns
+        row = max(1, room)
         if self.text_width > 0:
             row = min(row, self.text_width)
-        return max(0, (width - row - self.gutter_cells) // 2) if self.side_margin else 0, row
+        used = columns * row + between + self.gutter_cells
+        return max(0, (width - used) // 2) if self.side_margin else 0, row
+
+    @property
+    def _between(self) -> int:
+        """Cells between two columns."""
+        return max(_LEAST_BETWEEN, self.side_margin)
+
+    def _columns_in(self, width: int) -> int:
+        room = width - 2 * self.side_margin - self._between
+        fits = room >= _LEAST_COLUMN * self.columns
+        return self.columns if fits and not self.gutter_cells else 1
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         _, row = self._fit_row(width - self.scrollbar_size_vertical)
@@ -342,7 +442,10 @@ class TextView(ScrollView, inherit_bindings=False):
         if not width:
             return
         margin, row = self._fit_row(width)
-        fitted = (width, margin, row, self.reorder)
+        columns = self._columns_in(width)
+        # Where the second column begins depends on the height.
+        height = self.size.height if columns > 1 or self.foot else 0
+        fitted = (width, margin, row, self.reorder, columns, height, self.foot)
         self._fitted_height = self.size.height
         if fitted == self._fitted:
             self._settle()
@@ -352,6 +455,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._announced = None  # what stands beside the text may have to move with its rows
         selected = self._selected()
         self._left_margin = margin
+        self._fitted_columns = columns
         self._index.resize(row, self.reorder)
         self._refit()
         if selected is not None:
@@ -362,9 +466,10 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _refit(self) -> None:
         self._strips.clear()
+        self._spread = None
         if not self._ready:
             return
-        self.virtual_size = Size(self._room, self._index.height + self._rows_below)
+        self.virtual_size = self._whole_size
         self._settle()
         self.call_after_refresh(self._announce)
         self.refresh()
@@ -379,7 +484,7 @@ class TextView(ScrollView, inherit_bindings=False):
         finally:
             self._settling = False
 
-    watch_text_width = watch_side_margin = watch_reorder = _fit
+    watch_text_width = watch_side_margin = watch_reorder = watch_columns = watch_foot = _fit
 
     @property
     def selected_range(self) -> tuple[int, int] | None:

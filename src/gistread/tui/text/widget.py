@@ -187,19 +187,42 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         """The strip `y` rows below the top of the view."""
         if self._palette is None:
             self._palette = TextStyles(self)
-        row, width, ground = self.scroll_offset.y + y, self.size.width, self._palette.ground
-        if not self._ready or not 0 <= row < self._index.height:
+        width, ground = self.size.width, self._palette.ground
+        if not self._ready:
             return Strip.blank(width, ground)
+        strips = [
+            self._column_line(number, y, self._palette) for number in range(self._fitted_columns)
+        ]
+        return Strip.join(strips).adjust_cell_length(width, ground)
+
+    def _column_line(self, column: int, y: int, palette: TextStyles) -> Strip:
+        """One row of a column, with the margin at its left."""
+        row = self.spread.row_at(column, y)
+        if row is None:
+            return Strip.blank(self._column_cells(column), palette.ground)
         selected = self._selected()
         part = None if selected is None else selecting.part_of(self._index.locate(row)[0], selected)
-        if part is None and (strip := self._strips.get(row)) is not None:
+        if part is None and (strip := self._strips.get((column, row))) is not None:
             return strip
-        strip = self._paint(row, self._palette, part).adjust_cell_length(width, ground)
+        strip = self._paint(column, row, palette, part)
         if part is None:
-            self._strips[row] = strip
+            self._strips[column, row] = strip
         return strip
 
-    def _paint(self, row: int, palette: TextStyles, selected: tuple[int, int] | None) -> Strip:
+    def _margin_of(self, column: int) -> int:
+        """Empty cells at the left of a column."""
+        return self._between if column else self._left_margin
+
+    def _column_cells(self, column: int) -> int:
+        """Cells of a column with the margin at its left, and what is beside the last one."""
+        if column + 1 == self._fitted_columns:
+            before = sum(map(self._column_cells, range(column)))
+            return max(0, self.size.width - before)
+        return self._margin_of(column) + self.gutter_cells + self._index.width
+
+    def _paint(
+        self, column: int, row: int, palette: TextStyles, selected: tuple[int, int] | None
+    ) -> Strip:
         index, inner = self._index.locate(row)
         layout = self._index.layout(index)
         block = layout.block
@@ -213,23 +236,22 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
             self.CURSOR_GROUND if marked and self.CURSOR_GROUND else block.ground if filled else ""
         )
         look = RowLook(palette, self._marked(block), selected, joined, fill, row)
-        line = self._paint_margin(layout, inner, palette, row)
+        margin = self._margin_of(column)
+        line = self._paint_margin(layout, inner, palette, row, margin)
         if self.gutter_cells:
             line.append(before_text(_CURSOR if marked else " ", look.on_ground("cursor"), row))
         line += paint_row(layout, inner, look)
-        edge = (
-            min(1, self._left_margin) if block.ground else 0
-        )  # Its tint ends a cell after the text.
-        width = self._left_margin + self.gutter_cells + self._index.width + edge
+        edge = min(1, margin) if block.ground else 0  # Its tint ends a cell after the text.
+        width = margin + self.gutter_cells + self._index.width + edge
         if (rest := width - sum(segment.cell_length for segment in line)) > 0:
             span = layout.span(inner) or (0, 0)
             line.append(located(" " * rest, look.bare, span[1] - span[0], row))
-        return Strip(line).adjust_cell_length(width, palette.ground)
+        strip = Strip(line).adjust_cell_length(width, palette.ground)
+        return strip.adjust_cell_length(self._column_cells(column), palette.ground)
 
     def _paint_margin(
-        self, layout: Layout, row: int, palette: TextStyles, at: int
+        self, layout: Layout, row: int, palette: TextStyles, at: int, margin: int
     ) -> list[Segment]:
-        margin = self._left_margin
         if not margin:
             return []
         sign, style, start, span = "", "sign", layout.block.start, layout.span(row)
@@ -257,6 +279,16 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         marks = self._mark_index.between(start, start + len(block.text))
         return [Span(mark.start - start, mark.end - start, mark.style) for mark in marks]
 
+    @property
+    def allow_vertical_scroll(self) -> bool:
+        """Whether the user can scroll. A selection is not scrolled on its way between columns."""
+        if self._fitted_columns > 1 and self.screen._selecting:
+            mouse = self.app.mouse_position - self.content_region.offset
+            in_last = mouse.x >= self._column_cells(0)
+            if in_last is (mouse.y < self.size.height // 2):
+                return False
+        return super().allow_vertical_scroll
+
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._pressed = event.screen_offset
 
@@ -266,9 +298,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         position = event.get_content_offset(self)
         if position is None or self._pressed != event.screen_offset:
             return
-        cell = position.x - self._left_margin - self.gutter_cells
-        row = self.scroll_offset.y + position.y
-        if not 0 <= row < self._index.height:
+        row, cell = self._row_under(position)
+        if row is None:
             return
         index, inner = self._index.locate(row)
         block = self._index.block(index)
@@ -288,6 +319,17 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
                 else (0, len(block.text))
             )
             selecting.select(self, self._index, TextPlace(index, start), TextPlace(index, end))
+
+    def _row_under(self, position: Offset) -> tuple[int | None, int]:
+        """(row, cell of its text) at a position in the view; None below the text."""
+        column, left = 0, 0
+        while column + 1 < self._fitted_columns:
+            right = left + self._column_cells(column)
+            if position.x < right:
+                break
+            column, left = column + 1, right
+        cell = position.x - left - self._margin_of(column) - self.gutter_cells
+        return self.spread.row_at(column, position.y), cell
 
     def _report(self, block: Block, offset: int | None) -> None:
         link = None

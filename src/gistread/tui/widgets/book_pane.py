@@ -91,7 +91,11 @@ class BookPane(SelectableText):
     def shows_key(self, key: Hashable) -> bool:
         """Whether a row of these blocks is in view."""
         found = self._index.find_key(key)
-        return found is not None and self._in_view(found, self.size.height)
+        if found is None or not self._ready:
+            return False
+        start, end = self._index.run_of(found)
+        top, bottom = self.rows_in_view
+        return self._index.first_row(end) > top and self._index.first_row(start) <= bottom
 
     def scroll_to_beginning(self) -> None:
         """Scroll to the empty rows above the first line."""
