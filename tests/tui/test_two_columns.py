@@ -124,14 +124,20 @@ async def test_the_caret_goes_on_in_the_second_column(tmp_path: Path) -> None:
         await pilot.press("V", *["down"] * len(first))
         await pilot.pause()
         caret = pane.caret.head[0]
-        row = pane._index.row_of(pane._index.find_offset(caret))
-        assert row in second
+        assert _row_of(screen, caret) in second
         assert pane.scroll_offset == top
         await pilot.press("V", *["up"] * 12)
         await pilot.pause()
         start, end = pane.selected_range
-        assert pane._index.row_of(pane._index.find_offset(start)) in first
+        assert _row_of(screen, start) in first
         assert end > caret
+
+
+def _row_of(screen: ReadingScreen, offset: int) -> int:
+    index = screen.book_pane._index
+    place = index.find_offset(offset)
+    assert place is not None
+    return index.row_of(place)
 
 
 async def test_links_of_both_columns_are_chosen_and_a_note_opens_in_place(tmp_path: Path) -> None:
