@@ -19,8 +19,8 @@ async def test_pages_are_named_by_importance_then_opened_before_the_answer() -> 
     fake = engine("Page 8", "Page 6", "STOP")
     events = await ask("readagent-p", fake)
     assert [event for event in events if isinstance(event, LookedUp | Expanded | Stopped)] == [
-        LookedUp(8, 1, ""),
-        LookedUp(6, 2, ""),
+        LookedUp(8, 1, "because it has “key”"),
+        LookedUp(6, 2, "because it has “brass”, “key”"),
         Stopped(StopReason.ENOUGH),
         Expanded(8, OpenedBy.AGENT),
         Expanded(6, OpenedBy.AGENT),

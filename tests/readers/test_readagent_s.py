@@ -133,13 +133,14 @@ async def test_a_server_may_reply_otherwise(reply: str, reason: str, asked_again
                 return Completion(reply, "end", NO_USAGE)
             return await super().complete(prompt, sampling)
 
+    shared = "because it has “brass”, “key”"
     engine = Server(says=says, chooses=["Page 6"])
     (event,) = [
         one
         for one in await ask(engine, options=ReaderOptions(max_pages=1))
         if isinstance(one, LookedUp)
     ]
-    assert (event.page, event.reason) == (6, reason)
+    assert (event.page, event.reason) == (6, reason or shared)
     assert any(call.kind == "choose" for call in engine.calls) == asked_again
 
 

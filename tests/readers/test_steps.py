@@ -1,5 +1,6 @@
 """A say in every step: look-ups accepted, refused and replaced."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,14 +10,20 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import overlaps
+from gistread.memory.sections import Sections
+from gistread.readers import registry
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
     Answered,
     Expanded,
+    Noted,
     OpenedBy,
+    PartRead,
     Proposed,
     ReaderEvent,
     Refused,
+    Reported,
     Stopped,
     StopReason,
 )
@@ -27,6 +34,10 @@ from tests.readers.all_readers import METHODS
 from tests.readers.memories import FACTS, make_memory
 
 QUESTION = "Who stole the brass key?"
+QUOTED_WORD = re.compile("“([^”]+)”")
+READS_ALL = {"longagent", "notes"}
+"""Methods that choose nothing: they read the whole text."""
+PASSAGE_METHODS = ["gistread", "one-by-one", "auto", "quoting"]
 NO, YES = Decision(refuses=True), Decision()
 
 
@@ -34,6 +45,10 @@ def first_pages(prompt: str, options: Sequence[str]) -> int:
     """Up to three pages in their order, then enough."""
     opened = prompt.count(", in full)")
     return 0 if opened < 3 else len(options) - 1
+
+
+def says_key(prompt: str) -> str:
+    return "Ferrand stole the key."
 
 
 async def ask(
@@ -135,6 +150,109 @@ async def test_pages_chosen_at_once_are_proposed_together(reader: str) -> None:
     first, second = proposed(await ask(reader, NO, engine=engine, options=options))[:2]
     assert first
     assert not {*first} & {*second}
+
+
+@pytest.mark.parametrize("reader", sorted(registry.METHODS.keys() - READS_ALL))
+async def test_every_method_asks_and_says_where_and_why(reader: str) -> None:
+    memory = make_memory()
+    events = await ask(reader, engine=FakeEngine(says=says_key, chooses=first_pages))
+    proposals = [event for event in events if isinstance(event, Proposed)]
+    items = [item for event in proposals for item in event.sections]
+    assert items
+    for item in items:
+        sections = {memory.page_at(item.start), memory.page_at(item.end - 1)}
+        assert {page.number for page in sections if page} <= set(item.pages)
+        assert item.reason
+        for word in QUOTED_WORD.findall(item.reason):
+            assert word in memory.book.text
+
+
+@pytest.mark.parametrize("reader", PASSAGE_METHODS)
+@pytest.mark.parametrize("read", [0, 3])
+async def test_sections_without_gists_are_asked_about_too(reader: str, read: int) -> None:
+    memory = make_memory(read, 40)
+    options = ReaderOptions(budget_tokens=400, model=BASIC)
+    engine = FakeEngine(says=says_key)
+    events = await ask(reader, memory=memory, options=options, engine=engine)
+    (first, *_) = proposed(events)
+    assert first
+    again = await ask(
+        reader, Decision(refused=first[:1]), memory=memory, options=options, engine=engine
+    )
+    second = proposed(again)[1]
+    assert not set(first) & set(second), "what was accepted is not asked about again"
+    (closed,) = Sections(memory).places_of(first[:1])
+    answered = again[-1]
+    assert isinstance(answered, Answered)
+    assert not overlaps(answered.seen, closed)
+    assert all(not overlaps([(c.start, c.end)], closed) for c in answered.citations)
+
+
+@pytest.mark.parametrize("reader", PASSAGE_METHODS)
+async def test_a_section_replaces_a_refused_one(reader: str) -> None:
+    memory = make_memory(0, 40)
+    options = ReaderOptions(budget_tokens=400, model=BASIC)
+    engine = FakeEngine(says=says_key)
+    (first, *_) = proposed(await ask(reader, memory=memory, options=options, engine=engine))
+    sections = Sections(memory)
+    other = next(
+        number
+        for number in range(1, sections.last)
+        for start, end in sections.places_of([number])
+        if number not in first and "the key" in memory.book.text[start:end]
+    )
+    decision = Decision(refused=first[:1], pages=(other,))
+    events = await ask(reader, decision, memory=memory, options=options, engine=engine)
+    assert len(proposed(events)) == 1
+    answered = events[-1]
+    assert isinstance(answered, Answered)
+    kept = sections.places_of({*first[1:], other})
+    assert answered.seen
+    assert all(overlaps(kept, place) for place in answered.seen)
+    assert overlaps(answered.seen, sections.places_of([other])[0])
+
+
+async def test_some_pages_named_at_once_are_refused() -> None:
+    engine = FakeEngine(chooses=lambda _, options: 0 if len(options) > 6 else len(options) - 1)
+    (first, *_) = proposed(await ask("readagent-p", engine=engine))
+    events = await ask("readagent-p", Decision(refused=first[:1]), engine=engine)
+    answered = events[-1]
+    assert isinstance(answered, Answered)
+    assert first[0] not in answered.expanded
+    assert {*first[1:]} <= {*answered.expanded}
+
+
+async def test_accepting_all_asks_no_more() -> None:
+    steering = Steering(steps=Steps.ASK)
+    options = ReaderOptions(budget_tokens=400)
+    proposals: list[Proposed] = []
+    stream = METHODS["gistread"].reader()(
+        Asking(QUESTION, make_memory(0, 40), FakeEngine(), steering, options)
+    )
+    async for event in stream:
+        if isinstance(event, Proposed):
+            proposals.append(event)
+            steering.accept_all(Decision(refused=event.pages[:1]))
+    assert len(proposals) == 1
+    assert steering.refused == set(proposals[0].pages[:1])
+
+
+@pytest.mark.parametrize("reader", sorted(READS_ALL))
+async def test_methods_that_read_everything_leave_refused_sections_out(reader: str) -> None:
+    memory = make_memory(0, 40)
+    steering = Steering(steps=Steps.ASK, refused={2, 3})
+    engine = FakeEngine(says=says_key)
+    events = await ask(reader, memory=memory, steering=steering, engine=engine)
+    assert not proposed(events), "nothing is chosen, so nothing is asked"
+    closed = Sections(memory).places_of({2, 3})
+    places = [(e.start, e.end) for e in events if isinstance(e, Noted | Reported | PartRead)]
+    assert places
+    assert not any(overlaps(places, place) for place in closed)
+    everything = set(range(1, Sections(memory).last + 1))
+    nothing = Steering(steps=Steps.ASK, refused=everything)
+    (*_, answered) = await ask(reader, memory=memory, steering=nothing, engine=engine)
+    assert isinstance(answered, Answered)
+    assert not answered.seen
 
 
 async def test_a_page_added_to_the_passages_asked_one_by_one_is_asked_too() -> None:

@@ -456,7 +456,7 @@ async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
         await until(pilot, lambda: "because it tells of the boy" in text_of(app))
         strip = lines(app)[-4:-1]
         assert strip[0].strip() == "? who lit it"
-        assert strip[1].strip() == "① section 2: because it tells of the boy"
+        assert strip[1].strip() == "① section 2, because it tells of the boy"
         reader.say(answered("Finch did."))
         await until(pilot, lambda: "Finch did." in text_of(app))
         await pilot.press("v")

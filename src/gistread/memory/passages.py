@@ -74,6 +74,24 @@ def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
     return joined
 
 
+def without(span: Span, closed: Iterable[Span]) -> list[Span]:
+    """What is left of a span, in order.
+
+    >>> without((0, 10), [(2, 4)])
+    [(0, 2), (4, 10)]
+    """
+    left: list[Span] = []
+    at, end = span
+    for since, until in sorted(closed):
+        if since > at:
+            left.append((at, min(since, end)))
+        at = max(at, until)
+        if at >= end:
+            return left
+    left.append((at, end))
+    return left
+
+
 def overlaps(places: Iterable[Passage], place: Passage) -> bool:
     """Whether a place shares a character with any of the others."""
     return any(start < place[1] and place[0] < end for start, end in places)

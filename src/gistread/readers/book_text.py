@@ -1,5 +1,6 @@
 """Answers one question from the book's own text: selects passages that fit a token budget."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -8,13 +9,27 @@ from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
+from gistread.memory.front_matter import story_of
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Marked, Passage, join, numbered_passages, overlaps, render
+from gistread.memory.passages import (
+    Marked,
+    Passage,
+    join,
+    numbered_passages,
+    overlaps,
+    render,
+    split_into_chunks,
+    without,
+)
+from gistread.memory.sections import Sections
 from gistread.memory.setting import setting
 from gistread.readers import events
 from gistread.readers.answering import Asking
+from gistread.readers.reasons import Reasons, sections_wanted
+from gistread.readers.steering import Steps
 from gistread.words import count_words
 
+_WHOLE = 0.99  # Share of a text from which on all of it is shown, but for white space
 _NUMBER_TOKENS = 6  # Of the number of a passage and the blank line before it
 
 
@@ -26,6 +41,9 @@ class BookText(Asking):
     shown: list[Passage] = field(default_factory=list)  # The last selection
     is_spread: bool = False  # Whether the passages are spread over the book to tell all of it
     marked: Marked | None = None  # What the question is about, in the passages
+    accepted: set[int] = field(default_factory=set)  # Sections that the user agreed to
+    is_redecided: bool = False  # Whether the user changed what was proposed last
+    _reasons: Reasons | None = None
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
         """As many passages as fit budget (0: none) and window.
@@ -86,43 +104,88 @@ class BookText(Asking):
         """
         memory = self.memory
         steering = self.steering
-        known = self.shown
+        known = list(self.shown)
         agreed = False
         while True:
             own = places_of(memory, steering.pinned - steering.refused)
             closed = [*places_of(memory, steering.refused), *own]
-            free = (
-                []
-                if steering.only
-                else [place for place in ranked if not overlaps(closed, place)][:most]
-            )
-            wanted = first or free
+            open_to_all = not (steering.only or agreed)
+            free = [place for place in ranked if not overlaps(closed, place)] if open_to_all else []
+            wanted = first or free[:most]
             limit = budget if named_budget is None or not own else named_budget
             self.shown = await self.fit(
                 [*own, *wanted], self.options.budget_tokens if first else limit
             )
-            new = [
-                place
-                for place in wanted
-                if overlaps(self.shown, place) and not overlaps(known, place)
-            ]
-            pages = [entry.page for entry in memory.entries]
-            opened = tuple(page.number for page in pages if overlaps(new, (page.start, page.end)))
-            if agreed or not opened:
+            fitting = [place for place in wanted if overlaps(self.shown, place)]
+            new = [place for place in fitting if not overlaps(known, place)]
+            if agreed:
                 return
-            async for said in steering.review(events.Proposed(opened, 1, len(pages))):
-                yield said
+            async for event in self.review(new):
+                yield event
+            if not self.is_redecided:
+                return
             decision = steering.decision
-            if steering.stop or not (decision.refuses or decision.pages):
-                return
             agreed = bool(decision.pages)
-            first = (
-                ()
-                if decision.refuses
-                else [place for place in wanted if overlaps(self.shown, place)]
-            )
+            refused = places_of(memory, steering.refused)
+            accepted = [place for place in fitting if not overlaps(refused, place)]
+            # What was named replaces what was refused; else the next nearest take its place.
+            first = accepted if agreed and not decision.refuses else ()
+            known += accepted
             steering.pinned.update(decision.pages)
             steering.only = steering.only or (decision.refuses and agreed)
+
+    async def review(
+        self, places: Sequence[Passage]
+    ) -> AsyncGenerator[events.Proposed | events.Refused, None]:
+        """Let the user review the sections in which these places stand, but for accepted ones."""
+        steering = self.steering
+        self.is_redecided = False
+        if steering.stop or steering.steps is Steps.ALONE:
+            return
+        sections = await asyncio.to_thread(self._sections_wanted, places)
+        asked = [section for section in sections if not self.accepted.issuperset(section.pages)]
+        if not asked:
+            return
+        pages = tuple(number for section in asked for number in section.pages)
+        last = Sections(self.memory).last
+        async for event in steering.review(events.Proposed(pages, 1, last, sections=tuple(asked))):
+            yield event
+        refused = steering.decision.refused_of(pages)
+        self.accepted.update(set(pages).difference(refused))
+        is_changed = bool(refused or steering.decision.pages)
+        self.is_redecided = is_changed and not steering.stop
+
+    def _sections_wanted(self, places: Sequence[Passage]) -> list[events.WantedSection]:
+        if self.is_spread:
+            otherwise = "to tell of every part"
+        elif self.share(places) >= _WHOLE:
+            otherwise = "because all of the text fits"
+        else:
+            otherwise = "as one of the nearest passages"
+        return sections_wanted(places, self.memory, self.reasons, otherwise)
+
+    @property
+    def reasons(self) -> Reasons:
+        """Why places are wanted for this question."""
+        if self._reasons is None:
+            self._reasons = Reasons.over(self.question, self.memory)
+        return self._reasons
+
+    def why_shown(self, number: int) -> str:
+        """Why passages of this section are shown."""
+        within = places_of(self.memory, {number})
+        return self.reasons.of(
+            (max(start, since), min(end, until))
+            for since, until in within
+            for start, end in self.shown
+            if start < until and since < end
+        )
+
+    def given(self, shown: Sequence[Passage]) -> events.Shown:
+        """The event that tells what the model is shown, and why."""
+        is_whole = self.share(shown) >= _WHOLE
+        reasons = () if is_whole else tuple(self.reasons.of([place]) for place in shown)
+        return events.Shown(tuple(shown), reasons)
 
     def share(self, shown: Sequence[Passage]) -> float:
         length = len(self.memory.book.text.strip())
@@ -149,7 +212,7 @@ class BookText(Asking):
     ) -> events.ReaderEvents:
         """Answer from these passages. `opened`: pages to report as open."""
         book, seen = self.memory.book, tuple(shown)
-        yield events.Shown(seen)
+        yield await asyncio.to_thread(self.given, seen)
         words = sum(count_words(book.text[start:end]) for start, end in seen)
         draft = events.Answered(
             compression_rate=self.compression_rate(words),
@@ -218,13 +281,18 @@ def setting_of(memory: GistMemory, place: Passage) -> str:
 
 
 def places_of(memory: GistMemory, numbers: set[int]) -> list[Passage]:
-    """The text of the pages with these numbers; unread ones are skipped."""
-    pages = (
-        memory.entry(number).page
-        for number in sorted(numbers)
-        if 1 <= number <= len(memory.entries)
-    )
-    return [(page.start, page.end) for page in pages]
+    """The text of the sections with these numbers."""
+    return Sections(memory).places_of(numbers)
+
+
+async def chunks_to_read(asking: Asking, most_tokens: int) -> list[Passage]:
+    """The story in chunks of whole passages, without the sections that the user refused."""
+    memory = asking.memory
+    closed = places_of(memory, asking.steering.refused)
+    chunks: list[Passage] = []
+    for start, end in without(story_of(memory.book), closed):
+        chunks += await split_into_chunks(memory.book, most_tokens, asking.engine.count, start, end)
+    return chunks
 
 
 def share_of(place: Passage, shown: Sequence[Passage]) -> float:

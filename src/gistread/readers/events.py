@@ -75,6 +75,7 @@ class Shown(ReaderEvent):
     """The passages of the book that the prompt of the answer shows."""
 
     places: tuple[tuple[int, int], ...]  # Start and end in the book's text, in order
+    reasons: tuple[str, ...] = ()  # Why each is shown, if known; empty for the whole text
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,16 @@ class PartRead(ReaderEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class WantedSection:
+    """Something that a reader wants to show the model, to be decided as one: mostly a section."""
+
+    pages: tuple[int, ...]  # Its numbers; after the last page read, estimated ones (`sections.py`)
+    start: int  # What it wants of it begins here in the book's text
+    end: int
+    reason: str = ""  # The model's, or the words of the question that it has
+
+
+@dataclass(frozen=True, slots=True)
 class Proposed(ReaderEvent):
     """The reader wants to open these pages, or to answer if there are none.
 
@@ -183,6 +194,8 @@ class Proposed(ReaderEvent):
     last_page: int  # The last one that may be opened
     reason: str = ""
     path: int = 0  # The path that asks, from 1; 0 for readers without paths
+    # The pages with their places and reasons, the most important first
+    sections: tuple[WantedSection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ class _Passages:
                     yield opening_event(number, place, shown, events.OpenedBy.PERSON)
         for number in self._new_pages(pinned):
             self.opened.append(number)
-            yield events.LookedUp(number, len(self.opened), "")
+            yield events.LookedUp(number, len(self.opened), text.why_shown(number))
             yield events.Expanded(number, events.OpenedBy.AGENT)
         everything = self._is_everything(wanted)
         reason = events.StopReason.NOTHING_LEFT if everything else events.StopReason.WINDOW

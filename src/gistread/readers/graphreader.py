@@ -28,6 +28,7 @@ from gistread.memory.passages import Span, join
 from gistread.readers import events
 from gistread.readers.answering import NOTE_TOKENS, STOP, Asking, user_prompt, words_of
 from gistread.readers.book_text import setting_of
+from gistread.readers.reasons import Reasons, page_wanted
 from gistread.readers.thread import without_options
 from gistread.search.ranked import Ranker
 from gistread.words import count_words
@@ -78,6 +79,10 @@ class _Search(Asking):
         return user_prompt(
             name, self.engine.info.wording, question=self.question, plan=self.plan, **values
         )
+
+    @property
+    def reasons(self) -> Reasons:
+        return Reasons.over(self.question, self.memory)
 
     def place(self, page: int) -> Span:
         found = self.memory.entry(page).page
@@ -226,8 +231,9 @@ async def _walk(search: _Search, path: _Path) -> events.ReaderEvents:
             if page in steering.refused or page in path.pages_read:
                 continue
             reason, step = f"path {path.number}, {path.element.name}", len(path.pages_read) + 1
+            section = page_wanted(page, search.memory, search.reasons)
             proposed = events.Proposed(
-                (page,), step, len(search.memory.entries), reason, path.number
+                (page,), step, len(search.memory.entries), reason, path.number, (section,)
             )
             async for said in steering.review(proposed):
                 yield said

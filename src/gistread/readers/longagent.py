@@ -16,11 +16,10 @@ from itertools import combinations
 from gistread.engine.protocol import Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory.derived import as_finished
-from gistread.memory.front_matter import story_of
-from gistread.memory.passages import Span, join, render, split_into_chunks
+from gistread.memory.passages import Span, join, render
 from gistread.readers import answering, events
 from gistread.readers.answering import words_of
-from gistread.readers.book_text import setting_of
+from gistread.readers.book_text import chunks_to_read, setting_of
 from gistread.readers.evidence import telling_passage
 from gistread.readers.thread import without_options
 from gistread.words import count_words
@@ -99,8 +98,7 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     team.max_reports = max(
         2, (window - answer_tokens - _TASK_TOKENS - question_tokens) // (ROUNDS * _REPORT_TOKENS)
     )
-    story = story_of(memory.book)
-    team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count, *story)
+    team.chunks = await chunks_to_read(team, team.chunk_tokens)
     yield events.Started(
         NAME, len(memory.read_entries), memory.estimated_pages, memory.complete, share_shown=1.0
     )

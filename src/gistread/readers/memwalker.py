@@ -24,6 +24,7 @@ from gistread.memory.tree import Node
 from gistread.readers import events
 from gistread.readers.answering import SAID_TOKENS, Asking, adds_nothing, user_prompt
 from gistread.readers.book_text import fit_beginning, opening_event, setting_of
+from gistread.readers.reasons import Reasons
 from gistread.words import count_words
 
 NAME = "memwalker"
@@ -84,6 +85,23 @@ class _Walk(Asking):
             if not known:
                 raise PromptTooLongError(needed, answer_tokens, window)
             del known[0]
+
+    @property
+    def reasons(self) -> Reasons:
+        return Reasons.over(self.question, self.memory)
+
+    def proposal_of(self, node: Node) -> events.Proposed:
+        """To walk to a page, or to a part of the book by its summary."""
+        part = pages_of(node)
+        start = self.memory.entry(node.first).page.start
+        end = self.memory.entry(node.last).page.end
+        if node.level:
+            reason = self.reasons.in_words(node.summary.text)
+        else:
+            reason = self.reasons.of([(start, end)])
+        part_wanted = events.WantedSection(part, start, end, reason)
+        last = len(self.memory.entries)
+        return events.Proposed(part, len(self.path), last, reason, sections=(part_wanted,))
 
     def text(self, place: Span) -> str:
         return self.memory.book.text[slice(*place)].strip()
@@ -146,9 +164,8 @@ async def memwalker(asking: Asking) -> events.ReaderEvents:
             continue
         if wanted not in pages_of(step):
             part, refused = pages_of(step), set(steering.refused)
-            async for said in steering.review(
-                events.Proposed(part, len(walk.path), len(memory.entries))
-            ):
+            proposed = walk.proposal_of(step)
+            async for said in steering.review(proposed):
                 if not (
                     isinstance(said, events.Refused)
                     and set(part).intersection(steering.decision.pages)
@@ -160,15 +177,16 @@ async def memwalker(asking: Asking) -> events.ReaderEvents:
                 del walk.path[1:]  # It lies in another part of the book.
             if wanted in part:  # Walking to a page of this node refuses none of its other pages.
                 steering.refused.intersection_update(refused)
-            if steering.stop or decision.refuses or decision.pages:
+            if steering.stop or decision.refused_of(part) or decision.pages:
                 continue
         yield events.Walked(step.level, step.first, step.last)
         walk.path.append(step)
         if step.level:
             continue
         walk.lookups.append(step.first)
-        yield events.LookedUp(step.first, len(walk.lookups), "")
         page = memory.entry(step.first).page
+        reason = walk.reasons.of([(page.start, page.end)])
+        yield events.LookedUp(step.first, len(walk.lookups), reason)
         try:
             place, known = await walk.at_page(page)
         except PromptTooLongError:

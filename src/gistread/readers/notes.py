@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from gistread import prompts
 from gistread.engine.protocol import Engine, Sampling
 from gistread.errors import PromptTooLongError
-from gistread.memory.front_matter import story_of
-from gistread.memory.passages import Span, join, split_into_chunks
+from gistread.memory.passages import Span, join
 from gistread.readers.answering import Asking, adds_nothing, user_prompt, words_of
-from gistread.readers.book_text import setting_of
+from gistread.readers.book_text import chunks_to_read, setting_of
 from gistread.readers.events import (
     Answered,
     Noted,
@@ -84,7 +83,7 @@ async def notes(asking: Asking) -> ReaderEvents:
         )
     book = memory.book
     chunk_tokens = min(CHUNK_TOKENS, room // 2)
-    parts = await split_into_chunks(book, chunk_tokens, engine.count, *story_of(book))
+    parts = await chunks_to_read(asking, chunk_tokens)
     notebook = _Notebook(min(room - chunk_tokens, _notebook_tokens(asking.question)))
     yield Started(
         NAME, len(memory.read_entries), memory.estimated_pages, memory.complete, share_shown=1.0

@@ -112,9 +112,9 @@ class _Search:
             yield text.started(shown)
         for number in self._new_pages():
             self.pages.append(number)
-            yield events.LookedUp(number, len(self.pages), "")
+            yield events.LookedUp(number, len(self.pages), text.why_shown(number))
             yield events.Expanded(number, events.OpenedBy.AGENT)
-        yield events.Shown(tuple(sorted(self.seen)))
+        yield await asyncio.to_thread(text.given, sorted(self.seen))
         self.near = self._asked_in(shown)
         votes = await ask_each(text, self.near)
         self.votes = choose(without_options(text.question), [*self.votes, *votes])

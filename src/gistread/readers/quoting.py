@@ -5,7 +5,9 @@ sentences that tell the story. No model is asked.
 """
 
 import asyncio
+from collections.abc import Collection
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, overlaps, sentence_at
@@ -35,28 +37,66 @@ async def quoting(asking: Asking) -> ReaderEvents:
     Options to choose from are for `gistread`.
     """
     text = BookText.of(asking, NAME)
-    if asking.options.choices:
-        answer = gistread(asking)
-    elif introduced := await introductions_for(asking):
-        answer = quote_introductions(introduced, text)
-    elif story := await story_so_far(asking):
-        answer = _quote(_STORY, story, text)
-    else:
-        closest = await asyncio.to_thread(_closest_places, text)
-        answer = _quote(_CLOSEST if closest else _NOTHING, closest, text)
+    answer = gistread(asking) if asking.options.choices else _quote_reviewed(text)
     async with aclosing(answer) as stream:
         async for event in stream:
             yield event
 
 
-def _closest_places(text: BookText) -> tuple[Passage, ...]:
-    """The sentences closest to the question, outside of the sections that the user refused."""
+async def _quote_reviewed(text: BookText) -> ReaderEvents:
+    """Quote what the user agrees to: of a refused section the next closest sentences instead."""
+    while True:
+        quotation = await _quotation(text)
+        async for reviewed in text.review(quotation.places):
+            yield reviewed
+        if not text.is_redecided:
+            break
+        decision = text.steering.decision
+        text.steering.pinned.update(decision.pages)
+        if decision.pages:
+            accepted = set() if decision.refuses else text.accepted
+            chosen = accepted.union(decision.pages)
+            closest = await asyncio.to_thread(_closest_places, text, chosen)
+            quotation = _Quotation(_CLOSEST if closest else _NOTHING, closest)
+            break
+    async with aclosing(_quote(quotation.answer, quotation.places, text)) as stream:
+        async for event in stream:
+            yield event
+
+
+@dataclass(frozen=True, slots=True)
+class _Quotation:
+    answer: str
+    places: tuple[Passage, ...]
+
+
+async def _quotation(text: BookText) -> _Quotation:
+    """Who somebody is, the story so far, or the closest sentences."""
+    if introduced := await introductions_for(text):
+        return _Quotation(_introduction(introduced, text), introduced.sentences)
+    if story := await story_so_far(text):
+        return _Quotation(_STORY, story)
+    closest = await asyncio.to_thread(_closest_places, text)
+    return _Quotation(_CLOSEST if closest else _NOTHING, closest)
+
+
+def _closest_places(text: BookText, chosen: Collection[int] = ()) -> tuple[Passage, ...]:
+    """The sentences closest to the question, of pinned sections and of those not refused.
+
+    `chosen`: only of sections with these numbers.
+    """
     memory = text.memory
+    steering = text.steering
     question = without_options(text.question)
-    refused = places_of(memory, text.steering.refused)
+    refused = places_of(memory, steering.refused)
+    pinned = places_of(memory, steering.pinned - steering.refused)
     ranked = rank(question, memory, text.options.choices, text.options.thread)
-    near = [place for place in ranked.passages if not overlaps(refused, place)][:_PASSAGES]
-    quotes = closest_sentences(question, memory, near) if ranked.has_matches else ()
+    near = [place for place in ranked.passages if not overlaps(refused, place)]
+    if chosen:
+        within = places_of(memory, set(chosen))
+        near = [place for place in near if overlaps(within, place)]
+    near.sort(key=lambda place: not overlaps(pinned, place))
+    quotes = closest_sentences(question, memory, near[:_PASSAGES]) if ranked.has_matches else ()
     return tuple((quote.start, quote.end) for quote in quotes)
 
 
@@ -76,7 +116,9 @@ async def story_so_far(asking: Asking) -> tuple[Passage, ...]:
     """The sentences of the book that tell the story, if the question asks for it; else empty."""
     if asking.options.choices or not asks_for_story(asking.question):
         return ()
-    return await asyncio.to_thread(_story_places, asking.memory)
+    story = await asyncio.to_thread(_story_places, asking.memory)
+    refused = places_of(asking.memory, asking.steering.refused)
+    return tuple(place for place in story if not overlaps(refused, place))
 
 
 def _story_places(memory: GistMemory) -> tuple[Passage, ...]:
@@ -90,28 +132,30 @@ def quote_introductions(introduced: Introductions, text: BookText) -> ReaderEven
 
     Without one, not found, and nothing is streamed.
     """
+    return _quote(_introduction(introduced, text), introduced.sentences, text)
+
+
+def _introduction(introduced: Introductions, text: BookText) -> str:
     book = text.memory.book.text
     quotes = (" ".join(book[start:end].split()) for start, end in introduced.sentences)
     quoted = " ".join(quotes)
     if not quoted:
-        answer = _NOTHING
-    elif introduced.tells:
-        answer = quoted
-    else:
-        name = introduced.name
-        answer = f"No sentence says plainly who or what {name} is. The nearest: {quoted}"
-    return _quote(answer, introduced.sentences, text)
+        return _NOTHING
+    if introduced.tells:
+        return quoted
+    return f"No sentence says plainly who or what {introduced.name} is. The nearest: {quoted}"
 
 
 async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> ReaderEvents:
     """These places as the answer, in the book's own words."""
+    text.shown = list(places)
     yield text.started(places)
     quotes = tuple(citation_of(place, text.memory) for place in places)
     pages = tuple(dict.fromkeys(quote.page for quote in quotes if quote.page))
     for count, number in enumerate(pages, 1):
-        yield events.LookedUp(number, count, "")
+        yield events.LookedUp(number, count, text.why_shown(number))
         yield events.Expanded(number, events.OpenedBy.AGENT)
-    yield events.Shown(places)
+    yield await asyncio.to_thread(text.given, places)
     is_found = bool(places)
     reason = events.StopReason.ENOUGH if is_found else events.StopReason.NOTHING_LEFT
     yield events.Stopped(reason)

@@ -27,6 +27,7 @@ from gistread.readers.lookups import (
     openable_pages,
     start_search,
 )
+from gistread.readers.reasons import Reasons, page_wanted
 
 
 async def readagent_s(asking: Asking) -> ReaderEvents:
@@ -70,23 +71,36 @@ async def readagent_p(asking: Asking) -> ReaderEvents:
         yield event
     while True:
         named, ended = await _choose_pages(search)
-        for step, page in enumerate(named, start=1):
-            yield LookedUp(page, step, "")
-        async for said in steering.review(Proposed(tuple(named), 1, len(search.memory.entries))):
-            yield said
+        reasons = Reasons.over(search.question, search.memory)
+        sections = tuple(page_wanted(page, search.memory, reasons) for page in named)
+        for step, section in enumerate(sections, start=1):
+            yield LookedUp(section.pages[0], step, section.reason)
+        last = len(search.memory.entries)
+        proposal = Proposed(tuple(named), 1, last, sections=sections)
+        async for event in steering.review(proposal):
+            yield event
         decision = steering.decision
-        if steering.stop or not decision.refuses or decision.pages:
+        accepted = [page for page in named if page not in steering.refused]
+        is_last = steering.stop or bool(decision.pages)
+        if is_last or not (decision.refuses or decision.refused_of(named)):
             break
+        async for event in _open_pages(search, accepted):
+            yield event
     yield Stopped(StopReason.PERSON if steering.stop else ended)
-    search.lookups.extend(named)
-    for page in named:
-        if page not in steering.refused and page not in search.opened:
-            search.opened.add(page)
-            yield Expanded(page, OpenedBy.AGENT)
+    async for event in _open_pages(search, accepted):
+        yield event
     async for opened in apply_steering(search):
         yield opened
     async for answered in answer(search):
         yield answered
+
+
+async def _open_pages(search: Search, pages: Sequence[int]) -> ReaderEvents:
+    search.lookups.extend(pages)
+    for page in pages:
+        if page not in search.opened:
+            search.opened.add(page)
+            yield Expanded(page, OpenedBy.AGENT)
 
 
 async def _choose_pages(search: Search) -> tuple[list[int], StopReason]:
@@ -96,7 +110,8 @@ async def _choose_pages(search: Search) -> tuple[list[int], StopReason]:
     offered = await openable_pages(search)
     if ended := _must_end(search, offered):
         return named, ended
-    options, most = [f"Page {page}" for page in offered], search.options.max_pages
+    options = [f"Page {page}" for page in offered]
+    most = search.options.max_pages - len(search.lookups)
     for index in await search.choose_several(search.prompt("lookup_parallel"), options, most):
         page = offered[index]
         if page in steering.refused or page in search.opened:
@@ -133,7 +148,9 @@ async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
         if page in steering.refused or page in search.opened:
             continue  # the user opened or refused it during the choice
         if await search.fits(page):
-            return Proposed((page,), step, last, reason)
+            reasons = Reasons.over(search.question, search.memory)
+            section = page_wanted(page, search.memory, reasons, reason)
+            return Proposed((page,), step, last, section.reason, sections=(section,))
         search.unfit.add(page)
 
 

@@ -4,7 +4,7 @@ Pinned and refused pages, and decisions about look-ups.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -24,6 +24,12 @@ class Decision:
 
     refuses: bool = False  # Refuse what is proposed, except the pages in `pages`
     pages: tuple[int, ...] = ()  # Pages to open instead or in addition
+    refused: tuple[int, ...] = ()  # What is refused if the rest is accepted
+
+    def refused_of(self, proposed: Collection[int]) -> tuple[int, ...]:
+        """The proposed pages that are refused."""
+        refused = proposed if self.refuses else self.refused
+        return tuple(page for page in refused if page in proposed and page not in self.pages)
 
 
 @dataclass(slots=True)
@@ -61,8 +67,8 @@ class Steering:
             if self.stop:
                 return
             new = tuple(page for page in self.decision.pages if page not in proposal.pages)
-            if self.decision.refuses:
-                refused = tuple(page for page in proposal.pages if page not in self.decision.pages)
+            refused = self.decision.refused_of(proposal.pages)
+            if self.decision.refuses or refused:
                 self.refused.update(refused)
                 yield Refused(refused, new, proposal.path)
             self.pinned.update(new)
@@ -83,6 +89,11 @@ class Steering:
         self.steps = steps
         if steps is Steps.ALONE:
             self.decide(Decision())
+
+    def accept_all(self, decision: Decision) -> None:
+        """Decide about the proposal, and accept every later one of this question."""
+        self.steps = Steps.ALONE
+        self.decide(decision)
 
 
 def parse_decision(text: str, proposal: Proposed | None) -> Decision | None:

@@ -17,6 +17,7 @@ CUT = {
     "length": "The answer was cut off at its greatest length.",
     "filter": "The server's content filter withheld the rest of the answer.",
 }
+_CONNECTED = ("because ", "as ", "to ")  # How a reason begins that goes on with the sentence
 _WHOLE = 0.99  # Share of a book from which on all of it is shown, but for white space
 _LISTED = 10  # Most pages or places named in one step
 
@@ -122,8 +123,8 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
     match event:
         case events.Started(choice=choice) if choice:
             return Step(choice)
-        case events.Shown(places=shown):
-            return _given(shown, places)
+        case events.Shown(places=shown, reasons=reasons):
+            return _given(shown, places, reasons)
         case events.Walked(level=level, first=first, last=last) if level:
             return _step("▸", "down to ", *_pages(range(first, last + 1)))
         case events.TurnedBack(level=level, first=first, last=last, told=told) if level or not told:
@@ -151,9 +152,8 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
         case events.Agreed(answer=answer, by=by) if len(by) > 1:
             return Step(f"{len(by)} say: {answer}", "=")
         case events.LookedUp(page=page, step=number, reason=reason):
-            said = f"section {page}" + (f": {reason}" if reason else "")
             return Step(
-                said,
+                with_reason(f"section {page}", reason),
                 _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})",
                 ToPage(page),
             )
@@ -277,7 +277,14 @@ def describe_proposed(proposed: events.Proposed) -> str:
     """What the reader wants to do next: `Wants section 11: it tells of the key`"""
     if not proposed.pages:
         return "Wants to answer now"
-    return f"Wants {pages_words(proposed.pages)}{f': {proposed.reason}' if proposed.reason else ''}"
+    return with_reason(f"Wants {pages_words(proposed.pages)}", proposed.reason)
+
+
+def with_reason(words: str, reason: str) -> str:
+    """`section 3: it tells of the key`; `section 3, because it has “key”`."""
+    if not reason:
+        return words
+    return f"{words}{',' if reason.startswith(_CONNECTED) else ':'} {reason}"
 
 
 def pages_words(numbers: Iterable[int]) -> str:
@@ -286,7 +293,9 @@ def pages_words(numbers: Iterable[int]) -> str:
     return f"section {said}" if said.isdecimal() else f"sections {said}"
 
 
-def _given(shown: Iterable[tuple[int, int]], places: Places) -> Step:
+def _given(shown: Sequence[tuple[int, int]], places: Places, reasons: Sequence[str] = ()) -> Step:
+    """The passages by place; where no section names them, each with its reason."""
+    why = dict(zip(shown, reasons, strict=False))
     passages = [place for place in shown if place[1] > place[0]]
     if not passages:
         return Step("no passages given to the model", "¶")
@@ -300,7 +309,8 @@ def _given(shown: Iterable[tuple[int, int]], places: Places) -> Step:
     for place in passages:
         named.setdefault(places.words(*place), place)
     for index, (words, place) in enumerate(list(named.items())[:_LISTED]):
-        pieces += [" · " if index else "", (words, ToPlace(*place))]
+        reason = why.get(place, "") if words.endswith("%") else ""
+        pieces += [" · " if index else "", (words, ToPlace(*place)), with_reason("", reason)]
     return _step(
         "¶", *pieces, f" · and {len(named) - _LISTED} more" if len(named) > _LISTED else ""
     )

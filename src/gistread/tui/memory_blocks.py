@@ -6,9 +6,11 @@ from gistread.book.model import Book
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.passages import join, sentence_at
 from gistread.readers.events import OpenedBy
+from gistread.readers.trace import with_reason
 from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.memory_rows import MemoryRow, RowKind
 from gistread.tui.text import Block, Span
+from gistread.units import short
 
 AHEAD = "ahead of you"
 UNREAD = "not read yet"
@@ -25,6 +27,7 @@ _SOURCES = {
 
 
 Range = tuple[int, int]
+_NOTE = 130  # Most characters of a note on a section
 _HERE = "▌"  # Rail of the page that the user is reading
 BEGUN = "begun"  # Kind in the key of the page under way; its number follows
 
@@ -36,6 +39,15 @@ class Opening:
     whole: bool = False  # Whether the user wants its whole text
 
 
+@dataclass(frozen=True, slots=True)
+class SectionNote:
+    """Why the agent wants a section, or what a step of its answer is about."""
+
+    number: int
+    text: str
+    keys: str  # What can be done with it, in words
+
+
 @dataclass(slots=True)
 class View:
     """State of the memory pane: pages opened, pinned and refused, and how far the user has read."""
@@ -45,9 +57,7 @@ class View:
     beside: bool = False  # Whether the book stands beside the memory
     pinned: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
-    wanted: tuple[int, str] | None = (
-        None  # The page that the agent asks for, and what can be done with it, in words
-    )
+    note: SectionNote | None = None  # On a section that is wanted, or in a step of an answer
     here: int | None = None  # The page the user is reading
     # Offset of the view, if it is after the last page that the model has read
     unread_at: int | None = None
@@ -100,15 +110,11 @@ def entry_blocks(
     A page of the front matter, which ends at `begins`, has none.
     """
     page, number, opening = entry.page, entry.page.number, view.opened.get(entry.page.number)
-    if is_front_matter(page, begins) and opening is None:
+    notes = _note_blocks(memory, number, view)
+    if is_front_matter(page, begins) and opening is None and not notes:
         return []
     here = number == view.here
     blocks: list[Block] = []
-    asked, keys = view.wanted or (None, "")
-    keys_block = Block(
-        keys, key=("page", number), style="tail", indent=_gutter(memory) - 1, blank_before=0
-    )
-    wanted = [keys_block] if asked == number else []
     if title := _chapter_that_begins(memory, number):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
     if opening is None or stays_gist(memory.book, page, view):
@@ -116,18 +122,18 @@ def entry_blocks(
         tail = _tail(entry, view, _opened_by(opening) if opening else "")
         gist = [
             _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail),
-            *wanted,
+            *notes,
         ]
         return [
             *blocks,
             *(
-                _railed(one) if here else replace(one, ground="current" if wanted else "")
+                _railed(one) if here else replace(one, ground="current" if notes else "")
                 for one in gist
             ),
         ]
     blocks += [
         _page_block(memory, number, _opened_by(opening), "step", _tail(entry, view), "▾"),
-        *wanted,
+        *notes,
     ]
     above, excerpt = len(blocks), excerpt_of(memory.book, page, view)
     rail = "╎ ".rjust(_gutter(memory))
@@ -156,6 +162,19 @@ def entry_blocks(
     end_line = f"part of section {number}, which has {page.words:,} words" if excerpt else whole
     blocks.append(Block(end_line, key=("page", number), style="muted", rail=rail, blank_before=0))
     return [replace(block, ground="opened") if block.key else block for block in blocks]
+
+
+def _note_blocks(memory: GistMemory, number: int, view: View, kind: str = "page") -> list[Block]:
+    """The note on a section, and what can be done with it; empty without one."""
+    note = view.note
+    if note is None or note.number != number:
+        return []
+    lines = [short(note.text, _NOTE), note.keys]
+    return [
+        Block(line, key=(kind, number), style="tail", indent=_gutter(memory) - 1, blank_before=0)
+        for line in lines
+        if line
+    ]
 
 
 def _page_block(
@@ -206,11 +225,15 @@ def row_blocks(memory: GistMemory, row: MemoryRow, view: View, begins: int = 0) 
         case RowKind.UNFINISHED if row.entry is not None:
             return _unfinished_blocks(memory, row.entry, view, begins)
         case RowKind.BEING_READ:
-            return [_begun_block(memory, row, view)]
+            block = _begun_block(memory, row, view)
         case RowKind.UNREAD_HERE:
-            return [_unread_block(memory, row)]
+            block = _unread_block(memory, row)
         case _:
-            return [_to_come(memory, row)]
+            block = _to_come(memory, row)
+    kind, number = key_of(row)
+    if row.first < row.last:
+        return [block]
+    return _tinted([block, *_note_blocks(memory, number, view, kind)])
 
 
 def key_of(row: MemoryRow) -> tuple[str, int]:
@@ -230,7 +253,15 @@ def _unfinished_blocks(
     block = _page_block(memory, number, UNFINISHED, "muted", _tail(entry, view))
     title = _chapter_that_begins(memory, number)
     heading = [Block(title, style="heading", level=4, indent=1, rule=True)] if title else []
-    return [*heading, _railed(block) if number == view.here else block]
+    shown = _tinted([block, *_note_blocks(memory, number, view)])
+    return [*heading, *(map(_railed, shown) if number == view.here else shown)]
+
+
+def _tinted(blocks: list[Block]) -> list[Block]:
+    """A section with the lines of what is wanted of it, if there are any."""
+    if len(blocks) == 1:
+        return blocks
+    return [replace(block, ground="current") for block in blocks]
 
 
 def _unread_block(memory: GistMemory, row: MemoryRow) -> Block:
@@ -282,9 +313,7 @@ def _tail(entry: MemoryEntry, view: View, opened: str = "") -> str:
 
 def _opened_by(opening: Opening) -> str:
     who = "opened by the agent" if opening.by is OpenedBy.AGENT else "opened by you"
-    if not opening.reason:
-        return who
-    return f"{who}{',' if opening.reason.startswith('because') else ':'} {opening.reason}"
+    return with_reason(who, opening.reason)
 
 
 def _chapter_that_begins(memory: GistMemory, number: int) -> str:

@@ -41,6 +41,7 @@ class PlaceInMemory:
     begun: Page | None = None  # The page whose gist is being made
     reading: bool = False  # Whether the model is reading the book
     opened: Collection[int] = ()  # Sections that the user or the agent opened
+    noted: int | None = None  # The section with a note: it has a row of its own
 
 
 def memory_rows(memory: GistMemory, place: PlaceInMemory) -> list[MemoryRow]:
@@ -48,7 +49,9 @@ def memory_rows(memory: GistMemory, place: PlaceInMemory) -> list[MemoryRow]:
     rows: list[MemoryRow] = []
     for row in (*_known_rows(memory, place), *_later_rows(memory, place)):
         last = rows[-1] if rows else None
-        if last is not None and last.kind is row.kind and row.kind in _JOINED:
+        is_noted = last is not None and place.noted in (row.first, last.first)
+        is_joined = last is not None and last.kind is row.kind and row.kind in _JOINED
+        if last is not None and is_joined and not is_noted:
             rows[-1] = replace(last, last=row.last)
         else:
             rows.append(row)

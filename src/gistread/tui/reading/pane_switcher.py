@@ -139,6 +139,13 @@ class PaneSwitcher:
         return not self.narrow and self._screen.has_class(_NO_MEMORY)
 
     @property
+    def shows_memory(self) -> bool:
+        """Whether the memory is on the screen."""
+        if self.narrow:
+            return self.current is Pane.MEMORY
+        return not (self.memory_hidden or self.marks_shown)
+
+    @property
     def marks_shown(self) -> bool:
         """Whether marks and notes stand beside the book, in place of the memory."""
         return not self.narrow and self._screen.has_class(_MARKS)

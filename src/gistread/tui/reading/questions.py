@@ -6,6 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gistread.errors import StorageError
+from gistread.memory.model import GistMemory
+from gistread.memory.sections import Sections
 from gistread.readers import events
 from gistread.readers.anticipating import LEAST_WORDS
 from gistread.readers.cost import QUICK
@@ -25,10 +27,22 @@ from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import OpenThread, QuestionLine
 from gistread.tui.screens.choosing import cost_panel, cost_words
+from gistread.units import short
 from gistread.words import count_words
 
-_WANTED = "wanted: {open-page}\u00a0yes, {refuse}\u00a0no, {other-page}\u00a0another"
+_TITLE = 40  # Most characters of a chapter's title
 _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
+
+
+def _renumbered(number: int, memory: GistMemory | None, other: GistMemory | None) -> int:
+    """The number in another memory of the section with this number, by place."""
+    if memory is None or other is None:
+        return number
+    section = Sections(memory).numbered(number)
+    if section is None:
+        return number
+    same = Sections(other).at(section.start)
+    return same.number if same is not None else number
 
 
 class QuestionController:
@@ -279,16 +293,16 @@ class QuestionController:
         """Refuse a page that the agent opened: the chosen one, or else its last."""
         context, session = self._context, self._context.session
         shown = context.memory_pane.view.opened
-        opened = [page for page in self.opened_pages if self._in_pane(page) in shown]
+        opened = [page for page in self.opened_pages if self.in_pane(page) in shown]
         if session is None or not session.answering or not opened:
             context.warn("The agent has no section open.")
             return
         page = opened[-1]
         if context.panes.current is Pane.MEMORY:
-            chosen = [number for number in opened if self._in_pane(number) == self._pages.chosen]
+            chosen = [number for number in opened if self.in_pane(number) == self._pages.chosen]
             page = chosen[0] if chosen else page
         session.steering.refused.add(page)
-        context.memory_pane.refuse(self._in_pane(page))
+        context.memory_pane.refuse(self.in_pane(page))
 
     def answer_now(self) -> None:
         session = self._context.session
@@ -329,15 +343,15 @@ class QuestionController:
         self._context.answers_pane.add_events(event)
         self._context.panes.fit_answers()
         memory = self._context.memory_pane
-        memory.want(None)
+        session = self._context.session
+        if session is None or session.steering.proposal is None:
+            memory.show_note(None)
         match event:
             case events.Started(share_shown=share):
                 self._opens_pages = share is None
-            case events.Proposed(pages=(page, *_)):
-                memory.want(self._in_pane(page), self._context.services.with_keys(_WANTED))
             case events.Refused(pages=pages):
                 for page in pages:
-                    memory.refuse(self._in_pane(page))
+                    memory.refuse(self.in_pane(page))
             case events.LookedUp(reason=reason):
                 self._reason = reason
             case events.Expanded(page=page, by=by):
@@ -349,11 +363,11 @@ class QuestionController:
                                 self._record, pinned=tuple(sorted({*self._record.pinned, page}))
                             )
                         )
-                    memory.open_page(self._in_pane(page), events.OpenedBy.AGENT, self._reason)
-                elif self._in_pane(page) not in memory.view.opened:
+                    memory.open_page(self.in_pane(page), events.OpenedBy.AGENT, self._reason)
+                elif self.in_pane(page) not in memory.view.opened:
                     reason = "pinned for the question"
-                    memory.open_page(self._in_pane(page), events.OpenedBy.PERSON, reason)
-                memory.scroll_to_key(("page", self._in_pane(page)))
+                    memory.open_page(self.in_pane(page), events.OpenedBy.PERSON, reason)
+                memory.scroll_to_key(("page", self.in_pane(page)))
             case events.Answered():
                 memory.cite((citation.start, citation.end) for citation in event.citations)
                 asked = self._record
@@ -363,23 +377,50 @@ class QuestionController:
                     asked.asked_at,
                 )
 
-    def _in_pane(self, number: int) -> int:
+    def in_pane(self, number: int) -> int:
         """The number that a section of the question has in the pane.
 
         The model may have read what lies between since the question began.
         """
-        session, memory = self._context.session, self._context.memory_pane.memory
+        return _renumbered(number, self._asked_memory, self._context.memory_pane.memory)
+
+    def asked_number(self, number: int) -> int:
+        """The number that a section of the pane has in the memory of the question."""
+        return _renumbered(number, self._context.memory_pane.memory, self._asked_memory)
+
+    @property
+    def _asked_memory(self) -> GistMemory | None:
+        session = self._context.session
         question = session.questions.current if session is not None else None
-        asked = question.memory if question is not None else None
-        if asked is None or memory is None or not 1 <= number <= len(asked.entries):
-            return number
-        page = memory.page_at(asked.entry(number).page.start)
-        return page.number if page is not None else number
+        return question.memory if question is not None else None
+
+    def place_words(self, offset: int) -> str:
+        """`Loomings · p. 31`."""
+        book = self._context.book
+        title = book.chapters[book.chapter_index(offset)].title if len(book.chapters) > 1 else ""
+        return " · ".join(filter(None, (short(title, _TITLE), f"p. {book.page_at(offset):,}")))
+
+    def gist_or_text(self, section: events.WantedSection) -> str:
+        """The gist of a wanted section, or else the beginning of what is wanted of it."""
+        memory = self._asked_memory
+        page = memory.page_at(section.start) if memory is not None else None
+        if memory is not None and page is not None and memory.entry(page.number).is_read:
+            return memory.entry(page.number).gist.text
+        return self._context.book.text[section.start : section.end]
+
+    def question_out_of_view(self) -> str:
+        """The question that is being answered, if it is not on the screen; else empty."""
+        answers, panes = self._context.answers_pane, self._context.panes
+        if not answers.exchanges or (panes.narrow and panes.current is not Pane.ANSWERS):
+            return ""  # The strip has it.
+        is_shown = panes.narrow or panes.answers_shown
+        in_view = is_shown and answers.is_in_view(("question", len(answers.exchanges) - 1))
+        return "" if in_view else answers.exchanges[-1].record.question
 
     def on_ended(self, problem: str) -> None:
         self.flush()
         self._context.answers_pane.change_last(running=False, problem=problem)
-        self._context.memory_pane.want(None)
+        self._context.memory_pane.show_note(None)
         if not self._context.panes.narrow:  # back from the sections that were opened
             self._pages.show_here(scroll=self._context.panes.current is not Pane.MEMORY)
         self._context.panes.fit_answers()

@@ -1,21 +1,62 @@
 """Lets the user decide each look-up.
 
-Shows the reader's proposal, and handles the commands that answer it.
+Shows what the reader wants, section by section, and handles the commands that answer it.
 """
 
-from gistread.readers.events import Proposed
+from dataclasses import dataclass, field, replace
+
+from gistread.readers.events import Proposed, WantedSection
 from gistread.readers.steering import Decision, Steering, Steps, parse_decision
-from gistread.readers.trace import describe_proposed
+from gistread.readers.trace import pages_words, with_reason
+from gistread.tui.memory_blocks import SectionNote
 from gistread.tui.reading.asking import AskingController
 from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.widgets.input_line import InputLineClient
-from gistread.tui.widgets.lines import Action, Actions
+from gistread.tui.widgets.lines import ActionItem, Actions
+from gistread.units import in_quotes, short
 
 _MEANING = {
     Steps.ALONE: "In this book the model opens sections without asking.",
     Steps.ASK: "In this book the model asks before it opens a section.",
 }
+_KEYS = "{open-page}\u00a0yes, {refuse}\u00a0no, {other-page}\u00a0another, {accept-all}\u00a0all"
+_TOP = 0.3  # Where in the book's view a wanted place is shown
+_QUESTION_CHARACTERS = 60
+_GIST_CHARACTERS = 300
+
+
+@dataclass(slots=True)
+class _Review:
+    """The sections of one proposal, decided one after another."""
+
+    proposal: Proposed
+    at: int = 0  # Index of the section that is shown
+    refused: set[int] = field(default_factory=set)  # Indexes of refused sections
+    instead: list[int] = field(default_factory=list)  # Pages that the user named
+
+    @property
+    def sections(self) -> tuple[WantedSection, ...]:
+        proposal = self.proposal
+        if proposal.sections or not proposal.pages:
+            return proposal.sections
+        return (WantedSection(proposal.pages, 0, 0, proposal.reason),)
+
+    @property
+    def current(self) -> WantedSection | None:
+        return self.sections[self.at] if self.sections else None
+
+    @property
+    def is_last(self) -> bool:
+        return self.at >= len(self.sections) - 1
+
+    def decision(self) -> Decision:
+        chosen = tuple(dict.fromkeys(self.instead))
+        if self.sections and len(self.refused) == len(self.sections):
+            return Decision(refuses=True, pages=chosen)
+        refused = (self.sections[index].pages for index in sorted(self.refused))
+        return Decision(pages=chosen, refused=tuple(page for pages in refused for page in pages))
 
 
 class StepController(InputLineClient):
@@ -25,6 +66,8 @@ class StepController(InputLineClient):
         self._context = context
         self._questions = questions
         self._asking = asking
+        self._review: _Review | None = None
+        self._return_to: Pane | None = None  # The pane left for the memory, on a narrow screen
 
     @property
     def _steering(self) -> Steering | None:
@@ -35,30 +78,133 @@ class StepController(InputLineClient):
     def proposal(self) -> Proposed | None:
         return self._steering.proposal if self._steering else None
 
-    def show(self) -> None:
-        """Show the proposal that waits for a decision."""
-        line, proposal = self._context.screen.query_one("#step", Actions), self.proposal
-        line.set_class(proposal is not None, "-some")
+    @property
+    def review(self) -> _Review | None:
+        """The proposal that waits, with what was decided of it so far."""
+        proposal = self.proposal
         if proposal is None:
+            self._review = None
+        elif self._review is None or self._review.proposal is not proposal:
+            self._review = _Review(proposal)
+        return self._review
+
+    def show(self) -> None:
+        """Show the section that waits for a decision."""
+        line, review = self._context.screen.query_one("#step", Actions), self.review
+        line.set_class(review is not None, "-some")
+        if review is None:
+            self._leave_memory()
             return
-        hint, opens = self._context.key_hint, bool(proposal.pages)
-        actions: list[tuple[str, str, Action]] = [
+        self._show_in_memory(review)
+        line.show_actions(*self._about(review), *self._actions(review))
+
+    def _about(self, review: _Review) -> list[ActionItem]:
+        """The question, then where the section stands, its gist, and why it is wanted."""
+        items: list[ActionItem] = []
+        question = self._questions.question_out_of_view()
+        if question:
+            items.append((f"? {short(question, _QUESTION_CHARACTERS)}", "", ""))
+        section = review.current
+        if section is None:
+            return [*items, ("Wants to answer now", "", "")]
+        numbers = [self._questions.in_pane(page) for page in section.pages]
+        count = len(review.sections)
+        position = f" ({review.at + 1} of {count})" if count > 1 else ""
+        items.append((f"Wants {pages_words(numbers)}{position}", "", self._go_to))
+        place = self._questions.place_words(section.start) if section.end else ""
+        if place:
+            items.append(("", place, self._go_to))
+        if review.at in review.refused:
+            items.append(("", "left out", ""))
+        if section.reason:
+            items.append(("", section.reason, self._go_to))
+        if not self._context.panes.shows_memory:
+            text = self._questions.gist_or_text(section)
+            items.append(("", in_quotes(short(text, _GIST_CHARACTERS)), self._go_to))
+        return items
+
+    def _actions(self, review: _Review) -> list[ActionItem]:
+        hint = self._context.key_hint
+        opens = review.current is not None
+        actions: list[ActionItem] = [
             (hint("open-page"), "open" if opens else "answer", self.accept),
             (hint("refuse"), "no", self.refuse),
             (hint("other-page"), "another", self.other),
         ]
-        if opens:
-            actions.append((hint("stop-lookups"), "answer now", self._questions.answer_now))
-        line.show_actions((describe_proposed(proposal), "", ""), *actions)
+        if not opens:
+            return actions
+        if review.at:
+            actions.append((hint("previous-step"), "back", lambda: self.step(-1)))
+        actions.append((hint("accept-all"), "all", self.accept_all))
+        actions.append((hint("stop-lookups"), "answer now", self._questions.answer_now))
+        return actions
+
+    def _show_in_memory(self, review: _Review) -> None:
+        section = review.current
+        pane = self._context.memory_pane
+        if section is None:
+            pane.show_note(None)
+            return
+        keys = self._context.services.with_keys(_KEYS)
+        number = self._questions.in_pane(section.pages[0])
+        pane.show_note(SectionNote(number, with_reason("wanted", section.reason), keys))
+        panes = self._context.panes
+        is_new = panes.narrow and self._return_to is None and pane.rows()
+        if is_new and panes.current is not Pane.MEMORY:
+            self._return_to = panes.current
+            panes.show(Pane.MEMORY)
+
+    def _leave_memory(self) -> None:
+        """Go back from the memory, on a narrow screen, once nothing is wanted."""
+        pane, self._return_to = self._return_to, None
+        is_there = self._context.panes.narrow and self._context.panes.current is Pane.MEMORY
+        if pane is not None and is_there:
+            self._context.panes.show(pane)
+
+    def _go_to(self) -> None:
+        """Look at what is wanted in the book."""
+        section = self._review.current if self._review else None
+        if section is not None and section.end:
+            self._context.navigation.jump(section.start, _TOP, series="wanted")
 
     def accept(self) -> bool:
-        """Accept the proposal. Returns False without one."""
-        return self._decide(Decision())
+        """Accept the section. Returns False if none waits."""
+        review = self.review
+        if review is None:
+            return False
+        review.refused.discard(review.at)
+        self._next(review)
+        return True
 
     def refuse(self) -> None:
-        """Refuse the proposal; without one, the opened page."""
-        if not self._decide(Decision(refuses=True)):
+        """Refuse the section; if none waits, an opened one."""
+        review = self.review
+        if review is None:
             self._questions.refuse_page()
+        elif review.current is None:
+            self._decide(Decision(refuses=True))
+        else:
+            review.refused.add(review.at)
+            self._next(review)
+
+    def accept_all(self) -> None:
+        """Accept this section and all that the reader wants for this question."""
+        review, steering = self.review, self._steering
+        if review is None or steering is None:
+            self._context.warn("No section is proposed now.")
+            return
+        review.refused.discard(review.at)
+        steering.accept_all(review.decision())
+        self._context.refresh()
+
+    def step(self, step: int) -> bool:
+        """Show the next or previous section of the proposal. Returns False if none waits."""
+        review = self.review
+        if review is None:
+            return False
+        review.at = min(max(0, review.at + step), max(0, len(review.sections) - 1))
+        self._context.refresh()
+        return True
 
     def switch(self) -> None:
         """Change to the other of `Steps` for this book, also while a question is answered."""
@@ -77,21 +223,40 @@ class StepController(InputLineClient):
         self._context.input_line.say("")
 
     def accepted(self, words: str, choice: int | None) -> None:
-        """The pages have been typed."""
+        """The pages have been typed, as the memory numbers them."""
+        review = self.review
+        if review is None:
+            self._context.input_line.close()
+            return
+        last = self._questions.in_pane(review.proposal.last_page)
         try:
-            decision = parse_decision(words, self.proposal)
+            decision = parse_decision(words, replace(review.proposal, last_page=last))
         except ValueError as error:
             self._context.input_line.say(str(error), problem=True)
             return
+        self._context.input_line.close()
         if decision is None:
             self._questions.answer_now()
+            return
+        review.instead += [self._questions.asked_number(page) for page in decision.pages]
+        if review.current is None:
+            self._decide(replace(review.decision(), refuses=decision.refuses))
+            return
+        if decision.refuses:
+            review.refused.add(review.at)
         else:
-            self._decide(decision)
-        self._context.input_line.close()
+            review.refused.discard(review.at)
+        self._next(review)
 
-    def _decide(self, decision: Decision) -> bool:
-        steering, proposed = self._steering, self.proposal is not None
-        if steering is not None and proposed:
-            steering.decide(decision)
+    def _next(self, review: _Review) -> None:
+        """Show the section after the one that was decided; after the last one, decide."""
+        if review.is_last:
+            self._decide(review.decision())
+        else:
+            review.at += 1
             self._context.refresh()
-        return proposed
+
+    def _decide(self, decision: Decision) -> None:
+        if self._steering is not None:
+            self._steering.decide(decision)
+            self._context.refresh()

@@ -115,6 +115,11 @@ class AnswersPane(CommandTarget, LongText):
         self.call_after_refresh(lambda: self.scroll_to_key(("steps", number)))
         return True
 
+    def is_in_view(self, key: Hashable) -> bool:
+        """Whether a row of the blocks with this key is in view."""
+        index = self._index.find_key(key)
+        return index is not None and self._in_view(index, self.size.height)
+
     def mark_kept(self, number: int) -> None:
         """Show that the answer of an exchange was kept as a note."""
         self.exchanges[number] = replace(self.exchanges[number], kept=True)

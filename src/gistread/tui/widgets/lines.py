@@ -186,6 +186,9 @@ class StatusLine(Clickable):
         self.show(Content.assemble(" " * before, left, " " * between if note else "", right))
 
 
+ActionItem = tuple[str, str, Action]  # Key as it is displayed, word, what a click does
+
+
 class Actions(Clickable):
     """Actions with their keys, on one or more lines."""
 
@@ -193,12 +196,12 @@ class Actions(Clickable):
         "Actions { height: 1; padding: 0; margin-top: 1; text-wrap: wrap; text-overflow: fold; }"
     )
 
-    def __init__(self, *actions: tuple[str, str, Action], id: str | None = None) -> None:
+    def __init__(self, *actions: ActionItem, id: str | None = None) -> None:
         """(key as it is displayed, word, action of the screen) of each."""
         super().__init__(id=id)
         self.show_actions(*actions)
 
-    def show_actions(self, *actions: tuple[str, str, Action]) -> None:
+    def show_actions(self, *actions: ActionItem) -> None:
         self._actions = actions
         self.on_resize()
 

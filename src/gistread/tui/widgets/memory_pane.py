@@ -108,17 +108,19 @@ class MemoryPane(CommandTarget, LongText):
         """Give what the user did with pages their new numbers. `starts`: of the pages before."""
 
         def number_of(old: int) -> int:
-            page = self.memory.page_at(starts[old - 1]) if self.memory is not None else None
+            if self.memory is None or old > len(starts):
+                return old
+            page = self.memory.page_at(starts[old - 1])
             return page.number if page is not None else old
 
         view = self.view
-        wanted = view.wanted
+        note = view.note
         self.view = replace(
             view,
             opened={number_of(old): opening for old, opening in view.opened.items()},
             pinned={number_of(old) for old in view.pinned},
             refused={number_of(old) for old in view.refused},
-            wanted=(number_of(wanted[0]), wanted[1]) if wanted is not None else None,
+            note=replace(note, number=number_of(note.number)) if note else None,
             here=number_of(view.here) if view.here is not None else None,
         )
 
@@ -133,14 +135,14 @@ class MemoryPane(CommandTarget, LongText):
     def set_here(self, offset: int, *, scroll: bool, level: int = 0) -> None:
         """Mark the page the user is reading.
 
-        With `scroll`, unless one is wanted, scroll it to row `level`.
+        With `scroll`, unless one has a note, scroll it to row `level`.
         """
         view, page = self.view, self.memory.page_at(offset) if self.memory else None
         here, unread_at = (page.number, None) if page else (None, offset)
         if (here, unread_at) != (view.here, view.unread_at):
             view.here, view.unread_at = here, unread_at
             self._update()
-        if scroll and not view.wanted:
+        if scroll and not view.note:
             self._scroll_to_here(level)
 
     def _scroll_to_here(self, level: int) -> None:
@@ -157,7 +159,13 @@ class MemoryPane(CommandTarget, LongText):
         if memory is None:
             return []
         place = PlaceInMemory(
-            view.here, view.unread_at, view.bound, view.begun, view.reading, view.opened
+            here=view.here,
+            unread_at=view.unread_at,
+            bound=view.bound,
+            begun=view.begun,
+            reading=view.reading,
+            opened=view.opened,
+            noted=view.note.number if view.note else None,
         )
         return memory_rows(memory, place)
 
@@ -171,24 +179,25 @@ class MemoryPane(CommandTarget, LongText):
         self.view.opened[number] = memory_blocks.Opening(by, reason)
         self._change()
 
-    def want(self, number: int | None, hint: str = "") -> None:
-        """Mark the page that the agent asks for, with what can be done, and keep it in view; None.
-
-        It asks for none.
-        """
-        if self.change_view(wanted=None if number is None else (number, hint)):
-            self._show_wanted()
+    def show_note(self, note: memory_blocks.SectionNote | None) -> None:
+        """Tint the section with this note, and keep it in view. None: no section."""
+        if self.change_view(note=note):
+            self._show_noted()
             self.post_message(self.Changed())
 
-    def _show_wanted(self) -> None:
-        if self.view.wanted:
-            self.scroll_to_key(("page", self.view.wanted[0]), past_end=False)
+    def _show_noted(self) -> None:
+        note = self.view.note
+        if note is None:
+            return
+        row = next((row for row in self.rows() if row.first == note.number), None)
+        if row is not None:
+            self.scroll_to_key(memory_blocks.key_of(row), past_end=False)
 
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
         changed = super()._size_updated(size, virtual_size, container_size, layout)
-        self._show_wanted()  # The line of a proposal takes its row from the memory.
+        self._show_noted()  # The line of a proposal takes its row from the memory.
         return changed
 
     def cite(self, places: Iterable[tuple[int, int]]) -> None:
@@ -262,8 +271,8 @@ class MemoryPane(CommandTarget, LongText):
         """The blocks of a page, made anew when what they show has changed: a novel has hundreds."""
         view, number = self.view, entry.page.number
         opening = view.opened.get(number)
-        wanted = view.wanted if view.wanted and view.wanted[0] == number else None
-        marks = number == view.here, number in view.pinned, number in view.refused, wanted
+        note = view.note if view.note and view.note.number == number else None
+        marks = number == view.here, number in view.pinned, number in view.refused, note
         shows = entry, digits, *marks, opening and (opening, view.cited, view.beside)
         known = self._made.get(number)
         if known is None or known[0] != shows:

@@ -1,0 +1,114 @@
+"""Why a part of the book is wanted for a question: the words that it shares with it."""
+
+from collections.abc import Iterable
+
+from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage
+from gistread.memory.sections import Sections
+from gistread.readers.events import WantedSection
+from gistread.readers.thread import without_options
+from gistread.search.related import related_stems
+from gistread.search.tokens import Terms
+from gistread.units import in_quotes
+
+_MOST_WORDS = 4
+# Characters in a section from which on a passage of its neighbour asks for it, too
+_LEAST_PART = 1000
+_AROUND = 1200  # Characters before and after a part in which the ranking still counts words
+
+
+class Reasons:
+    """The words of a question that parts of a book share, as they are written there.
+
+    >>> Reasons("Who saw the white whales?", book.text, "en").of([(120, 480)])
+    'because it has “whale”, “white”'
+    """
+
+    def __init__(self, question: str, text: str, language: str = "") -> None:
+        """`question`: as the model is asked it. `language`: BCP 47; empty means English."""
+        self._text = text
+        self._terms = Terms(language)
+        words = self._terms.words(without_options(question))
+        content = [word for word in words if word not in self._terms.stop_words]
+        self._asked = frozenset(map(self._terms.stem, content))
+        related = related_stems(language)
+        others = (related.get(stem, frozenset()) for stem in self._asked)
+        self._related = frozenset().union(*others) - self._asked
+
+    @classmethod
+    def over(cls, question: str, memory: GistMemory) -> "Reasons":
+        return cls(question, memory.book.text, memory.book.language)
+
+    def of(self, places: Iterable[Passage], otherwise: str = "") -> str:
+        """Why these places are wanted; `otherwise` if they share nothing with the question."""
+        parts = list(places)
+        shared = self._words_in(parts, self._asked) or self._words_in(parts, self._related)
+        if shared:
+            return f"because it has {shared}"
+        around = [(max(0, start - _AROUND), end + _AROUND) for start, end in parts]
+        near = self._words_in(around, self._asked)
+        if near:
+            return f"because near it stands {near}"
+        return otherwise
+
+    def in_words(self, text: str) -> str:
+        """Why a summary is wanted; empty if it shares nothing with the question."""
+        shared = self._shared(text, self._asked) or self._shared(text, self._related)
+        return f"because its summary has {shared}" if shared else ""
+
+    def _words_in(self, places: Iterable[Passage], stems: frozenset[str]) -> str:
+        return self._shared("\n".join(self._text[start:end] for start, end in places), stems)
+
+    def _shared(self, text: str, stems: frozenset[str]) -> str:
+        """The first word of each stem, the most frequent stems last: they tell the least."""
+        if not stems:
+            return ""
+        words: dict[str, str] = {}
+        counts: dict[str, int] = {}
+        for start, end, word in self._terms.places(text):
+            stem = self._terms.stem(word)
+            if stem in stems:
+                words.setdefault(stem, text[start:end])
+                counts[stem] = counts.get(stem, 0) + 1
+        rare_first = sorted(words, key=lambda stem: counts[stem])
+        return ", ".join(in_quotes(words[stem]) for stem in rare_first[:_MOST_WORDS])
+
+
+def sections_wanted(
+    places: Iterable[Passage], memory: GistMemory, reasons: Reasons, otherwise: str = ""
+) -> list[WantedSection]:
+    """The sections in which these places stand, in the order of the places."""
+    sections = Sections(memory)
+    by_number: dict[int, list[Passage]] = {}
+    for place in places:
+        parts = list(_parts_of(place, sections))
+        longest = max((end - start for _, (start, end) in parts), default=0)
+        for number, part in parts:
+            if part[1] - part[0] < min(longest, _LEAST_PART):
+                continue
+            by_number.setdefault(number, []).append(part)
+    return [
+        WantedSection((number,), min(parts)[0], max(parts)[1], reasons.of(parts, otherwise))
+        for number, parts in by_number.items()
+    ]
+
+
+def page_wanted(
+    number: int, memory: GistMemory, reasons: Reasons, given: str = ""
+) -> WantedSection:
+    """A page that the model wants; `given`: its own reason, if it gave one."""
+    page = memory.entry(number).page
+    place = page.start, page.end
+    return WantedSection((number,), *place, given or reasons.of([place]))
+
+
+def _parts_of(place: Passage, sections: Sections) -> Iterable[tuple[int, Passage]]:
+    """A place, cut where sections end."""
+    start, end = place
+    while start < end:
+        section = sections.at(start)
+        if section is None:
+            return
+        until = min(end, section.end) if section.end > start else end
+        yield section.number, (start, until)
+        start = until
