@@ -1,5 +1,6 @@
 """Reads untrusted zip archives in memory, within limits on entries, sizes and paths."""
 
+import os
 import posixpath
 import unicodedata
 import zipfile
@@ -8,15 +9,15 @@ from typing import BinaryIO
 from urllib.parse import unquote
 
 ENTRY_LIMIT_BYTES = 32 * 1024 * 1024  # One unpacked file. War and Peace as one XHTML file has 4 MB.
-TOTAL_LIMIT_BYTES = (
-    64 * 1024 * 1024
-)  # Everything read from one archive: text, never pictures or fonts
+# Everything read from one archive: text, never pictures or fonts.
+TOTAL_LIMIT_BYTES = 64 * 1024 * 1024
 ENTRIES_LIMIT = 20_000
 # Python allocates half a kilobyte for each directory entry before they can be counted.
 _DIRECTORY_LIMIT_BYTES = 16 * 1024 * 1024
 
 _END_RECORD = b"PK\x05\x06"
 _END_RECORD_BYTES = 22
+_DIRECTORY_SIZE = slice(12, 16)  # In the end record
 _COMMENT_BYTES = 65_535
 _ENCRYPTED = 0x1
 
@@ -44,14 +45,7 @@ class Archive:
     def __init__(self, stream: BinaryIO) -> None:
         """Raises ArchiveError if the archive is damaged or larger than any book."""
         try:
-            size = stream.seek(0, 2)
-            stream.seek(max(0, size - _END_RECORD_BYTES - _COMMENT_BYTES))
-            tail = stream.read()
-            stream.seek(0)
-            at = tail.rfind(_END_RECORD)
-            if at < 0 or len(tail) - at < _END_RECORD_BYTES:
-                raise zipfile.BadZipFile("no end record")
-            if int.from_bytes(tail[at + 12 : at + 16], "little") > _DIRECTORY_LIMIT_BYTES:
+            if _directory_bytes(stream) > _DIRECTORY_LIMIT_BYTES:
                 raise ArchiveError("its archive has a directory larger than any book's")
             self._zip = zipfile.ZipFile(stream)
         except _DAMAGE_ERRORS as error:
@@ -70,8 +64,9 @@ class Archive:
             normal = normalise_path(name)
             if normal in self._entries:
                 return normal
-            if _fold_path(normal) in self._folded:
-                return self._folded[_fold_path(normal)]
+            folded = self._folded.get(_fold_path(normal))
+            if folded is not None:
+                return folded
         return None
 
     def read(self, path: str, *, limit: int | None = None) -> bytes:
@@ -99,10 +94,22 @@ class Archive:
         if len(data) <= left:
             return data
         if left < most:
-            raise ArchiveError(
-                f"exceeds the limit of {TOTAL_LIMIT_BYTES // 1024 // 1024} MB per book"
-            )
+            limit_mb = TOTAL_LIMIT_BYTES // 1024 // 1024
+            raise ArchiveError(f"exceeds the limit of {limit_mb} MB per book")
         raise ArchiveError(f"unpacks to more than {left // 1024 // 1024} MB")
+
+
+def _directory_bytes(stream: BinaryIO) -> int:
+    """The size of the directory, which the end record states. Raises BadZipFile, OSError."""
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - _END_RECORD_BYTES - _COMMENT_BYTES))
+    tail = stream.read()
+    stream.seek(0)
+    at = tail.rfind(_END_RECORD)
+    record = tail[at:]
+    if at < 0 or len(record) < _END_RECORD_BYTES:
+        raise zipfile.BadZipFile("no end record")
+    return int.from_bytes(record[_DIRECTORY_SIZE], "little")
 
 
 def normalise_path(path: str) -> str:

@@ -1,5 +1,6 @@
-"""Converts other formats to EPUB with Calibre's `ebook-convert`, on a private copy and within a
-time limit.
+"""Converts other formats to EPUB with Calibre's `ebook-convert`.
+
+Works on a private copy and within a time limit.
 """
 
 import contextlib
@@ -24,8 +25,15 @@ LIMIT_SECONDS = 300.0
 _INSTALL = f"Install Calibre, or convert it to EPUB elsewhere: {COMMAND} BOOK BOOK.epub"
 _BY_HAND = f"Try another Calibre, or convert it to EPUB by hand: {COMMAND} BOOK BOOK.epub"
 _KINDLE_SUFFIXES = frozenset((".mobi", ".azw", ".azw3", ".prc", ".pdb"))
-_RECORDS_AT = 76
-_FIRST_RECORD_AT = 78
+# In a Kindle file: how many records it has, where the first one begins, and in that one whether
+# the book is encrypted.
+_RECORDS = slice(76, 78)
+_FIRST_RECORD = slice(78, 82)
+_ENCRYPTION_AT = 12
+_ENCRYPTION_BYTES = 2
+_ENCRYPTED = (1, 2)
+_LONGEST_REASON = 160
+_POLL_SECONDS = 0.1
 
 
 def convert_to_epub(
@@ -73,13 +81,12 @@ def convert_to_epub(
 
 
 def _has_drm(stream: BinaryIO) -> bool:
-    head = stream.read(_FIRST_RECORD_AT + 4)
-    if len(head) < _FIRST_RECORD_AT + 4 or not int.from_bytes(
-        head[_RECORDS_AT : _RECORDS_AT + 2], "big"
-    ):
+    head = stream.read(_FIRST_RECORD.stop)
+    is_whole = len(head) == _FIRST_RECORD.stop
+    if not is_whole or not int.from_bytes(head[_RECORDS], "big"):
         return False
-    stream.seek(int.from_bytes(head[_FIRST_RECORD_AT:], "big") + 12)
-    return int.from_bytes(stream.read(2), "big") in (1, 2)
+    stream.seek(int.from_bytes(head[_FIRST_RECORD], "big") + _ENCRYPTION_AT)
+    return int.from_bytes(stream.read(_ENCRYPTION_BYTES), "big") in _ENCRYPTED
 
 
 def _run(
@@ -104,20 +111,20 @@ def _run(
                 end_group(process.pid)
                 process.wait()
     if process.returncode or not (directory / "book.epub").is_file():
-        # The last line of output, without the temporary path.
-        lines = (
-            log.read_text("utf-8", errors="replace")
-            .replace(f"{directory}{os.sep}", "")
-            .strip()
-            .splitlines()
-        )
-        reason = clean_line(lines[-1])[:160].rstrip(". ") if lines else ""
+        reason = _reason(log, directory)
         if "drm" in reason.lower():
             raise _drm_error(description)
-        raise BookError(
-            f"{description}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.",
-            _BY_HAND,
-        )
+        because = f": {reason}" if reason else ""
+        raise BookError(f"{description}; {COMMAND} could not convert it{because}.", _BY_HAND)
+
+
+def _reason(log: Path, directory: Path) -> str:
+    """The last line of output, without the temporary path."""
+    output = log.read_text("utf-8", errors="replace").replace(f"{directory}{os.sep}", "")
+    lines = output.strip().splitlines()
+    if not lines:
+        return ""
+    return clean_line(lines[-1])[:_LONGEST_REASON].rstrip(". ")
 
 
 def _wait(
@@ -128,13 +135,10 @@ def _wait(
         if cancelled():
             raise BookError(f"{description}; the conversion was cancelled.")
         if time.monotonic() > until:
-            raise BookError(
-                f"{description}; {COMMAND} was stopped after {LIMIT_SECONDS / 60:g} minutes "
-                "without a result.",
-                _BY_HAND,
-            )
+            stopped = f"was stopped after {LIMIT_SECONDS / 60:g} minutes without a result"
+            raise BookError(f"{description}; {COMMAND} {stopped}.", _BY_HAND)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(0.1)
+            process.wait(_POLL_SECONDS)
 
 
 def _drm_error(description: str) -> BookError:

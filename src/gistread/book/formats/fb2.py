@@ -61,15 +61,17 @@ def _translate(
 ) -> tuple[etree._Element, list[Section]]:
     """XHTML of the bodies and of whatever stands beside them, and the chapters."""
     _mark_breaks(root)
-    wanted = {a.get("href", "").removeprefix("#") for a in root.iterfind(".//a[@type='note']")}
+    references = root.iterfind(".//a[@type='note']")
+    referred = {link.get("href", "").removeprefix("#") for link in references}
     translator = _Translator()
     target = etree.Element("body")
     is_first = True
     for part in parts:
         # Links of type "note" may lead to a later body without a known name.
         ids = (section.get("id") for section in part.iterfind("section"))
-        has_notes = not is_first and not wanted.isdisjoint(ids)
-        if part.tag == "body" and (has_notes or (part.get("name") or "").lower() in _NOTE_BODIES):
+        has_notes = not is_first and not referred.isdisjoint(ids)
+        is_named_so = (part.get("name") or "").lower() in _NOTE_BODIES
+        if part.tag == "body" and (has_notes or is_named_so):
             translator.notes(part)
         else:
             translator.body(part, first=is_first)
@@ -108,22 +110,18 @@ def _metadata(root: etree._Element) -> Metadata:
     if info is None:
         return Metadata()
     image = info.find(".//coverpage//image")
-    names = (
-        " ".join(
-            filter(
-                None,
-                (plain_text(author.find(f"{part}-name")) for part in ("first", "middle", "last")),
-            )
-        )
-        or plain_text(author.find("nickname"))
-        for author in info.iterfind("author")
-    )
+    names = map(_name, info.iterfind("author"))
     return Metadata(
         title=plain_text(info.find(".//book-title")),
         authors=tuple(dict.fromkeys(filter(None, names))),
         language=language_tag(plain_text(info.find(".//lang"))),
         cover="" if image is None else image.get("href", "").removeprefix("#"),
     )
+
+
+def _name(author: etree._Element) -> str:
+    parts = (plain_text(author.find(f"{part}-name")) for part in ("first", "middle", "last"))
+    return " ".join(filter(None, parts)) or plain_text(author.find("nickname"))
 
 
 _NOTE_BODIES = frozenset(
@@ -138,12 +136,15 @@ _TAGS = {
     **dict.fromkeys(("cite", "epigraph", "annotation"), "blockquote"),
 }
 _DEEPEST_HEADING = 6
+# With more empty lines than one to so many paragraphs, they are spacing.
+_PARAGRAPHS_FOR_ONE_BREAK = 6
 
 
 def _mark_breaks(root: etree._Element) -> None:
     """Make scene breaks of the empty lines between two paragraphs."""
     empty = list(root.iter("empty-line"))
-    are_breaks = len(empty) * 6 <= sum(1 for _ in root.iter("p"))  # Otherwise they are spacing
+    paragraphs = sum(1 for _ in root.iter("p"))
+    are_breaks = len(empty) * _PARAGRAPHS_FOR_ONE_BREAK <= paragraphs
     for line in empty:
         around = (line.getprevious(), line.getnext())
         is_break = are_breaks and all(each is not None and each.tag == "p" for each in around)
@@ -179,34 +180,17 @@ class _Translator:
                 self._note(child, 2)
         else:
             _rename(section, "aside", {EPUB_TYPE: "footnote"})
-            titles = section.findall("title")
-            label = " ".join(map(plain_text, titles))
-            for title in titles:
-                append_text_before(title, title.tail)
-                section.remove(title)
+            label = _take_titles(section)
             self._children(section, _DEEPEST_HEADING)
             if label:
-                first = section.find("p")
-                if first is None:
-                    first = etree.Element("p")
-                    section.insert(0, first)
-                first.text = f"{label}{' ' if label[-1] in '.])*†‡§' else '. '}{first.text or ''}"
+                _begin_with(section, label)
 
     def _chapter(self, section: etree._Element, level: int, default: str = "") -> None:
-        # Number and name in one line.
-        titles = section.iterfind("title")
-        title = next(
-            (
-                join_title([*filter(None, map(plain_text, each))] or [plain_text(each)])
-                for each in titles
-            ),
-            "",
-        )
-        title = title or default
+        title = _title_of(section) or default
         if title:
             if not section.get("id"):
                 section.set("id", f"section {len(self.sections)}")
-            self.sections.append((section.get("id") or "", title, level))
+            self.sections.append(Section(section.get("id") or "", title, level))
 
     def _children(self, element: etree._Element, depth: int) -> None:
         for child in element:
@@ -223,19 +207,15 @@ class _Translator:
             # Each paragraph becomes a heading: a number, and a name below it.
             _rename(element, "div")
             for child in element.iterfind("p"):
-                child.tag = f"h{min(max(depth, 1), _DEEPEST_HEADING)}"
+                child.tag = _heading(max(depth, 1))
         elif name == "subtitle":
             is_heading = depth and not is_break(plain_text(element))
-            _rename(element, f"h{min(depth + 1, _DEEPEST_HEADING)}" if is_heading else "p")
+            _rename(element, _heading(depth + 1) if is_heading else "p")
         elif name == "poem":
             self._poem(element, depth)
             return
         elif name == "image":
-            source, words = (
-                element.get("href", "").removeprefix("#"),
-                element.get("alt") or element.get("title"),
-            )
-            _rename(element, "img", {"src": source, "alt": words} if words else {"src": source})
+            _rename_image(element)
         elif name == "a":
             kind = {EPUB_TYPE: "noteref"} if element.get("type") == "note" else {}
             _rename(element, "a", {"href": element.get("href", "")} | kind)
@@ -264,11 +244,50 @@ class _Translator:
             poem.addnext(quote)
 
 
+def _title_of(section: etree._Element) -> str:
+    """Number and name in one line; empty if there is none."""
+    title = section.find("title")
+    if title is None:
+        return ""
+    parts = [*filter(None, map(plain_text, title))]
+    return join_title(parts or [plain_text(title)])
+
+
+def _take_titles(note: etree._Element) -> str:
+    """Remove the titles of a note. Returns their words."""
+    titles = note.findall("title")
+    for title in titles:
+        append_text_before(title, title.tail)
+        note.remove(title)
+    return " ".join(map(plain_text, titles))
+
+
+def _begin_with(note: etree._Element, label: str) -> None:
+    """Put the number of a note before its first paragraph."""
+    first = note.find("p")
+    if first is None:
+        first = etree.Element("p")
+        note.insert(0, first)
+    joint = " " if label[-1] in ".])*†‡§" else ". "
+    first.text = f"{label}{joint}{first.text or ''}"
+
+
+def _heading(level: int) -> str:
+    return f"h{min(level, _DEEPEST_HEADING)}"
+
+
+def _rename_image(image: etree._Element) -> None:
+    attributes = {"src": image.get("href", "").removeprefix("#")}
+    if words := image.get("alt") or image.get("title"):
+        attributes["alt"] = words
+    _rename(image, "img", attributes)
+
+
 def _rename(
     element: etree._Element, tag: str, attributes: Mapping[str, str] = MappingProxyType({})
 ) -> None:
     """Make an element of XHTML of one of FictionBook, which keeps its id and language."""
-    kept = {key: value for key in ("id", "lang") if (value := element.get(key))}
+    kept = {key: element.get(key, "") for key in ("id", "lang") if element.get(key)}
     element.attrib.clear()
     element.attrib.update((*kept.items(), *attributes.items()))
     element.tag = tag

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -23,8 +24,7 @@ class Rank(IntEnum):
 class Candidate:
     index: int
     rank: Rank
-    # The keyword ("chapter", "part"), or the form of a heading without one ("roman", "digits",
-    # "capitals")
+    # The keyword ("chapter", "part"), or the form of a heading without one ("roman", "capitals")
     family: str
     number: int | None
     title: str
@@ -34,6 +34,20 @@ class Candidate:
 
 _LONGEST_CHARACTERS = 250
 _MOST_LINES = 4
+_LONGEST_WITH_TEXT_BELOW = 60  # Of a heading without an empty line after it
+_FEWEST_EQUALS_SIGNS = 3  # Below a heading of Markdown
+_LONGEST_AFTER_NUMBER = 80
+_LONGEST_NAMED = 120
+_LONGEST_NUMBERED = 120
+_LONGEST_SHORT_LINE = 100
+_LONGEST_SHORT_CAPITALS = 200
+_MOST_LINES_OF_A_TITLE = 3
+_LEAST_CAPITALISED = 0.75  # Of the words of a subtitle
+_SHORTEST_CAPITALS = 3
+_LONGEST_CAPITALS = 60
+_LEAST_GAP_OF_CAPITALS = 2  # Empty lines before a line in capitals
+_ENDS = frozenset(("THE END", "FINIS", "END", "FIN", "ENDE"))
+_QUOTES = tuple("\"'“‘«„—–-[(")
 
 # Families of headings without a keyword.
 NUMERALS = frozenset(
@@ -72,9 +86,8 @@ _BARE = re.compile(
     r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四五六七八九十百]{1,4})[.):]?$"
 )
 _NUMBER_TITLE = re.compile(r"([IVXLC]{1,8}|\d{1,3})(?:[.):]|\s?[—–-])\s+(\S.*)$", re.DOTALL)
-_PADDED_TITLE = re.compile(
-    r"(0[1-9]|[1-9]\d)\s+([^\W\d_].*)$", re.DOTALL
-)  # "01 My Early Home": begins with a zero
+# "01 My Early Home": begins with a zero.
+_PADDED_TITLE = re.compile(r"(0[1-9]|[1-9]\d)\s+([^\W\d_].*)$", re.DOTALL)
 _MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
 _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
 
@@ -82,19 +95,13 @@ _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
 def split_heading(block: TextBlock) -> list[TextBlock]:
     """The block, split after its first line if that is a heading with text right below it."""
     first = TextBlock(block.lines[:1], block.kind, block.gap)
-    if (
-        block.kind is not ParagraphKind.TEXT
-        or len(block.lines) <= _MOST_LINES
-        or len(first.lines[0]) > 60
-    ):
+    is_prose = block.kind is ParagraphKind.TEXT and len(block.lines) > _MOST_LINES
+    if not is_prose or len(first.text) > _LONGEST_WITH_TEXT_BELOW:
         return [block]
-    found = heading_candidate(0, first)
-    if (
-        found is None
-        or found.rank is Rank.NAMED
-        or found.number is None
-        or found.family in NUMERALS
-    ):
+    heading = heading_candidate(0, first)
+    if heading is None or heading.number is None:
+        return [block]
+    if heading.rank is Rank.NAMED or heading.family in NUMERALS:
         return [block]
     return [first, TextBlock(block.lines[1:], block.kind, 0)]
 
@@ -106,33 +113,52 @@ def entry_key(line: str) -> str:
 
 
 def is_contents(block: TextBlock) -> bool:
-    return len(block.lines) == 1 and bool(
-        _CONTENTS.fullmatch(block.lines[0].strip(_DECORATION + ".:"))
-    )
+    if len(block.lines) != 1:
+        return False
+    line = block.lines[0].strip(_DECORATION + ".:")
+    return _CONTENTS.fullmatch(line) is not None
 
 
 def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
     lines = block.lines
-    is_apart = block.kind in (ParagraphKind.BREAK, ParagraphKind.NOTE)
-    if is_apart or len(lines) > _MOST_LINES or len(lines[0]) > _LONGEST_CHARACTERS:
+    if _is_apart(block) or len(lines) > _MOST_LINES or len(lines[0]) > _LONGEST_CHARACTERS:
         return None
-    raw = lines[0].strip()
-    if raw.startswith("#"):
-        match = _MARKDOWN.match(raw) if len(lines) == 1 else None
-        title = one_line(match[2]) if match else ""
-        if match:
-            return Candidate(index, Rank.CHAPTER, "markdown", None, title, False, len(match[1]))
+    first = lines[0].strip()
+    if first.startswith("#"):
+        return _markdown(index, first) if len(lines) == 1 else None
+    if first and _is_underlined(lines):
+        return Candidate(index, Rank.CHAPTER, "markdown", None, first, bare=False, level=1)
+    text = first.strip(_DECORATION)
+    if not text or not _may_begin(text[0]) or sum(map(len, lines)) > _LONGEST_CHARACTERS:
         return None
-    if len(lines) == 2 and len(lines[1]) >= 3 and not lines[1].strip("=") and raw:
-        return Candidate(index, Rank.CHAPTER, "markdown", None, raw, False, 1)
-    text = raw.strip(_DECORATION)
-    if not text or not (text[0].isupper() or text[0].isdigit() or _has_no_case(text[0])):
-        return None
-    if len(lines) > 1:
-        if sum(map(len, lines)) > _LONGEST_CHARACTERS:
-            return None
-        text = "\n".join([text, *(line.strip().strip("_") for line in lines[1:])])
+    text = "\n".join([text, *(line.strip().strip("_") for line in lines[1:])])
     return _keyword(index, text) or _named(index, text) or _numeral(index, text)
+
+
+def _is_apart(block: TextBlock) -> bool:
+    """Whether a block is no part of the text around it, and so no heading."""
+    return block.kind in (ParagraphKind.BREAK, ParagraphKind.NOTE)
+
+
+def _markdown(index: int, line: str) -> Candidate | None:
+    match = _MARKDOWN.match(line)
+    if match is None:
+        return None
+    title = one_line(match[2])
+    level = len(match[1])
+    return Candidate(index, Rank.CHAPTER, "markdown", None, title, bare=False, level=level)
+
+
+def _is_underlined(lines: Sequence[str]) -> bool:
+    """Whether equals signs make a line a heading of Markdown."""
+    if len(lines) != 2:
+        return False
+    return len(lines[1]) >= _FEWEST_EQUALS_SIGNS and not lines[1].strip("=")
+
+
+def _may_begin(letter: str) -> bool:
+    """Whether a heading may begin with a letter."""
+    return letter.isupper() or letter.isdigit() or _has_no_case(letter)
 
 
 def _has_no_case(letter: str) -> bool:
@@ -141,28 +167,44 @@ def _has_no_case(letter: str) -> bool:
 
 
 def _keyword(index: int, text: str) -> Candidate | None:
+    """A heading with a number and a word for it, such as "Chapter 3" or "Third Book"."""
     if _CJK.match(text) or _VOLUME.match(text):
         return _east_asian(index, text)
     named = _NAMED_WITHOUT_SPACES.match(text)
     if named and _is_title(named[3] or ""):
-        return Candidate(index, Rank.NAMED, named[1], None, one_line(text), not named[3])
+        return Candidate(index, Rank.NAMED, named[1], None, one_line(text), bare=not named[3])
+    return _word_and_number(index, text) or _number_and_word(index, text)
+
+
+def _word_and_number(index: int, text: str) -> Candidate | None:
+    """`Chapter 3. A title`."""
     match = _WORD_NUMBER.match(text)
-    above = RANKS.get(match[1].lower()) if match else None
-    if match and above is not None:
-        number, rest = _leading_number(match[2], match[3])
-        if number is not None and _may_follow(rest, match[2]):
-            return Candidate(
-                index, above, match[1].lower(), number, one_line(text), not _bare_rest(rest)
-            )
+    rank = RANKS.get(match[1].lower()) if match else None
+    if match is None or rank is None:
+        return None
+    number, rest = _leading_number(match[2], match[3])
+    if number is None or not _may_follow(rest, match[2]):
+        return None
+    return Candidate(
+        index, rank, match[1].lower(), number, one_line(text), bare=not _bare_rest(rest)
+    )
+
+
+def _number_and_word(index: int, text: str) -> Candidate | None:
+    """`The Third Book. A title`."""
     match = _NUMBER_WORD.match(_ARTICLE.sub("", text, count=1))
-    if match:
-        word, number = match[2].lower(), parse_number(match[1])
-        # "SECOND EPILOGUE" is a heading; "II Introduction" is a line of a table of contents.
-        is_named = word in NAMED_HEADINGS and not match[1].isdigit() and not parse_roman(match[1])
-        above = Rank.NAMED if is_named else RANKS.get(word)
-        if above is not None and number is not None and _may_follow(match[3], match[2]):
-            return Candidate(index, above, word, number, one_line(text), not _bare_rest(match[3]))
-    return None
+    if match is None:
+        return None
+    numeral, keyword, rest = match.groups()
+    number = parse_number(numeral)
+    word = keyword.lower()
+    # "SECOND EPILOGUE" is a heading; "II Introduction" is a line of a table of contents.
+    is_spelled = not numeral.isdigit() and not parse_roman(numeral)
+    is_named = word in NAMED_HEADINGS and is_spelled
+    rank = Rank.NAMED if is_named else RANKS.get(word)
+    if rank is None or number is None or not _may_follow(rest, keyword):
+        return None
+    return Candidate(index, rank, word, number, one_line(text), bare=not _bare_rest(rest))
 
 
 def _east_asian(index: int, text: str) -> Candidate | None:
@@ -174,11 +216,12 @@ def _east_asian(index: int, text: str) -> Candidate | None:
         volume = _VOLUME.match(text)
         assert volume is not None
         word, numeral, rest = volume.groups()
-    number, title = parse_number(numeral), (rest or "").strip()
+    number = parse_number(numeral)
+    title = (rest or "").strip()
     if number is None or not _is_title(title):
         return None
     rank = Rank.CONTAINER if word in _CONTAINERS else Rank.CHAPTER
-    return Candidate(index, rank, word, number, one_line(text), not title)
+    return Candidate(index, rank, word, number, one_line(text), bare=not title)
 
 
 def _is_title(title: str) -> bool:
@@ -208,48 +251,46 @@ def _may_follow(rest: str, before: str) -> bool:
         title = _bare_rest(rest)
         return not title[0].islower() or before.isupper()
     title = rest.strip()
-    return (
-        rest[:1].isspace()
-        and (title[0].isupper() or _has_no_case(title[0]))
-        and title[-1] not in ".,;:"
-        and len(title) < 80
-    )
+    begins_title = rest[:1].isspace() and (title[0].isupper() or _has_no_case(title[0]))
+    ends_title = title[-1] not in ".,;:"
+    return begins_title and ends_title and len(title) < _LONGEST_AFTER_NUMBER
 
 
 def _named(index: int, text: str) -> Candidate | None:
     text = _ARTICLE.sub("", text, count=1)
     head = re.match(r"[\w-]+", text)
-    if not head or head[0].lower() not in NAMED_HEADINGS or len(text) > 120:
+    if not head or head[0].lower() not in NAMED_HEADINGS or len(text) > _LONGEST_NAMED:
         return None
     rest = text[head.end() :]
-    bare = not _bare_rest(rest)
-    if not bare and not (
-        (_SEPARATOR.match(rest) and rest.strip()[-1] not in ".,;") or text.isupper()
-    ):
-        return None
-    return Candidate(index, Rank.NAMED, head[0].lower(), None, one_line(text), bare)
+    is_bare = not _bare_rest(rest)
+    if not is_bare and not text.isupper():
+        is_title = _SEPARATOR.match(rest) and rest.strip()[-1] not in ".,;"
+        if not is_title:
+            return None
+    return Candidate(index, Rank.NAMED, head[0].lower(), None, one_line(text), bare=is_bare)
 
 
 def _numeral(index: int, text: str) -> Candidate | None:
-    bare, padded = _BARE.match(text), _PADDED_TITLE.match(text)
+    bare = _BARE.match(text)
+    padded = _PADDED_TITLE.match(text)
     match = bare or padded or _NUMBER_TITLE.match(text)
     number = parse_number(match[1]) if match else None
     if match is None or number is None:
         return None
-    is_roman = re.fullmatch("[IVXLCDM]+", match[1])
-    if padded:
-        style = "padded"
-    elif match[1].isdigit():
-        style = "digits"
-    elif is_roman:
-        style = "roman"
-    else:
-        style = "spelled"
+    style = "padded" if padded else _style_of_numeral(match[1])
     if bare:
-        return Candidate(index, Rank.CHAPTER, style, number, text, True)
-    if len(text) > 120 or match[2][0].islower() or match[2][-1] in ",;":
+        return Candidate(index, Rank.CHAPTER, style, number, text, bare=True)
+    title = match[2]
+    if len(text) > _LONGEST_NUMBERED or title[0].islower() or title[-1] in ",;":
         return None
-    return Candidate(index, Rank.CHAPTER, f"{style} with title", number, one_line(text), False)
+    family = f"{style} with title"
+    return Candidate(index, Rank.CHAPTER, family, number, one_line(text), bare=False)
+
+
+def _style_of_numeral(numeral: str) -> str:
+    if numeral.isdigit():
+        return "digits"
+    return "roman" if re.fullmatch("[IVXLCDM]+", numeral) else "spelled"
 
 
 def may_be_subtitle(block: TextBlock) -> bool:
@@ -261,29 +302,27 @@ def may_be_subtitle(block: TextBlock) -> bool:
         return True
     if text[-1] in ".,;:!?…" or not text[0].isupper():
         return False
-    words = [
-        word for word in re.findall(r"[^\W\d_][\w’'-]*", text) if word.lower() not in SMALL_WORDS
-    ]
-    return bool(words) and sum(word[0].isupper() for word in words) >= len(words) * 0.75
+    words = re.findall(r"[^\W\d_][\w’'-]*", text)
+    large_words = [word for word in words if word.lower() not in SMALL_WORDS]
+    capitalised = sum(word[0].isupper() for word in large_words)
+    return bool(large_words) and capitalised >= len(large_words) * _LEAST_CAPITALISED
 
 
 def is_short_line(block: TextBlock) -> bool:
-    if block.kind in (ParagraphKind.BREAK, ParagraphKind.NOTE) or len(block.lines) > 3:
+    if _is_apart(block) or len(block.lines) > _MOST_LINES_OF_A_TITLE:
         return False
     text = block.text.strip()
-    return len(text) <= (200 if text.isupper() else 100) and text[0] not in "\"“‘'«„—–-[("
+    limit = _LONGEST_SHORT_CAPITALS if text.isupper() else _LONGEST_SHORT_LINE
+    return len(text) <= limit and not text.startswith(_QUOTES)
 
 
 def is_capitals(block: TextBlock) -> bool:
     """A single line in capitals: a heading in books with unnumbered chapters."""
-    if len(block.lines) != 1 or block.gap < 2:
+    if len(block.lines) != 1 or block.gap < _LEAST_GAP_OF_CAPITALS:
         return False
     text = block.lines[0].strip().strip(_DECORATION)
-    return (
-        3 <= len(text) <= 60
-        and text.isupper()
-        and text not in ("THE END", "FINIS", "END", "FIN", "ENDE")
-    )
+    has_length_of_title = _SHORTEST_CAPITALS <= len(text) <= _LONGEST_CAPITALS
+    return has_length_of_title and text.isupper() and text not in _ENDS
 
 
 # Ranks of the keywords of numbered headings.

@@ -57,6 +57,7 @@ _AUTHORS = (
 )
 _LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language")
 _COVER_RELATIONS = frozenset(("coverpage", "cover"))
+_LONGEST_NAMES = 120
 _LEAST_PLAIN_TEXT = 2_000  # Characters of a page that is plain text
 _LEAST_PLAIN_SHARE = 0.8
 _SPACES = re.compile(r"\s+")
@@ -81,25 +82,7 @@ def _read_page(decoded: Decoded, name: str, others: Mapping[str, int] | None = N
         raise BookError(f"{name} cannot be read: it contains no HTML, or too much.")
     if _is_plain_text(root):
         return _read_plain_text(root, name)
-    meta = _meta(root)
-    framed = _gutenberg_header(root)
-    # Some pages name their author by a link or a handle.
-    values = (
-        v
-        for v in _first_present(meta, _AUTHORS)
-        if not v.startswith(("http:", "https:", "@")) and len(v) <= 120
-    )
-    authors = (name for value in values for name in _names(value))
-    declared = map(language_of, (root, *islice(elements_named(root, "body"), 1)))
-    metadata = Metadata(
-        title=framed.title or _title(root, meta),
-        authors=tuple(dict.fromkeys(framed.authors or authors)),
-        language=next(
-            filter(None, (*declared, *map(language_tag, _first_present(meta, _LANGUAGES)))),
-            framed.language,
-        ),
-        cover=_cover(root),
-    )
+    metadata = _metadata(root)
     for number, picture in enumerate(_embedded(root), start=1):
         picture.set("src", f"{EMBEDDED}{number}")
     removed = remove_boilerplate(root)
@@ -109,6 +92,33 @@ def _read_page(decoded: Decoded, name: str, others: Mapping[str, int] | None = N
     return book_from_tree(
         root, name, "html", metadata, notices=encoding_notices(decoded), left_out=left_out
     )
+
+
+def _metadata(root: etree._Element) -> Metadata:
+    meta = _meta(root)
+    header = _gutenberg_header(root)
+    body = islice(elements_named(root, "body"), 1)
+    languages = (
+        *map(language_of, (root, *body)),
+        *map(language_tag, _first_present(meta, _LANGUAGES)),
+        header.language,
+    )
+    return Metadata(
+        title=header.title or _title(root, meta),
+        authors=header.authors or _authors(meta),
+        language=next(filter(None, languages), ""),
+        cover=_cover(root),
+    )
+
+
+def _authors(meta: dict[str, list[str]]) -> tuple[str, ...]:
+    names: list[str] = []
+    for value in _first_present(meta, _AUTHORS):
+        # Some pages name their author by a link or a handle.
+        is_address = value.startswith(("http:", "https:", "@"))
+        if not is_address and len(value) <= _LONGEST_NAMES:
+            names += _names(value)
+    return tuple(dict.fromkeys(names))
 
 
 def _is_plain_text(root: etree._Element) -> bool:
@@ -218,22 +228,22 @@ def _decoded(page: Message) -> Decoded | None:
 
 def _gutenberg_header(root: etree._Element) -> Metadata:
     header = next(root.iterfind(".//*[@id='pg-header']"), None)
-    parts = (
-        each
-        for each in (() if header is None else header.iter())
-        if local_name(each) in ("p", "div")
-    )
-    return strip_gutenberg("\n".join(map(plain_text, parts)))[1]
+    if header is None:
+        return Metadata()
+    parts = (each for each in header.iter() if local_name(each) in ("p", "div"))
+    _, metadata = strip_gutenberg("\n".join(map(plain_text, parts)))
+    return metadata
 
 
 def _meta(root: etree._Element) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    """The contents of <meta> elements by name in lower case."""
+    values: dict[str, list[str]] = {}
     for element in elements_named(root, "meta"):
         key = element.get("name") or element.get("property") or element.get("http-equiv") or ""
         value = one_line(element.get("content") or "")
         if key and value:
-            found.setdefault(key.lower(), []).append(value)
-    return found
+            values.setdefault(key.lower(), []).append(value)
+    return values
 
 
 def _first_present(meta: dict[str, list[str]], keys: Iterable[str]) -> list[str]:
@@ -283,10 +293,10 @@ def _cover(root: etree._Element) -> str:
 
 _ROLES = frozenset(("navigation", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar"))
 _CONSENT = re.compile(
-    r"(?:^|[-_ "
-    r"])(?:cookies?|gdpr|ccpa|onetrust|didomi|cookiebot|usercentrics|truste|qc-cmp2?|cmp(?=[-_ "
-    r"]|$))"
-    r"|cookie(?:-?(?:bar|banner|consent|notice|law|policy|popup|message|alert|overlay|modal))|consent-?(?:banner|bar|popup)",
+    r"(?:^|[-_ ])(?:cookies?|gdpr|ccpa|onetrust|didomi|cookiebot|usercentrics|truste|qc-cmp2?"
+    r"|cmp(?=[-_ ]|$))"
+    r"|cookie(?:-?(?:bar|banner|consent|notice|law|policy|popup|message|alert|overlay|modal))"
+    r"|consent-?(?:banner|bar|popup)",
     re.IGNORECASE,
 )
 _NOT_PRINTED = word_set(
@@ -305,10 +315,13 @@ _CANDIDATES = _BARS | {"nav", "noscript", "dialog", "canvas"}
 _NEVER = frozenset(("html", "body", "main", "article", "img", "br", "hr", "td", "th", "tr"))
 
 _PROSE_WORDS = 40  # A paragraph with this many words outside links is prose
+_LARGE_SHARE = 0.3  # Of the words of the page: such an element holds the text
+_MOST_HIDDEN_WORDS = 30  # Of what is there for the eye only
+_MOST_CONSENT_WORDS = 600
+_WORDS_FOR_ONE_LINKED = 3  # In a bar of links, a larger share of the words is linked
 
-
-# Contents of an element: "words", "linked" words, "headings", "main headings", paragraphs of
-# "prose".
+# Contents of an element: "words", "linked" words, "headings", "main headings", and paragraphs
+# of "prose".
 _Measure = Counter[str]
 
 
@@ -349,25 +362,36 @@ def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]
 def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: int) -> bool:
     name = local_name(element)
     classes = classes_of(element)
-    is_large = measure["words"] > words_of_page * 0.3
-    if name == "a" and (element.get("href") or "").startswith("#"):
-        # The sign beside a heading.
-        text = plain_text(element)
-        if text in _PERMALINKS or (not text and classes & _PERMALINK_CLASSES):
-            return True
+    is_large = measure["words"] > words_of_page * _LARGE_SHARE
+    if name == "a" and _is_permalink(element, classes):
+        return True
     if name == "noscript" or (name == "dialog" and element.get("open") is None):
         return not is_large
     if element.get("aria-hidden") == "true" and name not in ("img", "svg"):
-        return measure["words"] <= 30 and not measure["headings"]
-    if name == "nav" or classes & _NOT_PRINTED or (element.get("role") or "") in _ROLES:
+        return measure["words"] <= _MOST_HIDDEN_WORDS and not measure["headings"]
+    if name == "nav" or _is_for_screen(element, classes):
         return not (is_large or measure["prose"])
     if _CONSENT.search(f"{element.get('id') or ''} {' '.join(classes)}"):
-        return not (is_large or measure["main headings"]) and measure["words"] <= 600
+        is_short = measure["words"] <= _MOST_CONSENT_WORDS
+        return is_short and not (is_large or measure["main headings"])
     if name in _BARS:
-        return measure["linked"] > measure["words"] / 3 and not (
-            measure["headings"] or measure["prose"]
-        )
+        has_text = measure["headings"] or measure["prose"]
+        has_links = measure["linked"] * _WORDS_FOR_ONE_LINKED > measure["words"]
+        return has_links and not has_text
     return False
+
+
+def _is_for_screen(element: etree._Element, classes: frozenset[str]) -> bool:
+    """Whether an element is said not to be printed, or to be a menu, a dialogue or the like."""
+    return not classes.isdisjoint(_NOT_PRINTED) or (element.get("role") or "") in _ROLES
+
+
+def _is_permalink(link: etree._Element, classes: frozenset[str]) -> bool:
+    """Whether a link is the sign beside a heading that links to it."""
+    if not (link.get("href") or "").startswith("#"):
+        return False
+    text = plain_text(link)
+    return text in _PERMALINKS or (not text and not classes.isdisjoint(_PERMALINK_CLASSES))
 
 
 def _remove(element: etree._Element) -> None:
@@ -402,21 +426,28 @@ def mark_backlinks(root: etree._Element) -> None:
     """
     for element in list(root.iter()):
         name = local_name(element)
+        parent = element.getparent()
         if name == "a" and "#" in (element.get("href") or ""):
-            if classes_of(element) & _BACK_CLASSES or _ARROWS.fullmatch(plain_text(element)):
-                element.set(EPUB_TYPE, "backlink")
-            elif (outer := element.getparent()) is not None and "footnote-ref" in classes_of(outer):
-                element.set(
-                    EPUB_TYPE, "noteref"
-                )  # Its words may be `1:1`: the second reference to note 1
-        elif name == "hr" and (parent := element.getparent()) is not None:
-            around = (each for each in (element, parent, element.getnext()) if each is not None)
-            if any(classes_of(each) & _NOTES_CLASSES for each in around):
-                append_text_before(element, element.tail)
-                parent.remove(element)
+            _mark_link(element)
+        elif name == "hr" and parent is not None and _is_above_notes(element, parent):
+            append_text_before(element, element.tail)
+            parent.remove(element)
         elif name in _AROUND and "mw-cite-backlink" in classes_of(element):
             element.set(EPUB_TYPE, "backlink")
-            item = element.getparent()
-            if item is not None and local_name(item) == "li":
+            if parent is not None and local_name(parent) == "li":
                 # The reference may be a letter although the list counts in digits.
-                item.set(EPUB_TYPE, "footnote")
+                parent.set(EPUB_TYPE, "footnote")
+
+
+def _mark_link(link: etree._Element) -> None:
+    outer = link.getparent()
+    if classes_of(link) & _BACK_CLASSES or _ARROWS.fullmatch(plain_text(link)):
+        link.set(EPUB_TYPE, "backlink")
+    elif outer is not None and "footnote-ref" in classes_of(outer):
+        # Its words may be `1:1`: the second reference to note 1.
+        link.set(EPUB_TYPE, "noteref")
+
+
+def _is_above_notes(rule: etree._Element, parent: etree._Element) -> bool:
+    around = (rule, parent, rule.getnext())
+    return any(each is not None and classes_of(each) & _NOTES_CLASSES for each in around)

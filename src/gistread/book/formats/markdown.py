@@ -1,6 +1,4 @@
-"""Reads Markdown: CommonMark with tables, footnotes, definition lists, embedded HTML and front
-matter.
-"""
+"""Reads Markdown: CommonMark with tables, footnotes, definition lists, HTML and front matter."""
 
 import re
 import tomllib
@@ -34,16 +32,16 @@ _YAML = re.compile(
     r"\s*---[ \t]*\n(?![ \t]*\n)(.*?)^(?:---|\.\.\.)[ \t]*$\n?", re.DOTALL | re.MULTILINE
 )
 _TOML = re.compile(r"\s*\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MULTILINE)
-_PERCENT = re.compile(
-    r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ "
-    r"\t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
-)
+# Title, authors and date as pandoc writes them, continued on indented lines.
+_PERCENT_FIELD = r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n"
+_PERCENT = re.compile(rf"{_PERCENT_FIELD}(?:{_PERCENT_FIELD})?(?:%[^\n]*\n)?")
 _KEY = re.compile(r"[\w.-]{1,40}(?: [\w.-]{1,20})?")  # "cover-image", "Date created"
+_AUTHOR_KEYS = ("author", "authors", "creator")
 _KNOWN_FIELD = re.compile(r"[-+.]{3}|(?:title|authors?|creator|lang|language)\s*[:=]|cover", re.I)
 _LONGEST_FRONT_MATTER = 20_000
-_BLOCK = re.compile(
-    r"^[ \t]*(?:$|[#>*+|:-]|\d+[.)])|\|", re.MULTILINE
-)  # An empty line, a marked line, a cell
+_MOST_BRACKETS_OF_YAML = 500
+# An empty line, a marked line, a cell.
+_BLOCK = re.compile(r"^[ \t]*(?:$|[#>*+|:-]|\d+[.)])|\|", re.MULTILINE)
 _MOST_BLOCKS = 60_000  # War and Peace has 25,000. The parser makes several objects of each.
 _MOST_BRACKETS = 40_000  # The parser looks for the end of each, at every level
 # Levels, counting a list and its item. The parser drops deeper text, and nested signs slow it down.
@@ -61,27 +59,18 @@ def read_markdown(data: bytes, name: str) -> Book:
         raise BookError(f"{name} is not a book but unknown binary data.")
     source = clean(decoded.text)
     text, metadata = split_front_matter(source)
-    blocks, brackets = sum(1 for _ in _BLOCK.finditer(text)), text.count("[")
-    if blocks > _MOST_BLOCKS or brackets > _MOST_BRACKETS:
-        book, many = read_text(data, name), "blocks" if blocks > _MOST_BLOCKS else "brackets"
-        return replace(
-            book,
-            notices=(
-                *book.notices,
-                f"It has too many {many} for Markdown and was read as plain text.",
-            ),
-        )
-    # Any link and HTML is allowed: links are never followed unasked, and HTML is data.
-    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _USUAL_DEPTH}).enable(
-        ["table", "strikethrough"]
-    )
-    parser.use(footnote_plugin).use(deflist_plugin)
-    parser.core.ruler.before("footnote_tail", "unused_notes", _keep_unused_notes)
+    too_many = _too_many(text)
+    if too_many:
+        book = read_text(data, name)
+        notice = f"It has too many {too_many} for Markdown and was read as plain text."
+        return replace(book, notices=(*book.notices, notice))
+    parser = _parser()
     env: dict[str, Any] = {}
     tokens = parser.parse(text, env)
     if any(token.level >= _USUAL_DEPTH - 2 for token in tokens):
         parser.options["maxNesting"] = _DEEPEST
-        tokens = parser.parse(_TOO_DEEP.sub(r"\1 ", text), env := {})
+        env = {}
+        tokens = parser.parse(_TOO_DEEP.sub(r"\1 ", text), env)
     _number_headings(tokens)
     rendered = parser.renderer.render(tokens, parser.options, env)
     root = parse_page(f"<body>{rendered}</body>") if rendered.strip() else None
@@ -99,22 +88,32 @@ def read_markdown(data: bytes, name: str) -> Book:
     )
 
 
+def _too_many(text: str) -> str:
+    """What a text has more of than the parser can take; empty if nothing."""
+    if sum(1 for _ in _BLOCK.finditer(text)) > _MOST_BLOCKS:
+        return "blocks"
+    return "brackets" if text.count("[") > _MOST_BRACKETS else ""
+
+
+def _parser() -> MarkdownIt:
+    # Any link and HTML is allowed: links are never followed unasked, and HTML is data.
+    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _USUAL_DEPTH})
+    parser.enable(["table", "strikethrough"])
+    parser.use(footnote_plugin).use(deflist_plugin)
+    parser.core.ruler.before("footnote_tail", "unused_notes", _keep_unused_notes)
+    return parser
+
+
 def _left_out(tokens: Sequence[Token], env: Mapping[str, Any]) -> dict[str, int]:
     """Counts of what Markdown defines and nothing refers to, and of words that it does not show."""
     parts = [part for token in tokens for part in token.children or ()]
-    used = {part.attrs.get("href") or part.attrs.get("src") for part in parts}
-    # "[//]: # (...)" is a comment.
-    unused = [
-        (label, definition)
-        for label, definition in env.get("references", {}).items()
-        if definition["href"] not in used
-    ]
-    empty = sum(
-        (first.type, last.type) == ("link_open", "link_close") for first, last in pairwise(parts)
-    )
+    types = [part.type for part in parts]
+    empty = sum(pair == ("link_open", "link_close") for pair in pairwise(types))
+    unused = _unused_links(parts, env)
     titles = [str(part.attrs.get("title", "")) for part in parts]
-    titles += [definition["title"] for _, definition in unused]
-    named = [label for label, definition in unused if definition["href"] != "#"]
+    titles += [definition["title"] for definition in unused.values()]
+    # "[//]: # (...)" is a comment.
+    named = [label for label, definition in unused.items() if definition["href"] != "#"]
     labels = [token.info for token in tokens if token.type == "fence"]
     return {
         "link(s) without words": empty,
@@ -122,6 +121,17 @@ def _left_out(tokens: Sequence[Token], env: Mapping[str, Any]) -> dict[str, int]
         "word(s) of unused links": sum(map(count_words, named)) + len(named),
         "word(s) of titles of links": sum(map(count_words, titles)),
         "word(s) of labels of code": sum(map(count_words, labels)),
+    }
+
+
+def _unused_links(parts: Sequence[Token], env: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The definitions of links that no link or picture uses, by label."""
+    used = {part.attrs.get("href") or part.attrs.get("src") for part in parts}
+    definitions = env.get("references", {})
+    return {
+        label: definition
+        for label, definition in definitions.items()
+        if definition["href"] not in used
     }
 
 
@@ -161,41 +171,50 @@ def _number_headings(tokens: Sequence[Token]) -> None:
     times: Counter[str] = Counter()
     for heading, inline in pairwise(tokens):
         if heading.type == "heading_open":
-            words = (
-                part.content
-                for part in inline.children or ()
-                if part.type in ("text", "code_inline")
-            )
-            slug = _SLUG_DROPPED.sub("", "".join(words).strip().lower()).replace(" ", "-")
+            slug = _slug(inline)
             heading.attrSet("id", f"{slug}-{times[slug]}" if times[slug] else slug)
             times[slug] += 1
+
+
+def _slug(heading: Token) -> str:
+    parts = (part for part in heading.children or () if part.type in ("text", "code_inline"))
+    words = "".join(part.content for part in parts).strip().lower()
+    return _SLUG_DROPPED.sub("", words).replace(" ", "-")
 
 
 def split_front_matter(text: str) -> tuple[str, Metadata]:
     head = text[:_LONGEST_FRONT_MATTER]
     with suppress(yaml.YAMLError, RecursionError, ValueError, OverflowError):
         if match := _YAML.match(head):
-            # A few hundred bytes of aliases can stand for gigabytes, and nested brackets take
-            # quadratic time.
-            if match[1].count("[") + match[1].count("{") > 500 or any(
-                isinstance(event, yaml.AliasEvent)
-                for event in yaml.parse(match[1], Loader=yaml.BaseLoader)
-            ):
-                return text, Metadata()
-            fields = yaml.load(match[1], Loader=yaml.BaseLoader)
-            # A rule, prose and another rule are not metadata.
-            if fields and isinstance(fields, dict) and all(map(_is_key, fields)):
+            fields = _yaml_fields(match[1])
+            if fields:
                 return text[match.end() :], _metadata(fields)
         elif match := _TOML.match(head):
             return text[match.end() :], _metadata(tomllib.loads(match[1]))
         elif match := _PERCENT.match(head):
-            authors = [
-                part
-                for line in (match[2] or "").split("\n")
-                for part in re.split(r";|\band\b", line)
-            ]
-            return text[match.end() :], _metadata({"title": match[1], "author": authors})
+            return text[match.end() :], _metadata(_percent_fields(match))
     return text, Metadata()
+
+
+def _yaml_fields(source: str) -> dict[str, object]:
+    """The fields of front matter; empty if it is none. Raises YAMLError, ValueError."""
+    # A few hundred bytes of aliases can stand for gigabytes, and nested brackets take quadratic
+    # time.
+    if source.count("[") + source.count("{") > _MOST_BRACKETS_OF_YAML:
+        return {}
+    events = yaml.parse(source, Loader=yaml.BaseLoader)
+    if any(isinstance(event, yaml.AliasEvent) for event in events):
+        return {}
+    fields = yaml.load(source, Loader=yaml.BaseLoader)
+    # A rule, prose and another rule are not metadata.
+    is_metadata = isinstance(fields, dict) and all(map(_is_key, fields))
+    return fields if is_metadata else {}
+
+
+def _percent_fields(match: re.Match[str]) -> dict[str, object]:
+    lines = (match[2] or "").split("\n")
+    authors = [part for line in lines for part in re.split(r";|\band\b", line)]
+    return {"title": match[1], "author": authors}
 
 
 def _is_key(name: object) -> bool:
@@ -205,9 +224,12 @@ def _is_key(name: object) -> bool:
 
 def _texts(value: object) -> list[str]:
     """The texts of a field: a text, a mapping with a name, or a list of these."""
-    listed = value if isinstance(value, list) else [value]
-    named = [one.get("name") or one.get("text") if isinstance(one, dict) else one for one in listed]
-    return [one_line(str(one)) for one in named if isinstance(one, (str, int)) and str(one).strip()]
+    texts = []
+    for item in value if isinstance(value, list) else [value]:
+        text = item.get("name") or item.get("text") if isinstance(item, dict) else item
+        if isinstance(text, (str, int)) and str(text).strip():
+            texts.append(one_line(str(text)))
+    return texts
 
 
 def _metadata(fields: Mapping[str, object]) -> Metadata:
@@ -216,13 +238,10 @@ def _metadata(fields: Mapping[str, object]) -> Metadata:
     def first(*names: str) -> str:
         return next((values[name][0] for name in names if values.get(name)), "")
 
+    names = [name for key in _AUTHOR_KEYS for name in values.get(key, ())]
     return Metadata(
         title=first("title"),
-        authors=tuple(
-            dict.fromkeys(
-                name for key in ("author", "authors", "creator") for name in values.get(key, ())
-            )
-        ),
+        authors=tuple(dict.fromkeys(names)),
         language=language_tag(first("lang", "language")),
         cover=first("cover-image", "cover", "cover_image"),
     )

@@ -5,6 +5,7 @@ Drops tables of contents.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 
 from gistread.book.builder import ChapterStart
@@ -22,232 +23,329 @@ class Outline:
 
 # Headings closer together than this are contents entries.
 _ENTRY_CHARACTERS = 200
-_FEWEST_CAPITALS = 3
+# Between "Contents" and the first entry.
+_MOST_BEFORE_ENTRIES = 4 * _ENTRY_CHARACTERS
+_FEWEST_ENTRIES = 4  # Of a table of contents that is not called so
+# A block with this many lines may be a whole table of contents, which is longer than an entry.
+_FEWEST_LINES_OF_A_TABLE = 3
+_TABLE_CHARACTERS = 20 * _ENTRY_CHARACTERS
+_SHORTEST_ENTRY = 3
+_MOST_LINES_OF_AN_ENTRY = 2
+
+# With more parts, the parts are the chapters, as the books of the Odyssey.
+_MOST_PARTS = 5
+_FEWEST_UNNUMBERED = 3
+_FEWEST_NUMERALS = 3
+_LEAST_BETWEEN_NUMERALS = 2 * _ENTRY_CHARACTERS
+_LEAST_AFTER_CAPITALS = 2 * _ENTRY_CHARACTERS
+# Page numbers left in a scan: many, and a printed page apart.
+_MANY_NUMERALS = 30
 _CHARACTERS_OF_A_PRINTED_PAGE = 2600
+# If a short line follows so many of the chapters, those lines are the titles.
+_FEWEST_SUBTITLES = 4
+_LEAST_WITH_SUBTITLE = 0.8
+
+
+@dataclass(frozen=True)
+class _Text:
+    """The blocks of a text, and how far apart they are."""
+
+    blocks: Sequence[TextBlock]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The characters before each block, and all."""
+        lengths = (sum(map(len, block.lines)) for block in self.blocks)
+        return [*accumulate(lengths, initial=0)]
+
+    @cached_property
+    def contents(self) -> list[int]:
+        """The blocks that say "Contents"."""
+        return [i for i, block in enumerate(self.blocks) if headings.is_contents(block)]
+
+    def characters(self, first: int, end: int | None = None) -> int:
+        """The length of the blocks `[first, end)`, by default of all from `first`."""
+        return self._starts[len(self.blocks) if end is None else end] - self._starts[first]
+
+    def characters_under(self, candidates: list[Candidate], i: int) -> int:
+        """The length of the text between a candidate and the next one."""
+        end = candidates[i + 1].index if i + 1 < len(candidates) else None
+        return self.characters(candidates[i].index + 1, end)
 
 
 def outline(blocks: Sequence[TextBlock]) -> Outline:
-    found = [
-        c for c in (headings.heading_candidate(i, block) for i, block in enumerate(blocks)) if c
-    ]
-    sizes = [0, *accumulate(sum(map(len, block.lines)) for block in blocks)]
-    markdown = [c for c in found if c.family == "markdown"]
-    if len(markdown) >= 2:
-        return _markdown_outline(markdown)
-    found = [c for c in found if c.family != "markdown"]
-    # "Conclusion" may be the title of the "CHAPTER LIII" above it.
-    numbered = {c.index for c in found if c.bare and c.number}
-    found = [c for c in found if not (c.rank is Rank.NAMED and c.index - 1 in numbered)]
-    found = _without_contents(found, blocks, sizes)
-    found = _without_stray_numerals(found, sizes)
-    # With more parts, the parts are the chapters, as the books of the Odyssey.
-    if not any(c.rank is Rank.CHAPTER for c in found) and len(found) <= 5:
-        named = _with_entries(found, blocks, sizes)
-        found = named if len(named) > len(found) else _with_capitals(found, blocks, sizes)
-    containers = [c.family for c in found if c.rank is Rank.CONTAINER]
-    order = {family: n for n, family in enumerate(dict.fromkeys(containers), 1)}
-    has_chapters = any(c.rank is Rank.CHAPTER for c in found)
-    below = len(order) + 1
-    # An epilogue with chapters of its own stands beside the parts, like a prologue.
-    by_rank = {Rank.CHAPTER: below, Rank.SECTION: below + has_chapters, Rank.NAMED: 1}
-    levels = [order[c.family] if c.rank is Rank.CONTAINER else by_rank[c.rank] for c in found]
-    titled = _with_subtitles(found, blocks)
+    text = _Text(blocks)
+    listed = (headings.heading_candidate(index, block) for index, block in enumerate(blocks))
+    candidates = [candidate for candidate in listed if candidate]
+    in_markdown = [candidate for candidate in candidates if candidate.family == "markdown"]
+    if len(in_markdown) >= 2:
+        return _markdown_outline(in_markdown)
+    candidates = [candidate for candidate in candidates if candidate.family != "markdown"]
+    candidates = _without_names_of_chapters(candidates)
+    candidates = _without_contents(candidates, text)
+    candidates = _without_stray_numerals(candidates, text)
+    has_chapters = any(candidate.rank is Rank.CHAPTER for candidate in candidates)
+    if not has_chapters and len(candidates) <= _MOST_PARTS:
+        candidates = _with_unnumbered(candidates, text)
+    levels = _levels(candidates)
+    titles = _titles(candidates, blocks)
     return Outline(
         tuple(
-            ChapterStart(c.index, title, level, count)
-            for c, level, (title, count) in zip(found, levels, titled, strict=True)
+            ChapterStart(candidate.index, title.words, level, title.blocks)
+            for candidate, level, title in zip(candidates, levels, titles, strict=True)
         )
     )
 
 
-def _markdown_outline(found: list[Candidate]) -> Outline:
+def _markdown_outline(candidates: list[Candidate]) -> Outline:
     """Markdown states levels. A single top heading at the start is the book's title."""
-    highest = min(c.level for c in found)
-    tops = [c for c in found if c.level == highest]
+    highest = min(candidate.level for candidate in candidates)
+    first, *others = candidates
     title = ""
-    if len(tops) == 1 and found[0] is tops[0] and len(found) > 2:
-        title = tops[0].title
-        found = found[1:]
-        highest = min(c.level for c in found)
-    return Outline(
-        tuple(ChapterStart(c.index, c.title, c.level - highest + 1) for c in found), title
+    if first.level == highest < min(other.level for other in others) and len(others) >= 2:
+        title = first.title
+        candidates = others
+        highest = min(candidate.level for candidate in candidates)
+    chapters = (
+        ChapterStart(candidate.index, candidate.title, candidate.level - highest + 1)
+        for candidate in candidates
     )
+    return Outline(tuple(chapters), title)
 
 
-def _characters_after(found: list[Candidate], i: int, sizes: list[int]) -> int:
-    end = found[i + 1].index if i + 1 < len(found) else len(sizes) - 1
-    return sizes[end] - sizes[found[i].index + 1]
+def _levels(candidates: list[Candidate]) -> list[int]:
+    """Parts above chapters above sections; each kind of part has a level of its own."""
+    containers = (candidate.family for candidate in candidates if candidate.rank is Rank.CONTAINER)
+    level_of_part = {family: level for level, family in enumerate(dict.fromkeys(containers), 1)}
+    has_chapters = any(candidate.rank is Rank.CHAPTER for candidate in candidates)
+    below_parts = len(level_of_part) + 1
+    # An epilogue with chapters of its own stands beside the parts, like a prologue.
+    level_of_rank = {
+        Rank.NAMED: 1,
+        Rank.CHAPTER: below_parts,
+        Rank.SECTION: below_parts + has_chapters,
+    }
+    return [
+        level_of_rank.get(candidate.rank) or level_of_part[candidate.family]
+        for candidate in candidates
+    ]
 
 
-def _key(c: Candidate) -> tuple[Rank, str, int | None]:
-    """A key shared by a heading and its contents entry, even if their wording differs."""
-    return c.rank, c.family if c.number is None else "", c.number
+def _without_names_of_chapters(candidates: list[Candidate]) -> list[Candidate]:
+    """Drop names that are titles: "Conclusion" below "CHAPTER LIII"."""
+    numbered = {candidate.index for candidate in candidates if candidate.bare and candidate.number}
+    return [
+        candidate
+        for candidate in candidates
+        if not (candidate.rank is Rank.NAMED and candidate.index - 1 in numbered)
+    ]
 
 
-def _without_contents(
-    found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]
-) -> list[Candidate]:
+def _without_contents(candidates: list[Candidate], text: _Text) -> list[Candidate]:
     """Drop the entries of a table of contents.
 
     Many headings in a row, up to the first entry's second occurrence.
     """
-    starts = [i for i, block in enumerate(blocks) if headings.is_contents(block)]
     kept: list[Candidate] = []
-    i = 0
-    while i < len(found):
-        j = i
-        while j + 1 < len(found) and _characters_after(found, j, sizes) < _ENTRY_CHARACTERS:
-            j += 1
-        run = found[i : j + 1]
-        headed = any(
-            start < run[0].index and sizes[run[0].index] - sizes[start] < 4 * _ENTRY_CHARACTERS
-            for start in starts
-        )
-        chapters = sum(c.rank is not Rank.CONTAINER for c in run)
-        if (headed and len(run) > 1) or chapters >= 4:
-            run = _true_headings(
-                run, followed=_characters_after(found, j, sizes) >= _ENTRY_CHARACTERS
-            )
+    first = 0
+    while first < len(candidates):
+        last = first
+        while (
+            last + 1 < len(candidates)
+            and text.characters_under(candidates, last) < _ENTRY_CHARACTERS
+        ):
+            last += 1
+        run = candidates[first : last + 1]
+        if _are_entries(run, text):
+            is_followed = text.characters_under(candidates, last) >= _ENTRY_CHARACTERS
+            run = _true_headings(run) if is_followed else []
         kept += run
-        i = j + 1
+        first = last + 1
     return kept
 
 
-def _true_headings(run: list[Candidate], *, followed: bool) -> list[Candidate]:
-    if not followed:
-        return []
-    first = _key(run[0])
-    for i in range(1, len(run)):
-        if _key(run[i]) == first:
+def _are_entries(run: list[Candidate], text: _Text) -> bool:
+    index = run[0].index
+    is_headed = any(
+        start < index and text.characters(start, index) < _MOST_BEFORE_ENTRIES
+        for start in text.contents
+    )
+    chapters = sum(candidate.rank is not Rank.CONTAINER for candidate in run)
+    return chapters >= _FEWEST_ENTRIES or (is_headed and len(run) > 1)
+
+
+def _true_headings(run: list[Candidate]) -> list[Candidate]:
+    """The headings after the entries: from the first entry's second occurrence, or the last one.
+
+    The last one with a part right above it.
+    """
+    first, *others = run
+    for i, candidate in enumerate(others, start=1):
+        if _is_named_alike(candidate, first):
             return run[i:]
-    i = len(run) - 1
-    while i > 0 and run[i - 1].rank is Rank.CONTAINER and run[i].rank is not Rank.CONTAINER:
-        i -= 1
-    return run[i:]
+    *_, before, last = run
+    has_part = before.rank is Rank.CONTAINER and last.rank is not Rank.CONTAINER
+    return [before, last] if has_part else [last]
 
 
-def _without_stray_numerals(found: list[Candidate], sizes: list[int]) -> list[Candidate]:
+def _is_named_alike(heading: Candidate, entry: Candidate) -> bool:
+    """Whether a heading and an entry name one chapter, even if their wording differs."""
+    if (heading.rank, heading.number) != (entry.rank, entry.number):
+        return False
+    return heading.number is not None or heading.family == entry.family
+
+
+def _without_stray_numerals(candidates: list[Candidate], text: _Text) -> list[Candidate]:
     """Keep numerals without a keyword only in sequence.
 
     Years, page numbers and the pronoun "I" are not headings.
     """
-    keywords = sum(c.rank is Rank.CHAPTER and c.family not in headings.NUMERALS for c in found)
-    styles = dict.fromkeys(c.family for c in found if c.family in headings.NUMERALS)
-    sequences = {style: _sequence([c for c in found if c.family == style]) for style in styles}
-    plausible = (
-        sequence
-        for style, sequence in sequences.items()
-        if _is_plausible(style, sequence, keywords, sizes)
-    )
+    numerals = [candidate for candidate in candidates if candidate.family in headings.NUMERALS]
+    others = [candidate for candidate in candidates if candidate.family not in headings.NUMERALS]
+    keywords = sum(candidate.rank is Rank.CHAPTER for candidate in others)
+    longest: list[Candidate] = []
+    for style in dict.fromkeys(candidate.family for candidate in numerals):
+        sequence = _sequence([candidate for candidate in numerals if candidate.family == style])
+        if len(sequence) > len(longest) and _is_plausible(style, sequence, keywords, text):
+            longest = sequence
     rank = Rank.SECTION if keywords >= 2 else Rank.CHAPTER
-    chosen = {c.index for c in max(plausible, key=len, default=[])}
-    return [
-        replace(c, rank=rank) if c.index in chosen else c
-        for c in found
-        if c.family not in headings.NUMERALS or c.index in chosen
-    ]
+    chosen = [replace(candidate, rank=rank) for candidate in longest]
+    return _in_order([*others, *chosen])
 
 
-def _sequence(found: list[Candidate]) -> list[Candidate]:
+def _sequence(candidates: list[Candidate]) -> list[Candidate]:
+    """The numerals that count up, also by chapter, with at most one missing."""
     chosen: list[Candidate] = []
     expected = 1
-    for c in found:
-        if c.number in (expected, expected + 1) or (c.number == 1 and expected > 2):
-            chosen.append(c)
-            expected = (c.number or 0) + 1
+    for candidate in candidates:
+        starts_again = candidate.number == 1 and expected > 2
+        if candidate.number in (expected, expected + 1) or starts_again:
+            chosen.append(candidate)
+            expected = (candidate.number or 0) + 1
     return chosen
 
 
-def _is_plausible(style: str, sequence: list[Candidate], keywords: int, sizes: list[int]) -> bool:
-    if len(sequence) < 3:
+def _is_plausible(style: str, sequence: list[Candidate], keywords: int, text: _Text) -> bool:
+    if len(sequence) < _FEWEST_NUMERALS:
         return False
-    mean = (sizes[-1] - sizes[sequence[0].index]) / len(sequence)
-    if mean < _ENTRY_CHARACTERS * 2:
+    mean = text.characters(sequence[0].index) / len(sequence)
+    if mean < _LEAST_BETWEEN_NUMERALS:
         return False
     if style == "digits":
-        # Page numbers left in a scan: many, and a printed page apart.
-        return not keywords and not (len(sequence) > 30 and mean < _CHARACTERS_OF_A_PRINTED_PAGE)
+        are_pages = len(sequence) > _MANY_NUMERALS and mean < _CHARACTERS_OF_A_PRINTED_PAGE
+        return not keywords and not are_pages
     return not keywords or style.startswith("roman")
 
 
-def _with_entries(
-    found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]
-) -> list[Candidate]:
-    """In a book without numbered chapters: lines named by its table of contents."""
-    start = next((i for i, block in enumerate(blocks) if headings.is_contents(block)), None)
-    if start is None:
-        return found
-    entries: set[str] = set()
-    i = start + 1
-    while i < len(blocks) and sizes[i + 1] - sizes[i] < _ENTRY_CHARACTERS * (
-        1 if len(blocks[i].lines) < 3 else 20
-    ):
-        keys = {headings.entry_key(line) for line in blocks[i].lines} - {""}
-        if keys <= entries:
-            break  # the first heading named by the contents
-        entries |= keys
-        i += 1
-    known = {c.index for c in found}
+def _with_unnumbered(candidates: list[Candidate], text: _Text) -> list[Candidate]:
+    """In a book without numbered chapters: lines that its contents name, or in capitals."""
+    with_entries = _with_entries(candidates, text)
+    if len(with_entries) > len(candidates):
+        return with_entries
+    return _with_capitals(candidates, text)
+
+
+def _with_entries(candidates: list[Candidate], text: _Text) -> list[Candidate]:
+    """Add the lines that the table of contents names."""
+    if not text.contents:
+        return candidates
+    entries, end = _entries(text, text.contents[0] + 1)
+    known = {candidate.index for candidate in candidates}
     lines = [
-        _line_heading(n, blocks[n], "entry")
-        for n in range(i, len(blocks))
-        if n not in known
-        and len(blocks[n].lines) <= 2
-        and headings.entry_key(" ".join(blocks[n].lines)) in entries
-        if len(headings.entry_key(blocks[n].text)) >= 3
+        _line_heading(index, block, "entry")
+        for index, block in enumerate(text.blocks)
+        if index >= end and index not in known and _is_entry(block, entries)
     ]
-    if len(lines) < _FEWEST_CAPITALS:
-        return found
-    return sorted([*(c for c in found if c.index >= i), *lines], key=lambda c: c.index)
+    if len(lines) < _FEWEST_UNNUMBERED:
+        return candidates
+    after_contents = (candidate for candidate in candidates if candidate.index >= end)
+    return _in_order([*after_contents, *lines])
+
+
+def _entries(text: _Text, first: int) -> tuple[set[str], int]:
+    """The entries of the table of contents that begins at a block, and the block after it."""
+    entries: set[str] = set()
+    index = first
+    while index < len(text.blocks):
+        lines = text.blocks[index].lines
+        may_be_table = len(lines) >= _FEWEST_LINES_OF_A_TABLE
+        limit = _TABLE_CHARACTERS if may_be_table else _ENTRY_CHARACTERS
+        if text.characters(index, index + 1) >= limit:
+            break
+        keys = {headings.entry_key(line) for line in lines} - {""}
+        if keys <= entries:
+            break  # The first heading named by the contents
+        entries |= keys
+        index += 1
+    return entries, index
+
+
+def _is_entry(block: TextBlock, entries: set[str]) -> bool:
+    if len(block.lines) > _MOST_LINES_OF_AN_ENTRY:
+        return False
+    key = headings.entry_key(" ".join(block.lines))
+    return key in entries and len(headings.entry_key(block.text)) >= _SHORTEST_ENTRY
 
 
 def _line_heading(index: int, block: TextBlock, family: str) -> Candidate:
-    return Candidate(index, Rank.CHAPTER, family, None, one_line(block.text).strip("_"), False)
+    title = one_line(block.text).strip("_")
+    return Candidate(index, Rank.CHAPTER, family, number=None, title=title, bare=False)
 
 
-def _with_capitals(
-    found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]
-) -> list[Candidate]:
-    """In a book without numbered chapters: lines in capitals that stand alone over text."""
-    known = {c.index for c in found}
+def _with_capitals(candidates: list[Candidate], text: _Text) -> list[Candidate]:
+    """Add the lines in capitals that stand alone over text."""
+    known = {candidate.index for candidate in candidates}
     lines = [
-        _line_heading(i, block, "capitals")
-        for i, block in enumerate(blocks)
-        if i not in known and headings.is_capitals(block) and not headings.is_contents(block)
+        _line_heading(index, block, "capitals")
+        for index, block in enumerate(text.blocks)
+        if index not in known and headings.is_capitals(block) and not headings.is_contents(block)
     ]
-    merged = sorted([*found, *lines], key=lambda c: c.index)
+    merged = _in_order([*candidates, *lines])
     chosen = [
-        c
-        for i, c in enumerate(merged)
-        if c.family == "capitals" and _characters_after(merged, i, sizes) >= 2 * _ENTRY_CHARACTERS
+        candidate
+        for i, candidate in enumerate(merged)
+        if candidate.family == "capitals"
+        and text.characters_under(merged, i) >= _LEAST_AFTER_CAPITALS
     ]
-    if len(chosen) < _FEWEST_CAPITALS:
-        return found
-    return sorted([*found, *chosen], key=lambda c: c.index)
+    if len(chosen) < _FEWEST_UNNUMBERED:
+        return candidates
+    return _in_order([*candidates, *chosen])
 
 
-def _with_subtitles(found: list[Candidate], blocks: Sequence[TextBlock]) -> list[tuple[str, int]]:
-    taken = {c.index for c in found}
-    bare = [c for c in found if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)]
-    following = [
-        c
-        for c in bare
-        if _has_next(c, blocks, taken) and headings.is_short_line(blocks[c.index + 1])
-    ]
-    # If a short line follows nearly every chapter, those lines are the titles.
-    always = len(following) >= max(4, len(bare) * 0.8)
-    result = []
-    for c in found:
-        fits = c.bare and c.rank is not Rank.NAMED and _has_next(c, blocks, taken)
-        after = blocks[c.index + 1] if fits else None
-        if after and headings.is_short_line(after) and (always or headings.may_be_subtitle(after)):
-            subtitle = one_line(after.text).strip("_ ")
-            joint = " " if c.title[-1] in ".:—–" else ". "
-            result.append((c.title + joint + subtitle, 2))
+def _in_order(candidates: list[Candidate]) -> list[Candidate]:
+    return sorted(candidates, key=lambda candidate: candidate.index)
+
+
+@dataclass(frozen=True, slots=True)
+class _Title:
+    words: str
+    blocks: int  # Of which it is made
+
+
+def _titles(candidates: list[Candidate], blocks: Sequence[TextBlock]) -> list[_Title]:
+    """The title of each heading, with the subtitle in the block below it."""
+    taken = {candidate.index for candidate in candidates}
+    below = {c.index: _short_line_below(c, taken, blocks) for c in candidates}
+    bare = [c for c in candidates if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)]
+    with_line_below = sum(below[candidate.index] is not None for candidate in bare)
+    always = with_line_below >= max(_FEWEST_SUBTITLES, len(bare) * _LEAST_WITH_SUBTITLE)
+    titles = []
+    for candidate in candidates:
+        line = None if candidate.rank is Rank.NAMED else below[candidate.index]
+        if line and (always or headings.may_be_subtitle(line)):
+            subtitle = one_line(line.text).strip("_ ")
+            joint = " " if candidate.title[-1] in ".:—–" else ". "
+            titles.append(_Title(candidate.title + joint + subtitle, blocks=2))
         else:
-            result.append((c.title.strip("_ "), 1))
-    return result
+            titles.append(_Title(candidate.title.strip("_ "), blocks=1))
+    return titles
 
 
-def _has_next(c: Candidate, blocks: Sequence[TextBlock], taken: set[int]) -> bool:
-    return c.index + 1 < len(blocks) and c.index + 1 not in taken
+def _short_line_below(
+    candidate: Candidate, taken: set[int], blocks: Sequence[TextBlock]
+) -> TextBlock | None:
+    """The line below a number without a title, which may be the title."""
+    index = candidate.index + 1
+    if not candidate.bare or index in taken or index >= len(blocks):
+        return None
+    return blocks[index] if headings.is_short_line(blocks[index]) else None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from itertools import accumulate, takewhile
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from gistread.book.builder import BookBuilder, Metadata, left_out_notices
@@ -30,6 +30,7 @@ _END = re.compile(
 )
 _MENTION = re.compile(r"Project Gutenberg", re.IGNORECASE)
 _HEADER_CHARACTERS = 30_000
+_OLD_HEADER_CHARACTERS = 600  # Of a header that no line ends
 
 # "Title: The Time Machine", continued on indented lines.
 _FIELD = re.compile(r"^(Title|Author|Language):[ \t]*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
@@ -47,27 +48,38 @@ _CREDIT = re.compile(
 )
 
 
-def find_bounds(paragraphs: Sequence[str]) -> tuple[int, int, Metadata]:
-    """`strip_gutenberg` for paragraphs.
+@dataclass(frozen=True, slots=True)
+class BookBounds:
+    """The paragraphs `[first, end)` are the book; a header before them says what it is."""
 
-    The range `[first, end)` of the book, and the header's metadata.
-    """
-    sizes = accumulate(map(len, paragraphs), initial=0)
-    header = takewhile(
-        lambda one: one[0] <= _HEADER_CHARACTERS, zip(sizes, paragraphs, strict=False)
-    )
-    first = next(
-        (number for number, (_, text) in enumerate(header, start=1) if _START.search(text)),
-        len(paragraphs),
-    )
-    while first < len(paragraphs) and _CREDIT.fullmatch(paragraphs[first]):
+    first: int
+    end: int
+    header: Metadata
+
+
+def find_bounds(paragraphs: Sequence[str]) -> BookBounds:
+    """`strip_gutenberg` for paragraphs."""
+    count = len(paragraphs)
+    first = _paragraphs_of_header(paragraphs)
+    while first < count and _CREDIT.fullmatch(paragraphs[first]):
         first += 1
-    end = next(
-        (n for n in range(first, len(paragraphs)) if _END.search(paragraphs[n])), len(paragraphs)
-    )
+    end = next((n for n in range(first, count) if _END.search(paragraphs[n])), count)
     if first == end:
-        return 0, len(paragraphs), Metadata()
-    return first, end, strip_gutenberg("\n".join(paragraphs[:first]))[1]
+        return BookBounds(0, count, Metadata())
+    _, header = strip_gutenberg("\n".join(paragraphs[:first]))
+    return BookBounds(first, end, header)
+
+
+def _paragraphs_of_header(paragraphs: Sequence[str]) -> int:
+    """The number of paragraphs up to the line that starts the book; all if there is none."""
+    characters = 0
+    for number, text in enumerate(paragraphs, start=1):
+        if characters > _HEADER_CHARACTERS:
+            break
+        if _START.search(text):
+            return number
+        characters += len(text)
+    return len(paragraphs)
 
 
 def strip_gutenberg(text: str) -> tuple[str, Metadata]:
@@ -77,14 +89,18 @@ def strip_gutenberg(text: str) -> tuple[str, Metadata]:
     """
     head = text[:_HEADER_CHARACTERS]
     start = _START.search(head)
-    if start is None and not _MENTION.search(head[:600]):
+    if start is None and not _MENTION.search(head[:_OLD_HEADER_CHARACTERS]):
         return text, Metadata()
-    header = head[: start.start()] if start else head[:600]
+    header = head[: start.start()] if start else head[:_OLD_HEADER_CHARACTERS]
     first = start.end() if start else 0
     while credit := _CREDIT.match(text, first):
         first = credit.end()
     end = _END.search(text, first)
     body = text[first : end.start() if end else len(text)]
+    return body.strip("\n"), _header_metadata(header)
+
+
+def _header_metadata(header: str) -> Metadata:
     fields: dict[str, list[str]] = {}
     for match in _FIELD.finditer(header):
         value = one_line(match[2])
@@ -93,7 +109,7 @@ def strip_gutenberg(text: str) -> tuple[str, Metadata]:
     line = _FIRST_LINE.search(header)
     title = fields.get("Title", [line["title"] if line else ""])[0]
     authors = fields.get("Author", [line["author"] if line else ""])
-    return body.strip("\n"), Metadata(
+    return Metadata(
         title=one_line(title),
         authors=tuple(filter(None, map(one_line, authors))),
         language=language_named(fields.get("Language", [""])[0]),
@@ -121,24 +137,24 @@ def read_text(data: bytes, name: str) -> Book:
     text = clean(decoded.text)
     body, header = strip_gutenberg(text)
     licence = 0 if len(body) == len(text) else count_words(text) - count_words(body)
+    left_out = {
+        "control character(s)": _count_controls(decoded.text),
+        "word(s) of the licence": licence,
+    }
     aozora = read_aozora(body)
     if aozora is not None:
-        body, header = aozora.text, aozora.metadata
+        body = aozora.text
+        header = aozora.metadata
+        left_out["word(s) of notes for typesetters"] = aozora.left_out
     blocks = [part for block in split_into_blocks(body) for part in split_heading(block)]
     shape = outline(blocks)
     builder = BookBuilder()
     _add_blocks(builder, blocks, shape)
     if not builder.characters:
         raise BookError(f"{name} contains only white space.")
-    left_out = {
-        "control character(s)": _count_controls(decoded.text),
-        "word(s) of the licence": licence,
-        "word(s) of notes for typesetters": aozora.left_out if aozora else 0,
-    }
-    byline = _byline(blocks)
     return builder.build(
         title=header.title or shape.title or _first_line(blocks) or PurePath(name).stem,
-        authors=header.authors or ((byline,) if byline else ()),
+        authors=header.authors or _byline(blocks),
         language=header.language,
         source_format="text",
         notices=(*encoding_notices(decoded), *left_out_notices(left_out)),
@@ -152,13 +168,12 @@ def _count_controls(text: str) -> int:
     return len(_CONTROLS.findall(text)) - text.count(_END_OF_FILE)
 
 
-def _byline(blocks: list[TextBlock]) -> str:
+def _byline(blocks: list[TextBlock]) -> tuple[str, ...]:
     """The author, if the second block is like "by Jane Austen"; else empty."""
-    second = blocks[1] if len(blocks) > 1 else None
-    if second is None or not is_short_line(second):
-        return ""
-    match = _BYLINE.fullmatch(one_line(second.text))
-    return match["author"] if match else ""
+    if len(blocks) < 2 or not is_short_line(blocks[1]):
+        return ()
+    match = _BYLINE.fullmatch(one_line(blocks[1].text))
+    return (match["author"],) if match else ()
 
 
 def _add_blocks(builder: BookBuilder, blocks: list[TextBlock], shape: Outline) -> None:
@@ -174,9 +189,9 @@ def _add_blocks(builder: BookBuilder, blocks: list[TextBlock], shape: Outline) -
         if index < heading_until:
             builder.add(text.strip().lstrip("#").strip("=\n "), ParagraphKind.HEADING, level)
         else:
-            builder.add(
-                text if block.keeps_lines else _DASH_AT_LINE_END.sub(r"\1", text), block.kind
-            )
+            if not block.keeps_lines:
+                text = _DASH_AT_LINE_END.sub(r"\1", text)
+            builder.add(text, block.kind)
 
 
 def _remove_emphasis(text: str) -> str:
@@ -191,6 +206,5 @@ def _first_line(blocks: list[TextBlock]) -> str:
     if len(blocks) < 2 or not is_short_line(blocks[0]) or heading_candidate(0, blocks[0]):
         return ""
     text = _remove_emphasis(one_line(blocks[0].text))
-    if len(text) > 80 or (text[-1] in ".,;:!?…。！？」』" and not text.isupper()):
-        return ""
-    return text
+    is_sentence = text[-1] in ".,;:!?…。！？」』" and not text.isupper()
+    return "" if is_sentence or len(text) > _LONGEST_TITLE else text

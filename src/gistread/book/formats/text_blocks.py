@@ -1,5 +1,6 @@
-"""Groups the lines of plain text into paragraphs, verse, lists and tables, by the layout of the
-whole file.
+"""Groups the lines of plain text into paragraphs, verse, lists and tables.
+
+The layout of the whole file decides.
 """
 
 import re
@@ -31,6 +32,32 @@ class TextBlock:
 _WRAPPED_COLUMNS = 90
 # Between these limits, a file counts as wrapped only if its lines fill one width.
 _WIDEST_COLUMNS = 140
+_MOST_SHORT_LINES = 0.2  # Of a wrapped file: those that the next word would fit in
+_WIDE_LINES_PERCENT = 95  # Of the lines, those that are not wider than the width
+_COLUMNS_TO_SPARE = 5  # A space, and four columns that a program may leave free
+_COLUMNS_OF_A_TAB = 4
+# A text with more bytes a character has letters that take two.
+_MOST_BYTES_A_CHARACTER = 1.1
+
+# Fewer empty lines than one in so many do not separate paragraphs.
+_LINES_FOR_ONE_EMPTY = 25
+# Of lines, if indents begin paragraphs; with more indents the text is set in.
+_LEAST_INDENTED = 0.02
+_MOST_INDENTED = 0.7
+_MOST_SENTENCE_ENDS = 0.6  # Of wrapped lines; with more, each line is a paragraph
+_END_CHARACTERS = 8  # Where a line's sentence end is looked for
+
+# Two or three lines at the margin are nearly always speech; verse among them is much shorter.
+_MOST_LINES_OF_SPEECH = 3
+_LONGEST_VERSE_AT_MARGIN = 0.8  # Of the width
+_LEAST_SHORT_IN_VERSE = 0.6
+_LEAST_IN_COLUMNS = 0.6  # Of the lines of a table
+
+# Prose in a narrow column.
+_FEWEST_NARROW_LINES = 4
+_NARROWEST = 0.55  # Of the width
+_MOST_CAPITALS = 0.5  # Of lines that begin inside sentences
+_LEAST_FULL = 0.9  # Of lines: those that the next word would not fit in
 
 _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*$")
 _BREAK = re.compile(r"(?:[*•·#~_=⁂–—-] ?(?:[ \t]*[*•·#~_=⁂–—-]){2,}|[*#⁂§]|\* \* \*)$")
@@ -45,16 +72,14 @@ _NOTE = re.compile(r"\s*\[(?:Foot)?note\b", re.IGNORECASE)
 class _Wrapping:
     width: int
     in_bytes: bool  # Whether the width counts UTF-8 bytes, as some English tools do
-    has_indents: bool = (
-        False  # Whether paragraphs begin with an indented line, not after an empty one
-    )
+    has_indents: bool = False  # Whether an indent begins a paragraph, and not an empty line
 
     def is_short(self, line: str, following: str, share: float = 1.0) -> bool:
         """Whether the first word of `following` would fit.
 
         A line is full at `share` of the width.
         """
-        room = self.width * share - 5 - self._columns(line)  # A space, and four columns to spare
+        room = self.width * share - _COLUMNS_TO_SPARE - self._columns(line)
         return room > 1 and self._columns(following.lstrip().partition(" ")[0]) <= room
 
     def _columns(self, line: str) -> int:
@@ -63,53 +88,75 @@ class _Wrapping:
 
 def split_into_blocks(text: str) -> Iterator[TextBlock]:
     """The blocks of `text`, which `normalise.clean` has cleaned, in order."""
-    lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
+    lines = [line.rstrip() for line in text.expandtabs(_COLUMNS_OF_A_TAB).split("\n")]
     # Texts whose letters mostly take two bytes are not wrapped by bytes.
-    setting = _detect_wrapping(lines, in_bytes=len(text.encode()) < len(text) * 1.1)
+    in_bytes = len(text.encode()) < len(text) * _MOST_BYTES_A_CHARACTER
+    setting = _detect_wrapping(lines, in_bytes=in_bytes)
     if setting is None:
-        yield from _line_blocks(lines)
-        return
-    starred = False
+        return _line_blocks(lines)
+    return _mark_starred_notes(_wrapped_blocks(lines, setting))
+
+
+def _wrapped_blocks(lines: Iterable[str], setting: _Wrapping) -> Iterator[TextBlock]:
     for group, gap in _groups(lines):
         parts = _indented_parts(group) if setting.has_indents else [group]
         for number, part in enumerate(parts):
-            for block in _classify(part, setting, 0 if number else gap):
-                if (
-                    starred
-                    and _STARRED_NOTE.match(block.lines[0].lstrip())
-                    and block.kind is not ParagraphKind.BREAK
-                ):
-                    yield TextBlock(block.lines, ParagraphKind.NOTE, block.gap)
-                else:
-                    starred = "*" in block.text
-                    yield block
+            yield from _classify(part, setting, 0 if number else gap)
+
+
+def _mark_starred_notes(blocks: Iterable[TextBlock]) -> Iterator[TextBlock]:
+    """Make notes of the blocks with an asterisk below a block with one."""
+    has_star = False
+    for block in blocks:
+        may_be_note = has_star and block.kind is not ParagraphKind.BREAK
+        if may_be_note and _STARRED_NOTE.match(block.lines[0].lstrip()):
+            yield replace(block, kind=ParagraphKind.NOTE)
+        else:
+            has_star = "*" in block.text
+            yield block
 
 
 def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping | None:
     """How the lines of paragraphs were wrapped; None if each line is a paragraph."""
     filled = [line for line in lines if line]
+    followed = [pair for pair in pairwise(lines) if all(pair)]
+    wrapping = _Wrapping(_usual_width(filled), in_bytes)
+    if wrapping.width > _WIDEST_COLUMNS or not followed:
+        return None
+    if wrapping.width > _WRAPPED_COLUMNS and not _fills_width(followed, wrapping):
+        return None
+    if _is_ideographic(filled) and _ends_lines_early(followed, wrapping.width):
+        return None
+    empty = len(lines) - len(filled)
+    if empty * _LINES_FOR_ONE_EMPTY >= len(filled):
+        return wrapping
+    # Paragraphs show by indents, or each line is one.
+    if _begins_paragraphs_by_indents(filled):
+        return replace(wrapping, has_indents=True)
+    return None if _ends_sentences(filled) else wrapping
+
+
+def _usual_width(filled: Sequence[str]) -> int:
+    """The width of nearly all lines."""
     lengths = sorted(map(len, filled)) or [0]
-    width = lengths[min(len(lengths) - 1, len(lengths) * 95 // 100)]
-    wrapped = _Wrapping(width, in_bytes)
-    followed = [(a, b) for a, b in pairwise(lines) if a and b]
-    if width > _WIDEST_COLUMNS or not followed:
-        return None
-    if (
-        width > _WRAPPED_COLUMNS
-        and sum(wrapped.is_short(a, b) for a, b in followed) > len(followed) * 0.2
-    ):
-        return None
-    if _is_ideographic(filled) and _ends_lines_early(followed, width):
-        return None
-    if (len(lines) - len(filled)) * 25 < len(filled):
-        # Hardly any empty lines: paragraphs show by indents, or each line is one.
-        indented = sum(line.startswith(("  ", "\u3000")) for line in filled)
-        if len(filled) * 0.02 < indented < len(filled) * 0.7:
-            return replace(wrapped, has_indents=True)
-        ended = sum(bool(_SENTENCE_END.search(line[-8:])) for line in filled)
-        if ended > len(filled) * 0.6:
-            return None
-    return wrapped
+    widest = len(lengths) * _WIDE_LINES_PERCENT // 100
+    return lengths[min(len(lengths) - 1, widest)]
+
+
+def _fills_width(followed: Sequence[tuple[str, str]], wrapping: _Wrapping) -> bool:
+    short = sum(wrapping.is_short(line, after) for line, after in followed)
+    return short <= len(followed) * _MOST_SHORT_LINES
+
+
+def _begins_paragraphs_by_indents(filled: Sequence[str]) -> bool:
+    indented = sum(line.startswith(("  ", "\u3000")) for line in filled)
+    return len(filled) * _LEAST_INDENTED < indented < len(filled) * _MOST_INDENTED
+
+
+def _ends_sentences(filled: Sequence[str]) -> bool:
+    """Whether most lines end with a sentence."""
+    ends = sum(_SENTENCE_END.search(line[-_END_CHARACTERS:]) is not None for line in filled)
+    return ends > len(filled) * _MOST_SENTENCE_ENDS
 
 
 # Chinese and Japanese have no spaces: a row of theirs was wrapped only if it is full.
@@ -161,7 +208,7 @@ def _indented_parts(group: list[str]) -> list[list[str]]:
     if not starts or len(starts) == len(group):
         return [group]
     cuts = sorted({0, *starts})
-    return [group[a:b] for a, b in zip(cuts, [*cuts[1:], len(group)], strict=True)]
+    return [group[start:end] for start, end in pairwise([*cuts, len(group)])]
 
 
 def _classify(group: list[str], setting: _Wrapping, gap: int) -> Iterator[TextBlock]:
@@ -189,10 +236,10 @@ def _kind_of_group(group: list[str], setting: _Wrapping) -> ParagraphKind:
     if _NOTE.match(group[0]):
         return ParagraphKind.NOTE
     indented = all(line[0] == " " for line in group)
-    # Two or three lines at the margin are nearly always speech; verse among them is much shorter.
-    share = 1.0 if indented or len(group) > 3 else 0.8
-    short = sum(setting.is_short(a, b, share) for a, b in pairwise(group))
-    if short < (len(group) - 1) * 0.6:
+    may_be_speech = not indented and len(group) <= _MOST_LINES_OF_SPEECH
+    share = _LONGEST_VERSE_AT_MARGIN if may_be_speech else 1.0
+    short = sum(setting.is_short(line, after, share) for line, after in pairwise(group))
+    if short < (len(group) - 1) * _LEAST_SHORT_IN_VERSE:
         # Dialogue and lists may have long items; wrapped prose has list markers only by chance.
         return ParagraphKind.LIST if _is_marked(group) else ParagraphKind.TEXT
     kind = _kind_of_lines(group)
@@ -204,7 +251,8 @@ def _kind_of_group(group: list[str], setting: _Wrapping) -> ParagraphKind:
 def _kind_of_lines(group: Sequence[str]) -> ParagraphKind:
     if _is_marked(group):
         return ParagraphKind.LIST
-    if sum(bool(_COLUMNS.search(line.strip())) for line in group) >= max(2, len(group) * 0.6):
+    in_columns = sum(_COLUMNS.search(line.strip()) is not None for line in group)
+    if in_columns >= max(2, len(group) * _LEAST_IN_COLUMNS):
         return ParagraphKind.TABLE
     return ParagraphKind.VERSE
 
@@ -214,12 +262,17 @@ def _is_narrow_prose(group: list[str], width: int) -> bool:
 
     They fill its width and begin inside sentences.
     """
-    own = max(map(len, group))
-    if len(group) < 4 or own < width * 0.55:
+    own_width = max(map(len, group))
+    if len(group) < _FEWEST_NARROW_LINES or own_width < width * _NARROWEST:
         return False
-    capitals = sum(line.lstrip()[0].isupper() or line.lstrip()[0] in "\"'“‘«" for line in group[1:])
-    broken = sum(len(a) + 1 + len(b.lstrip().partition(" ")[0]) > own for a, b in pairwise(group))
-    return capitals < len(group) * 0.5 and broken > (len(group) - 1) * 0.9
+    firsts = [line.lstrip()[0] for line in group[1:]]
+    capitals = sum(first.isupper() or first in "\"'“‘«" for first in firsts)
+    full = 0
+    for line, after in pairwise(group):
+        next_word = after.lstrip().partition(" ")[0]
+        full += len(line) + 1 + len(next_word) > own_width
+    is_full = full > (len(group) - 1) * _LEAST_FULL
+    return is_full and capitals < len(group) * _MOST_CAPITALS
 
 
 def _is_marked(group: Sequence[str]) -> bool:

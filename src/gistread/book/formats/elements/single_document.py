@@ -34,9 +34,8 @@ class HeadingParagraph:
     @cached_property
     def candidate(self) -> Candidate | None:
         """Its number and rank, by its words."""
-        return heading_candidate(
-            self.index, TextBlock((one_line(self.text),), ParagraphKind.TEXT, 1)
-        )
+        block = TextBlock((one_line(self.text),), ParagraphKind.TEXT, gap=1)
+        return heading_candidate(self.index, block)
 
 
 _BYLINE = re.compile(
@@ -46,38 +45,54 @@ _CHAPTER_LEVELS = 3  # Deeper headings stay inside chapters
 # Number, title, subtitle and the like.
 _MOST_TOGETHER = 4
 _LONGEST_TITLE = 300
+_MOST_ON_TITLE_PAGE = 8  # Headings
+_FIRST_PARAGRAPHS = 3  # Where a heading may be the book's title
 
 
 def find_chapters(
     headings: Sequence[HeadingParagraph], title: str, authors: Sequence[str]
 ) -> tuple[ChapterStart, ...]:
-    """The chapters that these headings start, in order, without the book's `title` and `authors` at
-    the start.
+    """The chapters that these headings start, in order.
+
+    Without the book's `title` and `authors` at the start.
     """
-    runs: list[list[HeadingParagraph]] = []
-    for one in headings:
-        if runs and runs[-1][-1].index + 1 == one.index:
-            runs[-1].append(one)
-        else:
-            runs.append([one])
+    runs = _runs(headings)
     if not runs:
         return ()
-    # Sizes of headings that usually follow text, not a larger heading.
-    under = Counter(
-        one.size for run in runs for before, one in pairwise(run) if before.size < one.size
-    )
-    following = Counter(one.size for run in runs for one in run) - under
-    alone = frozenset(size for size, count in following.items() if count >= under[size])
+    alone = _sizes_over_text(runs)
     if _is_title(runs, title):
         runs[0] = _without_title_page(runs[0], alone, frozenset(map(letters, authors)))
     groups = [group for run in runs if run for group in _groups(run, alone)]
-    keys = _keys([group[0] for group in groups])
-    levels = {key: level for level, key in enumerate(sorted(set(keys)), start=1)}
+    ranks = _ranks([group[0] for group in groups])
+    levels = {rank: level for level, rank in enumerate(sorted(set(ranks)), start=1)}
     return tuple(
-        ChapterStart(group[0].index, _title(group), levels[key])
-        for group, key in zip(groups, keys, strict=True)
-        if levels[key] <= _CHAPTER_LEVELS
+        ChapterStart(group[0].index, _title(group), levels[rank])
+        for group, rank in zip(groups, ranks, strict=True)
+        if levels[rank] <= _CHAPTER_LEVELS
     )
+
+
+def _runs(headings: Sequence[HeadingParagraph]) -> list[list[HeadingParagraph]]:
+    """The headings without text between them."""
+    runs: list[list[HeadingParagraph]] = []
+    for heading in headings:
+        if runs and runs[-1][-1].index + 1 == heading.index:
+            runs[-1].append(heading)
+        else:
+            runs.append([heading])
+    return runs
+
+
+def _sizes_over_text(runs: list[list[HeadingParagraph]]) -> frozenset[int]:
+    """Sizes of which at least half of the headings follow text and not a larger heading."""
+    all_sizes = Counter(heading.size for run in runs for heading in run)
+    below_larger = Counter(
+        heading.size
+        for run in runs
+        for before, heading in pairwise(run)
+        if before.size < heading.size
+    )
+    return frozenset(size for size, count in all_sizes.items() if count >= 2 * below_larger[size])
 
 
 def _is_title(runs: list[list[HeadingParagraph]], title: str) -> bool:
@@ -86,11 +101,11 @@ def _is_title(runs: list[list[HeadingParagraph]], title: str) -> bool:
     The book's title, or the only heading of the largest size.
     """
     first = runs[0][0]
-    if len(runs) < 2 or len(runs[0]) > 8:
+    if len(runs) < 2 or len(runs[0]) > _MOST_ON_TITLE_PAGE:
         return False
     if letters(first.text) and letters(first.text) == letters(title):
         return True
-    sizes = [one.size for run in runs for one in run]
+    sizes = [heading.size for run in runs for heading in run]
     is_largest = first.size == min(sizes) and sizes.count(first.size) == 1
     return is_largest and first.index < 2 and first.candidate is None and len(sizes) > 2
 
@@ -100,70 +115,81 @@ def _without_title_page(
 ) -> list[HeadingParagraph]:
     """The headings of the first run that follow title and authors and belong to a chapter."""
     is_name = False
-    for at, one in enumerate(run[1:], start=1):
-        byline = _BYLINE.match(one.text)
-        if one.candidate:
+    for at, heading in enumerate(run[1:], start=1):
+        byline = _BYLINE.match(heading.text)
+        if heading.candidate:
             return run[at:]
-        stands_alone = one.size in alone and one.size > run[0].size
-        if stands_alone and not (byline or is_name or letters(one.text) in authors):
+        stands_alone = heading.size in alone and heading.size > run[0].size
+        if stands_alone and not (byline or is_name or letters(heading.text) in authors):
             return run[at:]
         # "By" with the name in a separate heading.
-        is_name = byline is not None and byline.end() == len(one.text.rstrip())
+        is_name = byline is not None and byline.end() == len(heading.text.rstrip())
     return []
 
 
 def _groups(run: list[HeadingParagraph], alone: frozenset[int]) -> list[list[HeadingParagraph]]:
+    """The headings of a run by the chapter that they start."""
     groups = [[run[0]]]
-    for one in run[1:]:
-        before = groups[-1][0]
-        deeper = one.size > before.size and one.size in alone
-        wider = one.size < before.size
-        if (
-            deeper
-            or wider
-            or _starts_division(before.candidate, one.candidate)
-            or len(groups[-1]) == _MOST_TOGETHER
-        ):
-            groups.append([one])
+    for heading in run[1:]:
+        if len(groups[-1]) < _MOST_TOGETHER and _continues(groups[-1][0], heading, alone):
+            groups[-1].append(heading)
         else:
-            groups[-1].append(one)
+            groups.append([heading])
     return groups
 
 
-def _starts_division(before: Candidate | None, one: Candidate | None) -> bool:
-    """Whether `one` starts a division of its own, as CHAPTER I under BOOK ONE."""
-    if before is None or one is None or one.number is None:
+def _continues(first: HeadingParagraph, heading: HeadingParagraph, alone: frozenset[int]) -> bool:
+    """Whether a heading is a title or subtitle of the chapter that `first` starts."""
+    is_larger = heading.size < first.size
+    is_smaller = heading.size > first.size
+    if is_larger or (is_smaller and heading.size in alone):
         return False
-    return before.rank < one.rank or (before.rank is one.rank and before.family == one.family)
+    return not _starts_division(first.candidate, heading.candidate)
 
 
-def _keys(firsts: list[HeadingParagraph]) -> list[tuple[int, int]]:
-    ranks = {
+def _starts_division(above: Candidate | None, heading: Candidate | None) -> bool:
+    """Whether a heading starts a division of its own, as CHAPTER I under BOOK ONE."""
+    if above is None or heading is None or heading.number is None:
+        return False
+    is_alike = above.rank is heading.rank and above.family == heading.family
+    return is_alike or above.rank < heading.rank
+
+
+def _ranks(firsts: list[HeadingParagraph]) -> list[tuple[int, int]]:
+    """Size, and 1 for a chapter under a part whose heading has the same size."""
+    numbered = {
         (first.size, first.candidate.rank)
         for first in firsts
         if first.candidate and first.candidate.number is not None
     }
-    keys: list[tuple[int, int]] = []
-    inside = False
-    for one in firsts:
+    ranks: list[tuple[int, int]] = []
+    is_in_part = False
+    for heading in firsts:
         below = 0
-        if {(one.size, Rank.CONTAINER), (one.size, Rank.CHAPTER)} <= ranks:
-            if one.candidate and one.candidate.rank in (Rank.CONTAINER, Rank.NAMED):
-                inside = one.candidate.rank is Rank.CONTAINER
+        if {(heading.size, Rank.CONTAINER), (heading.size, Rank.CHAPTER)} <= numbered:
+            rank = heading.candidate.rank if heading.candidate else None
+            if rank in (Rank.CONTAINER, Rank.NAMED):
+                is_in_part = rank is Rank.CONTAINER
             else:
-                below = int(inside)
-        keys.append((one.size, below))
-    return keys
+                below = int(is_in_part)
+        ranks.append((heading.size, below))
+    return ranks
 
 
 def _title(group: list[HeadingParagraph]) -> str:
-    parts = [one_line(one.text) for one in group]
+    parts = [one_line(heading.text) for heading in group]
     text = join_title(parts)
     return text if len(text) <= _LONGEST_TITLE else parts[0][:_LONGEST_TITLE]
 
 
-# A chapter named by the format: the id where it starts, its title and its level.
-Section = tuple[str, str, int]
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A chapter named by the format."""
+
+    start: str  # The id of the element where it starts
+    title: str
+    level: int
+
 
 _NOTES = "Notes"
 
@@ -183,31 +209,26 @@ def book_from_tree(
     Chapters start at `sections`, else at headings. Raises BookError.
     """
     document = read_document(root, metadata.language)
-    begin, end, framed = find_bounds([paragraph.words for paragraph in document.paragraphs])
-    frame = [*document.paragraphs[:begin], *document.paragraphs[end:]]
-    document.left_out[omissions.LICENCE] += sum(count_words(each.words) for each in frame)
-    document = _section(document, begin, end)
+    bounds = find_bounds([paragraph.words for paragraph in document.paragraphs])
+    document = _between(document, bounds.first, bounds.end)
     if not (document.paragraphs and document.has_words):
         raise BookError(f"{name} has no readable text.")
-    title = framed.title or metadata.title
+    title = bounds.header.title or metadata.title
+    authors = bounds.header.authors or metadata.authors
     links = LinkedDocuments({name: document}, anchor_in_document)
     document = links.documents[name]
-    chapters = _chapters(document, sections, title, framed.authors or metadata.authors)
+    if sections:
+        chapters = _named_chapters(document, sections)
+    else:
+        chapters = _chapters(document, title, authors)
     builder = BookBuilder()
     resolve = assemble(builder, links, {name: chapters})
-    if not builder.characters:  # only controls and spaces
+    if not builder.characters:  # Only controls and spaces
         raise BookError(f"{name} has no readable text.")
-    starts = {each.index for each in chapters}
-    first = next(
-        (n for n, each in enumerate(document.paragraphs[:3]) if each.kind is ParagraphKind.HEADING),
-        None,
-    )
-    if not title and first is not None and (first not in starts or len(starts) == 1):
-        title = document.paragraphs[first].words
     return builder.build(
-        title=title or PurePath(name).stem,
-        authors=framed.authors or metadata.authors,
-        language=metadata.language or document.language or framed.language,
+        title=title or _title_above(document, chapters) or PurePath(name).stem,
+        authors=authors,
+        language=metadata.language or document.language or bounds.header.language,
         source_format=source_format,
         notices=(*notices, *left_out_notices(document.left_out + Counter(left_out))),
         cover=metadata.cover,
@@ -215,48 +236,63 @@ def book_from_tree(
     )
 
 
-def _section(document: XhtmlDocument, first: int, end: int) -> XhtmlDocument:
-    if (first, end) == (0, len(document.paragraphs)):
+def _title_above(document: XhtmlDocument, chapters: Sequence[ChapterStart]) -> str:
+    """The first heading, if it starts no chapter or the only one; empty if there is none."""
+    starts = {chapter.index for chapter in chapters}
+    for index, paragraph in enumerate(document.paragraphs[:_FIRST_PARAGRAPHS]):
+        if paragraph.kind is ParagraphKind.HEADING:
+            is_title = index not in starts or len(starts) == 1
+            return paragraph.words if is_title else ""
+    return ""
+
+
+def _between(document: XhtmlDocument, first: int, end: int) -> XhtmlDocument:
+    """The paragraphs `[first, end)`; those around them are a licence."""
+    paragraphs = document.paragraphs
+    if (first, end) == (0, len(paragraphs)):
         return document
+    licence = (*paragraphs[:first], *paragraphs[end:])
+    document.left_out[omissions.LICENCE] += sum(count_words(each.words) for each in licence)
+    anchors = {name: at - first for name, at in document.anchors.items() if first <= at < end}
+    ends = {name: min(at, end) - first for name, at in document.ends.items() if first <= at}
+    notes = (note for note in document.notes if first <= note[0] < end)
     return replace(
         document,
-        paragraphs=document.paragraphs[first:end],
-        anchors={name: at - first for name, at in document.anchors.items() if first <= at < end},
-        ends={name: min(at, end) - first for name, at in document.ends.items() if first <= at},
-        notes=tuple(
-            (a - first, min(b, end) - first) for a, b in document.notes if first <= a < end
-        ),
+        paragraphs=paragraphs[first:end],
+        anchors=anchors,
+        ends=ends,
+        notes=tuple((start - first, min(stop, end) - first) for start, stop in notes),
     )
 
 
-def _chapters(
-    document: XhtmlDocument, sections: Sequence[Section], title: str, authors: Sequence[str]
-) -> list[ChapterStart]:
+def _named_chapters(document: XhtmlDocument, sections: Sequence[Section]) -> list[ChapterStart]:
+    anchors = document.anchors
+    return [
+        ChapterStart(anchors[section.start], section.title, section.level)
+        for section in sections
+        if section.start in anchors
+    ]
+
+
+def _chapters(document: XhtmlDocument, title: str, authors: Sequence[str]) -> list[ChapterStart]:
     paragraphs = document.paragraphs
-    if sections:
-        anchors = document.anchors
-        return [
-            ChapterStart(anchors[start], name, level)
-            for start, name, level in sections
-            if start in anchors
-        ]
     headings = [
         HeadingParagraph(index, paragraph.words, paragraph.level)
         for index, paragraph in enumerate(paragraphs)
         if paragraph.kind is ParagraphKind.HEADING
     ]
     if headings:
-        found = list(find_chapters(headings, title, authors))
+        chapters = list(find_chapters(headings, title, authors))
     else:
         blocks = [
-            TextBlock(tuple(paragraph.words.split("\n")), paragraph.kind, 2)
+            TextBlock(tuple(paragraph.words.split("\n")), paragraph.kind, gap=2)
             for paragraph in paragraphs
         ]
-        found = list(outline(blocks).chapters)
+        chapters = list(outline(blocks).chapters)
     # Notes at the end without a heading of their own are not part of the last chapter.
     first = len(paragraphs)
     while first and paragraphs[first - 1].kind in (ParagraphKind.NOTE, ParagraphKind.BREAK):
         first -= 1
     if 0 < first < len(paragraphs) and paragraphs[first - 1].kind is not ParagraphKind.HEADING:
-        found.append(ChapterStart(first, _NOTES, 1))
-    return found
+        chapters.append(ChapterStart(first, _NOTES, 1))
+    return chapters
