@@ -279,6 +279,7 @@ def test_keys_exist() -> None:
         ".": "full_stop",
         ",": "comma",
         "|": "vertical_line",
+        ";": "semicolon",
         "''": "'",
     }
     for document in ("getting-started", "reading", "asking"):

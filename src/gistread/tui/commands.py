@@ -196,6 +196,7 @@ _KEY_LABELS = {
     "right": "→",
     "full_stop": ".",
     "comma": ",",
+    "semicolon": ";",
     "vertical_line": "|",
     "question_mark": "?",
 }

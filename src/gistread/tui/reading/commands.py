@@ -324,6 +324,14 @@ GOING: tuple[Command[Controllers], ...] = (
         "Previous link or note in view",
         lambda on: on.links.step(-1),
     ),
+    Command(
+        Scope.GOING,
+        "preview-note",
+        "semicolon",
+        "Show a note in view",
+        lambda on: on.links.preview_next(),
+        help="At the foot of the page, the nearest first; {open-page} opens it in the text.",
+    ),
 )
 
 SEARCHING: tuple[Command[Controllers], ...] = (

@@ -136,6 +136,8 @@ class Controllers:
         match event:
             case Clicked():
                 self.clicked(event)
+            case BookPane.Pointed(link=link):
+                self.links.pointed_at(link)
             case BookPane.Wanted() | ProgressRule.Wanted():
                 self.navigation.jump(round(len(self.context.book.text) * event.share))
             case MemoryPane.PageChosen():
@@ -165,6 +167,9 @@ class Controllers:
             self.pictures.clicked,
             self.typography.clicked,
         )
+        if pane == "note-preview":
+            self.links.clicked(event)
+            return
         if pane == Pane.BOOK and any(click(event) for click in in_book):
             return
         if pane in (Pane.BOOK, Pane.MEMORY, Pane.ANSWERS) and self.people.may_be_name(event):

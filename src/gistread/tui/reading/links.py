@@ -3,61 +3,25 @@ asked for.
 """
 
 from bisect import bisect_left
-from collections.abc import Hashable
-from dataclasses import replace
 from urllib.parse import urlsplit
 
 from gistread.book.model import Book
-from gistread.tui.book_blocks import inline_spans
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
+from gistread.tui.reading.note_blocks import AIR, has_note, note_blocks, note_key, note_of
+from gistread.tui.reading.note_previews import NotePreviews
 from gistread.tui.screens.listing import ListScreen, Row
-from gistread.tui.text import Block, Clicked, Mark
+from gistread.tui.text import Clicked, Mark
 
 Place = tuple[
     int | None, int
 ]  # A link: the open note in which it stands (None: the text), and its index
-_RAIL = "┊ "
 
 
 def links_in(book: Book, start: int, end: int) -> list[int]:
     first = bisect_left(book.links, start, key=lambda link: link.start)
     last = bisect_left(book.links, end, key=lambda link: link.start)
     return list(range(first, last))
-
-
-def note_key(note: int) -> tuple[str, int]:
-    return "note", note
-
-
-def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]:
-    """The note that a link refers to, without offsets in the book; `chosen`.
-
-    Index of a link in it.
-    """
-    link = book.links[note]
-    if link.target is None or link.target_end is None:
-        return []
-    blocks: list[Block] = []
-    for paragraph in book.paragraphs_between(link.target, link.target_end):
-        start, end = max(paragraph.start, link.target), min(paragraph.end, link.target_end)
-        spans = inline_spans(book, start, end)
-        if chosen is not None:
-            spans += tuple(
-                replace(span, style="current-link") for span in spans if span.link == chosen
-            )
-        blocks.append(
-            Block(
-                book.text[start:end],
-                key=note_key(note),
-                style="note",
-                indent=2,
-                rail=_RAIL,
-                blank_before=1 if not blocks else 0,
-                spans=spans,
-            )
-        )
-    return blocks or [Block("This note is empty.", key=note_key(note), style="muted", rail=_RAIL)]
 
 
 def shown_links(book: Book, start: int, end: int, notes: list[int]) -> list[Place]:
@@ -91,6 +55,7 @@ class LinkController:
         self._open_notes: dict[
             int, int
         ] = {}  # the place shown when each note was opened, by its link
+        self.preview = NotePreviews(context)
 
     def step(self, step: int) -> None:
         """Choose another link on the screen, from the last to the first."""
@@ -137,15 +102,71 @@ class LinkController:
         return True
 
     def clicked(self, event: Clicked) -> bool:
-        if not isinstance(event.link, int):
+        """Show the note of a reference; a second click opens it in the text."""
+        index = event.link
+        if not isinstance(index, int):
             return False
-        self._follow(_note_of(event.block_key), event.link)
+        note = note_of(event.block_key)
+        is_shown = index == self.preview.shown or index in self._notes()
+        in_text = event.control is self._pane
+        if is_shown or not has_note(self._book.links[index]) or (in_text and note is not None):
+            self._follow(note, index)
+        elif in_text:
+            self._preview(index)
+        else:
+            self.preview.show_inner(index)
         return True
+
+    def preview_next(self) -> None:
+        """Show the note of the next reference in view: at first the nearest to where one reads."""
+        view = self._pane.whole_range
+        if view is None:
+            return
+        references = [
+            index for index in links_in(self._book, *view) if has_note(self._book.links[index])
+        ]
+        if not references:
+            self._context.warn("No note on the screen.")
+            return
+        shown = self.preview.shown
+        if shown in references:
+            at = references.index(shown) + 1
+        else:
+            here = self._cursor(view)
+            after = (self._book.links[index].start >= here for index in references)
+            at = next((number for number, is_after in enumerate(after) if is_after), -1)
+        self._preview(references[at % len(references)])
+
+    def _cursor(self, view: tuple[int, int]) -> int:
+        """Where one reads: at the chosen link, the caret or the last click, if in view."""
+        clicked = self._pane.clicked
+        places = [] if clicked is None else [clicked]
+        if self._pane.caret is not None:
+            places.insert(0, self._pane.caret.head[0])
+        if self._chosen is not None and self._chosen[0] is None:
+            places.insert(0, self._book.links[self._chosen[1]].start)
+        return next((place for place in places if view[0] <= place < view[1]), view[0])
+
+    def _preview(self, note: int) -> None:
+        view = self._pane.whole_range
+        reference = self._book.links[note].start
+        if view is not None and view[0] <= reference < view[1]:
+            self._choose((None, note))
+        self.preview.show(note)
+
+    def pointed_at(self, link: int | None) -> None:
+        """The mouse is on this link of the text, or on none."""
+        if link is None or not has_note(self._book.links[link]):
+            if self.preview.by_mouse:
+                self.preview.close()
+        elif link not in self._notes() and link != self.preview.shown:
+            self.preview.show(link, by_mouse=True)
 
     def _follow(self, note: int | None, index: int) -> None:
         """Open or close the note of a link in the text; go to the target of any other link."""
+        self.preview.close()
         link = self._book.links[index]
-        if note is None and link.target is not None and link.target_end is not None:
+        if note is None and has_note(link):
             (self._close_note if index in self._notes() else self._open_note)(index)
         elif link.target is not None:
             self._choose(None)
@@ -180,15 +201,30 @@ class LinkController:
         # Notes of earlier links come first.
         while (
             end < pane.block_count
-            and (other := _note_of(pane.block(end).key)) is not None
+            and (other := note_of(pane.block(end).key)) is not None
             and other < note
         ):
             end += 1
         place = pane.place
         pane.splice(end, 0, note_blocks(self._book, note))
+        self._fit_air_below(note)
         self._open_notes[note] = place
         self._choose((None, note))
         pane.call_after_refresh(lambda: self._show_note(note))
+
+    def _fit_air_below(self, note: int) -> None:
+        """Leave an empty row between the last open note of a paragraph and the text below it."""
+        pane = self._pane
+        first = pane.blocks_of(self._book.paragraph_index(self._book.links[note].start)).stop
+        end = first
+        while end < pane.block_count and note_of(pane.block(end).key) is not None:
+            end += 1
+        has_air = end < pane.block_count and pane.block(end) == AIR
+        below = end + has_air
+        follows_close = below < pane.block_count and pane.block(below).blank_before == 0
+        needs_air = end > first and follows_close
+        if needs_air is not has_air:
+            pane.splice(end, int(has_air), (AIR,) * needs_air)
 
     def _show_note(self, note: int) -> None:
         """Scroll to the note, as far as its reference stays in view.
@@ -207,6 +243,7 @@ class LinkController:
     def _close_note(self, note: int) -> None:
         blocks = self._pane.blocks_of(note_key(note))
         self._pane.splice(blocks.start, len(blocks), ())
+        self._fit_air_below(note)
         place = self._open_notes.pop(note, self._pane.place)
         self._choose((None, note))
         self._pane.call_after_refresh(lambda: self._scroll_back(note, place))
@@ -216,17 +253,11 @@ class LinkController:
         if view is not None and not view[0] <= self._book.links[note].start < view[1]:
             self._pane.scroll_to_offset(place)
 
-    def close_last_note(self) -> bool:
-        """Close the note that was opened last. Returns False if none is open."""
+    def close_note(self) -> bool:
+        """Close the note that was shown or opened last. Returns False if there is none."""
+        if self.preview.close():
+            return True
         notes = self._notes()
         if notes:
             self._close_note(notes[-1])
         return bool(notes)
-
-
-def _note_of(key: Hashable) -> int | None:
-    """The note that has blocks with this key."""
-    match key:
-        case ("note", int(note)):
-            return note
-    return None

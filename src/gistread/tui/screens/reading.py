@@ -8,7 +8,7 @@ from pathlib import Path
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Grid, Horizontal, Vertical
+from textual.containers import Container, Grid, Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Input, Static
@@ -44,6 +44,7 @@ from gistread.tui.widgets.input_line import InputLine, QuestionInput
 from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.marks_column import MarksColumn
 from gistread.tui.widgets.memory_pane import MemoryPane
+from gistread.tui.widgets.note_preview import NotePreview
 from gistread.tui.widgets.progress_rule import ProgressRule
 from gistread.tui.widgets.tour import Tour
 
@@ -98,7 +99,9 @@ class ReadingScreen(CommandTarget, BookScreen):
         yield HeaderLine(id="header")
         yield ProgressRule(id="header-rule")
         with Grid(id="panes"):
-            yield BookPane(self.services.config, id="book")
+            with Container(id="book-side"):
+                yield BookPane(self.services.config, id="book")
+                yield NotePreview(id="note-preview")
             with Vertical(id="memory-side"):
                 yield Line(id="memory-header")
                 yield Line(id="memory-origin")
@@ -164,6 +167,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.call_after_refresh(self._stress_focused)  # once the panes have their new places
         if self.controllers is not None:
             self.controllers.pictures.update()
+            self.call_after_refresh(self.controllers.links.preview.fit)
             self.call_after_refresh(self.controllers.marks_beside.update)
 
     def _stress_focused(self) -> None:
@@ -308,7 +312,7 @@ class ReadingScreen(CommandTarget, BookScreen):
             panes.show(Pane.BOOK)
         elif self._look_at is not None and controllers.context.position.looking:
             self.services.back_to_library(self._look_at)
-        elif not (controllers.search.clear() or controllers.links.close_last_note()):
+        elif not (controllers.links.close_note() or controllers.search.clear()):
             panes.show_answers(False)
             panes.leave_focus_mode()
             panes.unseen_answer = False
@@ -366,6 +370,7 @@ class ReadingScreen(CommandTarget, BookScreen):
 
     @on(Clicked)
     @on(BookPane.Wanted)
+    @on(BookPane.Pointed)
     @on(ProgressRule.Wanted)
     @on(MemoryPane.PageChosen)
     @on(AnswersPane.Followed)
@@ -412,6 +417,7 @@ class ReadingScreen(CommandTarget, BookScreen):
             context.progress.meter.interrupt()
         self.lines.show_place()
         self._save_place(controllers)
+        controllers.links.preview.book_moved(turned=event.turned)
         controllers.pages.book_moved()
         controllers.marks_beside.update()
         controllers.pictures.update()

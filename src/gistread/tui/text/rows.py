@@ -93,6 +93,10 @@ class RowIndex:
         index = bisect_right(firsts, row) - 1
         return index, row - firsts[index]
 
+    def block_at(self, row: int) -> Block:
+        """Raises IndexError if the document is empty."""
+        return self.block(self.locate(row)[0])
+
     def place_of(self, row: int) -> TextPlace:
         """Raises IndexError if the document is empty."""
         index, inner = self.locate(row)

@@ -190,10 +190,24 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def visible_range(self) -> tuple[int, int] | None:
+        """What is in view of the book, but for rows that are covered."""
+        return self._range_to(self.spread.end) if self._ready else None
+
+    @property
+    def whole_range(self) -> tuple[int, int] | None:
+        """What would be in view of the book if nothing covered it."""
+        return self._range_to(self._uncovered.end) if self._ready else None
+
+    @property
+    def _uncovered(self) -> Spread:
+        """The rows that would be in view if nothing covered them."""
+        top, height = self.scroll_offset.y, self.size.height
+        return spread_of(self._index, top, height, columns=self._fitted_columns)
+
+    def _range_to(self, below: int) -> tuple[int, int] | None:
         start = self.reading_offset
         if start is None:
             return None
-        below = self.spread.end
         if below >= self._index.height:
             after = TextPlace(len(self._index), 0)
         else:
@@ -285,6 +299,19 @@ class TextView(ScrollView, inherit_bindings=False):
         row = self._index.row_of(place)
         spare = 1 if self.size.height > 2 else 0
         self._scroll_row(self._least_scroll(row - spare, row + spare))
+
+    def cell_row(self, offset: int) -> tuple[int, int]:
+        """(column, row) of the book's character at `offset`, also if it is covered."""
+        place = self._index.find_offset(offset) if self._ready else None
+        return (0, 0) if place is None else self._uncovered.place(self._index.row_of(place))
+
+    @property
+    def last_column(self) -> range:
+        """The cells of the text in the last column."""
+        left = self._left_margin + self.gutter_cells
+        if self._fitted_columns > 1:
+            left += self._index.width + self._between
+        return range(left, left + self._index.width)
 
     def row_in_view(self, offset: int) -> int:
         """The row of the view that shows the book's character at `offset`; 0 if it is above."""

@@ -331,13 +331,24 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         cell = position.x - left - self._margin_of(column) - self.gutter_cells
         return self.spread.row_at(column, position.y), cell
 
+    def link_at(self, position: Offset) -> Hashable | None:
+        """The link of the text at a position in the view."""
+        row, cell = self._row_under(position)
+        if row is None:
+            return None
+        offset = character_at(self._index, row, cell)
+        return None if offset is None else _link_of(self._index.block_at(row), offset)
+
     def _report(self, block: Block, offset: int | None) -> None:
-        link = None
-        if offset is not None:
-            spans = (span for span in reversed(block.spans) if span.start <= offset < span.end)
-            link = next((span.link for span in spans if span.link is not None), None)
+        link = None if offset is None else _link_of(block, offset)
         again = block.key is not None and block.key == self.cursor_key
         if self.cursor and block.key is not None:
             self.set_cursor(block.key, scroll=False)
         book_offset = None if offset is None or block.start is None else block.start + offset
         self.post_message(Clicked(self, block.key, offset, book_offset, link, block.text, again))
+
+
+def _link_of(block: Block, offset: int) -> Hashable | None:
+    """The topmost link over a character of a block."""
+    spans = (span for span in reversed(block.spans) if span.start <= offset < span.end)
+    return next((span.link for span in spans if span.link is not None), None)

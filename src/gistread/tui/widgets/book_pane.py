@@ -4,6 +4,7 @@ import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
+from textual import events
 from textual.message import Message
 
 from gistread.book.model import Book
@@ -30,11 +31,18 @@ class BookPane(SelectableText):
 
         share: float
 
+    @dataclass
+    class Pointed(Message):
+        """The mouse has come to a link of the book, by its index, or left it."""
+
+        link: int | None
+
     def __init__(self, config: Config, *, id: str | None = None) -> None:
         super().__init__(id=id, text_width=config.text_width)
         self.book: Book | None = None
         self._figures: dict[int, Figure | None] = {}
         self._page_style = PageStyle()
+        self._pointed_at: int | None = None
         self.set_typography(config)
 
     @property
@@ -96,6 +104,19 @@ class BookPane(SelectableText):
         start, end = self._index.run_of(found)
         top, bottom = self.rows_in_view
         return self._index.first_row(end) > top and self._index.first_row(start) <= bottom
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        position = event.get_content_offset(self)
+        self._point_at(None if position is None else self.link_at(position))
+
+    def on_leave(self) -> None:
+        self._point_at(None)
+
+    def _point_at(self, link: Hashable | None) -> None:
+        index = link if isinstance(link, int) else None
+        if index != self._pointed_at:
+            self._pointed_at = index
+            self.post_message(self.Pointed(index))
 
     def scroll_to_beginning(self) -> None:
         """Scroll to the empty rows above the first line."""

@@ -1,0 +1,58 @@
+"""The notes of a book as blocks of text."""
+
+from collections.abc import Hashable
+from dataclasses import replace
+
+from gistread.book.model import Book, Link
+from gistread.tui.book_blocks import inline_spans
+from gistread.tui.text import Block
+
+AIR = Block("", key="air", blank_before=0)  # An empty row below open notes
+_RAIL = "┊ "
+
+
+def has_note(link: Link) -> bool:
+    """Whether a link refers to a note, which has an end."""
+    return link.target is not None and link.target_end is not None
+
+
+def note_key(note: int) -> tuple[str, int]:
+    return "note", note
+
+
+def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]:
+    """The note that a link refers to, without offsets in the book; `chosen`.
+
+    Index of a link in it.
+    """
+    link = book.links[note]
+    if link.target is None or link.target_end is None:
+        return []
+    blocks: list[Block] = []
+    for paragraph in book.paragraphs_between(link.target, link.target_end):
+        start, end = max(paragraph.start, link.target), min(paragraph.end, link.target_end)
+        spans = inline_spans(book, start, end)
+        if chosen is not None:
+            spans += tuple(
+                replace(span, style="current-link") for span in spans if span.link == chosen
+            )
+        blocks.append(
+            Block(
+                book.text[start:end],
+                key=note_key(note),
+                style="note",
+                indent=2,
+                rail=_RAIL,
+                blank_before=1 if not blocks else 0,
+                spans=spans,
+            )
+        )
+    return blocks or [Block("This note is empty.", key=note_key(note), style="muted", rail=_RAIL)]
+
+
+def note_of(key: Hashable) -> int | None:
+    """The note that has blocks with this key."""
+    match key:
+        case ("note", int(note)):
+            return note
+    return None
