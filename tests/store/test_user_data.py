@@ -11,6 +11,7 @@ from gistread.store.model import (
     AnswerMarkKind,
     AskingChoice,
     Citation,
+    ReadingPlace,
     SavedQuestion,
 )
 from gistread.store.user_data import UserData
@@ -54,6 +55,20 @@ def test_a_book_never_opened_is_at_its_beginning_and_nothing_is_created(
     assert user_data.questions(BOOK) == []
     assert user_data.recent() == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_two_instances_lose_neither_what_was_read_nor_the_place(user_data: UserData) -> None:
+    put(user_data)
+    opened = ReadingPlace(100, ((0, 100),), end=150)
+    user_data.set_position(BOOK, 100, read=opened.read, end=150)
+    # The one reads on, the other only closes
+    user_data.set_position(BOOK, 400, read=[(0, 400)], end=450, base=opened)
+    user_data.set_position(BOOK, 100, read=opened.read, end=150, base=opened)
+    assert user_data.reading_place(BOOK) == ReadingPlace(400, ((0, 400),), end=450)
+    # Now the other reads on too: it was the last
+    user_data.set_position(BOOK, 200, read=[(0, 200)], end=250, base=opened)
+    place = user_data.reading_place(BOOK)
+    assert (place.offset, place.end, place.furthest) == (200, 250, 450)
 
 
 def test_keeps_questions_in_their_order(user_data: UserData) -> None:

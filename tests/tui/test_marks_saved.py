@@ -93,6 +93,22 @@ async def test_a_failed_write_of_marks_is_reported_and_retried(
         await until(pilot, lambda: len(kept(tmp_path)) == 1)
 
 
+async def test_quitting_with_unsaved_marks_asks_once(tmp_path: Path) -> None:
+    paths_in(tmp_path).data.write_text("a file where the folder should be")
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await marking(pilot)
+        await pilot.press("V", "h")
+        await until(pilot, lambda: any("● Ada" in line for line in lines(app)))
+        await pilot.press("q")
+        await until(pilot, lambda: "without it" in text_of(app))
+        assert "1 change to your marks" in text_of(app)
+        paths_in(tmp_path).data.unlink()
+        await pilot.press("q")
+        await until(pilot, lambda: not app.is_running)
+    assert len(kept(tmp_path)) == 1
+
+
 async def test_marks_are_migrated_to_a_changed_text(tmp_path: Path) -> None:
     path = tmp_path / "book.txt"
     paragraphs = [

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.store.model import ReadingPlace
-from gistread.tui.reading.position import STAYED_S, ModelPlace, ReadingPosition, merged
+from gistread.store.model import ReadingPlace, merged_ranges
+from gistread.tui.reading.position import STAYED_S, ModelPlace, ReadingPosition
 from tests.tui.books import long_book
 from tests.tui.scripted import app_on, opened, text_of, until
 
@@ -43,7 +43,7 @@ def test_the_model_follows_at_once_where_the_user_reads_on_after_a_jump() -> Non
 
 
 def test_adjacent_ranges_are_joined() -> None:
-    assert merged([(5, 9), (0, 3), (3, 5), (20, 20), (12, 14)]) == ((0, 9), (12, 14))
+    assert merged_ranges([(5, 9), (0, 3), (3, 5), (20, 20), (12, 14)]) == ((0, 9), (12, 14))
 
 
 def test_reading_on_moves_the_place_and_marks_text_as_read() -> None:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gistread.book.open import open_bytes
+from gistread.errors import StorageError
 from gistread.store.model import ReadingPlace
 from gistread.tui.reading.user_data_writer import UserDataWriter
 
@@ -56,7 +57,49 @@ def test_the_first_turn_is_written_before_any_other() -> None:
         writer = UserDataWriter(book, None, services, lambda _: None)
         writer.save_place(ReadingPlace(_LAST))
         assert await asyncio.to_thread(places.has_last.wait, _WAIT_S)
-        await writer.close()
+        assert await writer.flush() == ""
 
     asyncio.run(turn())
     assert places.offsets == [_LAST]
+
+
+class _FullDisk(_Places):
+    """User data that cannot be written until there is room."""
+
+    has_room = False
+
+    def set_position(self, _: str, offset: int, *__: object, **___: object) -> None:
+        if not self.has_room:
+            raise StorageError("The disk is full.")
+        self.offsets.append(offset)
+
+
+def test_what_a_full_disk_refused_is_written_once_there_is_room() -> None:
+    data = _FullDisk()
+    questions: list[str] = []
+    warnings: list[str] = []
+
+    def ask(*_: object) -> None:
+        if not data.has_room:
+            raise StorageError("The disk is full.")
+        questions.append("Who?")
+
+    async def read() -> None:
+        services: Any = SimpleNamespace(user_data=data)
+        book = open_bytes(b"It rained. " * 100, "rain.txt")
+        writer = UserDataWriter(book, None, services, warnings.append)
+        writer.save(ask)
+        writer.save_place(ReadingPlace(10))
+        unsaved = await writer.flush()
+        assert unsaved == (
+            "Your place cannot be saved. 1 change to questions and choices cannot be saved."
+        )
+        data.has_room = True
+        writer.save_place(ReadingPlace(20))
+        assert await writer.flush() == ""
+
+    asyncio.run(read())
+    assert questions == ["Who?"]
+    assert data.offsets == [20]
+    assert len(warnings) == 1
+    assert "cannot be saved yet" in warnings[0]

@@ -1,7 +1,7 @@
 """Data classes of what is stored about books and questions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import zip_longest
 from pathlib import Path
@@ -57,6 +57,30 @@ class ReadingPlace:
     def furthest(self) -> int:
         """End of the last part that was read, the screen at the position included."""
         return max([self.offset, self.end, *(end for _, end in self.read)])
+
+
+def merged_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Sort ranges and join overlapping ones."""
+    whole: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if whole and start <= whole[-1][1]:
+            whole[-1] = whole[-1][0], max(end, whole[-1][1])
+        elif start < end:
+            whole.append((start, end))
+    return tuple(whole)
+
+
+def merge_places(mine: ReadingPlace, known: ReadingPlace, base: ReadingPlace) -> ReadingPlace:
+    """Merge a change of `base` with the place stored meanwhile, by another gistread.
+
+    What either has read stays read. The place is the one that moved; if both did, `mine`.
+    """
+    read = [*known.read, *mine.read]
+    if known.offset == base.offset:
+        return replace(mine, read=merged_ranges(read))
+    if mine.offset == base.offset:
+        return replace(known, read=merged_ranges(read))
+    return replace(mine, read=merged_ranges([*read, (known.offset, known.end)]))
 
 
 @dataclass(frozen=True, slots=True)

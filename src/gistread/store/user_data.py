@@ -24,6 +24,7 @@ from gistread.store.model import (
     ReadingPlace,
     SavedQuestion,
     SavedThread,
+    merge_places,
 )
 from gistread.store.rows import (
     book_of,
@@ -42,6 +43,8 @@ from gistread.store.rows import (
 )
 
 _MOMENT_S = 1e-3  # Minimum between versions of a mark
+# The row of a text that has none yet
+_NEW_TEXT = {"position": 0, "place": "{}", "bound": "{}", "along": "{}", "opened_at": 0.0}
 
 Stamp = tuple[int, float]  # (marks, removed ones included; sum of the times of their last changes)
 
@@ -93,13 +96,23 @@ class UserData(Database):
         read: Iterable[tuple[int, int]] = (),
         behind: Iterable[int] = (),
         end: int = 0,
+        base: ReadingPlace | None = None,
     ) -> None:
-        """Record a `ReadingPlace`; `words` quotes the text there, to find it in another version."""
-        place = {"words": words, "read": list(read), "behind": list(behind), "end": end}
-        encoded = to_json({name: value for name, value in place.items() if value})
-        row = self._text(sha256)
-        if (offset, encoded) != (row["position"], row["place"]):
-            self._set(sha256, position=offset, place=encoded)
+        """Record a `ReadingPlace`.
+
+        `words` quotes the text there, to find it in another version. `base`: the place that was
+        known before, to merge it with one that another process has stored since.
+        """
+        mine = ReadingPlace(offset, tuple(read), tuple(behind), end)
+        known = self._text(sha256)
+        merged = _merged_row(known, mine, words, base)
+        if all(known[column] == value for column, value in merged.items()):
+            return
+        query = "SELECT * FROM texts WHERE sha256 = ?"
+        with self.writing() as connection:
+            row = connection.execute(query, (sha256,)).fetchone() or _NEW_TEXT
+            columns = _merged_row(row, mine, words, base)
+            put_row(connection, "texts", {"sha256": sha256}, columns)
 
     def position_quote(self, sha256: str) -> TextQuote | None:
         """The quote at the last position; None if unknown."""
@@ -258,11 +271,29 @@ class UserData(Database):
 
     def _text(self, sha256: str) -> Mapping[str, Any]:
         """The row of a book's text; that of a new one if there is none."""
-        new = {"position": 0, "place": "{}", "bound": "{}", "along": "{}", "opened_at": 0.0}
-        return next(iter(self.rows("SELECT * FROM texts WHERE sha256 = ?", sha256)), new)
+        return next(iter(self.rows("SELECT * FROM texts WHERE sha256 = ?", sha256)), _NEW_TEXT)
 
     def _set(self, sha256: str, **columns: object) -> None:
         self.put_row("texts", {"sha256": sha256}, columns)
+
+
+def _merged_row(
+    row: Mapping[str, Any], mine: ReadingPlace, words: TextQuote | None, base: ReadingPlace | None
+) -> dict[str, Any]:
+    """The columns of a place, merged with those of a row; see `UserData.set_position`."""
+    place = mine
+    if base is not None:
+        place = merge_places(mine, place_of(row), base)
+        if place.offset != mine.offset:
+            words = from_json(row["place"]).get("words")
+    fields = {
+        "words": words,
+        "read": list(place.read),
+        "behind": list(place.behind),
+        "end": place.end,
+    }
+    encoded = to_json({name: value for name, value in fields.items() if value})
+    return {"position": place.offset, "place": encoded}
 
 
 def _bound_of(row: Mapping[str, Any]) -> BoundChoice | None:

@@ -86,6 +86,7 @@ class GistreadApp(CommandTarget, App[None]):
         self.failure: GistreadError | None = (
             None  # why the named book cannot be opened, if that ended the app
         )
+        self._told_unsaved = ""  # What could not be saved when the user last wanted to quit
         self._first = book
         self._tour = tour  # whether the first book is shown with the tour
         keys = CommandKeys(COMMANDS, config.keys)
@@ -243,9 +244,7 @@ class GistreadApp(CommandTarget, App[None]):
         """Quit as usual when the terminal closes or the system shuts down."""
         if not self.is_headless:
             loop = asyncio.get_running_loop()
-            loop.add_signal_handler(
-                signal.SIGTERM, self._end_soon, signal.SIGTERM, self.action_quit
-            )
+            loop.add_signal_handler(signal.SIGTERM, self._end_soon, signal.SIGTERM, self._quit)
             loop.add_signal_handler(signal.SIGHUP, self._end_soon, signal.SIGHUP, self._hang_up)
 
     def _end_soon(self, number: int, end: Callable[[], Awaitable[None]]) -> None:
@@ -410,7 +409,20 @@ class GistreadApp(CommandTarget, App[None]):
                 )
 
     async def action_quit(self) -> None:
-        """Quit; anything slow to close gets two seconds."""
+        """Quit; while something cannot be saved, only at the second time."""
+        unsaved = ""
+        if self.reading is not None:
+            with contextlib.suppress(TimeoutError):
+                unsaved = await asyncio.wait_for(self.reading.save(), QUIT_S)
+        if unsaved and unsaved != self._told_unsaved:
+            self._told_unsaved = unsaved
+            advice = self.services.with_keys("{quit} again quits without it.")
+            self.notify(f"{unsaved} {advice}", severity="warning")
+            return
+        await self._quit()
+
+    async def _quit(self) -> None:
+        """Quit now; anything slow to close gets two seconds."""
         message = ""
         if self._downloads is not None:
             with contextlib.suppress(TimeoutError):

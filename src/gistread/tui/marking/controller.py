@@ -67,7 +67,11 @@ class MarkController:
         for screen in self._context.screen.app.screen_stack:
             if isinstance(screen, NoteScreen) and screen.changed:
                 screen.keep(screen.draft.strip())
-        return await self._sync.close()
+        return await self.flush()
+
+    async def flush(self) -> str:
+        """Save pending changes. Returns what could not be saved, in words."""
+        return await self._sync.flush()
 
     def _marks_changed(self) -> None:
         from gistread.tui.marking.screens import MarksScreen

@@ -86,14 +86,14 @@ class MarkSync:
             self._marks = {mark.id: mark for mark in marks}
         self._changed()
 
-    async def close(self) -> str:
+    async def flush(self) -> str:
         """Save pending changes. Returns what could not be saved, in words."""
         await asyncio.gather(*self._tasks)
         async with self._busy:
             await self._write()
         if not self._pending:
             return ""
-        return f"{counted(len(self._pending), 'change')} to your marks could not be saved."
+        return f"{counted(len(self._pending), 'change')} to your marks cannot be saved."
 
     def _do(self, change: _Change) -> None:
         self._pending.append(change)

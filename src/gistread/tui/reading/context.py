@@ -64,7 +64,7 @@ class ReadingContext:
         self.model_place = ModelPlace(self.position, book)
         pace, shown = ReadingSpeed(services.paths), services.config.progress.split()
         self.progress = Progress(book, pace, services.user_data, shown)
-        self.user_data = UserDataWriter(book, path, services, screen.warn)
+        self.user_data = UserDataWriter(book, path, services, screen.warn, saved)
         self.corrections: tuple[NameCorrection, ...] = ()  # Corrections of names in the book
         self.asking_choice = AskingChoice()  # How this book is asked, as far as it was chosen
         self.navigation = Navigation(self)

@@ -3,27 +3,16 @@ place.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from gistread.book.model import Book
-from gistread.store.model import ReadingPlace
+from gistread.store.model import ReadingPlace, merged_ranges
 
 Range = tuple[int, int]
 # A reading place with its end, and what was read until then
 Snapshot = tuple[int, int, tuple[Range, ...]]
 _KEPT = 5  # A turned screen may still show a fifth of the one before
 STAYED_S = 20.0  # Time in another chapter after which the model reads there next
-
-
-def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """Sort ranges and join overlapping ones."""
-    whole: list[Range] = []
-    for start, end in sorted(ranges):
-        if whole and start <= whole[-1][1]:
-            whole[-1] = whole[-1][0], max(end, whole[-1][1])
-        elif start < end:
-            whole.append((start, end))
-    return tuple(whole)
 
 
 class ReadingPosition:
@@ -69,7 +58,7 @@ class ReadingPosition:
         """Read on from where the view is."""
         if self._looking_from is not None and self._view is not None:
             self._looking_from = None
-            self.read = merged((*self.read, (self.place, self.end)))
+            self.read = merged_ranges((*self.read, (self.place, self.end)))
             self.place, self.end = self._view
             self.places_begun += 1
 
@@ -105,7 +94,8 @@ class ReadingPosition:
         """The book was read from there to the top of the view, or to its end."""
         assert self._view is not None
         start, end = self._view
-        self.read = merged((*self.read, (since, self._length if end >= self._length else start)))
+        until = self._length if end >= self._length else start
+        self.read = merged_ranges((*self.read, (since, until)))
 
     def share_read(self, start: int, end: int) -> float:
         """Share (0 to 1) of a part of the book that has been read."""

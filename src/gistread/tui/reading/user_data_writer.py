@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.book.model import DOCUMENTATION, Book
@@ -13,22 +14,42 @@ from gistread.store.catalogue import Catalogue
 from gistread.store.model import ReadingPlace
 from gistread.store.user_data import UserData
 from gistread.tui.services import AppServices
+from gistread.units import counted
 
+_NOWHERE = ReadingPlace()
+_PLACE = "place"  # The kind of writes of the reading place
 LEAST_PAUSE_S = 0.2  # between two writes of the place, while a key repeats
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _Write:
+    replaces: str  # Earlier writes of this kind, which nobody needs any more; empty: none
+    run: Callable[[], object]
+
+
 class UserDataWriter:
-    """Writes in threads, one after the other, so that nothing waits for the disk."""
+    """Writes in threads, one after the other, so that nothing waits for the disk.
+
+    What cannot be written is tried again before the next write.
+    """
 
     def __init__(
-        self, book: Book, path: Path | None, services: AppServices, warn: Callable[[str], None]
+        self,
+        book: Book,
+        path: Path | None,
+        services: AppServices,
+        warn: Callable[[str], None],
+        saved: ReadingPlace = _NOWHERE,
     ) -> None:
+        """`saved`: the place that was stored when the book was opened."""
         self._book, self._path, self._services, self._warn = book, path, services, warn
-        self._place = ReadingPlace()
+        self._place = saved
+        self._stored = saved  # By this process last; another may have stored one since
         self._timer: asyncio.TimerHandle | None = None
         self._written_at = float("-inf")  # On the loop's clock
         self._tasks: set[asyncio.Task[None]] = set()
         self._refused = False
+        self._unwritten: list[_Write] = []
         self._in_order = asyncio.Lock()  # A question is written again with its answer.
 
     def save_opened(self) -> None:
@@ -53,7 +74,7 @@ class UserDataWriter:
                 catalogue.add([file])
             catalogue.restore(f"text:{book.sha256}", f"file:{file.digest if file else ''}")
 
-        self._write(write)
+        self._write(_Write("opening", write))
 
     def save_place(self, place: ReadingPlace) -> None:
         """Save the reading place at once, so that a crash loses at most one turned screen."""
@@ -63,40 +84,73 @@ class UserDataWriter:
             pause = max(0.0, self._written_at + LEAST_PAUSE_S - loop.time())
             self._timer = loop.call_later(pause, self._write_place)
 
-    def save(self, write: Callable[[UserData, str], object]) -> None:
-        """Call `write` with the data and the SHA-256 of the book's text, in a thread and after
-        earlier writes.
-        """
-        self._write(lambda: write(self._services.user_data, self._book.sha256))
+    def save(self, write: Callable[[UserData, str], object], *, replaces: str = "") -> None:
+        """Call `write` with the data and the SHA-256 of the text, in a thread and in order.
 
-    async def close(self) -> None:
+        `replaces`: a kind of writes of which only the last is needed.
+        """
+        self._write(_Write(replaces, lambda: write(self._services.user_data, self._book.sha256)))
+
+    async def flush(self) -> str:
+        """Write everything now. Returns what could not be saved, in words."""
         if self._timer is not None:
             self._timer.cancel()
             self._write_place()
+        elif self._unwritten:
+            self._tasks.add(asyncio.create_task(self._write_all()))
         await asyncio.gather(*self._tasks)
+        is_place_lost = any(write.replaces == _PLACE for write in self._unwritten)
+        others = sum(not write.replaces for write in self._unwritten)
+        problems = ["Your place cannot be saved."] if is_place_lost else []
+        if others:
+            changes = counted(others, "change")
+            problems.append(f"{changes} to questions and choices cannot be saved.")
+        return " ".join(problems)
 
     def _write_place(self) -> None:
         place, self._timer = self._place, None
         self._written_at = asyncio.get_running_loop().time()
         words = quote_at(self._book.text, place.offset)
 
-        def write(data: UserData, sha256: str) -> None:
-            data.set_position(
-                sha256, place.offset, words, read=place.read, behind=place.behind, end=place.end
+        def write() -> None:
+            self._services.user_data.set_position(
+                self._book.sha256,
+                place.offset,
+                words,
+                read=place.read,
+                behind=place.behind,
+                end=place.end,
+                base=self._stored,
             )
+            self._stored = place
 
-        self.save(write)
+        self._write(_Write(_PLACE, write))
 
-    def _write(self, write: Callable[[], object]) -> None:
-        task = asyncio.create_task(self._in_thread(write))
+    def _write(self, write: _Write) -> None:
+        if write.replaces:
+            self._unwritten = [
+                earlier for earlier in self._unwritten if earlier.replaces != write.replaces
+            ]
+        self._unwritten.append(write)
+        task = asyncio.create_task(self._write_all())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _in_thread(self, write: Callable[[], object]) -> None:
-        try:
-            async with self._in_order:
-                await asyncio.to_thread(write)
-        except StorageError as error:
-            if not self._refused:
-                self._refused = True
-                self._warn(f"Your place cannot be saved: {error}")
+    async def _write_all(self) -> None:
+        """Write what is unwritten; after a failure the rest waits for the next time."""
+        async with self._in_order:
+            while self._unwritten:
+                write = self._unwritten[0]
+                try:
+                    await asyncio.to_thread(write.run)
+                except StorageError as error:
+                    self._refuse(error)
+                    return
+                self._refused = False
+                if write in self._unwritten:  # Else a later one has taken its place.
+                    self._unwritten.remove(write)
+
+    def _refuse(self, error: StorageError) -> None:
+        if not self._refused:
+            self._refused = True
+            self._warn(f"Your place cannot be saved yet; gistread keeps trying. {error}")

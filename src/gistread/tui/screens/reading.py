@@ -258,14 +258,24 @@ class ReadingScreen(CommandTarget, BookScreen):
             # The last move may not have been reported yet.
             context.position.moved(*view, turned=self.book_pane.turned)
         self._save_place(controllers)
-        await context.user_data.close()
+        unsaved = [await context.user_data.flush()]
         with contextlib.suppress(GistreadError):  # reported when the place was saved
             await asyncio.to_thread(context.progress.keep)
-        self.unsaved = await controllers.marks.close()
+        unsaved.append(await controllers.marks.close())
+        self.unsaved = " ".join(filter(None, unsaved))
         if self.unsaved:
             self.warn(self.unsaved)
         if context.session is not None:
             await context.session.close()
+
+    async def save(self) -> str:
+        """Save everything now. Returns what could not be saved, in words."""
+        controllers = self.controllers
+        if controllers is None:
+            return ""
+        self._save_place(controllers)
+        problems = [await controllers.context.user_data.flush(), await controllers.marks.flush()]
+        return " ".join(filter(None, problems))
 
     def _save_place(self, controllers: Controllers) -> None:
         context = controllers.context
@@ -412,7 +422,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         if view is not None and self.panes.current is Pane.BOOK and not controllers.speech.running:
             context.progress.meter.moved(*view)
             if context.progress.is_due:
-                context.user_data.save(lambda *_: context.progress.keep())
+                context.user_data.save(lambda *_: context.progress.keep(), replaces="figures")
         else:
             context.progress.meter.interrupt()
         self.lines.show_place()
