@@ -10,7 +10,7 @@ import pytest
 from gistread.book.formats.pdf import process as pdf_process
 from gistread.book.formats.pdf.book import read_pdf
 from gistread.book.formats.pdf.furniture import find_furniture
-from gistread.book.formats.pdf.lines import TextLine, rows
+from gistread.book.formats.pdf.lines import TextLine, scan_page
 from gistread.book.formats.pdf.pages import Font, PdfPage, TextRun
 from gistread.book.formats.pdf.text import WordCounts
 from gistread.book.model import Book, ParagraphKind, Style
@@ -50,7 +50,7 @@ def test_a_page_of_thousands_of_letters_is_read_row_by_row() -> None:
         for row in range(90)
         for place in range(50)
     ]
-    read_rows = rows(PdfPage(1, tuple(letters)))
+    read_rows = scan_page(PdfPage(1, tuple(letters))).rows
     assert [{run.text for run in row.runs} for row in read_rows] == [{"a"}, {"b"}] * 45
     assert all(len(row.runs) == 50 for row in read_rows)
 

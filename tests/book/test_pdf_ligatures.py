@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.book.formats.pdf.characters import lost_letter, name_tex_ligatures
+from gistread.book.formats.pdf.ligatures import lost_letter, name_tex_ligatures
 from tests.book.make_pdf import Put, Sheet, read
 
 

@@ -1,11 +1,13 @@
-"""Separates the footnotes of a column from its text."""
+"""Separates the footnotes of a column from its text, and finds the note of a reference."""
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
 from gistread.book.formats.pdf.blocks import Block
 from gistread.book.formats.pdf.lines import Column, TextLine, is_raised
+from gistread.book.formats.pdf.pages import TextRun
 from gistread.book.model import ParagraphKind
 
 _SIGNS = "*†‡§¶∗"
@@ -52,3 +54,23 @@ def _label_of(line: TextLine) -> str:
         return text
     match = _SIGN.match(line.text) or _NUMBER.match(line.text)
     return match[0] if match else ""
+
+
+class NoteIndex:
+    """The notes of a document, by page and label."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        notes: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
+        for index, block in enumerate(blocks):
+            if block.kind is ParagraphKind.NOTE and block.label:
+                notes[block.first_line.page, block.label].append(index)
+        # A label that a page has twice names no note.
+        self._notes = {place: indices[0] for place, indices in notes.items() if len(indices) == 1}
+        self._first_lines = {blocks[index].first_line for index in self._notes.values()}
+
+    def href(self, line: TextLine, run: TextRun) -> str:
+        """The index of the note that a raised run refers to; empty if there is none."""
+        if line in self._first_lines and run is line.runs[0]:
+            return ""  # The label of the note itself
+        index = self._notes.get((line.page, run.text.strip()))
+        return "" if index is None else str(index)

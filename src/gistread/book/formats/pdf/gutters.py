@@ -34,7 +34,7 @@ def inner_edges(parts: Sequence[_Placed], outliers: int) -> tuple[float, float]:
     return lefts[ignored], rights[-1 - ignored]
 
 
-def find_segment_gutter(segments: Sequence[Segment], usual: float | None = None) -> float | None:
+def find_gutter(segments: Sequence[Segment], usual: float | None = None) -> float | None:
     """The x between two columns of segments; where it is `usual`, if that is given; or None."""
     if len(segments) < 2:
         return None

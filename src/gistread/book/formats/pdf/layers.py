@@ -5,14 +5,10 @@ By place and words. Where a visible and an invisible layer differ, the visible o
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from gistread.book.formats.pdf.pages import RunRecord
 from gistread.book.normalise import letters
-
-RunRecord = tuple[str, float, float, float, float, int, int]
-"""Text, left, right, baseline, size, number of the font, and turn."""
-
-_Place = tuple[int, float, int, float]
-"""Turn, baseline, number and size of a run."""
 
 _SAME_ROW = 0.5  # Most distance of baselines, in sizes of the font
 _SAME_PLACE = 0.3  # Most distance of edges, likewise: a shadow is nearer
@@ -20,6 +16,15 @@ _NEAR = 2.0  # Likewise for a part of a line, whose place is estimated from its 
 _VERY_NEAR = 1.0
 _FEWEST_LETTERS = 4  # Of a part of a line that is nowhere else
 _MOST_COVERED = 0.5  # Share of an invisible text that visible text covers, if it is the same
+
+
+class _Place(NamedTuple):
+    """The row of a run: in the order of turns and baselines."""
+
+    turn: int
+    baseline: float
+    number: int
+    size: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +47,7 @@ def drawn_once(
     """
     doubles: set[int] = set()
     for row in _overlapping_rows(records):
-        runs = [
-            _DrawnRun(number, *records[number][:5], is_visible(starts[number])) for number in row
-        ]
+        runs = [_drawn_run(number, records[number], is_visible(starts[number])) for number in row]
         doubles.update(run.number for run in _doubles(runs))
     if not doubles:
         return records
@@ -53,35 +56,49 @@ def drawn_once(
 
 def _overlapping_rows(records: Sequence[RunRecord]) -> Iterator[list[int]]:
     """The numbers of the runs on nearly one baseline, where two overlap."""
-    row: list[int] = []
-    last = (0, 0.0, 0, 0.0)
+    for row in _rows(records):
+        if len(row) > 1 and _overlap_somewhere([records[number] for number in row]):
+            yield row
+
+
+def _rows(records: Sequence[RunRecord]) -> Iterator[list[int]]:
     places = sorted(
-        (turn, baseline, number, size)
-        for number, (_, _, _, baseline, size, _, turn) in enumerate(records)
+        _Place(record.turn, record.baseline, number, record.size)
+        for number, record in enumerate(records)
     )
-    for place in places:
-        if row and not _is_on_row(last, place):
-            if len(row) > 1 and _overlap_somewhere(row, records):
-                yield row
+    row: list[int] = []
+    for before, place in zip([None, *places], places, strict=False):
+        if before and not _is_on_row(before, place):
+            yield row
             row = []
-        row.append(place[2])
-        last = place
-    if len(row) > 1 and _overlap_somewhere(row, records):
-        yield row
+        row.append(place.number)
+    yield row
 
 
-def _is_on_row(last: _Place, place: _Place) -> bool:
-    least = min(last[3], place[3])
-    return place[0] == last[0] and place[1] - last[1] <= _SAME_ROW * least
+def _is_on_row(before: _Place, place: _Place) -> bool:
+    most = _SAME_ROW * min(before.size, place.size)
+    return place.turn == before.turn and place.baseline - before.baseline <= most
 
 
-def _overlap_somewhere(row: Sequence[int], records: Sequence[RunRecord]) -> bool:
+def _overlap_somewhere(row: Sequence[RunRecord]) -> bool:
     reached = float("-inf")
-    for left, right, size in sorted((records[n][1], records[n][2], records[n][4]) for n in row):
-        if left < reached - _SAME_PLACE * size:
+    for run in sorted(row, key=lambda run: (run.left, run.right, run.size)):
+        if run.left < reached - _SAME_PLACE * run.size:
             return True
-        reached = max(reached, right)
+        reached = max(reached, run.right)
     return False
+
+
+def _drawn_run(number: int, run: RunRecord, is_visible: bool) -> _DrawnRun:
+    return _DrawnRun(
+        number=number,
+        text=run.text,
+        left=run.left,
+        right=run.right,
+        baseline=run.baseline,
+        size=run.size,
+        is_visible=is_visible,
+    )
 
 
 def _doubles(row: Sequence[_DrawnRun]) -> Iterator[_DrawnRun]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise
 
-from gistread.book.formats.pdf.gutters import find_segment_gutter, inner_edges
+from gistread.book.formats.pdf.gutters import find_gutter, inner_edges
 from gistread.book.formats.pdf.pages import PdfPage, TextRun
 from gistread.book.formats.pdf.segments import (
     MOST_SEGMENTS,
@@ -57,9 +57,20 @@ class Column:
     right: float
 
 
-def rows(page: PdfPage) -> list[TextLine]:
-    """The rows across the whole page, from the top down."""
-    return [_line(page.number, row) for row in split_into_rows(join_runs(page.runs))]
+@dataclass(frozen=True, slots=True)
+class PageScan:
+    """A page as it is before its columns are known."""
+
+    rows: list[TextLine]  # Across the whole page, from the top down
+    gutter: float | None  # The x between two columns
+
+
+def scan_page(page: PdfPage) -> PageScan:
+    segments = join_runs(page.runs)
+    gutter = find_gutter(segments)
+    if gutter is not None and is_table(segments, gutter):
+        gutter = None
+    return PageScan([_line(page.number, row) for row in split_into_rows(segments)], gutter)
 
 
 def columns(page: PdfPage, gutter: float | None, dropped: Iterable[TextLine]) -> list[Column]:
@@ -71,13 +82,6 @@ def columns(page: PdfPage, gutter: float | None, dropped: Iterable[TextLine]) ->
     runs = [run for run in page.runs if id(run) not in gone] if gone else page.runs
     flows = _flows(join_runs(runs), gutter, depth=0)
     return [_column(page.number, flow) for flow in flows if flow]
-
-
-def find_gutter(page: PdfPage) -> float | None:
-    """The x between two columns, or None."""
-    segments = join_runs(page.runs)
-    gutter = find_segment_gutter(segments)
-    return None if gutter is None or is_table(segments, gutter) else gutter
 
 
 def _column(page: int, segments: list[Segment]) -> Column:
@@ -95,7 +99,7 @@ def _flows(segments: list[Segment], usual: float | None, depth: int) -> list[lis
         return [segments]
     gutter = None
     if depth < _MOST_DEPTH:
-        gutter = find_segment_gutter(segments, usual)
+        gutter = find_gutter(segments, usual)
     if gutter is None:
         return table_flows(split_into_rows(segments))
     if is_table(segments, gutter):

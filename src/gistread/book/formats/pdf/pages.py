@@ -5,10 +5,10 @@ Positions are in points from the lower left, in a frame where text runs to the r
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from gistread.book.model import Style
 
@@ -18,7 +18,12 @@ _ITALIC = re.compile(r"ital|obliq|slant|cmti|cmsl|cmmi|-it\b|[a-z]It\b", re.IGNO
 _BOLD = re.compile(r"bold|black|heavy|demi|medi\b|cmbx|\bbd\b", re.IGNORECASE)
 _FIXED = re.compile(r"cour|mono|consol|cmtt|typewriter|inconsolata|menlo|fixed", re.IGNORECASE)
 _SMALL_CAPITALS = re.compile(r"smallcap|small-cap|cmcsc|sc\b|-sc", re.IGNORECASE)
-_FLAG_FIXED, _FLAG_ITALIC, _FLAG_FORCE_BOLD = 1, 64, 1 << 18
+# Bits of a font descriptor's flags
+_FLAG_FIXED = 1
+_FLAG_ITALIC = 1 << 6
+_FLAG_FORCE_BOLD = 1 << 18
+_LEAST_BOLD_WEIGHT = 600
+_MOST_STAMPED_SHARE = 0.15  # Of a page's letters; more at other angles is text
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Font:
     @cached_property
     def is_bold(self) -> bool:
         return (
-            self.weight >= 600
+            self.weight >= _LEAST_BOLD_WEIGHT
             or bool(self.flags & _FLAG_FORCE_BOLD)
             or bool(_BOLD.search(self.name))
         )
@@ -100,14 +105,19 @@ class PdfPage:
     left_out: Counter[str] = field(default_factory=Counter)  # As `left_out_notices` takes them
 
 
+@dataclass(frozen=True, slots=True)
+class OutlineEntry:
+    title: str
+    level: int  # From 1
+    place: PagePosition | None
+
+
 @dataclass
 class PdfDocument:
     page_count: int = 0
     metadata: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
-    outline: tuple[
-        tuple[str, int, PagePosition | None], ...
-    ] = ()  # Title, level and place of each entry
+    outline: tuple[OutlineEntry, ...] = ()
     pages: list[PdfPage] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
     turns: dict[int, int] = field(default_factory=dict)
@@ -119,72 +129,104 @@ class PdfDocument:
             return place
         if place.x is None or place.y is None:
             return PagePosition(place.page, None, None)
-        x, y, _, _ = rotate_box((place.x, place.y, place.x, place.y), turn)
+        x, y = rotate_point(place.x, place.y, turn)
         return PagePosition(place.page, x, y)
 
 
 MIRRORED = 4  # Used as a turn for pages whose text runs to the left
 EAST_ASIAN = re.compile("[\u3000-\u9fff\uac00-\ud7af]")
-RIGHT_TO_LEFT = re.compile(
-    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
-)  # Hebrew, Arabic and their like
+# Hebrew, Arabic and their like
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 
 
-def rotate_box(
-    box: tuple[float, float, float, float], turn: int
-) -> tuple[float, float, float, float]:
-    """A box (left, bottom, right, top) in the frame where text turned by `turn` quarters runs to
-    the right.
-    """
+class Box(NamedTuple):
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+
+def rotate_box(box: Box, turn: int) -> Box:
+    """A box in the frame where text turned by `turn` quarters runs to the right."""
+    if turn == 0:
+        return box
     left, bottom, right, top = box
     if turn == MIRRORED:
-        return -right, bottom, -left, top
-    if turn == 1:
-        return bottom, -right, top, -left
-    if turn == 2:
-        return -right, -top, -left, -bottom
-    if turn == 3:
-        return -top, left, -bottom, right
-    return box
+        return Box(-right, bottom, -left, top)
+    match turn:
+        case 1:
+            return Box(bottom, -right, top, -left)
+        case 2:
+            return Box(-right, -top, -left, -bottom)
+        case 3:
+            return Box(-top, left, -bottom, right)
+        case _:
+            return box
+
+
+def rotate_point(x: float, y: float, turn: int) -> tuple[float, float]:
+    if turn == 0:
+        return x, y
+    x, y, *_ = rotate_box(Box(x, y, x, y), turn)
+    return x, y
+
+
+class RunRecord(NamedTuple):
+    """A run as the worker writes it.
+
+    Positions are in a frame turned by `turn` quarters so that the text runs to the right; -1 is any
+    other angle.
+    """
+
+    text: str  # Ends with `HYPHEN`, or with a space if white space follows
+    left: float
+    right: float
+    baseline: float
+    size: float
+    font: int  # Number of the font
+    turn: int
 
 
 def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
     """Decode a page record of the worker; `fonts`: all fonts so far."""
-    raw = record["runs"]
-    letters = Counter[int]()
-    for text, *_, turn in raw:
-        letters[turn] += len(text)
-    main = max(letters, key=lambda turn: letters[turn]) if letters else 0
+    records = [RunRecord(*values) for values in record["runs"]]
+    letters: Counter[int] = Counter()  # By turn
+    for run in records:
+        letters[run.turn] += len(run.text)
+    turn = max(letters, key=lambda each: letters[each], default=0)
     # A little text at another angle is a stamp in the margin.
-    keeps_all = letters.total() - letters[main] > 0.15 * letters.total()
-    stamped = "" if keeps_all else "".join(text for text, *_, turn in raw if turn != main)
-    left_out = {
-        "word(s) printed at an angle": len(stamped.split()),
-        "comment(s) on pages": record["comments"],
-    }
-    left_out["character(s) of an overfull page"] = record["cut"]
+    has_stamps = letters.total() - letters[turn] <= _MOST_STAMPED_SHARE * letters.total()
+    stamps = [run for run in records if run.turn != turn] if has_stamps else []
     runs = [
-        TextRun(text, left, right, baseline, size, fonts[font])
-        for text, left, right, baseline, size, font, turn in raw
-        if turn == main or keeps_all
+        TextRun(run.text, run.left, run.right, run.baseline, run.size, fonts[run.font])
+        for run in records
+        if run.turn == turn or not has_stamps
     ]
-    if not main and 2 * sum(len(RIGHT_TO_LEFT.findall(run.text)) for run in runs) > letters.total():
-        main = MIRRORED
+    if turn == 0 and _is_right_to_left(runs, letters.total()):
+        turn = MIRRORED
         runs = [replace(run, left=-run.right, right=-run.left) for run in runs]
-    areas = tuple(
-        LinkArea(
-            *rotate_box((left, bottom, right, top), main),
-            target if isinstance(target, str) else f"#{':'.join(map(str, target))}",
-        )
-        for left, bottom, right, top, target in record["links"]
-    )
+    left_out = {
+        "word(s) printed at an angle": len("".join(run.text for run in stamps).split()),
+        "comment(s) on pages": record["comments"],
+        "character(s) of an overfull page": record["cut"],
+    }
     return PdfPage(
         number=record["page"],
         runs=tuple(runs),
-        areas=areas,
-        turn=max(main, 0),
+        areas=tuple(_decode_link(link, turn) for link in record["links"]),
+        turn=max(turn, 0),
         has_pictures=record["has_pictures"],
         guessed=record["guessed"],
         nameless=record["nameless"],
         left_out=Counter(left_out),
     )
+
+
+def _is_right_to_left(runs: Sequence[TextRun], letters: int) -> bool:
+    return 2 * sum(len(RIGHT_TO_LEFT.findall(run.text)) for run in runs) > letters
+
+
+def _decode_link(link: Sequence[Any], turn: int) -> LinkArea:
+    *edges, target = link
+    href = target if isinstance(target, str) else f"#{':'.join(map(str, target))}"
+    return LinkArea(*rotate_box(Box(*edges), turn), href)

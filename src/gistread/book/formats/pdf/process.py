@@ -12,7 +12,13 @@ from typing import Any, BinaryIO, cast
 import orjson
 import psutil
 
-from gistread.book.formats.pdf.pages import Font, PagePosition, PdfDocument, decode_page
+from gistread.book.formats.pdf.pages import (
+    Font,
+    OutlineEntry,
+    PagePosition,
+    PdfDocument,
+    decode_page,
+)
 from gistread.child_process import start_python
 from gistread.errors import BookError
 from gistread.system import is_limited_below, wait_for_data
@@ -23,12 +29,18 @@ _MEMORY_BYTES = 560 * 1024 * 1024
 _PAGE_S = 4.0  # Per page; a hundred times the usual
 _OPEN_S = 8.0  # To start the worker and open the document
 _OPEN_S_PER_BYTE = 0.2 / 2**20
+# For the whole document
+_TOTAL_S = 3.0
+_TOTAL_S_PER_BYTE = 10.0 / 2**20
+_MOST_TOTAL_S = 120.0
 _STALLED_S = 60.0  # Without an answer
-_TOTAL_S, _TOTAL_S_PER_BYTE, _MOST_TOTAL_S = 3.0, 10.0 / 2**20, 120.0  # For the whole document
 _POLL_S = 0.1
 _READ_BYTES = 2**16
-_LEAST_PAGES, _BYTES_OF_A_PAGE = 1_000, 200
-"""A page takes at least 200 bytes of a file; one that is listed again and again does not."""
+_MOST_WORKERS = 6  # One more for each page that ends a worker
+_MOST_PAGES = 20_000
+# A page takes at least 200 bytes of a file; one that is listed again and again does not.
+_LEAST_PAGES = 1_000
+_BYTES_OF_A_PAGE = 200
 
 
 def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False) -> PdfDocument:
@@ -44,11 +56,11 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
         left_s = min(_MOST_TOTAL_S, _TOTAL_S + _TOTAL_S_PER_BYTE * size)
         most_pages = max(_LEAST_PAGES, size // _BYTES_OF_A_PAGE)
         page = 0
-        for _ in range(6):
-            page, used_s = _run_worker(
-                document, file, page, opening_s, left_s, most_pages, cancelled
-            )
-            left_s -= used_s
+        for _ in range(_MOST_WORKERS):
+            worker = _Worker(document, file, page, opening_s)
+            worker.read_pages(most_pages, left_s, cancelled)
+            page = worker.page
+            left_s -= worker.used_s
             if page >= min(document.page_count, most_pages) or left_s <= 0:
                 break
             document.unread.append(page)
@@ -70,12 +82,12 @@ def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any])
                     "Save a copy without one in a PDF viewer, and open that.",
                 )
             raise OSError("PDFium cannot open it")
-        document.page_count = min(record["pages"], 20_000)
+        document.page_count = min(record["pages"], _MOST_PAGES)
         document.metadata = record["metadata"]
         document.language = record["language"]
-        entries = record["outline"]
         document.outline = tuple(
-            (title, level, PagePosition(*at) if at else None) for title, level, at in entries
+            OutlineEntry(title, level, PagePosition(*place) if place else None)
+            for title, level, place in record["outline"]
         )
     elif "error" in record:
         document.unread.append(record["page"])
@@ -86,56 +98,70 @@ def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any])
         document.pages.append(page)
 
 
-def _run_worker(
-    document: PdfDocument,
-    file: BinaryIO,
-    first_page: int,
-    opening_s: float,
-    left_s: float,
-    most_pages: int,
-    cancelled: Callable[[], bool],
-) -> tuple[int, float]:
-    """Read pages from `first_page` on.
+class _Worker:
+    """A process that reads pages into a document, up to one that crashes it or takes too long."""
 
-    Returns the page it stopped at, and the processor time it took.
-    """
-    process, output = start_python(_WORKER, str(first_page), str(_MEMORY_BYTES), stdin=file)
-    page = first_page
-    is_open = False
-    fonts: list[Font] = []
-    unfinished = bytearray()
-    used_s, most_s, stalled_at = 0.0, opening_s, time.monotonic() + _STALLED_S
-    try:
-        while not (is_open and page >= min(document.page_count, most_pages)):
-            now_s = _used_s(process)
-            if (
-                now_s - used_s > most_s
-                or (is_open and now_s > left_s)
-                or time.monotonic() > stalled_at
-            ):
-                break
-            if cancelled():
-                raise BookError("was not read: cancelled.")
-            if not wait_for_data(output, _POLL_S):
-                continue
-            if not (data := output.read(_READ_BYTES)):
-                break
-            unfinished += data
-            if b"\n" not in data:
-                continue
-            *lines, unfinished = unfinished.split(b"\n")
-            for record in map(orjson.loads, lines):
-                add_record(document, fonts, record)
-                is_open = True
-                page = record["page"] + 1 if "page" in record else page
-            used_s, most_s, stalled_at = _used_s(process), _PAGE_S, time.monotonic() + _STALLED_S
-    finally:
-        process.kill()
-        process.wait()
-        output.close()
-    if not is_open and not document.page_count:
-        raise MemoryError if is_limited_below(_MEMORY_BYTES) else OSError("PDFium did not open it")
-    return page, used_s
+    def __init__(
+        self, document: PdfDocument, file: BinaryIO, first_page: int, opening_s: float
+    ) -> None:
+        self.page = first_page  # That it is reading
+        self.used_s = 0.0  # Processor time, up to its last record
+        self._document = document
+        self._fonts: list[Font] = []
+        self._is_open = False
+        self._unfinished = bytearray()  # The start of a record
+        self._process, self._output = start_python(
+            _WORKER, str(first_page), str(_MEMORY_BYTES), stdin=file
+        )
+        self._most_s = opening_s  # Processor time for the next record
+        self._stalled_at = time.monotonic() + _STALLED_S
+
+    def read_pages(self, most_pages: int, left_s: float, cancelled: Callable[[], bool]) -> None:
+        """Read up to the last page, in `left_s` of processor time.
+
+        Raises OSError if the document cannot be opened, MemoryError, and BookError.
+        """
+        try:
+            while not self._is_done(most_pages) and not self._is_late(left_s):
+                if cancelled():
+                    raise BookError("was not read: cancelled.")
+                if not wait_for_data(self._output, _POLL_S):
+                    continue
+                data = self._output.read(_READ_BYTES)
+                if not data:
+                    break
+                self._add(data)
+        finally:
+            self._process.kill()
+            self._process.wait()
+            self._output.close()
+        if not self._is_open and not self._document.page_count:
+            if is_limited_below(_MEMORY_BYTES):
+                raise MemoryError
+            raise OSError("PDFium did not open it")
+
+    def _is_done(self, most_pages: int) -> bool:
+        return self._is_open and self.page >= min(self._document.page_count, most_pages)
+
+    def _is_late(self, left_s: float) -> bool:
+        now_s = _used_s(self._process)
+        if now_s - self.used_s > self._most_s or time.monotonic() > self._stalled_at:
+            return True
+        return self._is_open and now_s > left_s
+
+    def _add(self, data: bytes) -> None:
+        self._unfinished += data
+        if b"\n" not in data:
+            return
+        *lines, self._unfinished = self._unfinished.split(b"\n")
+        for record in map(orjson.loads, lines):
+            add_record(self._document, self._fonts, record)
+            self._is_open = True
+            if "page" in record:
+                self.page = record["page"] + 1
+        self.used_s = _used_s(self._process)
+        self._most_s = _PAGE_S
+        self._stalled_at = time.monotonic() + _STALLED_S
 
 
 def _used_s(process: subprocess.Popen[bytes]) -> float:

@@ -29,6 +29,12 @@ _CELL_GAP = "   "
 _SPELLED = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*")
 _LAST_PART = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*$")
 _HYPHENS = "-‐‑\u00ad" + HYPHEN
+_SHORTEST_KNOWN_PART = 3  # Letters of a part that may be a word of its own
+_SHORTEST_AFTER_APART = 4  # Letters after a part such as "half"
+_JOINED_CHUNKS = 6  # At both sides of a line end, to find the words there
+_FIXED_ADVANCE_EMS = 0.6  # Width of a letter
+_MOST_INDENT = 60  # Spaces before code
+_MIDDLE_EMS = 0.3  # Of lower-case letters, above the baseline
 _UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
 _DASHES = "—–―"
 
@@ -46,11 +52,11 @@ class WordCounts:
         self._counts: Counter[str] = Counter()
         self._halves: Counter[str] = Counter()  # Parts of hyphenated words
         for line in lines:
-            found = _SPELLED.findall(line)
+            words = _SPELLED.findall(line)[1:]
             if line.endswith(tuple(_HYPHENS)):
-                found = found[:-1]
+                words = words[:-1]
             self._counts.update(
-                word.casefold().replace("‐", "-").replace("‑", "-") for word in found[1:]
+                word.casefold().replace("‐", "-").replace("‑", "-") for word in words
             )
         for word, count in self._counts.items():
             if "-" in word:
@@ -61,51 +67,67 @@ class WordCounts:
         if not before or not after:
             return 0, ""
         if before[-1] not in _HYPHENS:
-            if _UNSPACED.match(before[-1]) and _UNSPACED.match(after[0]):
-                return 0, ""
-            return 0, "" if before[-1] in _DASHES and before[-2:-1] not in ("", " ") else " "
+            return 0, _separator(before, after)
         stem = before[:-1]
-        if not stem or stem[-1] in " -":
-            # A dash written with hyphens.
-            return (0, "") if before[-2:] == "--" and before[-3:-2] not in ("", " ") else (1, "- ")
+        if not stem or stem[-1] in " -":  # A dash written with hyphens
+            is_close = before.endswith("--") and before[-3:-2] not in ("", " ")
+            return (0, "") if is_close else (1, "- ")
         return 1, "" if self._is_one_word(stem, after) else "-"
 
     def _is_one_word(self, stem: str, after: str) -> bool:
-        head, tail = _LAST_PART.search(stem), _SPELLED.match(after)
+        """Whether a hyphen at a line end only divides a word: as the book spells it elsewhere."""
+        head = _LAST_PART.search(stem)
+        tail = _SPELLED.match(after)
         if not head or not tail or head[0][-1].isdigit() or tail[0][0].isdigit():
             return False
-        first, second = head[0].casefold(), tail[0].casefold()
-        whole, parted = self._counts[first + second], self._counts[f"{first}-{second}"]
+        first = head[0].casefold()
+        second = tail[0].casefold()
+        whole = self._counts[first + second]
+        parted = self._counts[f"{first}-{second}"]
         if whole or parted:
             return whole >= parted
-        if "-" in tail[0] or "-" in head[0]:
+        if "-" in first or "-" in second:
             return not (self._counts[first] and self._counts[second])
         if tail[0][0].isupper() and not head[0].isupper():
             return False
-        if len(first) < 3 or len(second) < 3 or first in _BEGINNINGS or second in _ENDINGS:
+        return self._are_parts(first, second)
+
+    def _are_parts(self, first: str, second: str) -> bool:
+        """Whether two strings are parts of a word that the book has nowhere else."""
+        if min(len(first), len(second)) < _SHORTEST_KNOWN_PART:
             return True
+        if first in _BEGINNINGS or second in _ENDINGS:
+            return True
+        if first in _APART and len(second) >= _SHORTEST_AFTER_APART:
+            return False
         # "multiple-choice", "self-made": both parts are words of the book.
-        return not (first in _APART and len(second) > 3) and not (
-            self._is_known(first) and self._is_known(second)
-        )
+        return not (self._is_known(first) and self._is_known(second))
 
     def _is_known(self, word: str) -> bool:
         return bool(self._counts[word] or self._halves[word])
 
 
+def _separator(before: str, after: str) -> str:
+    """What stands between two lines, where the first ends without a hyphen."""
+    if _UNSPACED.match(before[-1]) and _UNSPACED.match(after[0]):
+        return ""
+    is_close_dash = before[-1] in _DASHES and before[-2:-1] not in ("", " ")
+    return "" if is_close_dash else " "
+
+
+# Finds the target of a raised run, such as the number of a note; empty if it has none.
 References = Callable[[TextLine, TextRun], str]
 
 
 @dataclass(frozen=True, slots=True)
 class StyledText:
     text: str
-    styles: frozenset[Style]
+    styles: frozenset[Style] = frozenset()
     href: str = ""
     is_note: bool = False
 
-    @property
-    def look(self) -> tuple[frozenset[Style], str, bool]:
-        return self.styles, self.href, self.is_note
+    def looks_like(self, other: "StyledText") -> bool:
+        return (self.styles, self.href, self.is_note) == (other.styles, other.href, other.is_note)
 
 
 def marked_text(
@@ -118,24 +140,32 @@ def marked_text(
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
     chunks = partial(_chunks, kind=block.kind, layout=layout, areas=areas, references=references)
     lines = [_row(line, block.kind, words, chunks) for line in block.lines]
-    if block.keeps_lines:
-        left = min(line.left for line in block.lines)
-        joined: list[StyledText] = []
-        for source, line in zip(block.lines, lines, strict=True):
-            if block.kind is ParagraphKind.TABLE and joined and joined[-1].text.endswith(HYPHEN):
-                joined = _joined([joined, line], words)
-                continue
-            if block.kind is ParagraphKind.CODE:
-                columns = round((source.left - left) / (0.6 * source.size))
-            else:
-                columns = 0
-            joined += [
-                StyledText(("\n" if joined else "") + " " * min(60, columns), frozenset()),
-                *line,
-            ]
-    else:
-        joined = _joined(lines, words)
+    joined = _set_out(block, lines, words) if block.keeps_lines else _joined(lines, words)
     return _apply_marks(joined, block.kind)
+
+
+def _set_out(
+    block: Block, lines: Sequence[list[StyledText]], words: WordCounts
+) -> list[StyledText]:
+    """Lines that stay lines: code with its indents, a row of a table with a divided word's end."""
+    left = min(line.left for line in block.lines)
+    joined: list[StyledText] = []
+    for source, line in zip(block.lines, lines, strict=True):
+        if block.kind is ParagraphKind.TABLE and _is_divided(joined):
+            joined = _joined([joined, line], words)
+            continue
+        indent = 0
+        if block.kind is ParagraphKind.CODE:
+            indent = round((source.left - left) / (_FIXED_ADVANCE_EMS * source.size))
+        line_end = "\n" if joined else ""
+        joined.append(StyledText(line_end + " " * min(_MOST_INDENT, indent)))
+        joined += line
+    return joined
+
+
+def _is_divided(chunks: Sequence[StyledText]) -> bool:
+    """Whether the text ends inside a word."""
+    return bool(chunks) and chunks[-1].text.endswith(HYPHEN)
 
 
 def plain_text_of(block: Block, words: WordCounts) -> str:
@@ -153,16 +183,16 @@ def _row(
     chunks: Callable[[TextLine], list[StyledText]],
 ) -> list[StyledText]:
     """A line, or the cells of a table row in order. `chunks`: reads one line."""
-    found: list[StyledText] = []
-    for number, cell in enumerate(line.stacks or ((line,),)):
-        joined = _joined([chunks(part) for part in cell], words)
-        if found and found[-1].text.endswith(HYPHEN):
-            found = _joined([found, joined], words)
+    row: list[StyledText] = []
+    for number, parts in enumerate(line.stacks or ((line,),)):
+        cell = _joined([chunks(part) for part in parts], words)
+        if _is_divided(row):
+            row = _joined([row, cell], words)
             continue
         if number:
-            found.append(StyledText(_CELL_GAP if kind is ParagraphKind.TABLE else " ", frozenset()))
-        found += joined
-    return found
+            row.append(StyledText(_CELL_GAP if kind is ParagraphKind.TABLE else " "))
+        row += cell
+    return row
 
 
 def _chunks(
@@ -172,33 +202,30 @@ def _chunks(
     areas: Sequence[LinkArea],
     references: References,
 ) -> list[StyledText]:
-    found: list[StyledText] = []
-    middle = line.baseline + 0.3 * line.size
+    chunks: list[StyledText] = []
+    middle = line.baseline + _MIDDLE_EMS * line.size
     areas = [area for area in areas if area.bottom <= middle <= area.top]
     at = 0
     for index, run in enumerate(line.runs):
         # The white space between runs is in the line's text only.
         start = line.text.find(run.text.strip(), at)
         if start > at:
-            gap = _CELL_GAP if index in line.cells and kind is ParagraphKind.TABLE else " "
-            found.append(StyledText(gap, frozenset()))
+            is_at_cell = index in line.cells and kind is ParagraphKind.TABLE
+            chunks.append(StyledText(_CELL_GAP if is_at_cell else " "))
         text = run.text.strip()
         at = max(at, start) + len(text)
         styles = _styles(line, run, kind, layout)
-        href = references(line, run) if Style.SUPERSCRIPT in styles else ""
+        is_raised_run = Style.SUPERSCRIPT in styles
+        href = references(line, run) if is_raised_run else ""
         if href:
-            found.append(StyledText(f"[{text}]", styles, href, is_note=True))
-        else:
-            found += _linked(run, text, styles, areas)
-        if (
-            Style.SUPERSCRIPT in styles
-            and not href
-            and (len(found) < 2 or found[-2].text.endswith(" "))
-        ):
-            found.append(
-                StyledText(" ", frozenset())
-            )  # Separates the number of a note or address from its first word
-    return found
+            chunks.append(StyledText(f"[{text}]", styles, href, is_note=True))
+            continue
+        chunks += _linked(run, text, styles, areas)
+        begins_word = len(chunks) < 2 or chunks[-2].text.endswith(" ")
+        if is_raised_run and begins_word:
+            # Separates the number of a note or address from its first word
+            chunks.append(StyledText(" "))
+    return chunks
 
 
 def _styles(
@@ -222,7 +249,8 @@ def _linked(
         return
     width = (run.right - run.left) / max(1, len(text))
     for match in _WORD.finditer(text):
-        middle = run.left + width * (match.start() + len(match[0].rstrip()) / 2)
+        word = match[0].rstrip()
+        middle = run.left + width * (match.start() + len(word) / 2)
         href = next((area.href for area in areas if area.left <= middle <= area.right), "")
         yield StyledText(match[0], styles, href)
 
@@ -233,18 +261,21 @@ def _joined(lines: list[list[StyledText]], words: WordCounts) -> list[StyledText
         if not line:
             continue
         if joined:
-            before, after = (
-                "".join(chunk.text for chunk in part) for part in (joined[-6:], line[:6])
-            )
+            before = _text_of(joined[-_JOINED_CHUNKS:])
+            after = _text_of(line[:_JOINED_CHUNKS])
             drop, between = words.junction(before, after)
             # Keeps a word across a line end in one chunk.
             last = joined[-1]
             end = last.text[: len(last.text) - drop]
             joined[-1] = replace(last, text=end if between == " " else end + between)
             if between == " ":
-                joined.append(StyledText(" ", frozenset()))
+                joined.append(StyledText(" "))
         joined += line
     return joined
+
+
+def _text_of(chunks: Sequence[StyledText]) -> str:
+    return "".join(chunk.text for chunk in chunks)
 
 
 def _apply_marks(chunks: list[StyledText], kind: ParagraphKind) -> tuple[str, list[InlineMark]]:
@@ -268,18 +299,15 @@ def _apply_marks(chunks: list[StyledText], kind: ParagraphKind) -> tuple[str, li
 
 
 def _merged(chunks: list[StyledText]) -> list[StyledText]:
-    found: list[StyledText] = []
+    """Join neighbours that look alike, also where only spaces are between them."""
+    merged: list[StyledText] = []
     for chunk in chunks:
-        last = found[-1].text if found else ""
-        if found and found[-1].look == chunk.look:
-            found[-1] = replace(chunk, text=last + chunk.text)
-        elif (
-            len(found) > 1
-            and found[-2].look == chunk.look
-            and not last.strip()
-            and "\n" not in last
-        ):
-            found[-2:] = [replace(chunk, text=found[-2].text + last + chunk.text)]
+        last = merged[-1].text if merged else ""
+        is_space = not last.strip() and "\n" not in last
+        if merged and merged[-1].looks_like(chunk):
+            merged[-1] = replace(chunk, text=last + chunk.text)
+        elif len(merged) > 1 and is_space and merged[-2].looks_like(chunk):
+            merged[-2:] = [replace(chunk, text=merged[-2].text + last + chunk.text)]
         else:
-            found.append(chunk)
-    return found
+            merged.append(chunk)
+    return merged

@@ -1,13 +1,7 @@
-"""The PDFium process: reads a PDF on standard input, writes JSON lines: the document's record, then
-one per page.
+"""The PDFium process: reads a PDF on standard input and writes JSON lines to standard output.
 
-PDFium is C++ and reads untrusted files: here it may crash, hang or use up memory without harm (see
-`process.py`).
-
-A run is `[text, left, right, baseline, size, font, turn]`: words in one font on one baseline.
-Positions are points from the lower left corner, in a frame turned by `turn` quarters so that text
-runs left to right; -1 is any other angle. A run may end with `HYPHEN`, or with a space if white
-space follows.
+The first line is the record of the document, the others one per page. PDFium is C++ and reads
+untrusted files: here it may crash, hang or use up memory without harm (see `process.py`).
 """
 
 import ctypes
@@ -17,6 +11,7 @@ import string
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice, pairwise
 from statistics import median
@@ -26,28 +21,26 @@ import orjson
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from gistread.book.formats.pdf.characters import (
+from gistread.book.formats.pdf.annotations import (
     COMMENT_KINDS,
     DRAWN_KINDS,
-    LIGATURE_WIDTH_RATIO,
-    PageCharacters,
     annotation_kinds,
-    composed,
     links_of,
-    lost_letter,
     place_of,
-    right_to_left_line,
     utf16_text,
-    vertical_line,
 )
-from gistread.book.formats.pdf.layers import RunRecord, drawn_once
-from gistread.book.formats.pdf.pages import HYPHEN, rotate_box
+from gistread.book.formats.pdf.characters import FontKey, PageCharacters
+from gistread.book.formats.pdf.directions import WholeLine, right_to_left_line, vertical_line
+from gistread.book.formats.pdf.layers import drawn_once
+from gistread.book.formats.pdf.ligatures import WIDTH_RATIO, composed, lost_letter
+from gistread.book.formats.pdf.pages import HYPHEN, Box, RunRecord, rotate_box, rotate_point
 from gistread.system import limit_memory
 
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
 _LAST_HYPHEN = re.compile("\u00ad?[\u00ad\u2010]$")
 _ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
+_CEDILLA = "¸"
 _DROPPED = "\0"  # Replaces a character merged into another one, so that indices stay valid
 _BLANK = string.whitespace + _DROPPED
 # Characters without a meaning or a shape, to which some fonts map all their letters; hyphenation
@@ -55,16 +48,37 @@ _BLANK = string.whitespace + _DROPPED
 _NAMELESS = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060\udb80-\udbff\ue000-\uf8ff\ufdd0-\ufdef\ufeff\ufffd-\uffff]"
 )
-_NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
-_LEAST_SPACE_EMS = 0.1
 _LOW_LETTERS = frozenset("acemnorsuvwxz")
-_DISTILLED = re.compile(
-    "Ghostscript|Distiller"
-)  # From PostScript, where some spaces are only distances
-_MOST_ENTRIES = 20_000
+# From PostScript, where some spaces are only distances
+_DISTILLED = re.compile("Ghostscript|Distiller")
+_METADATA = ("Title", "Author")
+
+_MOST_ENTRIES = 20_000  # Of an outline
+_MOST_DEPTH = 12  # Likewise
+_FEW_RUNS = 2  # A page with no more may be a picture
+_PICTURE_DEPTH = 2  # Forms inside forms that are searched for pictures
+_FARTHEST_POINTS = 20_000  # Of a run; PDF allows 14,400
+
+_MOST_ACCENTS = 2_000  # Of a page
+_NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
+_MOST_ABOVE = 1.2  # Between the middles of accent and letter, in heights of the letter
+_SMALL_CAPITAL_HEIGHT = 0.85  # Of a low letter, relative to an f
+
+_LINES_TO_TRY = 12  # Lines that show whether spaces are only distances
+_LEAST_SPACE_EMS = 0.1
+_NO_SPACE_SHARE = 0.7  # A space that is narrower, relative to the least, is none
+_MOST_TIGHTENED_EMS = 0.03  # Where letters are set closer, narrow spaces are spaces
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
-_METADATA = ("Title", "Author")
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """How a run is set."""
+
+    size: float
+    font: int
+    turn: int
 
 
 def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
@@ -72,63 +86,86 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
     try:
         document = pypdfium2.PdfDocument(stream)
     except pypdfium2.PdfiumError as error:
-        locked = getattr(error, "err_code", None) in (
-            pdfium.FPDF_ERR_PASSWORD,
-            pdfium.FPDF_ERR_SECURITY,
-        )
-        yield {"error": "locked" if locked else "damaged"}
+        yield {"error": "locked" if _is_locked(error) else "damaged"}
         return
     if document.get_formtype():
         document.init_forms()  # Draws form values without an appearance
     yield {
         "pages": len(document),
         "metadata": {key: _metadata(document, key) for key in _METADATA},
-        "language": utf16_text(
-            lambda buffer, size: pdfium.FPDFCatalog_GetLanguage(
-                document.raw, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), size
-            )
-        ),
+        "language": utf16_text(partial(_write_language, document)),
         "outline": list(_outline(document)),
     }
-    fonts: dict[tuple[bytes, int, int], int] = {}
-    narrow_f: dict[int, float] = {}
-    lines_to_try = sys.maxsize if _DISTILLED.search(_metadata(document, "Producer")) else 12
+    reader = _PageReader(document)
     for number in range(first_page, len(document)):
-        known = len(fonts)
+        yield reader.record(number)
+
+
+def _is_locked(error: pypdfium2.PdfiumError) -> bool:
+    code = getattr(error, "err_code", None)
+    return code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
+
+
+def _metadata(document: Any, key: str) -> str:
+    return utf16_text(partial(pdfium.FPDF_GetMetaText, document.raw, key.encode()))
+
+
+def _write_language(document: Any, buffer: Any, size: int) -> int:
+    characters = ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort))
+    return int(pdfium.FPDFCatalog_GetLanguage(document.raw, characters, size))
+
+
+def _outline(document: Any) -> Iterator[list[Any]]:
+    """[title, level from 1, place or None] of each entry."""
+    for entry in islice(document.get_toc(max_depth=_MOST_DEPTH), _MOST_ENTRIES):
+        destination = entry.get_dest()
+        place = place_of(document, destination.raw) if destination else None
+        yield [utf16_text(partial(pdfium.FPDFBookmark_GetTitle, entry.raw)), entry.level + 1, place]
+
+
+class _PageReader:
+    """Reads pages; knows the fonts of those before."""
+
+    def __init__(self, document: Any) -> None:
+        self._document = document
+        self._fonts: dict[FontKey, int] = {}
+        self._narrowest_f: dict[int, float] = {}  # Width in ems, by font object
+        is_distilled = _DISTILLED.search(_metadata(document, "Producer"))
+        self._lines_to_try = sys.maxsize if is_distilled else _LINES_TO_TRY
+
+    def record(self, number: int) -> dict[str, Any]:
+        """The record of a page, with the fonts that it is the first to use."""
+        known_fonts = len(self._fonts)
         try:
-            page = document[number]
-            links = list(links_of(document, page))
+            page = self._document[number]
+            links = list(links_of(self._document, page))
             kinds = Counter(annotation_kinds(page))
-            if kinds.keys() & DRAWN_KINDS and pdfium.FPDFPage_Flatten(
-                page.raw, pdfium.FLAT_NORMALDISPLAY
-            ):
+            if kinds.keys() & DRAWN_KINDS and _flatten(page):
                 page.close()
-                page = document[number]
+                page = self._document[number]
         except pypdfium2.PdfiumError:
-            yield {"page": number, "error": "damaged"}
-            continue
+            return {"page": number, "error": "damaged"}
         text = page.get_textpage()
         characters = PageCharacters(page.raw, text.raw)
         nameless = sum(1 for _ in _NAMELESS.finditer(characters.characters))
         _compose_accents(characters)
-        _measure_spaces(characters, lines_to_try)
-        _find_lost_letters(characters, narrow_f)
+        _measure_spaces(characters, self._lines_to_try)
+        _find_lost_letters(characters, self._narrowest_f)
         starts: list[int] = []
-        every = list(_runs(characters, fonts, starts))
-        runs = drawn_once(every, starts, characters.is_visible)
-        if len(runs) < 3:
-            pictures = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=2)
-        else:
-            pictures = ()
-        yield {
+        records: list[RunRecord] = []
+        for start, run in self._runs(characters):
+            starts.append(start)
+            records.append(run)
+        runs = drawn_once(records, starts, characters.is_visible)
+        record = {
             "page": number,
-            "runs": runs,
+            "runs": list(map(tuple, runs)),
             "fonts": [
-                [name.decode("utf-8", "replace"), flags, weight]
-                for name, flags, weight in list(fonts)[known:]
+                [font.name.decode("utf-8", "replace"), font.flags, font.weight]
+                for font in islice(self._fonts, known_fonts, None)
             ],
             "links": links if runs else [],
-            "has_pictures": any(True for _ in pictures),
+            "has_pictures": len(runs) <= _FEW_RUNS and _has_pictures(page),
             "comments": sum(kinds[kind] for kind in COMMENT_KINDS),
             "guessed": characters.guessed,
             "nameless": nameless,
@@ -136,60 +173,132 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         }
         text.close()
         page.close()
+        return record
+
+    def _runs(self, page: PageCharacters) -> Iterator[tuple[int, RunRecord]]:
+        """The runs of a page, each with the index of its first character."""
+        for line in _LINE.finditer(page.characters):
+            size, turn = page.size_and_turn(line.start())
+            whole = right_to_left_line(page, line, size, turn) or vertical_line(page, line)
+            if whole:
+                font = self._font(page, *line.span())
+                yield line.start(), _whole_run(whole, size, font)
+                continue
+            for start, stop in _split_by_object(page, *line.span()):
+                size, turn = page.size_and_turn(start)
+                setting = _Setting(size, self._font(page, start, stop), turn)
+                for first, last in _split_at_gaps(page, start, stop, setting):
+                    run = _run(page, first, last, setting)
+                    if _is_near_page(run):
+                        yield first, run
+
+    def _font(self, page: PageCharacters, start: int, stop: int) -> int:
+        """The number of the font of characters."""
+        page.note_guess(start, stop)
+        return self._fonts.setdefault(page.font(start), len(self._fonts))
 
 
-def _runs(
-    page: PageCharacters, fonts: dict[tuple[bytes, int, int], int], starts: list[int]
-) -> Iterator[RunRecord]:
-    """The runs of a page; adds their fonts, and to `starts` the index of their first character."""
-    for line in _LINE.finditer(page.characters):
-        size, turn = page.size_and_turn(line.start())
-        whole = right_to_left_line(page, line, size, turn) or vertical_line(page, line)
-        parts = [] if whole else _split_by_object(page, *line.span())
-        if whole:
-            text, (left, baseline, right), turn = whole
-            font = fonts.setdefault(page.font(line.start()), len(fonts))
-            page.note_guess(*line.span())
-            edges = (round(left, 2), round(right, 2))
-            starts.append(line.start())
-            yield (text, *edges, round(baseline, 2), round(size, 2), font, turn)
-        for start, stop in parts:
-            size, turn = page.size_and_turn(start)
-            font = fonts.setdefault(page.font(start), len(fonts))
-            page.note_guess(start, stop)
-            for first, last in _split_at_gaps(page, start, stop, size, turn):
-                run = _run(page, first, last, size, font, turn)
-                if all(
-                    abs(number) < 20_000 for number in run[1:5]
-                ):  # PDF allows 14,400; drops NaN as well
-                    starts.append(first)
-                    yield run
+def _flatten(page: Any) -> bool:
+    """Make form fields and stamps part of the page; False if that fails."""
+    return bool(pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY))
+
+
+def _has_pictures(page: Any) -> bool:
+    kinds = (pdfium.FPDF_PAGEOBJ_IMAGE,)
+    return any(True for _ in page.get_objects(filter=kinds, max_depth=_PICTURE_DEPTH))
+
+
+def _is_near_page(run: RunRecord) -> bool:
+    """Whether the numbers of a run are possible: finite and not huge."""
+    numbers = (run.left, run.right, run.baseline, run.size)
+    return all(abs(number) < _FARTHEST_POINTS for number in numbers)
+
+
+def _compose_accents(page: PageCharacters) -> None:
+    """Join each accent to the letter below it: old TeX fonts write them separately."""
+    changed: dict[int, str] = {}
+    for match in islice(_ACCENT.finditer(page.characters), _MOST_ACCENTS):
+        accent = match.start()
+        near = range(accent - _NEAR_CHARACTERS, accent + _NEAR_CHARACTERS)
+        box = page.box(accent)
+        for index in (accent + 1, accent + 2, *near):
+            if not 0 <= index < page.count or index in changed:
+                continue
+            letter = composed(page.characters[index], match[0])
+            if letter and _is_accent_of(box, page.box(index), is_below=match[0] == _CEDILLA):
+                changed[index] = letter
+                changed[accent] = _DROPPED
+                break
+    page.replace(changed)
+
+
+def _is_accent_of(accent: Box, letter: Box, *, is_below: bool) -> bool:
+    """Whether an accent is above a letter, or a cedilla below."""
+    middle = (accent.left + accent.right) / 2
+    if not letter.left <= middle <= letter.right:
+        return False
+    distance = (accent.bottom + accent.top) / 2 - (letter.bottom + letter.top) / 2
+    above = distance / (letter.top - letter.bottom or 1)
+    return -1 < above < 0 if is_below else 0 < above < _MOST_ABOVE
+
+
+def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
+    """Correct PDFium's spaces by distances, as in files without space characters."""
+    dropped: dict[int, str] = {}
+    for number, line in enumerate(_LINE.finditer(page.characters)):
+        if number == lines_to_try and not page.inserted and not dropped:
+            return
+        _measure_spaces_of_line(page, range(*line.span()), dropped)
+    page.replace(dropped)
+
+
+def _measure_spaces_of_line(page: PageCharacters, line: range, dropped: dict[int, str]) -> None:
+    """Note the spaces that are missing in a line, and those of no width as dropped."""
+    scale, turn = page.scale_and_turn(line.start)
+    letters = [index for index in line if page.characters[index] not in (" ", _DROPPED)]
+    gaps = _gaps(page, letters, turn)
+    usual_gap = median(gaps or [0])
+    least = _LEAST_SPACE_EMS * scale
+    is_tight = usual_gap <= -_MOST_TIGHTENED_EMS * scale
+    for (before, after), gap in zip(pairwise(letters), gaps, strict=True):
+        wider = gap - max(0, usual_gap)
+        between = after - before - 1
+        if between == 0 and wider > least:
+            page.inserted[before] = " "
+        elif between == 1 and not is_tight and -least < wider < _NO_SPACE_SHARE * least:
+            dropped[before + 1] = _DROPPED
+
+
+def _gaps(page: PageCharacters, letters: list[int], turn: int) -> list[float]:
+    """Points between the end of each letter's advance and the next letter."""
+    starts = [rotate_point(*page.origin(index), turn)[0] for index in letters]
+    ends = (page.advance(index, turn)[1] for index in letters)
+    return [start - end for start, end in zip(starts[1:], ends, strict=False)]
 
 
 def _find_lost_letters(page: PageCharacters, narrowest: dict[int, float]) -> None:
-    """Restore the letter after each f that is much wider than others of its font: an unnamed
-    ligature.
+    """Restore the letter after each f that is much wider than others of its font.
 
-    `narrowest`: width in ems of the narrowest f so far, by font. Letters of a named ligature share
-    an origin.
+    Such an f is an unnamed ligature. `narrowest`: width in ems of the narrowest f so far, by font.
     """
     for match in re.finditer("f", page.characters):
         index = match.start()
-        near = (other for other in (index - 1, index + 1) if 0 <= other < page.count)
         scale, turn = page.scale_and_turn(index)
-        if (
-            turn < 0
-            or scale <= 0
-            or any(page.origin(other) == page.origin(index) for other in near)
-        ):
+        if turn < 0 or scale <= 0 or _shares_origin(page, index):
             continue
-        left, _, right, _ = rotate_box(page.box(index), turn)
-        font, width = page.font_object(index), (right - left) / scale
+        box = rotate_box(page.box(index), turn)
+        font = page.font_object(index)
+        width = (box.right - box.left) / scale
         narrowest[font] = min(width, narrowest.get(font, width))
-        if width >= LIGATURE_WIDTH_RATIO * narrowest[font] and not _is_small_capital(
-            page, index, turn
-        ):
+        is_wide = width >= WIDTH_RATIO * narrowest[font]
+        if is_wide and not _is_small_capital(page, index, turn):
             page.inserted[index] = lost_letter(page.characters, index)
+
+
+def _shares_origin(page: PageCharacters, index: int) -> bool:
+    """Whether a character is part of a named ligature, whose letters share an origin."""
+    near = [other for other in (index - 1, index + 1) if 0 <= other < page.count]
+    return any(page.origin(other) == page.origin(index) for other in near)
 
 
 def _is_small_capital(page: PageCharacters, index: int, turn: int) -> bool:
@@ -199,66 +308,20 @@ def _is_small_capital(page: PageCharacters, index: int, turn: int) -> bool:
         for other in (index - 1, index + 1)
         if page.characters[other : other + 1] in _LOW_LETTERS
     ]
-    heights = [
-        top - bottom
-        for _, bottom, _, top in (rotate_box(page.box(each), turn) for each in (index, *near))
-    ]
-    return max(heights[1:], default=0) > 0.85 * heights[0]
+    highest = max((_height(page, other, turn) for other in near), default=0)
+    return highest > _SMALL_CAPITAL_HEIGHT * _height(page, index, turn)
 
 
-def _compose_accents(page: PageCharacters) -> None:
-    """Join each accent to the letter below it: old TeX fonts write them separately."""
-    changed: dict[int, str] = {}
-    for index in [match.start() for match in islice(_ACCENT.finditer(page.characters), 2_000)]:
-        left, bottom, right, top = page.box(index)
-        middle, height = (left + right) / 2, (bottom + top) / 2
-        near = (index + 1, index + 2, *range(index - _NEAR_CHARACTERS, index + _NEAR_CHARACTERS))
-        for other in (each for each in near if 0 <= each < page.count and each not in changed):
-            letter = composed(page.characters[other], page.characters[index])
-            if not letter:
-                continue
-            start, low, end, high = page.box(other)
-            above = (height - (low + high) / 2) / (high - low or 1)
-            if start <= middle <= end and (
-                -1 < above < 0 if page.characters[index] == "¸" else 0 < above < 1.2
-            ):
-                changed |= {other: letter, index: _DROPPED}
-                break
-    page.replace(changed)
-
-
-def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
-    """Correct PDFium's spaces by distances, as in files without space characters."""
-    dropped: dict[int, str] = {}
-    for number, line in enumerate(_LINE.finditer(page.characters)):
-        if number == lines_to_try and not page.inserted and not dropped:
-            return
-        scale, turn = page.scale_and_turn(line.start())
-        letters = [
-            index for index in range(*line.span()) if page.characters[index] not in (" ", _DROPPED)
-        ]
-        starts = [rotate_box(2 * page.origin(index), turn)[0] for index in letters]
-        gaps = [
-            start - page.advance(index, turn)[1]
-            for index, start in zip(letters, starts[1:], strict=False)
-        ]
-        usual, least = median(gaps or [0]), _LEAST_SPACE_EMS * scale
-        for (before, after), gap in zip(pairwise(letters), gaps, strict=True):
-            wider = gap - max(0, usual)
-            if wider > least and after == before + 1:
-                page.inserted[before] = " "
-            elif -least < wider < 0.7 * least and after == before + 2 and usual > -0.03 * scale:
-                dropped[before + 1] = _DROPPED
-    page.replace(dropped)
+def _height(page: PageCharacters, index: int, turn: int) -> float:
+    box = rotate_box(page.box(index), turn)
+    return box.top - box.bottom
 
 
 def _split_by_object(page: PageCharacters, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Split a line where another text object starts, by bisection: asking PDFium is slow."""
     text = page.characters[start:stop]
-    start, stop = (
-        start + len(text) - len(text.lstrip(_BLANK)),
-        stop - len(text) + len(text.rstrip(_BLANK)),
-    )
+    start += len(text) - len(text.lstrip(_BLANK))
+    stop -= len(text) - len(text.rstrip(_BLANK))
     if start >= stop:
         return
     if stop - start == 1 or page.text_object(start) == page.text_object(stop - 1):
@@ -272,33 +335,44 @@ def _split_by_object(page: PageCharacters, start: int, stop: int) -> Iterator[tu
 
 
 def _split_at_gaps(
-    page: PageCharacters, start: int, stop: int, size: float, turn: int
+    page: PageCharacters, start: int, stop: int, setting: _Setting
 ) -> Iterator[tuple[int, int]]:
-    left, right, end = (
-        rotate_box(page.box(start), turn)[0],
-        rotate_box(page.box(stop - 1), turn)[2],
-        stop,
-    )
-    if right - left <= (stop - start) * size * _CLOSE_EMS:
+    """Split the characters of a text object where wide gaps are between its words."""
+    turn = setting.turn
+    right = rotate_box(page.box(stop - 1), turn).right
+    width = right - rotate_box(page.box(start), turn).left
+    if width <= (stop - start) * setting.size * _CLOSE_EMS:
         yield start, stop
         return
+    end = stop
     for match in _WORD.finditer(page.characters, start, stop):
-        left = rotate_box(page.box(match.start()), turn)[0]
-        if match.start() > start and left - right > _WIDE_GAP_EMS * size:
+        left = rotate_box(page.box(match.start()), turn).left
+        if match.start() > start and left - right > _WIDE_GAP_EMS * setting.size:
             yield start, end
             start = match.start()
         end = match.end()
-        right = rotate_box(page.box(end - 1), turn)[2]
+        right = rotate_box(page.box(end - 1), turn).right
     yield start, stop
 
 
-def _run(
-    page: PageCharacters, start: int, stop: int, size: float, font: int, turn: int
-) -> RunRecord:
+def _run(page: PageCharacters, start: int, stop: int, setting: _Setting) -> RunRecord:
+    turn = setting.turn
     first = rotate_box(page.box(start), turn)
     last = rotate_box(page.box(stop - 1), turn)
-    x, y = page.origin(start)
-    baseline = rotate_box((x, y, x, y), turn)[1]
+    _, baseline = rotate_point(*page.origin(start), turn)
+    return RunRecord(
+        text=_run_text(page, start, stop),
+        left=round(first.left, 2),
+        right=round(max(first.right, last.right), 2),
+        baseline=round(baseline, 2),
+        size=round(setting.size, 2),
+        font=setting.font,
+        turn=turn,
+    )
+
+
+def _run_text(page: PageCharacters, start: int, stop: int) -> str:
+    """The text of characters, with one space for white space, also after it."""
     text = page.characters[start:stop]
     if page.inserted:
         text = "".join(
@@ -311,29 +385,19 @@ def _run(
     if after in ("", "\r", "\n"):
         text = _LAST_HYPHEN.sub(HYPHEN, text)
     text = text.replace("\u00ad", "")
-    if after.isspace():
-        text += " "
-    return (
-        text,
-        round(first[0], 2),
-        round(max(first[2], last[2]), 2),
-        round(baseline, 2),
-        round(size, 2),
-        font,
-        turn,
+    return f"{text} " if after.isspace() else text
+
+
+def _whole_run(line: WholeLine, size: float, font: int) -> RunRecord:
+    return RunRecord(
+        text=line.text,
+        left=round(line.left, 2),
+        right=round(line.right, 2),
+        baseline=round(line.baseline, 2),
+        size=round(size, 2),
+        font=font,
+        turn=line.turn,
     )
-
-
-def _outline(document: Any) -> Iterator[list[Any]]:
-    """[title, level from 1, place or None] of each entry."""
-    for entry, _ in zip(document.get_toc(max_depth=12), range(_MOST_ENTRIES), strict=False):
-        destination = entry.get_dest()
-        place = place_of(document, destination.raw) if destination else None
-        yield [utf16_text(partial(pdfium.FPDFBookmark_GetTitle, entry.raw)), entry.level + 1, place]
-
-
-def _metadata(document: Any, key: str) -> str:
-    return utf16_text(partial(pdfium.FPDF_GetMetaText, document.raw, key.encode()))
 
 
 def main(first_page: int, memory_bytes: int) -> None:

@@ -1,0 +1,122 @@
+"""Reads lines that do not run from left to right: Hebrew and Arabic, and vertical East Asian."""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from unicodedata import combining, normalize
+
+from gistread.book.formats.pdf.characters import PageCharacters
+from gistread.book.formats.pdf.pages import (
+    EAST_ASIAN,
+    RIGHT_TO_LEFT,
+    Box,
+    rotate_box,
+    rotate_point,
+)
+
+_LEFT_TO_RIGHT = re.compile(r"[^\W\u0590-\u08ff](?:[^\u0590-\u08ff]*[^\W\u0590-\u08ff])?")
+_PRESENTATION_FORM = re.compile("[\ufb1d-\ufdff\ufe70-\ufefc]")
+_BRACKET = re.compile(r"[][(){}«»]")
+_CLOSING_BRACKETS = ")]}»"
+_MIRRORED_BRACKETS = str.maketrans("()[]{}«»", ")(][}{»«")
+_ONE_IN = 3  # One in so many characters of a line, or fewer, are of words in another script
+_LEAST_SPACE_EMS = 0.12
+_LEAST_SHARE_BELOW = 0.7  # Of the letters of a vertical line, each below the one before
+_DOWNWARD = 3  # The turn of vertical lines
+
+
+@dataclass(frozen=True, slots=True)
+class WholeLine:
+    """A line whose order of characters is known. Positions are in the frame of its turn."""
+
+    text: str
+    left: float
+    right: float
+    baseline: float
+    turn: int  # In quarters
+
+
+@dataclass(slots=True)
+class _Letter:
+    text: str
+    left: float
+    right: float
+
+    @property
+    def middle(self) -> float:
+        return (self.left + self.right) / 2
+
+
+def right_to_left_line(
+    page: PageCharacters, line: re.Match[str], size: float, turn: int
+) -> WholeLine | None:
+    """A line of mostly Hebrew or Arabic letters, in the order of speech; None for other lines.
+
+    PDFium reverses only some words of such lines, so the positions of the letters decide.
+    """
+    count = len(RIGHT_TO_LEFT.findall(line[0]))
+    if turn < 0 or _ONE_IN * count <= len(line[0]):
+        return None
+    letters = _letters_from_right(page, line, turn)
+    if not letters:
+        return None
+    gaps = (before.left - after.right for before, after in pairwise(letters))
+    spaces = ["", *(" " if gap > _LEAST_SPACE_EMS * size else "" for gap in gaps)]
+    text = "".join(space + letter.text for space, letter in zip(spaces, letters, strict=True))
+    text = _LEFT_TO_RIGHT.sub(lambda match: match[0][::-1], text)
+    bracket = _BRACKET.search(text)
+    if bracket and bracket[0] in _CLOSING_BRACKETS:  # Printed as the mirrored sign
+        text = text.translate(_MIRRORED_BRACKETS)
+    _, baseline = rotate_point(*page.origin(line.start()), turn)
+    return WholeLine(
+        text=_PRESENTATION_FORM.sub(lambda match: normalize("NFKC", match[0]), text),
+        left=min(letter.left for letter in letters),
+        right=letters[0].right,
+        baseline=baseline,
+        turn=turn,
+    )
+
+
+def _letters_from_right(page: PageCharacters, line: re.Match[str], turn: int) -> list[_Letter]:
+    """The letters of a line by position, each with the marks nearest to it."""
+    # The letters of one ligature share a position; PDFium lists them backwards.
+    indices = reversed(range(*line.span()))
+    printed = [index for index in indices if page.characters[index].isprintable()]
+    letters = [_Letter(page.characters[index], *page.advance(index, turn)) for index in printed]
+    bases = [each for each in letters if not each.text.isspace() and not combining(each.text)]
+    bases.sort(key=lambda base: -base.middle)
+    if not bases:
+        return []
+    for mark in letters:
+        if combining(mark.text):
+            _nearest(bases, mark).text += mark.text
+    return bases
+
+
+def _nearest(bases: list[_Letter], mark: _Letter) -> _Letter:
+    return min(bases, key=lambda base: abs(base.middle - mark.middle))
+
+
+def vertical_line(page: PageCharacters, line: re.Match[str]) -> WholeLine | None:
+    """A vertical line of East Asian letters, turned on its side; None for other lines."""
+    letters = [index for index in range(*line.span()) if not page.characters[index].isspace()]
+    if len(letters) < 2 or not EAST_ASIAN.search(line[0]):
+        return None
+    boxes = [rotate_box(page.box(index), _DOWNWARD) for index in letters]
+    height = max(box.top - box.bottom for box in boxes)
+    below = sum(_follows(box, before, height) for before, box in pairwise(boxes))
+    if below < _LEAST_SHARE_BELOW * (len(letters) - 1):
+        return None
+    return WholeLine(
+        text="".join(page.characters[index] for index in letters),
+        left=boxes[0].left,
+        right=boxes[-1].right,
+        baseline=min(box.bottom for box in boxes),
+        turn=_DOWNWARD,
+    )
+
+
+def _follows(box: Box, before: Box, height: float) -> bool:
+    """Whether a letter comes after another in one line: their middles are near."""
+    distance = box.bottom + box.top - before.bottom - before.top  # Twice that of the middles
+    return box.left > before.right - 1 and abs(distance) < height

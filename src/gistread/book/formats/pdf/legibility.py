@@ -1,0 +1,107 @@
+"""Tells whether the text of pages is what they display, and what notices say of the rest."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gistread.book.formats.pdf.lines import TextLine
+from gistread.book.formats.pdf.pages import PdfDocument, PdfPage
+from gistread.units import ranges
+
+FEWEST_LETTERS = 500  # Fewer may have any share of vowels
+
+_SCAN_LETTERS_PER_PAGE = 10  # With fewer, pages are pictures
+_LEAST_PICTURES_SHARE = 0.5  # Of the pages of a scan
+_UNREADABLE_SHARE = 0.3
+_LEAST_VOWELS = 0.22  # Languages in Latin letters have at least a third
+_VOWELS = "aeiouy"
+_LATIN_LETTER = re.compile("[a-z]")
+_READING = re.compile("[\u3041-\u30ff ]+")
+_MOST_LISTED_RANGES = 8
+
+
+def count_letters(pages: Sequence[PdfPage]) -> int:
+    return sum(len(run.text.strip()) for page in pages for run in page.runs)
+
+
+def text_of(pages: Sequence[PdfPage]) -> str:
+    return "".join(run.text for page in pages for run in page.runs)
+
+
+def is_scan(pages: Sequence[PdfPage]) -> bool:
+    """Whether there is little text on pages many of which have pictures."""
+    is_without_text = count_letters(pages) < _SCAN_LETTERS_PER_PAGE * max(1, len(pages))
+    pictures = sum(page.has_pictures for page in pages)
+    return is_without_text and pictures >= _LEAST_PICTURES_SHARE * len(pages)
+
+
+def is_readable(pages: Sequence[PdfPage]) -> bool:
+    """Whether the fonts of these pages say which characters they display."""
+    text = text_of(pages)
+    most = _UNREADABLE_SHARE * len(text)
+    if sum(page.nameless for page in pages) > most:
+        return False
+    # TeX's bitmap fonts do not name their letters, but encode them as ASCII.
+    return sum(page.guessed for page in pages) <= most or _has_vowels(text)
+
+
+def _has_vowels(text: str) -> bool:
+    return (_share_of_vowels(text) or 0) >= _LEAST_VOWELS
+
+
+def seems_misread(text: str) -> bool:
+    """Whether text in Latin letters has too few vowels for a language."""
+    share = _share_of_vowels(text)
+    return share is not None and share < _LEAST_VOWELS
+
+
+def _share_of_vowels(text: str) -> float | None:
+    """Share of vowels among Latin letters; None if less than half of the text is Latin."""
+    letters = _LATIN_LETTER.findall(text.lower())
+    vowels = sum(letter in _VOWELS for letter in letters)
+    return vowels / len(letters) if 2 * len(letters) > len(text) else None
+
+
+def page_notices(document: PdfDocument) -> Iterator[str]:
+    """Sentences about the pages that cannot be read, and those without text."""
+    if document.unread:
+        were = _were(document.unread)
+        yield f"{_page_list(document.unread)} could not be read and {were} left out."
+    empty = [page.number for page in document.pages if not page.runs and page.has_pictures]
+    if empty:
+        are = "is a picture" if len(empty) == 1 else "are pictures"
+        yield f"{_page_list(empty)} {are} without text."
+
+
+def unreadable_notice(pages: Sequence[PdfPage]) -> str:
+    numbers = [page.number for page in pages]
+    return (
+        f"{_page_list(numbers)} {_were(numbers)} left out: the fonts do not say which characters "
+        "they display."
+    )
+
+
+def readings_notice(readings: Sequence[TextLine]) -> Iterator[str]:
+    """A sentence about lines of Japanese readings, if there are any among these small ones."""
+    texts = [line.text for line in readings if _READING.fullmatch(line.text)]
+    characters = sum(len(text.replace(" ", "")) for text in texts)
+    if characters:
+        yield (
+            f"{characters:,} characters of readings (ruby) stand behind their lines, not behind "
+            "their words."
+        )
+
+
+def _page_list(numbers: Sequence[int]) -> str:
+    """`Pages 1, 3–5`, from page numbers that count from 0."""
+    runs = ranges(numbers)
+    listed = ", ".join(
+        f"{first + 1}" if first == last else f"{first + 1}–{last + 1}"
+        for first, last in runs[:_MOST_LISTED_RANGES]
+    )
+    more = " and others" if len(runs) > _MOST_LISTED_RANGES else ""
+    noun = "Page" if len(set(numbers)) == 1 else "Pages"
+    return f"{noun} {listed}{more}"
+
+
+def _were(numbers: Sequence[int]) -> str:
+    return "was" if len(set(numbers)) == 1 else "were"
