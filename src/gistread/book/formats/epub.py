@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import PurePath
 
 from lxml import etree
@@ -29,6 +29,7 @@ from gistread.book.formats.elements.markup import (
     parse,
     split_at_empty_lines,
 )
+from gistread.book.formats.elements.paragraphs import ParsedParagraph
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
 from gistread.book.formats.epub_package import (
     ContentsEntry,
@@ -45,6 +46,8 @@ from gistread.words import count_words
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _MOST_NOTICES = 6
+_MOST_SHEETS = 20  # Of a page
+_CHAPTER_LEVELS = 3  # Deeper headings stay inside chapters
 _MOST_MISPLACED = 0.2  # Of the entries of a table of contents that are nested
 
 
@@ -84,13 +87,17 @@ class _Pages:
             split_at_empty_lines(tree.root)
             yield path, read_document(tree.root, package.language, sheets(path, tree.root))
 
+    def damaged(self) -> str:
+        """A sentence about a page that could not be read well; empty if there is none."""
+        if self.failed:
+            return one_line(self.failed[0])
+        return f"{self.repaired[0]} is damaged." if self.repaired else ""
+
     def notices(self, package: Package) -> Iterator[str]:
         lines = [*package.notices, *self.failed]
         if len(lines) > _MOST_NOTICES:
-            lines = [
-                *lines[: _MOST_NOTICES - 1],
-                f"{len(lines) - _MOST_NOTICES + 1} more files could not be read.",
-            ]
+            others = len(lines) - _MOST_NOTICES + 1
+            lines = [*lines[:-others], f"{others} more files could not be read."]
         yield from lines
         if self.repaired:
             files = "1 file is" if len(self.repaired) == 1 else f"{len(self.repaired)} files are"
@@ -112,50 +119,57 @@ def read_epub(archive: Archive, name: str) -> Book:
         )
     pages = _Pages(archive)
     documents = dict(pages.documents(package))
-    has_words = any(document.has_words for document in documents.values())
-    documents = _mark_other_languages(documents, package.language)
-
-    def place(path: str, href: str) -> tuple[str, str] | None:
-        target, fragment = resolve_reference(href, posixpath.dirname(path))
-        if not target and not fragment:
-            return None
-        return archive.find(target) or target if target else path, fragment
-
-    def picture(path: str, source: str) -> str:
-        target, _ = resolve_reference(source, posixpath.dirname(path))
-        return archive.find(target) or target if target else source
-
-    left_out = sum((each.left_out for each in documents.values()), Counter())
-    outside = [(path, _words_of(pages, path)) for path in package.unlisted]
-    outside = [(path, words) for path, words in outside if words]
-    left_out["repeated text file(s)"] = len(package.spine) - len(
-        {archive.find(path) or path for path in package.spine}
-    )
     builder = BookBuilder()
-    chapters = _chapters(archive, package, documents)
-    resolve = assemble(builder, LinkedDocuments(documents, place, picture), chapters)
+    places = _Places(archive)
+    linked = LinkedDocuments(
+        _mark_other_languages(documents, package.language), places.locate, places.picture
+    )
+    resolve = assemble(builder, linked, _chapters(archive, package, documents))
+    has_words = any(document.has_words for document in documents.values())
     if not (has_words and builder.characters):  # Words may be only controls
-        damaged = [
-            *map(one_line, pages.failed),
-            *(f"{path} is damaged." for path in pages.repaired),
-        ]
-        reason = next(iter(damaged), "It may contain only pictures.")
+        reason = pages.damaged() or "It may contain only pictures."
         raise BookError(f"{name} is an EPUB without readable text. {reason}")
+    languages = (package.language, *(document.language for document in documents.values()))
     return builder.build(
         title=package.title or PurePath(name).stem,
         authors=package.authors,
-        language=package.language
-        or next((each.language for each in documents.values() if each.language), ""),
+        language=next(filter(None, languages), ""),
         source_format="epub",
         notices=(
             *pages.notices(package),
-            *left_out_notices(left_out),
-            *_outside_notice(outside),
+            *left_out_notices(_left_out(archive, package, documents)),
+            *_outside_notice(pages, package),
         ),
         identifiers=package.identifiers,
         cover=package.cover,
         resolve=resolve,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the links and pictures of pages lead."""
+
+    archive: Archive
+
+    def locate(self, path: str, href: str) -> tuple[str, str] | None:
+        target, fragment = resolve_reference(href, posixpath.dirname(path))
+        if not target:
+            return (path, fragment) if fragment else None
+        return self.archive.find(target) or target, fragment
+
+    def picture(self, path: str, source: str) -> str:
+        target, _ = resolve_reference(source, posixpath.dirname(path))
+        return self.archive.find(target) or target if target else source
+
+
+def _left_out(
+    archive: Archive, package: Package, documents: Mapping[str, XhtmlDocument]
+) -> Counter[str]:
+    left_out = sum((each.left_out for each in documents.values()), Counter())
+    pages = {archive.find(path) or path for path in package.spine}
+    left_out["repeated text file(s)"] = len(package.spine) - len(pages)
+    return left_out
 
 
 def _words_of(pages: _Pages, path: str) -> int:
@@ -173,13 +187,15 @@ def _words_of(pages: _Pages, path: str) -> int:
     return read + document.left_out.total()
 
 
-def _outside_notice(outside: Sequence[tuple[str, int]]) -> Iterator[str]:
+def _outside_notice(pages: _Pages, package: Package) -> Iterator[str]:
     """A sentence about the pages that the reading order leaves out."""
+    words_of = {path: _words_of(pages, path) for path in package.unlisted}
+    outside = [path for path, words in words_of.items() if words]
     if not outside:
         return
-    words = sum(words for _, words in outside)
+    words = sum(words_of.values())
     counted = f"{words:,} word" if words == 1 else f"{words:,} words"
-    path = outside[0][0]
+    path = outside[0]
     if len(outside) == 1:
         yield f"1 text file outside the reading order was left out: {path} ({counted})."
     else:
@@ -200,16 +216,13 @@ def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
         return merge_sheets(map(sheet, paths))
 
     def linked(path: str, root: etree._Element) -> StyleSheet:
-        named = [
-            link
-            for link in in_head(root, "link")
-            if "stylesheet" in (link.get("rel") or "").lower()
-        ]
-        paths = [
-            resolve_reference(link.get("href") or "", posixpath.dirname(path))[0]
-            for link in named[:20]
-        ]
-        return together(*filter(None, (archive.find(each) for each in paths if each)))
+        links = in_head(root, "link")
+        to_sheets = (link for link in links if "stylesheet" in (link.get("rel") or "").lower())
+        paths = []
+        for link in islice(to_sheets, _MOST_SHEETS):
+            sheet_path, _ = resolve_reference(link.get("href") or "", posixpath.dirname(path))
+            paths.append(archive.find(sheet_path) if sheet_path else None)
+        return together(*filter(None, paths))
 
     return linked
 
@@ -217,8 +230,9 @@ def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
 def _mark_other_languages(
     documents: Mapping[str, XhtmlDocument], language: str
 ) -> dict[str, XhtmlDocument]:
-    """Mark the pages of a bilingual book in the other language, unless most pages contradict the
-    package.
+    """Mark the pages of a bilingual book that are in the other language.
+
+    If most pages contradict the package, none is marked.
     """
     others = {
         path
@@ -229,10 +243,10 @@ def _mark_other_languages(
     if len(others) * 2 > len(documents):
         return marked
     for path in others:
-        mark = InlineMark(language=marked[path].language)
-        marked[path] = replace(
-            marked[path], paragraphs=[each.under(mark) for each in marked[path].paragraphs]
-        )
+        document = documents[path]
+        mark = InlineMark(language=document.language)
+        paragraphs = [paragraph.under(mark) for paragraph in document.paragraphs]
+        marked[path] = replace(document, paragraphs=paragraphs)
     return marked
 
 
@@ -247,14 +261,17 @@ def _chapters(
     entries: dict[str, list[ContentsEntry]] = {}
     for entry in contents:
         entries.setdefault(entry.path, []).append(entry)
+    has_contents = bool(package.contents)
     level = 1
-    found = {}
+    chapters = {}
     for path, document in documents.items():
-        found[path] = list(
-            _chapter_starts(document, entries.get(path), level, has_contents=bool(package.contents))
+        starts = list(
+            _chapter_starts(document, entries.get(path), level, has_contents=has_contents)
         )
-        level = sorted(found[path], key=lambda one: one.index)[-1].level if found[path] else level
-    return found
+        if starts:
+            level = sorted(starts, key=lambda start: start.index)[-1].level
+        chapters[path] = starts
+    return chapters
 
 
 def _nests_out_of_order(
@@ -298,23 +315,25 @@ def _chapter_starts(
         return
     if entries:
         for entry in entries:
-            if entry.fragment:
-                index = min(len(paragraphs) - 1, document.anchors.get(entry.fragment, 0))
-            else:
-                index = 0
-            yield ChapterStart(index, entry.title, entry.level)
+            index = document.anchors.get(entry.fragment, 0) if entry.fragment else 0
+            yield ChapterStart(min(len(paragraphs) - 1, index), entry.title, entry.level)
     elif has_contents:
         # A file missing from the contents continues the previous chapter, unless it starts with a
         # heading.
-        for heading in [each for each in paragraphs[:2] if each.kind is ParagraphKind.HEADING][:1]:
+        headings = (each for each in paragraphs[:2] if each.kind is ParagraphKind.HEADING)
+        for heading in islice(headings, 1):
             yield ChapterStart(0, heading.words, level)
     else:
-        # Consecutive headings are one.
-        for is_heading, run in groupby(
-            enumerate(paragraphs), key=lambda one: one[1].kind is ParagraphKind.HEADING
-        ):
-            index, first = next(run)
-            if is_heading and first.level <= 3:
-                yield ChapterStart(
-                    index, ". ".join([first.words, *(each.words for _, each in run)]), first.level
-                )
+        yield from _by_headings(paragraphs)
+
+
+def _by_headings(paragraphs: Sequence[ParsedParagraph]) -> Iterator[ChapterStart]:
+    """A chapter for each heading; consecutive headings are one."""
+    index = 0
+    for kind, run in groupby(paragraphs, key=lambda paragraph: paragraph.kind):
+        together = list(run)
+        level = together[0].level
+        if kind is ParagraphKind.HEADING and level <= _CHAPTER_LEVELS:
+            title = ". ".join(heading.words for heading in together)
+            yield ChapterStart(index, title, level)
+        index += len(together)

@@ -1,9 +1,9 @@
 """Reads an EPUB's package: spine, metadata and table of contents (navigation document or NCX)."""
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
 from urllib.parse import unquote, urlsplit
 
 from lxml import etree
@@ -36,6 +36,8 @@ _TEXT_TYPES = frozenset(
 _PAGE_TYPES = frozenset(("application/xhtml+xml", "text/html", "text/x-oeb1-document"))
 _TEXT_NAMES = (".xhtml", ".html", ".htm")
 _PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg")
+_COVER_TYPES = ("cover", "other.ms-coverimage-standard")  # In the guide of EPUB 2
+_CONTENTS_TYPE = "application/x-dtbncx+xml"  # Of the table of contents of EPUB 2
 _DEEPEST_CONTENTS = 12
 _MOST_ENTRIES = 20_000
 _MOST_FALLBACKS = 10
@@ -85,32 +87,44 @@ def read_package(archive: Archive) -> Package:
     spine = _spine(root, items, notices)
     if not spine:
         raise ArchiveError("its package lists no text")
-    titles, types = _metadata(root, "title"), _refined(root, "title-type")
-    main = [title for title in titles if types.get(title.get("id", "")) == "main"]
-    creators, roles = _metadata(root, "creator"), _refined(root, "role")
-    authors = [
-        each
-        for each in creators
-        if roles.get(each.get("id", ""), each.get("role", "")) in ("", "aut")
-    ]
-    unique = root.get("unique-identifier", "")
-    identifiers = sorted(
-        _metadata(root, "identifier"), key=lambda element: element.get("id", "") != unique
-    )
+    languages = (language_tag(plain_text(each)) for each in _metadata(root, "language"))
     return Package(
-        title=plain_text((main or titles)[0]) if titles else "",
-        authors=tuple(dict.fromkeys(map(plain_text, authors or creators))),
-        language=next(
-            filter(None, (language_tag(plain_text(each)) for each in _metadata(root, "language"))),
-            "",
-        ),
-        identifiers=tuple(dict.fromkeys(map(plain_text, identifiers))),
+        title=_title(root),
+        authors=_authors(root),
+        language=next(filter(None, languages), ""),
+        identifiers=_identifiers(root),
         cover=_cover(archive, root, items, posixpath.dirname(path)),
         spine=spine,
         contents=_contents(archive, root, items),
         unlisted=_unlisted(archive, listed, spine),
         notices=tuple(notices),
     )
+
+
+def _title(root: etree._Element) -> str:
+    titles = _metadata(root, "title")
+    types = _refined(root, "title-type")
+    main = [title for title in titles if types.get(title.get("id", "")) == "main"]
+    return plain_text((main or titles)[0]) if titles else ""
+
+
+def _authors(root: etree._Element) -> tuple[str, ...]:
+    """The creators who are authors; all of them if none is."""
+    creators = _metadata(root, "creator")
+    roles = _refined(root, "role")
+    authors = [
+        creator
+        for creator in creators
+        if roles.get(creator.get("id", ""), creator.get("role", "")) in ("", "aut")
+    ]
+    return tuple(dict.fromkeys(map(plain_text, authors or creators)))
+
+
+def _identifiers(root: etree._Element) -> tuple[str, ...]:
+    unique = root.get("unique-identifier", "")
+    identifiers = _metadata(root, "identifier")
+    identifiers.sort(key=lambda element: element.get("id", "") != unique)
+    return tuple(dict.fromkeys(map(plain_text, identifiers)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +152,15 @@ def _manifest(root: etree._Element, folder: str) -> _Manifest:
 
 def encrypted_paths(archive: Archive) -> frozenset[str]:
     """Paths of the encrypted files, without obfuscated fonts."""
-    found = set()
+    paths: set[str] = set()
     root = parse_entry(archive, "META-INF/encryption.xml")
     for data in () if root is None else root.iter("encrypteddata"):
         methods = {method.get("algorithm", "") for method in data.iter("encryptionmethod")}
-        if not methods <= _FONT_OBFUSCATION or not methods:
-            found |= {
-                normalise_path(unquote(ref.get("uri", ""))) for ref in data.iter("cipherreference")
-            }
-    return frozenset(found)
+        is_obfuscated_font = methods and methods <= _FONT_OBFUSCATION
+        if not is_obfuscated_font:
+            addresses = (each.get("uri", "") for each in data.iter("cipherreference"))
+            paths |= {normalise_path(unquote(address)) for address in addresses}
+    return frozenset(paths)
 
 
 def _package_path(archive: Archive) -> tuple[str, int]:
@@ -193,25 +207,20 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
             )
             continue
         path = _text_path(item, items)
-        if path:
-            if (
-                path == item.path or path not in known
-            ):  # Pictures may share the text that replaces them
-                paths.append(path)
-                known.add(path)
-        else:
-            notices.append(
-                f"{item.path} is {item.media_type or 'of no known type'}, not text; it was left "
-                "out."
-            )
-    if not paths:
-        paths = [
-            item.path for item in items.values() if _is_text(item) and "nav" not in item.properties
-        ]
-        if paths:
-            notices.append(
-                "The book gives no reading order; its files are in the order of its manifest."
-            )
+        if not path:
+            kind = item.media_type or "of no known type"
+            notices.append(f"{item.path} is {kind}, not text; it was left out.")
+        elif path == item.path or path not in known:  # Pictures may share a text in their place
+            paths.append(path)
+            known.add(path)
+    if paths:
+        return tuple(paths)
+    texts = (item for item in items.values() if _is_text(item))
+    paths = [item.path for item in texts if "nav" not in item.properties]
+    if paths:
+        notices.append(
+            "The book gives no reading order; its files are in the order of its manifest."
+        )
     return tuple(paths)
 
 
@@ -236,12 +245,11 @@ def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], fold
         if path and item.media_type.startswith("image/"):
             return path
     for reference in root.iter("reference"):
-        if reference.get("type", "").lower() in ("cover", "other.ms-coverimage-standard"):
+        if reference.get("type", "").lower() in _COVER_TYPES:
             path = archive.find(resolve_reference(reference.get("href", ""), folder)[0])
             if path:
-                if path.lower().endswith(_PICTURE_NAMES):
-                    return path
-                return _first_picture(archive, path)
+                is_picture = path.lower().endswith(_PICTURE_NAMES)
+                return path if is_picture else _first_picture(archive, path)
     return ""
 
 
@@ -250,64 +258,70 @@ def _first_picture(archive: Archive, path: str) -> str:
         tree = parse(archive.read(path))
     except ArchiveError:
         return ""
-    pictures = tree.root.iter(etree.Element) if tree else ()
-    source = next(
-        (picture_of(each).source for each in pictures if local_name(each) in ("img", "image")), ""
-    )
+    elements = tree.root.iter(etree.Element) if tree else ()
+    pictures = (each for each in elements if local_name(each) in ("img", "image"))
+    source = next((picture_of(each).source for each in pictures), "")
     if source:
         return archive.find(resolve_reference(source, posixpath.dirname(path))[0]) or ""
     return ""
 
 
 def _text_path(item: _Item, items: dict[str, _Item]) -> str:
+    """The path of an item, or of the one that stands in for it if it is no plain text."""
     choices = [item]
-    while (fallback := items.get(choices[-1].fallback)) and len(
-        choices
-    ) < _MOST_FALLBACKS:  # They may be circular
+    while len(choices) < _MOST_FALLBACKS:  # They may be circular
+        fallback = items.get(choices[-1].fallback)
+        if fallback is None:
+            break
         choices.append(fallback)
     texts = [each for each in choices if _is_text(each)]
-    return next(
-        (each.path for each in texts if "scripted" not in each.properties),
-        texts[0].path if texts else "",
-    )
+    without_scripts = [each for each in texts if "scripted" not in each.properties]
+    best = without_scripts or texts
+    return best[0].path if best else ""
 
 
 def _contents(
     archive: Archive, root: etree._Element, items: dict[str, _Item]
 ) -> tuple[ContentsEntry, ...]:
+    """The navigation document's entries, else those of the NCX."""
     spine = root.find(".//spine")
-    ncx = items.get(spine.get("toc", "")) if spine is not None else None
+    named = items.get(spine.get("toc", "")) if spine is not None else None
     navigation = [item for item in items.values() if "nav" in item.properties]
-    older = [
-        item
-        for item in (ncx, *items.values())
-        if item and item.media_type == "application/x-dtbncx+xml"
-    ]
+    older = [item for item in (named, *items.values()) if item and _is_ncx(item)]
     for item in (*navigation[:1], *older[:1]):
         tree = parse_entry(archive, item.path)
         if tree is None:
             continue
-        if "nav" in item.properties:
-            navs = list(tree.iter("nav"))
-            marked = [
-                nav
-                for nav in navs
-                if "toc" in nav.get("type", "").split() or nav.get("role") == "doc-toc"
-            ]
-            lists = (child for nav in (marked or navs)[:1] for child in nav.iterfind("ol"))
-            entries: Iterable[ContentsEntry] = chain.from_iterable(
-                _navigation(each, item.path) for each in lists
-            )
-        else:
-            top = tree.find(".//navmap")
-            entries = _ncx(top, item.path) if top is not None else ()
-        found = tuple(
-            islice((entry for entry in entries if entry.title and entry.path), _MOST_ENTRIES)
-        )
-        if found:
+        read = _navigation_entries if "nav" in item.properties else _ncx_entries
+        usable = (entry for entry in read(tree, item.path) if entry.title and entry.path)
+        entries = list(islice(usable, _MOST_ENTRIES))
+        if entries:
             texts = {item.path: _text_path(item, items) or item.path for item in items.values()}
-            return tuple(replace(entry, path=texts.get(entry.path, entry.path)) for entry in found)
+            return tuple(
+                replace(entry, path=texts.get(entry.path, entry.path)) for entry in entries
+            )
     return ()
+
+
+def _is_ncx(item: _Item) -> bool:
+    return item.media_type == _CONTENTS_TYPE
+
+
+def _navigation_entries(tree: etree._Element, path: str) -> Iterator[ContentsEntry]:
+    navs = list(tree.iter("nav"))
+    contents = [nav for nav in navs if _is_table_of_contents(nav)]
+    for nav in (contents or navs)[:1]:
+        for ordered in nav.iterfind("ol"):
+            yield from _navigation(ordered, path)
+
+
+def _is_table_of_contents(nav: etree._Element) -> bool:
+    return "toc" in nav.get("type", "").split() or nav.get("role") == "doc-toc"
+
+
+def _ncx_entries(tree: etree._Element, path: str) -> Iterator[ContentsEntry]:
+    top = tree.find(".//navmap")
+    return iter(()) if top is None else _ncx(top, path)
 
 
 def _navigation(ordered: etree._Element, path: str, level: int = 1) -> Iterator[ContentsEntry]:

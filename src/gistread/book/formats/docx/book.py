@@ -15,8 +15,14 @@ from lxml import etree
 from gistread.book.builder import Metadata, left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
 from gistread.book.formats.docx.runs import Relation, RunState, words_of_runs
-from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, read_numbering, read_styles
-from gistread.book.formats.docx.tree import BodyWriter, finish_tree
+from gistread.book.formats.docx.styles import (
+    ParagraphStyle,
+    StyleRole,
+    Styles,
+    read_numbering,
+    read_styles,
+)
+from gistread.book.formats.docx.tree import BodyWriter, Notes, finish_tree
 from gistread.book.formats.elements.markup import (
     Tree,
     has_too_many_tags,
@@ -36,12 +42,14 @@ _NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
 _NOT_LATIN = re.compile(
     r"(?:ru|uk|be|bg|sr|mk|el|he|yi|ar|fa|ur|hi|bn|ta|te|th|zh|ja|ko|ka|hy|mn|kk|ky|tg)\b", re.I
 )
+_FIRST_NOT_LATIN = "\u0250"
 _SAMPLE_CHARACTERS = 40_000
 # Formatting, proofing marks and printer breaks: most of the tags, and no text.
 _NOISE = re.compile(
-    r"<w:(?:rFonts(?![^<>]*(?:Symbol|Wingdings))|sz|szCs|color|proofErr|lastRenderedPageBreak|kern|spacing|bCs|iCs|noProof|position|w|shd|highlight"
-    r"|ind|jc|keepNext|keepLines|widowControl|contextualSpacing|autoSpaceDE|autoSpaceDN|adjustRightInd|snapToGrid"
-    r"|textAlignment|webHidden|cs|effect|bdr|tcW|tcBorders|vAlign|permStart|permEnd)(?:\s[^<>]*)?/>"
+    r"<w:(?:rFonts(?![^<>]*(?:Symbol|Wingdings))|sz|szCs|color|proofErr|lastRenderedPageBreak|kern"
+    r"|spacing|bCs|iCs|noProof|position|w|shd|highlight|ind|jc|keepNext|keepLines|widowControl"
+    r"|contextualSpacing|autoSpaceDE|autoSpaceDN|adjustRightInd|snapToGrid|textAlignment|webHidden"
+    r"|cs|effect|bdr|tcW|tcBorders|vAlign|permStart|permEnd)(?:\s[^<>]*)?/>"
 )
 
 
@@ -53,35 +61,17 @@ class _Part:
 
 def read_docx(archive: Archive, name: str) -> Book:
     """The book in an open archive; `name` is used in messages. Raises BookError."""
-    path = _path_of(_relations(archive, ""), "officedocument") or "word/document.xml"
-    try:
-        main = _part(archive, path)
-    except ArchiveError as error:
-        raise BookError(
-            f"{name} cannot be read as a Word document: its text {path} {error}.", _FRESH_COPY
-        ) from error
+    main = _main_part(archive, name)
     body = main.tree.root.find("body")
     if body is None:
         raise BookError(f"{name} cannot be read as a Word document: it has no text.", _FRESH_COPY)
-    parts: dict[str, _Part] = {}
-    for kind in ("styles", "numbering", *_NOTES):
-        with suppress(ArchiveError):  # Missing or unreadable
-            parts[kind] = _part(archive, _path_of(main.relations, kind))
+    parts = _parts(archive, main)
     roots = {kind: part.tree.root for kind, part in parts.items()}
     state = RunState(read_styles(roots.get("styles")), main.relations)
-    used = (
-        state.styles.paragraphs.get(str(each.get("val")), ParagraphStyle())
-        for each in body.iter("pstyle")
-    )
-    has_title = any(style.role is StyleRole.TITLE for style in used)
+    has_title = _has_title(body, state.styles)
     root = etree.Element("body")
     writer = BodyWriter(root, state, read_numbering(roots.get("numbering")), has_title=has_title)
-    notes = {
-        (note_kind, note.get("id")): (note, part.relations)
-        for name_of_part, part in parts.items()
-        if (note_kind := _NOTES.get(name_of_part))
-        for note in part.tree.root.iterfind(note_kind)
-    }
+    notes = _notes(parts)
     try:
         writer.write(body)
         writer.finish()
@@ -105,21 +95,51 @@ def read_docx(archive: Archive, name: str) -> Book:
     )
 
 
+def _main_part(archive: Archive, name: str) -> _Part:
+    path = _path_of(_relations(archive, ""), "officedocument") or "word/document.xml"
+    try:
+        return _part(archive, path)
+    except ArchiveError as error:
+        message = f"{name} cannot be read as a Word document: its text {path} {error}."
+        raise BookError(message, _FRESH_COPY) from error
+
+
+def _parts(archive: Archive, main: _Part) -> dict[str, _Part]:
+    """The readable parts beside the text, by kind."""
+    parts: dict[str, _Part] = {}
+    for kind in ("styles", "numbering", *_NOTES):
+        with suppress(ArchiveError):  # Missing or unreadable
+            parts[kind] = _part(archive, _path_of(main.relations, kind))
+    return parts
+
+
+def _has_title(body: etree._Element, styles: Styles) -> bool:
+    names = (str(each.get("val")) for each in body.iter("pstyle"))
+    used = (styles.paragraphs.get(name, ParagraphStyle()) for name in names)
+    return any(style.role is StyleRole.TITLE for style in used)
+
+
+def _notes(parts: Mapping[str, _Part]) -> Notes:
+    notes: Notes = {}
+    for name, kind in _NOTES.items():
+        if name in parts:
+            part = parts[name]
+            for note in part.tree.root.iterfind(kind):
+                notes[kind, note.get("id")] = (note, part.relations)
+    return notes
+
+
 def _language(metadata: Metadata, state: RunState, root: etree._Element) -> str:
     """The language of most letters, or of the document, that fits the script of the letters."""
-    letters = [
-        char for char in "".join(map(str, root.itertext()))[:_SAMPLE_CHARACTERS] if char.isalpha()
-    ]
-    is_latin = 2 * sum(char < "\u0250" for char in letters) >= len(letters)
-    most = max(
-        filter(None, state.characters), key=lambda language: state.characters[language], default=""
-    )
-    fitting = (
-        each
-        for each in (most, metadata.language)
-        if each and is_latin is not bool(_NOT_LATIN.match(each))
-    )
-    return next(fitting, "")
+    sample = "".join(map(str, root.itertext()))[:_SAMPLE_CHARACTERS]
+    letters = [char for char in sample if char.isalpha()]
+    is_latin = 2 * sum(char < _FIRST_NOT_LATIN for char in letters) >= len(letters)
+    marked = filter(None, state.characters)
+    of_most = max(marked, key=state.characters.__getitem__, default="")
+    for language in (of_most, metadata.language):
+        if language and is_latin is not bool(_NOT_LATIN.match(language)):
+            return language
+    return ""
 
 
 def _notices(writer: BodyWriter, main: _Part) -> Iterator[str]:
@@ -155,19 +175,15 @@ def _furniture_words(archive: Archive, main: _Part) -> int:
 
 
 def metadata_of(archive: Archive) -> Metadata:
-    root = parse_entry(
-        archive, _path_of(_relations(archive, ""), "core-properties") or "docProps/core.xml"
-    )
+    path = _path_of(_relations(archive, ""), "core-properties") or "docProps/core.xml"
+    root = parse_entry(archive, path)
     properties = {element.tag: plain_text(element) for element in root} if root is not None else {}
     title = properties.get("title", "")
+    is_of_print = title.lower().startswith("microsoft word -")
+    names = (name.strip() for name in properties.get("creator", "").split(";"))
     return Metadata(
-        # A title left by printing to a file.
-        title="" if title.lower().startswith("microsoft word -") else title,
-        authors=tuple(
-            dict.fromkeys(
-                filter(None, (name.strip() for name in properties.get("creator", "").split(";")))
-            )
-        ),
+        title="" if is_of_print else title,
+        authors=tuple(dict.fromkeys(filter(None, names))),
         language=language_tag(properties.get("language", "")),
     )
 
@@ -184,24 +200,20 @@ def _part(archive: Archive, path: str) -> _Part:
 
 
 def _path_of(relations: Mapping[str, Relation], kind: str) -> str:
-    return next(
-        (each.target for each in relations.values() if each.kind == kind and not each.external), ""
-    )
+    """The path of the first part of a kind; empty if there is none."""
+    inside = (relation for relation in relations.values() if not relation.external)
+    return next((relation.target for relation in inside if relation.kind == kind), "")
 
 
 def _relations(archive: Archive, path: str) -> dict[str, Relation]:
     folder, name = posixpath.split(path)
     root = parse_entry(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
-    found = {}
+    relations = {}
     for element in () if root is None else root.iter("relationship"):
-        target, external = (
-            element.get("target", ""),
-            element.get("targetmode", "").lower() == "external",
-        )
+        target = element.get("target", "")
+        external = element.get("targetmode", "").lower() == "external"
         if not external:
-            target = normalise_path(
-                target if target.startswith("/") else posixpath.join(folder, target)
-            )
+            target = normalise_path(posixpath.join(folder, target))
         kind = element.get("type", "").rpartition("/")[2].lower()
-        found[element.get("id", "")] = Relation(kind, target, external)
-    return found
+        relations[element.get("id", "")] = Relation(kind, target, external)
+    return relations

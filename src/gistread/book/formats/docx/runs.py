@@ -16,8 +16,8 @@ from gistread.words import count_words
 _DELETED = frozenset(("del", "movefrom", "deltext", "delinstrtext"))
 _DRAWN = ("blip", "imagedata", "rect", "txbxcontent", "textpath", "t")
 _INNER_BLOCKS = frozenset(("p", "tbl", "tr", "tc"))
-_SYMBOL_FONT = "font"
-"""The key of a run's look that names a symbol font."""
+_SYMBOL_FONT = "font"  # The key of a run's look that names a symbol font
+_LAST_PLACE = "_GoBack"  # Word's bookmark of the last edit
 _LINK_FIELD = re.compile(r'\s*HYPERLINK\s+(?:(?:\\[a-z]\s+)*"([^"]*)"|(?=\\l))', re.IGNORECASE)
 _LINK_PLACE = re.compile(r'\\l\s+"?([^"\s]+)"?', re.IGNORECASE)
 _REFERENCE_FIELD = re.compile(r"\s*(?:REF|PAGEREF|NOTEREF)\s+(\S+)", re.IGNORECASE)
@@ -32,6 +32,7 @@ _TAGS = {
     "superscript": "sup",
     "subscript": "sub",
 }
+_TEXT_OF = {"tab": "\t", "ptab": "\t", "nobreakhyphen": "\u2011"}
 _LETTER = re.compile(r"[^\W\d_]")
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ON = ("1", "true", "on", "t")
@@ -44,6 +45,13 @@ class Relation:
     external: bool
 
 
+@dataclass(frozen=True, slots=True)
+class NoteReference:
+    kind: str  # "footnote", "endnote"
+    id: str
+    label: str  # The number or sign in the text
+
+
 @dataclass(slots=True)
 class _Field:
     instruction: str = ""
@@ -52,12 +60,20 @@ class _Field:
     around: "tuple[RunWriter, etree._Element] | None" = None
 
 
+@dataclass(frozen=True, slots=True)
+class _CustomReference:
+    """A link to a note whose sign is the text after it."""
+
+    link: etree._Element
+    kind: str
+    id: str
+
+
 @dataclass(slots=True)
 class RunState:
     styles: Styles
     relations: Mapping[str, Relation]
-    # Of notes: kind, id, and the number or sign in the text.
-    references: list[tuple[str, str, str]] = field(default_factory=list)
+    references: list[NoteReference] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)  # Notes so far, by kind
     characters: Counter[str] = field(default_factory=Counter)  # By language
     places: list[str] = field(default_factory=list)  # Bookmarks before the next paragraph
@@ -90,16 +106,15 @@ class RunWriter:
     _leaf: etree._Element | None = None  # The innermost element of the last run
     # Tags and attributes of that element and those around it.
     _leaf_key: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    _custom_reference: tuple[etree._Element, str, str] | None = None
+    _custom_reference: _CustomReference | None = None
 
     def write(self, element: etree._Element) -> None:
         for place in self.state.places:
             self._add("span", id=place)
         self.state.places.clear()
         self._elements(element)
-        for each in (
-            self.state.fields
-        ):  # In a damaged file, an unfinished field code ends with its paragraph
+        # In a damaged file, an unfinished field code ends with its paragraph.
+        for each in self.state.fields:
             each.has_result = True
 
     def write_one(self, element: etree._Element) -> None:
@@ -114,35 +129,43 @@ class RunWriter:
         name = element.tag
         if name == "r":
             self._run(element)
+        elif name == "t":
+            self._run_part(element, {})
         elif name in ("drawing", "pict", "object"):
             self._picture(element)
         elif name in _DELETED:
             self.state.delete(element)
-        elif name == "t":
-            self._run_part(element, {})
         elif name in ("omath", "omathpara"):
             self.target.append(_equation(element, "math"))
             self._leaf = None
         elif name == "bookmarkstart":
-            if (place := element.get("name")) != "_GoBack":
-                self._add("span", id=place or "")
+            self._bookmark(element.get("name"))
         elif name == "hyperlink":
-            relation, anchor = (
-                self.state.relations.get(element.get("id", "")),
-                element.get("anchor"),
-            )
-            self._inside(
-                element, (relation.target if relation else "") + (f"#{anchor}" if anchor else "")
-            )
+            self._inside(element, self._address(element))
         elif name == "fldsimple":
             self._inside(element, _href(element.get("instr", "")))
         elif name == "alternatecontent":
             self._elements(shown_form(element))
         else:
-            self.state.changes += name in ("ins", "moveto")
-            if name in _INNER_BLOCKS and (len(self.target) or self.target.text):
-                self._add("br")
-            self._elements(element)
+            self._others(element)
+
+    def _others(self, element: etree._Element) -> None:
+        """Read what is inside an element that has no meaning here, such as an insertion."""
+        name = element.tag
+        self.state.changes += name in ("ins", "moveto")
+        if name in _INNER_BLOCKS and (len(self.target) or self.target.text):
+            self._add("br")
+        self._elements(element)
+
+    def _bookmark(self, place: str | None) -> None:
+        if place != _LAST_PLACE:
+            self._add("span", id=place or "")
+
+    def _address(self, link: etree._Element) -> str:
+        relation = self.state.relations.get(link.get("id", ""))
+        anchor = link.get("anchor")
+        page = relation.target if relation else ""
+        return f"{page}#{anchor}" if anchor else page
 
     def _add(self, tag: str, **attributes: str) -> etree._Element:
         """Add an element, which ends the run before it."""
@@ -166,36 +189,36 @@ class RunWriter:
         if look.get("vanish"):
             self.state.hidden += words_of_runs(element)
             return
-        if (font := symbol_font(properties)) is not None:
+        font = symbol_font(properties)
+        if font is not None:
             look = {**look, _SYMBOL_FONT: font}
         for inner in element:
             self._run_part(inner, look)
 
     def _run_part(self, element: etree._Element, look: RunFormat) -> None:
-        state, name = self.state, element.tag
+        name = element.tag
+        fields = self.state.fields
         if name == "fldchar":
             self._field(element.get("fldchartype", ""))
         elif name == "instrtext":
-            if state.fields and not state.fields[-1].has_result:
-                state.fields[-1].instruction += element.text or ""
-        elif any(not each.has_result for each in state.fields):
-            state.field_words += words_of_runs(element)
+            if fields and not fields[-1].has_result:
+                fields[-1].instruction += element.text or ""
+        elif any(not each.has_result for each in fields):
+            self.state.field_words += words_of_runs(element)
+        elif name in _TEXT_OF:
+            self._text(_TEXT_OF[name], look)
         elif name == "t":
             # A repaired file may have elements inside.
             self._text("".join(map(str, element.itertext())), look)
-        elif name in ("tab", "ptab"):
-            self._text("\t", look)
         elif name in ("br", "cr"):
             if element.get("type") not in ("page", "column"):
                 self._add("br")
-        elif name == "nobreakhyphen":
-            self._text("\u2011", look)
         elif name == "sym":
             self._symbol(element, look)
         elif name in ("footnotereference", "endnotereference"):
             self._reference(element, name.removesuffix("reference"))
         elif name == "commentreference":
-            state.comments += 1
+            self.state.comments += 1
         elif name == "ruby":
             self._ruby(element)
         else:
@@ -239,19 +262,17 @@ class RunWriter:
         if not text:
             return
         if self._custom_reference is not None:
-            link, kind, number = self._custom_reference
+            reference = self._custom_reference
             self._custom_reference = None
-            link.text = text
-            self.state.references.append((kind, number, text.strip()))
+            reference.link.text = text
+            self.state.references.append(NoteReference(reference.kind, reference.id, text.strip()))
             return
         key = [("span", {"class": "small-caps"})] if look.get("smallcaps") else []
         if language := self._language(text, look):
             key.append(("span", {"lang": language}))
-        key += [
-            (tag, {})
-            for name, tag in _TAGS.items()
-            if look.get(name) or name == look.get("position")
-        ]
+        for name, tag in _TAGS.items():
+            if look.get(name) or name == look.get("position"):
+                key.append((tag, {}))
         if self._leaf is None or key != self._leaf_key:
             self._leaf, self._leaf_key = self.target, key
             for tag, attributes in key:
@@ -262,31 +283,27 @@ class RunWriter:
         letters = len(_LETTER.findall(text))
         if not letters:
             return ""
-        script = "bidi" if look.get("rtl") else "eastasia" if _EAST_ASIAN.search(text) else "val"
-        language = str(look.get(f"lang {script}", "")) or (
-            self.state.styles.language if script == "val" else ""
-        )
+        language = str(look.get(f"lang {_script(text, look)}", ""))
+        if not language and _script(text, look) == "val":
+            language = self.state.styles.language
         if language.lower().startswith(("x-", "und", "zxx")):
             return ""
         self.state.characters[language] += letters
         return language
 
     def _reference(self, element: etree._Element, kind: str) -> None:
-        number = element.get("id", "")
-        link = self._add("a", href=f"#{kind} {number}")
+        note_id = element.get("id", "")
+        link = self._add("a", href=f"#{kind} {note_id}")
         link.set(EPUB_TYPE, "noteref")
         if element.get("custommarkfollows", "").lower() in _ON:
-            self._custom_reference = (link, kind, number)
+            self._custom_reference = _CustomReference(link, kind, note_id)
             return
         self.state.counts[kind] += 1
         link.text = format_number(self.state.counts[kind], "i" if kind == "endnote" else "1")
-        self.state.references.append((kind, number, link.text))
+        self.state.references.append(NoteReference(kind, note_id, link.text))
 
     def _picture(self, element: etree._Element) -> None:
-        named = (each.get(key) for each in _drawn(element, "docpr") for key in ("descr", "title"))
-        words = next(
-            filter(None, (*named, *(each.get("alt") for each in _drawn(element, "shape")))), ""
-        )
+        words = _description(element)
         inside = list(_drawn(element, *_DRAWN))
         for deleted in _drawn(element, "deltext"):
             self.state.delete(deleted)
@@ -303,13 +320,29 @@ class RunWriter:
                 if inner.get("hr", "").lower() in _ON:
                     self.boxes.append(etree.Element("hr"))
             else:
-                relations = (
-                    self.state.relations.get(inner.get(key, "")) for key in ("embed", "link", "id")
-                )
-                for relation in [*filter(None, relations)][:1]:
-                    image = self._add("img", src=relation.target)
-                    if described := words or inner.get("title"):
-                        image.set("alt", described)
+                self._image(inner, words or inner.get("title", ""))
+
+    def _image(self, element: etree._Element, words: str) -> None:
+        ids = (element.get(key, "") for key in ("embed", "link", "id"))
+        relation = next(filter(None, map(self.state.relations.get, ids)), None)
+        if relation is not None:
+            image = self._add("img", src=relation.target)
+            if words:
+                image.set("alt", words)
+
+
+def _description(drawing: etree._Element) -> str:
+    """The author's description of a picture; empty if there is none."""
+    properties = (each.get(key) for each in _drawn(drawing, "docpr") for key in ("descr", "title"))
+    shapes = (each.get("alt") for each in _drawn(drawing, "shape"))
+    return next(filter(None, (*properties, *shapes)), "")
+
+
+def _script(text: str, look: RunFormat) -> str:
+    """The script by which Word names the language of a text."""
+    if look.get("rtl"):
+        return "bidi"
+    return "eastasia" if _EAST_ASIAN.search(text) else "val"
 
 
 def symbol_font(properties: etree._Element | None) -> str | None:
@@ -347,31 +380,31 @@ def _drawn(element: etree._Element, *names: str) -> Iterator[etree._Element]:
 def _href(instruction: str) -> str:
     match = _LINK_FIELD.match(instruction)
     if match:
+        page = match[1] or ""
         place = _LINK_PLACE.search(instruction)
-        return (match[1] or "") + (f"#{place[1]}" if place else "")
+        return f"{page}#{place[1]}" if place else page
     match = _REFERENCE_FIELD.match(instruction)
     return f"#{match[1]}" if match and "\\h" in instruction else ""
 
 
 # Elements of MathML for those of Word's equations.
 _MATH = {
-    **{
-        "t": "mi",
-        "f": "mfrac",
-        "ssup": "msup",
-        "ssub": "msub",
-        "ssubsup": "msubsup",
-        "nary": "msubsup",
-    },
-    **{
-        "rad": "mroot",
-        "limlow": "munder",
-        "limupp": "mover",
-        "acc": "mover",
-        "bar": "mover",
-        "groupchr": "mover",
-    },
-    **{"m": "mtable", "eqarr": "mtable", "mr": "mtr", "d": "mfenced"},
+    "t": "mi",
+    "f": "mfrac",
+    "ssup": "msup",
+    "ssub": "msub",
+    "ssubsup": "msubsup",
+    "nary": "msubsup",
+    "rad": "mroot",
+    "limlow": "munder",
+    "limupp": "mover",
+    "acc": "mover",
+    "bar": "mover",
+    "groupchr": "mover",
+    "m": "mtable",
+    "eqarr": "mtable",
+    "mr": "mtr",
+    "d": "mfenced",
 }
 _SIGNS = {"acc": "\u0302", "bar": "‾", "groupchr": "⏟", "nary": "∫"}
 
@@ -379,28 +412,43 @@ _SIGNS = {"acc": "\u0302", "bar": "‾", "groupchr": "⏟", "nary": "∫"}
 def _equation(element: etree._Element, tag: str = "mrow") -> etree._Element:
     """An equation, or a part of one, as MathML."""
     name = str(element.tag)
-    made = etree.Element(_MATH.get(name, tag))
-    made.text = element.text if name == "t" else None
-    made.extend(_equation(inner) for inner in element if not inner.tag.endswith("pr"))
+    equation = etree.Element(_MATH.get(name, tag))
+    equation.text = element.text if name == "t" else None
+    equation.extend(_equation(inner) for inner in element if not inner.tag.endswith("pr"))
+    if name == "rad":
+        equation[:] = reversed(equation)  # Word puts the degree first
+    elif name == "f" and value(element, "fpr/type") == "noBar":
+        equation.set("linethickness", "0")
+    elif name == "d":
+        _set_brackets(equation, element)
+    elif name in ("acc", "bar", "groupchr"):
+        equation.append(_sign(element, name))
+        if name != "acc" and value(element, f"{name}pr/pos") == "bot":
+            equation.tag = "munder"
+    elif name == "nary" and len(equation):
+        return _with_operator(equation, _sign(element, name))
+    return equation
+
+
+def _sign(element: etree._Element, name: str) -> etree._Element:
+    """The sign of an accent or of an operator such as a sum."""
     sign = etree.Element("mo")
     sign.text = value(element, f"{name}pr/chr") or _SIGNS.get(name, "")
-    if name == "rad":
-        made[:] = reversed(made)  # Word puts the degree first
-    elif name == "f" and value(element, "fpr/type") == "noBar":
-        made.set("linethickness", "0")
-    elif name == "d":
-        for end, key in (("beg", "open"), ("end", "close")):
-            if (own := element.find(f"dpr/{end}chr")) is not None:
-                made.set(key, own.get("val", ""))
-    elif name in ("acc", "bar", "groupchr"):
-        made.append(sign)
-        if name != "acc" and value(element, f"{name}pr/pos") == "bot":
-            made.tag = "munder"
-    elif name == "nary" and len(made):
-        inside = made[-1]
-        inside.tag = "mtext"  # Spaces around it
-        made.insert(0, sign)
-        together = etree.Element("mrow")
-        together.extend((made, inside))
-        return together
-    return made
+    return sign
+
+
+def _set_brackets(equation: etree._Element, element: etree._Element) -> None:
+    for end, key in (("beg", "open"), ("end", "close")):
+        bracket = element.find(f"dpr/{end}chr")
+        if bracket is not None:
+            equation.set(key, bracket.get("val", ""))
+
+
+def _with_operator(limits: etree._Element, sign: etree._Element) -> etree._Element:
+    """An operator with its limits, and the operand, which is their last element."""
+    operand = limits[-1]
+    operand.tag = "mtext"  # Spaces around it
+    limits.insert(0, sign)
+    row = etree.Element("mrow")
+    row.extend((limits, operand))
+    return row

@@ -38,6 +38,7 @@ _BY_NAME: tuple[tuple[re.Pattern[str], StyleRole], ...] = (
     (re.compile(r"(?:image |table |figure )?caption|illustration|figure"), StyleRole.CAPTION),
 )
 _CODE = re.compile(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b")
+_OFF = ("0", "false", "off", "none")
 _DEEPEST = 20
 _MOST_STYLES = 4_079  # Word's own limit
 
@@ -52,19 +53,30 @@ _SWITCHES = {name: name for name in ("b", "i", "u", "strike", "smallcaps", "vani
 }
 
 
+_BODY_LEVEL = 9  # The outline level of body text
+
+
+@dataclass(frozen=True, slots=True)
+class ListPlace:
+    """The list that a paragraph is in, by its id, and the level from 0."""
+
+    name: str
+    level: int
+
+
 @dataclass(frozen=True, slots=True)
 class ParagraphStyle:
     role: StyleRole = StyleRole.TEXT
     level: int = 0
-    numbering: tuple[str, int] | None = None  # List id, and level from 0
+    numbering: ListPlace | None = None
 
     def at_outline_level(self, level: str) -> "ParagraphStyle":
         """The style with an outline level, which makes a heading of text."""
         if not level.isdecimal() or self.role in (StyleRole.TITLE, StyleRole.CONTENTS):
             return self
-        is_heading = int(level) < 9  # The level of body text
-        role = StyleRole.HEADING if is_heading else StyleRole.TEXT
-        return ParagraphStyle(role, int(level) + 1 if is_heading else 0, self.numbering)
+        if int(level) < _BODY_LEVEL:
+            return ParagraphStyle(StyleRole.HEADING, int(level) + 1, self.numbering)
+        return ParagraphStyle(StyleRole.TEXT, 0, self.numbering)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,43 +88,36 @@ class Styles:
 
 def value(element: etree._Element | None, path: str) -> str:
     """The `val` of the descendant at a path; empty if there is none."""
-    found = None if element is None else element.find(path)
-    return "" if found is None else found.get("val", "")
+    inner = None if element is None else element.find(path)
+    return "" if inner is None else inner.get("val", "")
 
 
 def run_format_of(properties: etree._Element | None) -> RunFormat:
     look: dict[str, bool | str] = {}
     for element in properties if properties is not None else ():
         if element.tag in _SWITCHES:
-            look[_SWITCHES[element.tag]] = element.get("val", "").lower() not in (
-                "0",
-                "false",
-                "off",
-                "none",
-            )
+            look[_SWITCHES[element.tag]] = element.get("val", "").lower() not in _OFF
         elif element.tag == "vertalign":
             look["position"] = element.get("val", "")
         elif element.tag == "lang":
-            look |= {
-                f"lang {script!s}": str(language) for script, language in element.attrib.items()
-            }
+            for script, language in element.attrib.items():
+                look[f"lang {script!s}"] = str(language)
     return look
 
 
 def numbering_of(
-    properties: etree._Element | None, inherited: tuple[str, int] | None
-) -> tuple[str, int] | None:
-    """List id and level in paragraph properties (`pPr`).
-
-    Setting only the level inherits the list.
-    """
+    properties: etree._Element | None, inherited: ListPlace | None
+) -> ListPlace | None:
+    """The list in paragraph properties (`pPr`), of which one without a name is inherited."""
     numbers = None if properties is None else properties.find("numpr")
     if numbers is None:
         return inherited
+    inherited_name = inherited.name if inherited else ""
     level = value(numbers, "ilvl")
-    return value(numbers, "numid") or (inherited[0] if inherited else ""), int(
-        level
-    ) if level.isdecimal() else 0
+    return ListPlace(
+        name=value(numbers, "numid") or inherited_name,
+        level=int(level) if level.isdecimal() else 0,
+    )
 
 
 def read_styles(root: etree._Element | None) -> Styles:
@@ -122,25 +127,35 @@ def read_styles(root: etree._Element | None) -> Styles:
     paragraphs: dict[str, ParagraphStyle] = {}
     looks: dict[str, RunFormat] = {}
     for name, element in elements.items():
-        chain: list[etree._Element] = []  # The style, after those it is based on
-        below: etree._Element | None = element
-        while below is not None and below not in chain and len(chain) < _DEEPEST:
-            chain.insert(0, below)
-            below = elements.get(value(below, "basedon"))
+        chain = _chain(element, elements)
         if element.get("type") == "character":
-            look = {
-                key: each for one in chain for key, each in run_format_of(one.find("rpr")).items()
-            }
-            own = value(element, "name").lower()
-            if own == "hyperlink":
-                look.pop("u", None)  # Links are underlined anyway
-            elif _CODE.search(own):
-                look["code"] = True
-            looks[name] = look
+            looks[name] = _look(chain)
         elif element.get("type") in ("paragraph", None):
             paragraphs[name] = _paragraph(chain)
     defaults = run_format_of(root.find("docdefaults/rprdefault/rpr"))
     return Styles(paragraphs, looks, str(defaults.get("lang val", "")))
+
+
+def _chain(style: etree._Element, styles: Mapping[str, etree._Element]) -> list[etree._Element]:
+    """A style, after those it is based on."""
+    chain: list[etree._Element] = []
+    base: etree._Element | None = style
+    while base is not None and base not in chain and len(chain) < _DEEPEST:
+        chain.insert(0, base)
+        base = styles.get(value(base, "basedon"))
+    return chain
+
+
+def _look(chain: list[etree._Element]) -> RunFormat:
+    look: dict[str, bool | str] = {}
+    for style in chain:
+        look |= run_format_of(style.find("rpr"))
+    name = value(chain[-1], "name").lower()
+    if name == "hyperlink":
+        look.pop("u", None)  # Links are underlined anyway
+    elif _CODE.search(name):
+        look["code"] = True
+    return look
 
 
 def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
@@ -149,9 +164,8 @@ def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
         name = value(element, "name").lower()
         for pattern, role in _BY_NAME:
             if match := pattern.fullmatch(name):
-                style = replace(
-                    style, role=role, level=int(match[1]) if role is StyleRole.HEADING else 0
-                )
+                level = int(match[1]) if role is StyleRole.HEADING else 0
+                style = replace(style, role=role, level=level)
                 break
         style = style.at_outline_level(value(element, "ppr/outlinelvl"))
         style = replace(style, numbering=numbering_of(element.find("ppr"), style.numbering))
@@ -160,6 +174,7 @@ def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
 
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
+_BULLETS = tuple("-–—*·◦▪‣")
 _FORMATS = {"lowerletter": "a", "upperletter": "A", "lowerroman": "i", "upperroman": "I"}
 
 
@@ -183,31 +198,32 @@ class Numbering:
     _counts: dict[str, list[int | None]] = field(default_factory=dict)
     _begun: set[tuple[str, int]] = field(default_factory=set)
 
-    def next_marker(self, name: str, level: int) -> str:
+    def next_marker(self, place: ListPlace) -> str:
         """The number or bullet of the list's next paragraph at this level; empty if it has none."""
-        found = self.lists.get(name)
-        if found is None:
+        numbered = self.lists.get(place.name)
+        if numbered is None:
             return ""
-        level = min(max(level, 0), _LEVELS - 1)
-        counts = self._counts.setdefault(found.family, [None] * _LEVELS)
-        if level in found.restarts and (name, level) not in self._begun:
+        level = min(max(place.level, 0), _LEVELS - 1)
+        counts = self._counts.setdefault(numbered.family, [None] * _LEVELS)
+        if level in numbered.restarts and (place.name, level) not in self._begun:
             counts[level] = None
-        self._begun.add((name, level))
-        before, own = counts[level], found.levels.get(level, _Level())
+        self._begun.add((place.name, level))
+        own = numbered.levels.get(level, _Level())
+        before = counts[level]
         counts[level] = own.start if before is None else before + 1
         counts[level + 1 :] = [None] * (_LEVELS - level - 1)
         if own.style == "bullet":
             # Symbol fonts use private characters that have no meaning elsewhere.
-            return own.text if own.text in tuple("-–—*·◦▪‣") else BULLET
+            return own.text if own.text in _BULLETS else BULLET
         if own.style == "none":
             return ""
 
-        def number(place: re.Match[str]) -> str:
-            index = int(place[1]) - 1
-            count, own = counts[index], found.levels.get(index, _Level())
-            return format_number(
-                own.start if count is None else count, _FORMATS.get(own.style, "1")
-            )
+        def number(reference: re.Match[str]) -> str:
+            index = int(reference[1]) - 1
+            level = numbered.levels.get(index, _Level())
+            count = counts[index]
+            style = _FORMATS.get(level.style, "1")
+            return format_number(level.start if count is None else count, style)
 
         return _PLACE.sub(number, own.text).strip()
 
@@ -226,15 +242,16 @@ def read_numbering(root: etree._Element | None) -> Numbering:
         family = value(element, "abstractnumid")
         linked = value(families.get(family), "numstylelink")
         family = by_style.get(linked, family) if linked else family
-        levels, restarts = _levels(families.get(family)), set()
+        levels = _levels(families.get(family))
+        restarts: set[int] = set()
         for override in element.iterfind("lvloverride"):
             level = _integer(override.get("ilvl"))
             levels |= _levels(override)
-            if (start := override.find("startoverride")) is not None:
+            start = override.find("startoverride")
+            if start is not None:
                 restarts.add(level)
-                levels[level] = replace(
-                    levels.get(level, _Level()), start=_integer(start.get("val"))
-                )
+                before = levels.get(level, _Level())
+                levels[level] = replace(before, start=_integer(start.get("val")))
         lists[element.get("numid", "")] = _List(family, levels, frozenset(restarts))
     return Numbering(lists)
 

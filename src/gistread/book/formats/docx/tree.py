@@ -4,7 +4,7 @@ Headings, lists, quotations, verse, tables, pictures, notes.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -29,12 +29,29 @@ _DEEPEST_HEADING = 6
 _CONTENTS = "contents"
 _EMPTY = "empty"
 _PROSE_TAGS = frozenset(("p", "blockquote"))
+# Elements of a paragraph that damaged files have outside any.
 _OUTSIDE_PARAGRAPHS = frozenset(
     "r t hyperlink fldsimple omath omathpara drawing pict object ruby deltext sym tab br".split()
 )
-"""Elements of a paragraph that damaged files have outside any."""
-_CONTENTS_WORDS = 4
-"""Most words of the heading above a table of contents."""
+_CONTENTS_WORDS = 4  # At most, of the heading above a table of contents
+_CELLS = {"tr": "tr", "tc": "td"}  # Elements of XHTML
+_LAST_PLACE = "_GoBack"  # Word's bookmark of the last edit
+
+Notes = dict[tuple[str, str | None], tuple[etree._Element, Mapping[str, Relation]]]
+"""Notes by kind and id, each with the relations of its part."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ListItem:
+    """The place of a paragraph in a list."""
+
+    marker: str
+    level: int
+
+
+_DEEPEST_LIST = 9
+# With more empty paragraphs than one to so many, they are spacing.
+_PARAGRAPHS_FOR_ONE_BREAK = 6
 _PAGE_AT_END = re.compile(r"(?:[\t.…·_]|\s{2,}|\D)\s*(?:\d{1,5}|[ivxlc]{1,7})\s*$", re.IGNORECASE)
 
 
@@ -46,39 +63,36 @@ class BodyWriter:
     has_title: bool = False  # Whether a paragraph has the title style: headings move one level down
     unread: int = 0
     _lists: list[etree._Element] = field(default_factory=list)  # Open lists, the outermost first
-    _joined: etree._Element | None = (
-        None  # A paragraph whose end was deleted: the next one continues it
-    )
+    _joined: etree._Element | None = None  # Its end was deleted: the next paragraph continues it
 
     def write(self, element: etree._Element) -> None:
         for inner in element:
             self._element(inner, str(inner.tag))
 
     def _element(self, element: etree._Element, name: str) -> None:
-        if name == "p":
+        if name == "p" or name in _OUTSIDE_PARAGRAPHS:
             self._paragraph(element)
-        elif name in ("del", "movefrom") or (name == "tr" and element.find("trpr/del") is not None):
+        elif _is_deleted(element, name):
             self.state.delete(element)
         elif name == "tbl":
             # A table of one cell is a frame around text.
             self._within(element, "div" if _is_one_cell(element) else "table")
-        elif name == "tr":
-            self._within(element, "tr")
-        elif name == "tc":
-            self._within(element, "td")
+        elif name in _CELLS:
+            self._within(element, _CELLS[name])
         elif name == "sdt" and _is_contents(element):
             self._within(element, "div").set("class", _CONTENTS)
         elif name == "bookmarkstart":
-            if (place := element.get("name", "_GoBack")) != "_GoBack":
-                self.state.places.append(place)
+            self._bookmark(element.get("name", _LAST_PLACE))
         elif name == "altchunk":
             self.unread += 1
         elif name == "alternatecontent":
             self.write(shown_form(element))
-        elif name in _OUTSIDE_PARAGRAPHS:
-            self._paragraph(element)
         else:
             self.write(element)
+
+    def _bookmark(self, place: str) -> None:
+        if place != _LAST_PLACE:
+            self.state.places.append(place)
 
     def finish(self) -> None:
         """Add a paragraph whose end was deleted and that nothing continues."""
@@ -108,10 +122,18 @@ class BodyWriter:
             draft.set("class", _CONTENTS)
             self._add(draft)
         else:
-            own = numbering_of(properties, style.numbering)
-            marker = self.numbering.next_marker(*own) if own and own[0] not in ("", "0") else ""
-            self._styled(draft, style, (marker, own[1]) if own and marker else None)
+            self._styled(draft, style, self._next_item(properties, style))
         self._boxes(writer)
+
+    def _next_item(
+        self, properties: etree._Element | None, style: ParagraphStyle
+    ) -> _ListItem | None:
+        """The place of a paragraph in its list; None if it is in none or has no number."""
+        own = numbering_of(properties, style.numbering)
+        if own is None or own.name in ("", "0"):
+            return None
+        marker = self.numbering.next_marker(own)
+        return _ListItem(marker, own.level) if marker else None
 
     def _boxes(self, writer: RunWriter) -> None:
         """Write the text boxes and rules of a paragraph after it."""
@@ -121,27 +143,15 @@ class BodyWriter:
             else:
                 self._within(box, "div")
 
-    def _styled(
-        self, draft: etree._Element, style: ParagraphStyle, marker: tuple[str, int] | None
-    ) -> None:
+    def _styled(self, draft: etree._Element, style: ParagraphStyle, item: _ListItem | None) -> None:
         role = style.role
-        empty = (
-            not len(draft)
-            and not (draft.text or "").strip()
-            and not (marker and role is StyleRole.HEADING)
-        )
-        if empty or (not plain_text(draft) and draft.find(".//img") is None and not marker):
+        if _is_blank(draft, role, item):
             draft.set("class", _EMPTY)
             self._add(draft)
         elif role in (StyleRole.HEADING, StyleRole.TITLE):
-            if not is_break(plain_text(draft)):
-                level = 1 if role is StyleRole.TITLE else style.level + self.has_title
-                draft.tag = f"h{min(level, _DEEPEST_HEADING)}"
-            if marker and marker[0] != BULLET:
-                _prefix(draft, marker[0])
-            self._add(draft)
-        elif marker:
-            self._item(draft, *marker)
+            self._heading(draft, style, item)
+        elif item:
+            self._item(draft, item)
         elif role is StyleRole.QUOTE:
             quote = etree.Element("blockquote")
             quote.append(draft)
@@ -149,28 +159,41 @@ class BodyWriter:
         elif role is StyleRole.CODE:
             self._code(draft)
         elif role is StyleRole.VERSE:
-            if not len(self.target) or self.target[-1].get("class") != "stanza":
-                self._add(etree.Element("div", {"class": "stanza"}))
-            draft.tag = "div"
-            self.target[-1].append(draft)
+            self._verse(draft)
         else:
             if role is StyleRole.CAPTION:
                 draft.set("class", "caption")
             self._add(draft)
+
+    def _heading(
+        self, draft: etree._Element, style: ParagraphStyle, item: _ListItem | None
+    ) -> None:
+        if not is_break(plain_text(draft)):
+            level = 1 if style.role is StyleRole.TITLE else style.level + self.has_title
+            draft.tag = f"h{min(level, _DEEPEST_HEADING)}"
+        if item and item.marker != BULLET:
+            _prefix(draft, item.marker)
+        self._add(draft)
+
+    def _verse(self, draft: etree._Element) -> None:
+        if not len(self.target) or self.target[-1].get("class") != "stanza":
+            self._add(etree.Element("div", {"class": "stanza"}))
+        draft.tag = "div"
+        self.target[-1].append(draft)
 
     def _add(self, element: etree._Element) -> None:
         if element.get("class") != _EMPTY:
             self._lists.clear()
         self.target.append(element)
 
-    def _item(self, draft: etree._Element, marker: str, level: int) -> None:
+    def _item(self, draft: etree._Element, item: _ListItem) -> None:
         if not self._lists:
             self._lists.append(etree.SubElement(self.target, "ul"))
-        del self._lists[level + 1 :]
-        while len(self._lists) <= min(level, 9):
+        del self._lists[item.level + 1 :]
+        while len(self._lists) <= min(item.level, _DEEPEST_LIST):
             self._lists.append(etree.SubElement(self._lists[-1], "ul"))
         draft.tag = "li"
-        draft.set(MARKER_ATTRIBUTE, marker)
+        draft.set(MARKER_ATTRIBUTE, item.marker)
         self._lists[-1].append(draft)
 
     def _code(self, draft: etree._Element) -> None:
@@ -195,28 +218,21 @@ class BodyWriter:
         self.target, self._lists = outer, []
         return inner
 
-    def write_notes(
-        self, notes: dict[tuple[str, str | None], tuple[etree._Element, Mapping[str, Relation]]]
-    ) -> None:
-        """Append the notes, by kind and id, in order of reference, each with the relations of its
-        part.
-        """
+    def write_notes(self, notes: Notes) -> None:
+        """Append the notes in order of reference; those that are left were not referred to."""
         outer = self.target
-        for (
-            kind,
-            number,
-            label,
-        ) in self.state.references:  # A note may refer to another one, which follows it
-            note = notes.pop((kind, number), None)
-            if note is None:
+        for reference in self.state.references:  # A note may refer to another one, which follows it
+            note, relations = notes.pop((reference.kind, reference.id), (None, None))
+            if note is None or relations is None:
                 continue
-            self.target = etree.SubElement(outer, "aside", id=f"{kind} {number}")
+            self.target = etree.SubElement(outer, "aside", id=f"{reference.kind} {reference.id}")
             self.target.set(EPUB_TYPE, "footnote")
-            self.state.relations = note[1]
-            self.write(note[0])
+            self.state.relations = relations
+            self.write(note)
             self.finish()
             first = next(self.target.iter("p", "li"), None)
             if first is not None:
+                label = reference.label
                 _prefix(first, label if label[-1:] in ")*†‡§]" else f"{label}.")
         self.target = outer
 
@@ -226,28 +242,42 @@ def finish_tree(root: etree._Element) -> int:
 
     Returns the number of words removed.
     """
-    empty = [e for e in root.iter("p") if e.get("class") == _EMPTY]
-    parts = len(empty) * 6 <= sum(1 for _ in root.iter("p"))  # Otherwise they are spacing
-    for element in empty:
-        around = (element.getprevious(), element.getnext())
-        if parts and all(
-            each is not None and each.tag in _PROSE_TAGS and not each.get("class")
-            for each in around
-        ):
-            element.tag = "hr"
-            del element.attrib["class"]
-    for caption in [e for e in root.iter("p") if e.get("class") == "caption"]:
-        picture = caption.getprevious()
+    _mark_breaks(root)
+    for caption in list(_of_class(root, "p", "caption")):
         del caption.attrib["class"]
-        is_picture = (
-            picture is not None and picture.tag == "p" and picture.find(".//img") is not None
-        )
-        if picture is not None and is_picture and not plain_text(picture):
+        picture = caption.getprevious()
+        if picture is not None and _is_picture(picture):
             figure = etree.Element("figure")
             picture.addprevious(figure)
             caption.tag = "figcaption"
             figure.extend((picture, caption))
     return _remove_contents(root)
+
+
+def _mark_breaks(root: etree._Element) -> None:
+    """Make scene breaks of the empty paragraphs between two paragraphs."""
+    empty = list(_of_class(root, "p", _EMPTY))
+    paragraphs = sum(1 for _ in root.iter("p"))
+    if len(empty) * _PARAGRAPHS_FOR_ONE_BREAK > paragraphs:
+        return
+    for element in empty:
+        if _is_prose(element.getprevious()) and _is_prose(element.getnext()):
+            element.tag = "hr"
+            del element.attrib["class"]
+
+
+def _is_prose(element: etree._Element | None) -> bool:
+    return element is not None and element.tag in _PROSE_TAGS and not element.get("class")
+
+
+def _is_picture(element: etree._Element) -> bool:
+    """Whether a paragraph has a picture and no words."""
+    has_picture = element.tag == "p" and element.find(".//img") is not None
+    return has_picture and not plain_text(element)
+
+
+def _of_class(root: etree._Element, name: str, class_name: str) -> Iterator[etree._Element]:
+    return (element for element in root.iter(name) if element.get("class") == class_name)
 
 
 def _remove_contents(root: etree._Element) -> int:
@@ -256,11 +286,11 @@ def _remove_contents(root: etree._Element) -> int:
     if not headings:
         return 0
     removed = 0
-    for contents in [e for e in root.iter("div") if e.get("class") == _CONTENTS]:
-        lines = [e for e in contents.iter("p", "h1", "h2", "h3") if plain_text(e)]
+    for contents in list(_of_class(root, "div", _CONTENTS)):
+        lines = [line for line in contents.iter("p", "h1", "h2", "h3") if plain_text(line)]
         if lines and count_words(plain_text(lines[0])) <= _CONTENTS_WORDS:
             removed += _remove(lines[0])  # Its own heading
-    for entry in [e for e in root.iter("p") if e.get("class") == _CONTENTS]:
+    for entry in list(_of_class(root, "p", _CONTENTS)):
         if _is_entry(entry, headings):
             removed += _remove(entry)
         else:
@@ -281,6 +311,19 @@ def _remove(element: etree._Element) -> int:
     if parent is not None:
         parent.remove(element)
     return words_in(element)
+
+
+def _is_blank(draft: etree._Element, role: StyleRole, item: _ListItem | None) -> bool:
+    """Whether a paragraph shows nothing: no word, picture or number."""
+    if item is None:
+        return not plain_text(draft) and draft.find(".//img") is None
+    is_empty = not len(draft) and not (draft.text or "").strip()
+    return is_empty and role is not StyleRole.HEADING
+
+
+def _is_deleted(element: etree._Element, name: str) -> bool:
+    is_deleted_row = name == "tr" and element.find("trpr/del") is not None
+    return is_deleted_row or name in ("del", "movefrom")
 
 
 def _is_one_cell(table: etree._Element) -> bool:

@@ -13,6 +13,7 @@ from gistread.book.formats.elements.markup import (
     plain_text,
     text_without,
 )
+from gistread.book.formats.elements.semantics import has_own_text
 
 _DEEPEST = 60
 _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
@@ -21,6 +22,7 @@ _ACCENTS = dict(
     zip("¯‾^ˆ~˜˙¨→⃗", "\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u0308\u20d7\u20d7", strict=True)
 )
 _UNDER_ACCENTS = dict.fromkeys("_‗¯‾\u0332", "\u0332")
+_BRACES = frozenset("⏞⏟⏜⏝⏠⏡⎴⎵︷︸")
 _INVISIBLE = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064"), "")
 _SIGNS = frozenset("+-−±∓×·∗*÷∘:")  # Spaced between two operands, not before one
 _PREFIXES = frozenset("∑∏∫√∂∇|¬")
@@ -44,9 +46,8 @@ def _has_stray_text(equation: etree._Element) -> bool:
     if not all(name[:1] in ("m", "") or name in _OTHER_NAMES for name in names):
         return True
     around = (each for each in equation.iterdescendants() if len(each))
-    inside = (equation, *(each for each in around if local_name(each) not in _UNREAD))
-    texts = (text for each in inside for text in (each.text, *(child.tail for child in each)))
-    return any(text and not text.isspace() for text in texts)
+    read = (each for each in around if local_name(each) not in _UNREAD)
+    return has_own_text(equation) or any(map(has_own_text, read))
 
 
 def unread_sources(equation: etree._Element) -> list[etree._Element]:
@@ -78,11 +79,20 @@ def subscript(text: str) -> str:
 
 def add_accent(base: str, sign: str, *, under: bool = False) -> str:
     """The base with an accent, bar or brace: x̂, ab‾, (a + b)⏞; empty for another sign."""
-    is_mark = len(sign) == 1 and unicodedata.combining(sign)
-    mark = sign if is_mark else (_UNDER_ACCENTS if under else _ACCENTS).get(sign)
+    mark = _combining_mark(sign, under=under)
     if mark and len(base) == 1:
         return unicodedata.normalize("NFC", base + mark)
-    return f"{bracket(base)}{sign}" if mark or (sign and sign in "⏞⏟⏜⏝⏠⏡⎴⎵︷︸") else ""
+    if mark or sign in _BRACES:
+        return f"{bracket(base)}{sign}"
+    return ""
+
+
+def _combining_mark(sign: str, *, under: bool) -> str:
+    """The mark that puts a sign above or under a letter; empty if there is none."""
+    if len(sign) == 1 and unicodedata.combining(sign):
+        return sign
+    accents = _UNDER_ACCENTS if under else _ACCENTS
+    return accents.get(sign, "")
 
 
 def _script(text: str, sign: str, table: dict[int, int]) -> str:
@@ -140,22 +150,30 @@ def _row(children: list[etree._Element], parts: list[str]) -> str:
         name = local_name(child)
         if name == "mo":
             row += _operator(text, row.rstrip()[-1:])
-        elif name == "mtext" or (
-            len(max(last, text, key=len)) > 1 and last[-1:].isalpha() and text[:1].isalnum()
-        ):
-            row += f" {text} " if name == "mtext" else f" {text}"
+        elif name == "mtext":
+            row += f" {text} "
+        elif _are_words(last, text):
+            row += f" {text}"
         else:
             row += text
         last = text.translate(_INVISIBLE) or last
     return row
 
 
+def _are_words(last: str, text: str) -> bool:
+    """Whether two factors would read as one word without a space."""
+    has_word = len(last) > 1 or len(text) > 1
+    return has_word and last[-1:].isalpha() and text[:1].isalnum()
+
+
 def _operator(text: str, before: str) -> str:
     """An operator with the spaces it needs after this character."""
     sign = text.translate(_INVISIBLE)
-    is_relation = (
-        len(sign) == 1 and unicodedata.category(sign) == "Sm" and sign not in _SIGNS | _PREFIXES
-    )
-    if is_relation or (sign in _SIGNS and (before.isalnum() or before in _CLOSING)):
+    if sign in _SIGNS:
+        is_spaced = before.isalnum() or before in _CLOSING
+    else:
+        is_mathematical = len(sign) == 1 and unicodedata.category(sign) == "Sm"
+        is_spaced = is_mathematical and sign not in _PREFIXES
+    if is_spaced:
         return f" {sign} "
     return f"{sign} " if sign in (",", ";") else sign

@@ -1,5 +1,6 @@
-"""Reads style, link target and language of inline XHTML elements, from names, attributes, style
-sheets and classes.
+"""Reads style, link target and language of inline XHTML elements.
+
+From their names, attributes, style sheets and classes.
 """
 
 import re
@@ -41,9 +42,8 @@ _BY_CLASS = {
     name: Style(style) for style, names in _TABLES["classes"].items() for name in names.split()
 }
 
-INHERITED = frozenset(
-    (Style.EMPHASIS, Style.STRONG, Style.SMALL_CAPITALS)
-)  # Styles that a block passes to its words
+# Styles that a block passes to its words.
+INHERITED = frozenset((Style.EMPHASIS, Style.STRONG, Style.SMALL_CAPITALS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +196,10 @@ def href_of(element: etree._Element, name: str) -> str:
 def language_of(element: etree._Element) -> str:
     """BCP 47 language that the element declares; empty if none."""
     # In HTML the prefix is part of the attribute's name.
-    return language_tag(
-        element.get(_XML_LANG) or element.get("lang") or element.get("xml:lang") or ""
-    )
+    declared = (element.get(name) for name in (_XML_LANG, "lang", "xml:lang"))
+    return language_tag(next(filter(None, declared), ""))
 
 
-def is_same_language(one: str, other: str) -> bool:
-    return one.lower().partition("-")[0] == other.lower().partition("-")[0]
+def is_same_language(language: str, other: str) -> bool:
+    """Whether two tags name one language, perhaps of different countries."""
+    return language.lower().partition("-")[0] == other.lower().partition("-")[0]

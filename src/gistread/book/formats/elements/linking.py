@@ -79,7 +79,9 @@ class LinkedDocuments:
         find: FindPicture = lambda path, source: source,
     ) -> None:
         """`documents`: by path, in reading order."""
-        self._documents, self._locate, self._find = documents, locate, find
+        self._documents = documents
+        self._locate = locate
+        self._find = find
         self._order = {path: number for number, path in enumerate(documents)}
         self._links: dict[_LinkKey, _Link] = {}
         self._by_piece: defaultdict[tuple[str, int], list[_Link]] = defaultdict(list)
@@ -92,29 +94,30 @@ class LinkedDocuments:
             for index, paragraph in enumerate(document.paragraphs):
                 if any(mark.href for mark in paragraph.marks):
                     self._collect(path, index, paragraph)
-        starts = {
-            (link.target.path, link.target.first)
-            for link in self._links.values()
-            if _is_reference(link)
-        }
-        ranges = ((key, link, self._range(link, starts)) for key, link in self._links.items())
-        self._notes = {
-            key: note
-            for key, link, note in ranges
-            if note is not None and self._is_note(link, note)
-        }
-        note_pieces: defaultdict[str, set[int]] = defaultdict(set)
+        self._notes = self._find_notes()
+        note_paragraphs: defaultdict[str, set[int]] = defaultdict(set)
         for note in set(self._notes.values()):
-            note_pieces[note.path].update(range(note.first, note.last or note.first))
+            note_paragraphs[note.path].update(range(note.first, note.last or note.first))
         self.targets: dict[str, ParagraphRange] = {}
-        self.documents = {path: self._resolved(path, note_pieces[path]) for path in documents}
+        self.documents = {path: self._resolved(path, note_paragraphs[path]) for path in documents}
 
-    def _resolved(self, path: str, note_pieces: Iterable[int]) -> XhtmlDocument:
+    def _find_notes(self) -> dict[_LinkKey, ParagraphRange]:
+        """The notes that links refer to."""
+        references = filter(_is_reference, self._links.values())
+        starts = {(link.target.path, link.target.first) for link in references}
+        notes = {}
+        for key, link in self._links.items():
+            note = self._range(link, starts)
+            if note is not None and self._is_note(link, note):
+                notes[key] = note
+        return notes
+
+    def _resolved(self, path: str, note_paragraphs: Iterable[int]) -> XhtmlDocument:
         paragraphs = [
             self._rewrite(path, index, paragraph) if paragraph.marks else paragraph
             for index, paragraph in enumerate(self._documents[path].paragraphs)
         ]
-        for index in note_pieces:
+        for index in note_paragraphs:
             if paragraphs[index].kind in _NOTE_KINDS:
                 paragraphs[index] = replace(paragraphs[index], kind=ParagraphKind.NOTE, level=0)
         return replace(self._documents[path], paragraphs=paragraphs)
@@ -226,9 +229,7 @@ class LinkedDocuments:
         )
 
     def _has_its_number(self, link: _Link, note: ParagraphRange) -> bool:
-        """Whether the note begins with the reference's sign, which is attached to the word before
-        it.
-        """
+        """Whether the note begins with the reference's sign, attached to the word before it."""
         before = link.around[link.start - 1 : link.start]
         if not before or (before.isspace() and link.words[:1] not in _BRACKETS):
             return False
@@ -243,15 +244,17 @@ class LinkedDocuments:
             key = (path, index, number)
             if mark.image:
                 marks[number] = replace(mark, image=self._find(path, mark.image))
-            link, note = self._links.get(key), self._notes.get(key)
+            link = self._links.get(key)
+            note = self._notes.get(key)
             if link is None:
-                if key in self._dead or mark.is_note:
-                    marks[number] = replace(
-                        mark, href="" if key in self._dead else mark.href, is_note=False
-                    )
+                if key in self._dead:
+                    marks[number] = replace(mark, href="", is_note=False)
+                elif mark.is_note:
+                    marks[number] = replace(mark, is_note=False)
                 continue
             target = note or link.target
-            name = f"{target.path}#{target.first}" + (f"-{target.last}" if note else "")
+            end_of_note = f"-{target.last}" if note else ""
+            name = f"{target.path}#{target.first}{end_of_note}"
             self.targets[name] = target
             marks[number] = replace(mark, href=name, is_note=note is not None)
             if note and needs_brackets(link.words):

@@ -4,6 +4,7 @@ First as XML, since HTML parsers misread XHTML (`<title/>` swallows the page).
 """
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -51,9 +52,8 @@ _MOST_ATTRIBUTES = 200  # Of one tag: the time of parsers grows with their squar
 _WORD = re.compile(r"\w+")
 _COMMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _XML_TAG = re.compile(rb"<(/?)([A-Za-z_][\w:.-]*+)[^<>]*?(/?)>")
-_WORD_TEXT = frozenset(
-    (b"w:p", b"w:r", b"w:t")
-)  # Word's paragraphs, runs and texts, which must stay
+# Word's paragraphs, runs and texts, which must stay.
+_WORD_TEXT = frozenset((b"w:p", b"w:r", b"w:t"))
 _UNNESTED = frozenset(
     b"html head body title style script textarea p li dt dd tr td th option".split()
 )
@@ -142,9 +142,8 @@ def parse_xml(text: str) -> Tree | None:
     if root is None:
         return None
     source = unescape(_XML_TAG.sub(b" ", _COMMENT.sub(b"", data)).decode("utf-8"))
-    lost = Counter(_WORD.findall(source)) - Counter(
-        _WORD.findall(" ".join(map(str, root.itertext())))
-    )
+    recovered = " ".join(map(str, root.itertext()))
+    lost = Counter(_WORD.findall(source)) - Counter(_WORD.findall(recovered))
     return Tree(_simply_named(root), repaired=True, lost=lost.total())
 
 
@@ -221,12 +220,7 @@ def split_at_empty_lines(root: etree._Element) -> None:
         parent = element.getparent()
         if parent is None:
             continue
-        run = [element]
-        # Only white space separates them.
-        while not (run[-1].tail or "").strip() and (following := run[-1].getnext()) is not None:
-            if local_name(following) != "br":
-                break
-            run.append(following)
+        run = _line_ends_from(element)
         if len(run) < _EMPTY_LINE or any(map(plain_text, run)):
             continue
         if any(local_name(outer) == "pre" for outer in element.iterancestors()):
@@ -237,6 +231,17 @@ def split_at_empty_lines(root: etree._Element) -> None:
         for other in run[1:]:
             other.tail = None
             parent.remove(other)
+
+
+def _line_ends_from(element: etree._Element) -> list[etree._Element]:
+    """A <br>, and those after it with only white space between them."""
+    run = [element]
+    while not (run[-1].tail or "").strip():
+        following = run[-1].getnext()
+        if following is None or local_name(following) != "br":
+            break
+        run.append(following)
+    return run
 
 
 def append_text_before(element: etree._Element, text: str | None) -> None:
@@ -295,7 +300,9 @@ def _drop_many_attributes(data: bytes) -> bytes:
 def _close_raw_text(match: re.Match[bytes]) -> bytes:
     """Close an element whose content parsers treat as raw text, so that the content is parsed."""
     closing, name, is_empty = match.groups()
-    return match[0] if is_empty else b"</div>" if closing else match[0] + b"</%b><div>" % name
+    if is_empty:
+        return match[0]
+    return b"</div>" if closing else match[0] + b"</%b><div>" % name
 
 
 def _is_too_deep(root: etree._Element) -> bool:
@@ -333,7 +340,7 @@ def _drop_deep_tags(data: bytes) -> bytes:
     names = Counter[bytes]()
 
     def kept(match: re.Match[bytes]) -> bytes:
-        closing, name, closed = match[1], match[2], match[3]
+        closing, name, closed = match.groups()
         is_kept = len(opened) < MOST_NESTED or name in _WORD_TEXT
         if closing and not names[name]:
             return b""
@@ -345,7 +352,9 @@ def _drop_deep_tags(data: bytes) -> bytes:
         if not (closing or closed):
             opened.append((name, is_kept))
             names[name] += 1
-        return match[0] if is_kept else b"" if name.lower() in _PHRASES else b" "
+        if is_kept:
+            return match[0]
+        return b"" if name.lower() in _PHRASES else b" "
 
     return _XML_TAG.sub(kept, data)
 
@@ -365,12 +374,9 @@ def _numeric_reference(match: re.Match[bytes]) -> bytes:
     if name in _XML_ENTITIES:
         return match[0]
     value = html5.get(name.decode("ascii") + ";")
-    # Unknown names stay visible.
-    return (
-        "".join(f"&#{ord(char)};" for char in value).encode("ascii")
-        if value
-        else b"&amp;" + match[0][1:]
-    )
+    if not value:  # Unknown names stay visible
+        return b"&amp;" + match[0][1:]
+    return "".join(f"&#{ord(char)};" for char in value).encode("ascii")
 
 
 def _remove_invalid(text: str) -> str:
@@ -384,7 +390,8 @@ def _remove_invalid(text: str) -> str:
 def _valid_reference(match: re.Match[str]) -> str:
     digits = match[1]
     code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
-    return match[0] if code < 0x110000 and not NOT_IN_XML.match(chr(code)) else "\ufffd"
+    is_valid = code <= sys.maxunicode and not NOT_IN_XML.match(chr(code))
+    return match[0] if is_valid else "\ufffd"
 
 
 def _expand_self_closed(match: re.Match[bytes]) -> bytes:

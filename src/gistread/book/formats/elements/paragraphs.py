@@ -1,5 +1,6 @@
-"""Collects the paragraphs of a document with their pictures and marks, and classifies them by the
-elements around.
+"""Collects the paragraphs of a document with their pictures and marks.
+
+Classifies them by the elements around.
 """
 
 import re
@@ -37,9 +38,8 @@ class Collector:
     _marks: list[InlineMark] = field(default_factory=list)
     # Open marks, outermost first, each with its index in this paragraph or -1.
     _open: list[tuple[InlineMark, int]] = field(default_factory=list)
-    _pictures: list[tuple[int, Picture]] = field(
-        default_factory=list
-    )  # With the index of its words in the buffer
+    # With the index of its words in the buffer.
+    _pictures: list[tuple[int, Picture]] = field(default_factory=list)
     _all_marks: int = 0  # Marks in all paragraphs so far
 
     def text(self, text: str) -> None:
@@ -74,9 +74,7 @@ class Collector:
         return len(self._buffer)
 
     def end_cell(self, start: int) -> str:
-        """Remove the words of the cell from the buffer and return them, with their marks, in one
-        line.
-        """
+        """Remove the words of the cell from the buffer. Returns them in one line, with marks."""
         for at, picture in self._pictures:
             if at >= start:
                 self._place(at, picture, _among_words(picture.words))
@@ -92,17 +90,17 @@ class Collector:
         """
         if not self._buffer:
             return None
-        marks, opened = self._marks, self._open
-        for _, index in reversed(opened):
+        marks = self._marks
+        for _, index in reversed(self._open):
             self._close_mark(index)
-        is_picture, has_words = self._place_pictures(heading) if self._pictures else (False, True)
+        is_picture = False
+        has_words = True
+        if self._pictures:
+            is_picture = not inline.strip_marks("".join(self._buffer)).strip()
+            has_words = not is_picture or any(picture.words for _, picture in self._pictures)
+            self._place_pictures(heading=heading, alone=is_picture)
         text = "".join(self._buffer)
-        self._buffer, self._marks, self._open = [], [], []
-        for mark, index in opened:
-            if index >= 0:
-                self._open_mark(mark)
-            else:
-                self._open.append((mark, index))
+        self._start_paragraph()
         if marks:
             text = inline.attach_marks(text)
             if not inline.strip_marks(text).strip():
@@ -110,6 +108,18 @@ class Collector:
         elif not text or text.isspace():
             return None
         return CollectedText(text, tuple(marks), is_picture, has_words)
+
+    def _start_paragraph(self) -> None:
+        """Empty the buffer, and open the marks again that go on in the next paragraph."""
+        opened = self._open
+        self._buffer = []
+        self._marks = []
+        self._open = []
+        for mark, index in opened:
+            if index >= 0:
+                self._open_mark(mark)
+            else:
+                self._open.append((mark, index))
 
     def _open_mark(self, mark: InlineMark) -> None:
         index = len(self._marks)
@@ -126,24 +136,18 @@ class Collector:
         if index >= 0:
             self._buffer.append(inline.closing(index))
 
-    def _place_pictures(self, heading: bool) -> tuple[bool, bool]:
-        """Give each picture its words. Returns (only pictures, has words)."""
-        others = inline.strip_marks("".join(self._buffer)).strip()
-        placed = 0
+    def _place_pictures(self, *, heading: bool, alone: bool) -> None:
+        """Give each picture its words; pictures `alone` in a paragraph have a line each."""
+        has_line = False
         for at, picture in self._pictures:
-            if others:
-                words = _among_words(picture.words)
-            elif picture.words and (heading or is_break(picture.words)):
-                words = picture.words
+            if alone:
+                words = _words_alone(picture, heading=heading)
+                if words and has_line:
+                    words = LINE_END + words
             else:
-                file_name = _ADDRESS_END.sub("", picture.source).rstrip("/").rpartition("/")[2]
-                words = f"[{picture.words or file_name or _NO_FILE_NAME}]"
-            if words and placed and not others:
-                words = LINE_END + words
-            placed += self._place(at, picture, words)
-        has_words = bool(others) or any(picture.words for _, picture in self._pictures)
+                words = _among_words(picture.words)
+            has_line |= self._place(at, picture, words)
         self._pictures = []
-        return not others, has_words
 
     def _place(self, at: int, picture: Picture, words: str) -> bool:
         if words and picture.source and len(self._marks) < inline.MAX_MARKS:
@@ -154,6 +158,15 @@ class Collector:
         return bool(words)
 
 
+def _words_alone(picture: Picture, *, heading: bool) -> str:
+    """The words of a picture without text beside it: its description, else its file's name."""
+    if picture.words and (heading or is_break(picture.words)):
+        return picture.words
+    path = _ADDRESS_END.sub("", picture.source).rstrip("/")
+    file_name = path.rpartition("/")[2]
+    return f"[{picture.words or file_name or _NO_FILE_NAME}]"
+
+
 def _among_words(words: str) -> str:
     # A drawn initial is part of its word.
     is_initial = len(words) <= 2 and words.isalpha()
@@ -161,14 +174,18 @@ def _among_words(words: str) -> str:
 
 
 _TAB_COLUMNS = 4
+# Of lines that the author has ended: verse has several, and short ones.
+_MOST_LINES_OF_PROSE = 2
+_LONGEST_VERSE = 60
+_KINDS_WITHOUT_LEVEL = frozenset(
+    (ParagraphKind.TABLE, ParagraphKind.NOTE, ParagraphKind.IMAGE, ParagraphKind.VERSE)
+)
 _IDEOGRAPH = (
     "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
 # A line break in the source is a space, except between ideographs.
-_WRAPPED_IDEOGRAPHS = re.compile(
-    f"({_IDEOGRAPH}{inline.MARK_PATTERN}{{0,8}})[ "
-    f"\t\r]*\n\\s*(?={inline.MARK_PATTERN}{{0,8}}{_IDEOGRAPH})"
-)
+_MARKS = f"{inline.MARK_PATTERN}{{0,8}}"
+_WRAPPED_IDEOGRAPHS = re.compile(rf"({_IDEOGRAPH}{_MARKS})[ \t\r]*\n\s*(?={_MARKS}{_IDEOGRAPH})")
 _SPACES = re.compile(r"\s+")
 _BEFORE_IDEOGRAPH = re.compile(f" (?={_IDEOGRAPH})")
 _AFTER_IDEOGRAPH = re.compile(f"(?<={_IDEOGRAPH}) ")
@@ -235,36 +252,44 @@ def context_inside(
 
 def classify(collected: CollectedText, context: BlockContext, marker: str) -> ParsedParagraph:
     marks = collected.marks
-    if context.preformatted:
-        lines = collected.text.replace(LINE_END, "\n").strip("\n").split("\n")
-        lines = [_expanded(line) for line in lines] if marks else lines
-    else:
-        lines = _fold_lines(collected.text)
+    lines = _lines_of(collected, context)
     if context.kind is ParagraphKind.HEADING and collected.has_words:
         return ParsedParagraph(" ".join(lines), ParagraphKind.HEADING, context.level, marks=marks)
     if collected.is_picture and not is_break(inline.strip_marks(" ".join(lines))):
         return ParsedParagraph("\n".join(lines), ParagraphKind.IMAGE, lines=True, marks=marks)
     if context.preformatted:
-        return ParsedParagraph(
-            "\n".join(lines),
-            ParagraphKind.VERSE if context.verse else ParagraphKind.CODE,
-            lines=True,
-            marks=marks,
-        )
+        kind = ParagraphKind.VERSE if context.verse else ParagraphKind.CODE
+        return ParsedParagraph("\n".join(lines), kind, lines=True, marks=marks)
     text = marker + "\n".join(lines)
     words = [inline.strip_marks(line) for line in lines] if marks else lines
     if len(words) == 1 and is_break(marker + words[0]):
         return ParsedParagraph(text, ParagraphKind.BREAK, marks=marks)
-    kind, level, several = context.kind, context.level, len(lines) > 1
+    kind = _kind_in(context, words)
+    keeps_lines = len(lines) > 1 or kind in (ParagraphKind.TABLE, ParagraphKind.VERSE)
+    level = 0 if kind in _KINDS_WITHOUT_LEVEL else context.level
+    return ParsedParagraph(text, kind, level, keeps_lines, marks)
+
+
+def _lines_of(collected: CollectedText, context: BlockContext) -> list[str]:
+    if not context.preformatted:
+        return _fold_lines(collected.text)
+    lines = collected.text.replace(LINE_END, "\n").strip("\n").split("\n")
+    return [_expanded(line) for line in lines] if collected.marks else lines
+
+
+def _kind_in(context: BlockContext, words: Sequence[str]) -> ParagraphKind:
+    """The kind of a paragraph with these lines, by the elements around and their length."""
+    kind = context.kind
     if kind is ParagraphKind.TABLE:
-        return ParsedParagraph(text, ParagraphKind.TABLE, lines=True, marks=marks)
-    if context.note or kind is ParagraphKind.IMAGE:
-        kind = ParagraphKind.NOTE if context.note else ParagraphKind.IMAGE
-        return ParsedParagraph(text, kind, lines=several, marks=marks)
-    is_short = len(words) > 2 and max(map(len, words)) <= 60
+        return kind
+    if context.note:
+        return ParagraphKind.NOTE
+    if kind is ParagraphKind.IMAGE:
+        return kind
+    is_short = len(words) > _MOST_LINES_OF_PROSE and max(map(len, words)) <= _LONGEST_VERSE
     if context.verse or (is_short and kind is not ParagraphKind.LIST):
-        return ParsedParagraph(text, ParagraphKind.VERSE, lines=True, marks=marks)
-    return ParsedParagraph(text, kind, level, several, marks)
+        return ParagraphKind.VERSE
+    return kind
 
 
 def _fold_lines(text: str) -> list[str]:

@@ -1,9 +1,11 @@
-"""Reads what XHTML elements are (blocks, notes, verse, figures), the markers of lists, and sources
-of pictures.
+"""Reads what XHTML elements are: blocks, notes, verse, figures.
+
+Also the markers of lists, and the sources of pictures.
 """
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -35,6 +37,7 @@ HEADINGS = {f"h{n}": n for n in range(1, 7)}
 EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")
+_REFERENCE_TYPES = frozenset(("noteref", "doc-noteref"))
 _NAMED_REFERENCE = re.compile(r"(?:(?:note|fn|n)\.?)?(?:\d{1,4}|[ivxlc]{1,6})", re.IGNORECASE)
 _NO_PHRASES = BLOCKS | SCRIPTS | CONTROLS | {"svg", "math", "iframe", "nav", "img", "hr"}
 _SHORTEST_WORD = 3
@@ -114,25 +117,18 @@ def is_caption(element: etree._Element, name: str) -> bool:
 
 
 def is_reference(element: etree._Element, name: str, types: Types) -> bool:
-    """Whether <a> or <sup> is a note reference, which needs brackets to stand apart from the word
-    before it.
-    """
-    if (
-        "noteref" in types
-        or "doc-noteref" in types
-        or (name == "a" and classes_of(element) & _CLASSES["reference"])
-    ):
+    """Whether <a> or <sup> is a note reference, to be set apart from the word before it."""
+    has_class = name == "a" and classes_of(element) & _CLASSES["reference"]
+    if has_class or types & _REFERENCE_TYPES:
         # Chinese publishers use a picture.
-        return bool(plain_text(element)) or any(
-            local_name(each) == "img" for each in element.iter()
-        )
+        names = map(local_name, element.iter())
+        return bool(plain_text(element)) or "img" in names
+    # A link that is raised, or raised words with a link.
     inner = "sup" if name == "a" else "a"
-    if not any(
-        local_name(child) == inner and (child.get("href") or element.get("href"))
-        for child in element
-    ):
+    inside = [child for child in element if local_name(child) == inner]
+    if not any(child.get("href") or element.get("href") for child in inside):
         return False
-    return bool(_REFERENCE.match(plain_text(element)))
+    return _REFERENCE.match(plain_text(element)) is not None
 
 
 def classes_of(element: etree._Element) -> frozenset[str]:
@@ -174,18 +170,22 @@ def _add_rows(table: etree._Element, rows: TableRows) -> bool:
         name = local_name(child)
         if name == "tr":
             cells = [each for each in child if local_name(each)]
-            if has_own_text(child) or not {local_name(cell) for cell in cells} <= {"td", "th"}:
+            if not _is_row(child, cells):
                 return False
             rows.append(cells)
         elif name in _SECTIONS_OF_A_TABLE:
             if not _add_rows(child, rows):
                 return False
-        elif name in _COLUMNS_OF_A_TABLE:
-            if plain_text(child):
-                return False
         elif name and name != "caption":
-            return False
+            is_layout = name in _COLUMNS_OF_A_TABLE and not plain_text(child)
+            if not is_layout:
+                return False
     return True
+
+
+def _is_row(row: etree._Element, cells: Sequence[etree._Element]) -> bool:
+    """Whether an element has cells and nothing beside them."""
+    return not has_own_text(row) and {local_name(cell) for cell in cells} <= {"td", "th"}
 
 
 def has_own_text(element: etree._Element) -> bool:
@@ -213,14 +213,15 @@ _ROMAN = (
 )
 _SMALL_ROMAN = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 _STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)", re.IGNORECASE)
+_ROMAN_END = 4000  # The first number that Roman numerals cannot express
+_LETTERS = 26
 _BY_STYLE = {
     **dict.fromkeys(("lower-alpha", "lower-latin"), "a"),
     **dict.fromkeys(("upper-alpha", "upper-latin"), "A"),
     **{"lower-roman": "i", "upper-roman": "I", "decimal": "1"},
 }
-MARKER_ATTRIBUTE = (
-    "data-marker"  # Attribute with an item's marker, for formats that count differently from HTML
-)
+# Attribute with an item's marker, for formats that count differently from HTML.
+MARKER_ATTRIBUTE = "data-marker"
 
 
 def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered: bool) -> str:
@@ -244,10 +245,10 @@ def format_number(number: int, kind: str) -> str:
     text, rest = "", number
     if kind in ("a", "A") and number > 0:
         while rest:  # After z: aa, ab, as HTML counts
-            rest, letter = divmod(rest - 1, 26)
+            rest, letter = divmod(rest - 1, _LETTERS)
             text = chr(ord(kind) + letter) + text
         return text
-    if kind in ("i", "I") and 0 < number < 4000:
+    if kind in ("i", "I") and 0 < number < _ROMAN_END:
         for worth, sign in (*_ROMAN, *_SMALL_ROMAN):
             text += sign * (rest // worth)
             rest %= worth
@@ -259,6 +260,7 @@ _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?)", re.IGNORECASE)
 _DESCRIBING = frozenset(("title", "desc"))
 _LINES_OF_A_DRAWING = frozenset(("text", "g", "a")) | BLOCKS
+_NEAR_ELEMENTS = 40  # Whose words are beside a picture; a whole page has more
 _DESCRIPTIONS = ("alt", "aria-label", "title")
 
 
@@ -271,10 +273,9 @@ class Picture:
 def picture_of(element: etree._Element) -> Picture:
     """An <img>, an SVG <image>, or an <object> that shows one."""
     keys = ("src", "data", _XLINK_HREF, "xlink:href", "href")
-    source = next(filter(None, map(element.get, keys)), "")
-    return Picture(
-        "" if source.lstrip()[:5].lower() == "data:" else source.strip(), _description(element)
-    )
+    source = next(filter(None, map(element.get, keys)), "").strip()
+    is_inside = source.lower().startswith("data:")
+    return Picture("" if is_inside else source, _description(element))
 
 
 def is_decoration(element: etree._Element) -> bool:
@@ -287,11 +288,9 @@ def is_decoration(element: etree._Element) -> bool:
         return False
     if element.get("role") in ("presentation", "none"):
         return True
-    near = islice(parent.iterdescendants(), 40)  # Words beside it, not of a whole page
-    return any(
-        (text or "").strip()
-        for text in (parent.text, *(part for each in near for part in (each.text, each.tail)))
-    )
+    near = islice(parent.iterdescendants(), _NEAR_ELEMENTS)
+    texts = (text for each in near for text in (each.text, each.tail))
+    return any((text or "").strip() for text in (parent.text, *texts))
 
 
 def is_picture_object(element: etree._Element) -> bool:
@@ -319,7 +318,6 @@ def drawn_text(element: etree._Element) -> str:
 
 def _description(element: etree._Element) -> str:
     """The author's description; a file name inserted by a tool is none."""
-    words = next(
-        (" ".join(words.split()) for name in _DESCRIPTIONS if (words := element.get(name))), ""
-    )
+    description = next(filter(None, map(element.get, _DESCRIPTIONS)), "")
+    words = " ".join(description.split())
     return "" if _FILE_NAME.fullmatch(words) else words

@@ -55,9 +55,8 @@ _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 class XhtmlDocument:
     language: str = ""  # Declared by the document, otherwise the book's
     paragraphs: list[ParsedParagraph] = field(default_factory=list)
-    anchors: dict[str, int] = field(
-        default_factory=dict
-    )  # By id: the paragraph at or after it, or their number
+    # By id: the paragraph at or after it, or their number.
+    anchors: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
     notes: tuple[tuple[int, int], ...] = ()  # Ranges of paragraphs of the declared notes
     has_words: bool = False  # Has words other than file names of pictures
@@ -67,13 +66,12 @@ class XhtmlDocument:
 def read_document(
     root: etree._Element, language: str = "", sheet: StyleSheet = _NO_SHEET
 ) -> XhtmlDocument:
-    """The paragraphs of `root`, an <html> element or a part of one in any namespace. The tree is
-    not changed.
+    """The paragraphs of `root`, an <html> element or a part of one in any namespace.
 
-    Translators to XHTML mark verse by class "verse", notes by `epub:type="footnote"` and an id, and
-    references by `<a epub:type="noteref" href="#id">`. `sheet`: the external style sheets.
-    `language`: the book's, for documents that declare none. Elements nested too deeply become plain
-    text.
+    The tree is not changed. Translators to XHTML mark verse by class "verse", notes by
+    `epub:type="footnote"` and an id, and references by `<a epub:type="noteref" href="#id">`.
+    `sheet`: the external style sheets. `language`: the book's, for documents that declare none.
+    Elements nested too deeply become plain text.
     """
     bodies = (child for child in root if local_name(child) == "body")
     language = next(filter(None, map(inline_elements.language_of, (root, *bodies))), language)
@@ -108,9 +106,8 @@ class _Walker:
     notes: list[tuple[int, int]] = field(default_factory=list)
     _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
-    _captioned: list[InlineMark] | None = (
-        None  # Inside a figure with a caption: its pictures without a description
-    )
+    # Inside a figure with a caption: its pictures without a description.
+    _captioned: list[InlineMark] | None = None
     _captions: set[str] = field(default_factory=set)  # Of that figure
     _in_cell: bool = False
     _depth: int = 0
@@ -372,9 +369,8 @@ class _Walker:
             self.element(caption, context)
         inside = sum(_length(part) for row in rows for part in row)
         captions = sum(_length(child) for child in element if local_name(child) == "caption")
-        self._collector.characters += (
-            _length(element) - inside - captions
-        )  # White space between cells
+        white_space = _length(element) - inside - captions
+        self._collector.characters += white_space
         self._open_lines += 1
         lines = [self._row(row, context) for row in rows]
         self._open_lines -= 1
