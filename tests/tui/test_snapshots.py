@@ -23,12 +23,15 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
+from gistread.sample import story_path
 from gistread.session.events import AskingState
 from gistread.store.catalogue import Catalogue
-from gistread.store.model import Citation, SavedQuestion
+from gistread.store.model import BoundChoice, Citation, SavedQuestion
 from gistread.store.user_data import UserData
+from gistread.tui.app import GistreadApp
 from gistread.tui.screens.contents import ContentsScreen
 from gistread.tui.screens.help import HelpScreen
+from gistread.tui.screens.reading import ReadingScreen
 from tests.book.make_epub import epub, package, page
 from tests.book.make_pdf import Sheet, column, pdf
 from tests.tui.books import long_book, small_book
@@ -40,6 +43,7 @@ from tests.tui.scripted import (
     paths_in,
     read_whole,
     text_of,
+    type_text,
     until,
 )
 from tests.tui.test_choosing import model
@@ -265,6 +269,56 @@ def test_a_section_that_the_model_wants(
         await still(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+def novel(folder: Path, steps: str) -> GistreadApp:
+    """The sample, as far as the first sections read, asked over its passages."""
+    engine = SteppedEngine(says=lambda _: "Nora came by the night train.")
+    settings = Config(min_words=40, max_words=90, reader="gistread", steps=steps)  # type: ignore[arg-type]
+    return app_on(story_path(), folder, engine, settings)
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+def test_steering_in_a_novel(tmp_path: Path, snap_compare: Compare, size: tuple[int, int]) -> None:
+    app = novel(tmp_path, "ask")
+
+    async def show(pilot: Pilot[None]) -> None:
+        await ask_about_the_whole(pilot, "Who went up to the gallery with the key?")
+        await until(pilot, lambda: "Wants section" in text_of(app))
+        await pilot.press("x")
+        await until(pilot, lambda: "(2 of" in text_of(app))
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+def test_the_walk_of_the_steps(
+    tmp_path: Path, snap_compare: Compare, size: tuple[int, int]
+) -> None:
+    app = novel(tmp_path, "alone")
+
+    async def show(pilot: Pilot[None]) -> None:
+        screen = await ask_about_the_whole(pilot, "Who went up to the gallery with the key?")
+        pane = screen.answers_pane
+        await until(pilot, lambda: pane.exchanges[-1].answer and not screen.session.answering)
+        await pilot.press(">", "x")
+        await until(pilot, lambda: len(pane.exchanges) == 2)
+        await until(pilot, lambda: pane.exchanges[-1].answer and not screen.session.answering)
+        await pilot.press(">", ">")
+        await until(pilot, lambda: "Step 2 of" in text_of(app))
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+async def ask_about_the_whole(pilot: Pilot[None], question: str) -> ReadingScreen:
+    screen = await read_whole(pilot)
+    screen.controllers.line.choose_bound(BoundChoice(whole=True))
+    await pilot.press("a")
+    await type_text(pilot, question)
+    await pilot.press("enter")
+    return screen
 
 
 @pytest.mark.parametrize("size", [NARROW, (110, 30)])

@@ -12,10 +12,20 @@ from gistread.readers.events import (
 )
 from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
+from gistread.tui.answer_blocks import Exchange
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book
-from tests.tui.scripted import SteppedEngine, app_on, lines, paths_in, read_whole, text_of, until
+from tests.tui.scripted import (
+    SteppedEngine,
+    app_on,
+    lines,
+    opened,
+    paths_in,
+    read_whole,
+    text_of,
+    until,
+)
 from tests.tui.test_asking import ask, says
 
 WIDE, NARROW = (160, 50), (80, 24)
@@ -164,3 +174,92 @@ async def test_a_wanted_section_stays_in_view_with_its_keys_until_it_is_decided(
                 pane._index.find_key(("page", pane.view.here)) or 0, pane.size.height
             ),
         )
+
+
+def passages_app(folder: Path, steps: str = "ask") -> GistreadApp:
+    """On a long book that the model has not read, asked for its nearest passages."""
+    config = Config(min_words=40, max_words=90, reader="one-by-one", steps=steps)  # type: ignore[arg-type]
+    return app_on(long_book(20), folder, SteppedEngine(says=lambda _: "The road went on."), config)
+
+
+@pytest.mark.parametrize("size", [pytest.param(WIDE, marks=pytest.mark.slow), NARROW])
+async def test_sections_without_gists_are_decided_one_by_one(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    app = passages_app(tmp_path)
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: not screen.controllers.context.opening)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await ask(pilot, "which paragraph is about the road?")
+        await until(pilot, lambda: "Wants section" in text_of(app))
+        review = screen.controllers.steps.review
+        assert review is not None
+        assert len(review.sections) > 1
+        assert "because it has" in text_of(app)
+        await until(pilot, lambda: f"(1 of {len(review.sections)})" in text_of(app))
+        await pilot.press("x")
+        await until(pilot, lambda: f"(2 of {len(review.sections)})" in text_of(app))
+        await click(pilot, "back")
+        await until(pilot, lambda: "left out" in text_of(app))
+        await pilot.press(">")
+        await until(pilot, lambda: f"(2 of {len(review.sections)})" in text_of(app))
+        await pilot.press("&")
+        await until(
+            pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering
+        )
+        (refused,) = screen.session.steering.refused
+        assert refused == review.sections[0].pages[0]
+        assert not screen.query_one("#step").display
+
+
+async def answered(pilot: Pilot[None], screen: ReadingScreen, count: int) -> list[Exchange]:
+    """The exchanges, once there are this many and the last one is answered."""
+    pane = screen.answers_pane
+    await until(pilot, lambda: len(pane.exchanges) == count)
+    await until(pilot, lambda: pane.exchanges[-1].answer)
+    await until(pilot, lambda: not screen.session.answering)
+    return pane.exchanges
+
+
+async def shows(pilot: Pilot[None], words: str) -> None:
+    await until(pilot, lambda: words in text_of(pilot.app))
+
+
+@pytest.mark.parametrize("size", [pytest.param(WIDE, marks=pytest.mark.slow), NARROW])
+async def test_steps_are_walked_and_left_out_and_taken_back(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    app = asking_app(tmp_path, "alone")
+    async with app.run_test(size=size) as pilot:
+        screen = await read_whole(pilot)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await ask(pilot, "who")
+        await answered(pilot, screen, 1)
+        await pilot.press(">")
+        await shows(pilot, "Step 1 of")
+        first = screen.memory_pane.view.note.number
+        await pilot.press(">")
+        await shows(pilot, "Step 2 of")
+        assert screen.memory_pane.view.note.number != first
+        await pilot.press("<")
+        await shows(pilot, "Step 1 of")
+        await click(pilot, "leave out")
+        old, new = await answered(pilot, screen, 2)
+        assert old.folded
+        assert old.answer
+        assert new.record.beside == old.record.asked_at
+        assert new.record.left_out == (first,)
+        assert first not in new.record.lookups
+        await pilot.press("<")
+        await shows(pilot, "take back")
+        await pilot.press("x")
+        *_, last = await answered(pilot, screen, 3)
+        assert last.record.left_out == ()
+        assert last.record.lookups == old.record.lookups
+        assert len(screen.controllers.line.thread.exchanges) == 1
+        await pilot.press(">")
+        await shows(pilot, "Step 1 of")
+        await pilot.press("escape")
+        await until(pilot, lambda: "Step 1 of" not in text_of(app))
+        assert screen.memory_pane.view.note is None

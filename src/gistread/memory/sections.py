@@ -84,3 +84,14 @@ class Sections:
         paragraph = book.paragraphs[book.paragraph_index(offset)]
         is_near = offset - paragraph.start < self._characters / 2
         return paragraph.start if is_near else sentence_at(book, offset)[0]
+
+
+def renumbered(number: int, memory: GistMemory | None, other: GistMemory | None) -> int:
+    """The number in another memory of the book of the section with this number, by place."""
+    if memory is None or other is None:
+        return number
+    section = Sections(memory).numbered(number)
+    if section is None:
+        return number
+    same = Sections(other).at(section.start)
+    return same.number if same is not None else number

@@ -102,6 +102,12 @@ def page_wanted(
     return WantedSection((number,), *place, given or reasons.of([place]))
 
 
+def main_section(place: Passage, sections: Sections) -> int:
+    """Number of the section that has most of a place; 0 in a book without text."""
+    parts = sorted(_parts_of(place, sections), key=lambda part: part[1][0] - part[1][1])
+    return parts[0][0] if parts else 0
+
+
 def _parts_of(place: Passage, sections: Sections) -> Iterable[tuple[int, Passage]]:
     """A place, cut where sections end."""
     start, end = place

@@ -102,11 +102,16 @@ def with_answer(
 
 
 def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
-    """The answered ones of saved questions, as a thread to continue."""
+    """The answered ones of saved questions, as a thread to continue.
+
+    Of answers that were written anew only the last one counts.
+    """
+    answered = [question for question in questions if question.answer]
+    rewritten = {question.beside for question in answered}
     return tuple(
         QuestionAnswer(question.question, question.answer, question.upto)
-        for question in questions
-        if question.answer
+        for question in answered
+        if question.asked_at not in rewritten
     )
 
 
@@ -358,7 +363,7 @@ class Questions:
         question = self._queue[0]
         engine = await self._reading.models.load_asking()
         question.model = engine.info
-        memory = question.memory = self._memory_for(question)
+        memory = question.memory = self.memory_for(question)
         read_by = memory.model_name if memory.entries else ""
         self._tell(question, events.QuestionStarted(engine.info.name, read_by))
         result = await self._reading.checks.for_answer(
@@ -398,11 +403,11 @@ class Questions:
             await anticipate(self._asking(draft, engine, result), draft.reader)
 
     def _asking(self, question: Question, engine: Engine, result: CheckResult | None) -> Asking:
-        memory = question.memory or self._memory_for(question)
+        memory = question.memory or self.memory_for(question)
         options = replace(question.options, model=class_of(engine.info, result))
         return Asking(question.text, memory, engine, question.steering, options)
 
-    def _memory_for(self, question: Question) -> GistMemory:
+    def memory_for(self, question: Question) -> GistMemory:
         """The part of the memory, perhaps without pages, that the question may use."""
         memory = self._reading.memory or unread_memory(self._book)
         if question.upto is not None:

@@ -202,6 +202,8 @@ class SavedQuestion:
     passage: tuple[int, int] | None = None  # (start, end) of the selected text it is about
     cost: str = ""  # What the answer took, in words
     cut: str = ""  # Why the answer is cut off: `length` or `filter`; empty if it is whole
+    beside: float = 0.0  # When the question was asked beside whose answer this one was written
+    left_out: tuple[int, ...] = ()  # Sections that the user refused for the answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field, replace
 
 from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
+from gistread.memory.model import GistMemory
 from gistread.readers import events
-from gistread.readers.thread import GO_ON, REFERENCE
+from gistread.readers.thread import GO_ON, REFERENCE, Thread
 from gistread.readers.trace import (
     CUT,
     Places,
     Step,
     Target,
     describe_scope,
+    pages_words,
     progress_of,
     step_of,
     summary_of,
@@ -31,6 +33,7 @@ _LITTLE_TEXT = 2_000  # Characters that surely have that many words
 _WIDTH = 92  # maximum columns of an answer, a little wider than the book
 _INDENT = 3
 _SOURCES = 9  # maximum sources listed: one for each digit key
+_WALK = "walk the steps"
 _LEAST_QUOTE, _AROUND_QUOTE = 20, 9  # characters
 
 
@@ -59,7 +62,23 @@ class GoOn:
     """Asks for the rest of an answer that was cut off."""
 
 
-AnswerTarget = Target | ToSource | Unfold | KeepNote | AskAgain | GoOn
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Walks the steps behind the answer."""
+
+
+AnswerTarget = Target | ToSource | Unfold | Walk | KeepNote | AskAgain | GoOn
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """What was pinned and refused for an answer, by the numbers of the memory it is from."""
+
+    memory: GistMemory
+    pinned: frozenset[int] = frozenset()
+    refused: frozenset[int] = frozenset()
+    only: bool = False  # Whether only what the user named was shown
+    thread: Thread = ()  # The exchanges before the question
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +91,8 @@ class Exchange:
     problem: str = ""
     running: bool = False
     kept: bool = False  # Whether the answer was kept as a note on its passage
+    steered: Steered | None = None  # What the user decided about its sections
+    folded: bool = False  # Whether only the answer is shown, for one that was written beside it
 
     @classmethod
     def saved(cls, record: SavedQuestion) -> "Exchange":
@@ -145,11 +166,9 @@ def exchange_blocks(
     `cells`: width of the pane. A source is cut to one row.
     """
     drawn, record = DrawnExchange(), exchange.record
-    question = _said(
-        record.question, ("question", number), "question", "↳" if record.thread else "?", above=1
-    )
     steps = exchange.steps(places)
-    drawn.add(replace(question, ground="opened"), Unfold() if steps else None)
+    can_unfold = bool(steps) or exchange.folded
+    drawn.add(_question(exchange, number), Unfold() if can_unfold else None)
     if exchange.running:
         _add_steps(drawn, exchange, number, steps if exchange.shows_steps else [])
     if exchange.too_little:
@@ -164,6 +183,8 @@ def exchange_blocks(
             drawn.add(replace(block, turnover=line.turnover), first)
     elif exchange.running:
         drawn.add(_said("…", None, "muted"))
+    if exchange.folded and not exchange.running:
+        return drawn
     if record.answer and not record.found and record.upto is not None and not exchange.too_little:
         drawn.add(_said(f"{display_key(BOUND_KEY)} sets where answers stop.", None, "muted"))
     if exchange.problem:
@@ -201,12 +222,30 @@ def exchange_blocks(
             "▾" if exchange.shows_steps else "▸",
             [summary_of(exchange.trace, places), *about],
         )
-        provenance = " · ".join(filter(None, said)) or "steps"
-        drawn.add(_said(provenance, ("steps", number), "provenance", sign, above=1), Unfold())
+        provenance = f"{' · '.join(filter(None, said)) or 'steps'} · {_WALK}"
+        link = Span(len(provenance) - len(_WALK), len(provenance), "link", Walk())
+        drawn.add(
+            _said(provenance, ("steps", number), "provenance", sign, (link,), above=1), Unfold()
+        )
         _add_steps(drawn, exchange, number, steps if exchange.shows_steps else [])
     elif about:
         drawn.add(_said(" · ".join(about), None, "provenance", above=1))
     return drawn
+
+
+def _question(exchange: Exchange, number: int) -> Block:
+    """The row of a question, with the sections that its answer is without."""
+    record = exchange.record
+    sign = "↳" if record.thread else "?"
+    text = record.question
+    if record.beside:
+        without = f"without {pages_words(record.left_out)}" if record.left_out else "with all"
+        text = f"{text} · written anew, {without}"
+        sign = "≠"
+    elif exchange.folded:
+        text = f"{text} · the first answer"
+    block = _said(text, ("question", number), "question", sign, above=1)
+    return replace(block, ground="opened")
 
 
 def _source(exchange: Exchange, number: int, index: int, places: Places, cells: int) -> Block:

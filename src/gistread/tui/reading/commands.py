@@ -97,7 +97,7 @@ ASKING: tuple[Command[Controllers], ...] = (
         "x",
         "Refuse the section",
         lambda on: on.steps.refuse(),
-        help="The proposed or opened one; the agent goes on without it.",
+        help="The proposed or opened one; in a step of an answer: leave it out, or take it back.",
     ),
     Command(
         Scope.ASKING,
@@ -121,7 +121,7 @@ ASKING: tuple[Command[Controllers], ...] = (
         "<",
         "Previous step of the answer",
         lambda on: on.steps.step(-1),
-        help="Back to a section that you decided about.",
+        help="Or back to a section that you decided about.",
     ),
     Command(
         Scope.ASKING,
@@ -129,6 +129,7 @@ ASKING: tuple[Command[Controllers], ...] = (
         ">",
         "Next step of the answer",
         lambda on: on.steps.step(1),
+        help="Its section, reason and sentence; {refuse} leaves it out and writes the answer anew.",
     ),
     Command(
         Scope.ASKING,

@@ -7,7 +7,7 @@ from textual.message import Message
 from gistread.readers.selection import DEFINE
 from gistread.readers.trace import Places
 from gistread.session import events
-from gistread.tui.answer_blocks import AskAgain, GoOn, KeepNote
+from gistread.tui.answer_blocks import AskAgain, GoOn, KeepNote, Walk
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.answers import AnswerController, ThreadController
 from gistread.tui.reading.asking import AskingController
@@ -25,6 +25,7 @@ from gistread.tui.reading.so_far import PeopleController, RecapController
 from gistread.tui.reading.speech import ReadAloud
 from gistread.tui.reading.steps import StepController
 from gistread.tui.reading.viewing import Pictures, Typography
+from gistread.tui.reading.walk import WalkController
 from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
@@ -61,7 +62,8 @@ class Controllers:
         self.line = QuestionLine(context)
         self.asking = AskingController(context)
         self.questions = QuestionController(context, self.pages, self.line, self.asking)
-        self.steps = StepController(context, self.questions, self.asking)
+        self.walk = WalkController(context, self.questions)
+        self.steps = StepController(context, self.questions, self.asking, self.walk)
         self.threads = ThreadController(context, self.questions, self.line)
         self.people = PeopleController(context, self.line)
         self.recap = RecapController(context, self.line)
@@ -142,6 +144,8 @@ class Controllers:
                 self.navigation.jump(round(len(self.context.book.text) * event.share))
             case MemoryPane.PageChosen():
                 self.pages.page_chosen(event)
+            case AnswersPane.Followed(exchange=number, target=Walk()):
+                self.walk.begin(number)
             case AnswersPane.Followed(exchange=number, target=KeepNote()):
                 self.answers.keep(number)
             case AnswersPane.Followed(exchange=number, target=AskAgain()):

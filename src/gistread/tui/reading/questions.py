@@ -2,12 +2,13 @@
 
 import asyncio
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 
 from gistread.errors import StorageError
 from gistread.memory.model import GistMemory
-from gistread.memory.sections import Sections
+from gistread.memory.sections import renumbered
 from gistread.readers import events
 from gistread.readers.anticipating import LEAST_WORDS
 from gistread.readers.cost import QUICK
@@ -20,7 +21,7 @@ from gistread.session.events import Obstacle, QuestionStarted
 from gistread.session.questions import AskOptions
 from gistread.session.session import Session
 from gistread.store.model import SavedQuestion, SavedThread
-from gistread.tui.answer_blocks import Exchange, too_little
+from gistread.tui.answer_blocks import Exchange, Steered, too_little
 from gistread.tui.reading.asking import AskingController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
@@ -32,17 +33,6 @@ from gistread.words import count_words
 
 _TITLE = 40  # Most characters of a chapter's title
 _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
-
-
-def _renumbered(number: int, memory: GistMemory | None, other: GistMemory | None) -> int:
-    """The number in another memory of the section with this number, by place."""
-    if memory is None or other is None:
-        return number
-    section = Sections(memory).numbered(number)
-    if section is None:
-        return number
-    same = Sections(other).at(section.start)
-    return same.number if same is not None else number
 
 
 class QuestionController:
@@ -289,6 +279,56 @@ class QuestionController:
         else:
             context.panes.show(Pane.BOOK)
 
+    def write_anew(self, number: int, refused: Collection[int]) -> None:
+        """Answer this exchange's question once more beside its answer, without these sections."""
+        context, session = self._context, self._context.session
+        exchange = context.answers_pane.exchanges[number]
+        steered = exchange.steered
+        if session is None or session.answering or steered is None:
+            context.warn(self._busy)
+            return
+        record = exchange.record
+        reader = record.reader if record.reader in METHODS else session.reader
+        obstacle = session.questions.obstacle(reader, about_selection=record.passage is not None)
+        if obstacle:
+            context.warn_of(obstacle)
+            return
+        if record.passage:
+            alone = question_alone(record.passage, record.question, context.book)
+        else:
+            alone = record.question
+        self._asked = SavedQuestion(
+            alone,
+            "",
+            found=False,
+            reader=reader,
+            asked_at=time.time(),
+            upto=record.upto,
+            thread=record.thread or record.asked_at,
+            pinned=record.pinned,
+            passage=record.passage,
+            beside=record.asked_at,
+            left_out=tuple(sorted(refused)),
+        )
+        options: AskOptions = {
+            "here": context.place,
+            "upto": record.upto,
+            "reader": reader,
+            "steps": Steps.ALONE,
+            "thread": steered.thread,
+        }
+        if record.passage:
+            options["passage"] = record.passage
+        question = session.question(alone, **options)
+        memory = session.questions.memory_for(question)
+        question.steering.pinned = {
+            renumbered(page, steered.memory, memory) for page in steered.pinned
+        }
+        question.steering.refused = {renumbered(page, steered.memory, memory) for page in refused}
+        question.steering.only = steered.only
+        context.answers_pane.fold(number)
+        session.questions.start(question)
+
     def refuse_page(self) -> None:
         """Refuse a page that the agent opened: the chosen one, or else its last."""
         context, session = self._context, self._context.session
@@ -369,24 +409,49 @@ class QuestionController:
                     memory.open_page(self.in_pane(page), events.OpenedBy.PERSON, reason)
                 memory.scroll_to_key(("page", self.in_pane(page)))
             case events.Answered():
-                memory.cite((citation.start, citation.end) for citation in event.citations)
-                asked = self._record
-                self._save(asked)
-                self._line.thread.add(
-                    QuestionAnswer(asked.question, asked.answer, asked.upto, event.seen),
-                    asked.asked_at,
-                )
+                self._on_answered(event)
+
+    def _on_answered(self, event: events.Answered) -> None:
+        memory = self._context.memory_pane
+        memory.cite((citation.start, citation.end) for citation in event.citations)
+        record = self._record
+        self._save(record)
+        self._keep_steered()
+        session = self._context.session
+        question = session.questions.current if session is not None else None
+        if record.beside and question is not None:
+            self._line.thread.exchanges = question.options.thread
+        self._line.thread.add(
+            QuestionAnswer(record.question, record.answer, record.upto, event.seen),
+            record.asked_at,
+        )
+
+    def _keep_steered(self) -> None:
+        """Keep what the user decided, so that the answer can be written anew."""
+        session = self._context.session
+        question = session.questions.current if session is not None else None
+        if question is None or question.memory is None:
+            return
+        steering = question.steering
+        steered = Steered(
+            question.memory,
+            frozenset(steering.pinned),
+            frozenset(steering.refused),
+            steering.only,
+            question.options.thread,
+        )
+        self._context.answers_pane.change_last(steered=steered)
 
     def in_pane(self, number: int) -> int:
         """The number that a section of the question has in the pane.
 
         The model may have read what lies between since the question began.
         """
-        return _renumbered(number, self._asked_memory, self._context.memory_pane.memory)
+        return renumbered(number, self._asked_memory, self._context.memory_pane.memory)
 
     def asked_number(self, number: int) -> int:
         """The number that a section of the pane has in the memory of the question."""
-        return _renumbered(number, self._context.memory_pane.memory, self._asked_memory)
+        return renumbered(number, self._context.memory_pane.memory, self._asked_memory)
 
     @property
     def _asked_memory(self) -> GistMemory | None:

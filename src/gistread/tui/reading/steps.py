@@ -13,6 +13,7 @@ from gistread.tui.reading.asking import AskingController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.questions import QuestionController
+from gistread.tui.reading.walk import WalkController
 from gistread.tui.widgets.input_line import InputLineClient
 from gistread.tui.widgets.lines import ActionItem, Actions
 from gistread.units import in_quotes, short
@@ -61,11 +62,16 @@ class _Review:
 
 class StepController(InputLineClient):
     def __init__(
-        self, context: ReadingContext, questions: QuestionController, asking: AskingController
+        self,
+        context: ReadingContext,
+        questions: QuestionController,
+        asking: AskingController,
+        walk: WalkController,
     ) -> None:
         self._context = context
         self._questions = questions
         self._asking = asking
+        self._walk = walk
         self._review: _Review | None = None
         self._return_to: Pane | None = None  # The pane left for the memory, on a narrow screen
 
@@ -91,12 +97,14 @@ class StepController(InputLineClient):
     def show(self) -> None:
         """Show the section that waits for a decision."""
         line, review = self._context.screen.query_one("#step", Actions), self.review
-        line.set_class(review is not None, "-some")
-        if review is None:
-            self._leave_memory()
+        line.set_class(review is not None or self._walk.is_open, "-some")
+        if review is not None:
+            self._show_in_memory(review)
+            line.show_actions(*self._about(review), *self._actions(review))
             return
-        self._show_in_memory(review)
-        line.show_actions(*self._about(review), *self._actions(review))
+        self._leave_memory()
+        if self._walk.is_open:
+            line.show_actions(*self._walk.actions())
 
     def _about(self, review: _Review) -> list[ActionItem]:
         """The question, then where the section stands, its gist, and why it is wanted."""
@@ -179,7 +187,9 @@ class StepController(InputLineClient):
     def refuse(self) -> None:
         """Refuse the section; if none waits, an opened one."""
         review = self.review
-        if review is None:
+        if review is None and self._walk.is_open:
+            self._walk.leave_out()
+        elif review is None:
             self._questions.refuse_page()
         elif review.current is None:
             self._decide(Decision(refuses=True))
@@ -197,14 +207,14 @@ class StepController(InputLineClient):
         steering.accept_all(review.decision())
         self._context.refresh()
 
-    def step(self, step: int) -> bool:
-        """Show the next or previous section of the proposal. Returns False if none waits."""
+    def step(self, step: int) -> None:
+        """Show the next or previous section of the proposal, or step of the last answer."""
         review = self.review
         if review is None:
-            return False
+            self._walk.step(step)
+            return
         review.at = min(max(0, review.at + step), max(0, len(review.sections) - 1))
         self._context.refresh()
-        return True
 
     def switch(self) -> None:
         """Change to the other of `Steps` for this book, also while a question is answered."""

@@ -308,8 +308,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         if controllers is None:
             return
         session = controllers.context.session
-        if self.input_line.is_open:
-            self.input_line.action_cancel()
+        if self._closes_line(controllers):
             return
         if self.focused is self.question:
             controllers.line.drop_selection()
@@ -327,6 +326,13 @@ class ReadingScreen(CommandTarget, BookScreen):
             panes.leave_focus_mode()
             panes.unseen_answer = False
         self.redraw_lines()
+
+    def _closes_line(self, controllers: Controllers) -> bool:
+        """Close the line that is open, if any: of an input, or of a step of an answer."""
+        if self.input_line.is_open:
+            self.input_line.action_cancel()
+            return True
+        return controllers.walk.cancel()
 
     def start_tour(self) -> None:
         self.query_children(Tour).remove()

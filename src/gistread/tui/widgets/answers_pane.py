@@ -91,9 +91,14 @@ class AnswersPane(CommandTarget, LongText):
 
     @property
     def last_rows(self) -> int:
-        """Rows of the last exchange."""
-        is_drawn = self._index.find_key(("question", 0)) is not None
-        return self._index.height - self._index.first_row(self._last_start) if is_drawn else 0
+        """Rows of the last exchange, with the answer beside which it was written."""
+        if self._index.find_key(("question", 0)) is None:
+            return 0
+        last = len(self.exchanges) - 1
+        is_beside = last > 0 and self.exchanges[last - 1].folded
+        before = self._index.find_key(("question", last - 1)) if is_beside else None
+        start = self._last_start if before is None else before
+        return self._index.height - self._index.first_row(start)
 
     @property
     def shown_places(self) -> tuple[tuple[int, int], ...]:
@@ -104,6 +109,10 @@ class AnswersPane(CommandTarget, LongText):
     def unfold(self, number: int) -> bool:
         """Show or hide the steps of an exchange. Returns whether it has any."""
         exchange = self.exchanges[number]
+        if exchange.folded:
+            self.exchanges[number] = replace(exchange, folded=False)
+            self._draw_all()
+            return True
         if not exchange.steps(self.places):
             return False
         self.exchanges[number] = replace(exchange, unfolded=not exchange.shows_steps)
@@ -114,6 +123,12 @@ class AnswersPane(CommandTarget, LongText):
         self.set_cursor(on_it, scroll=False)
         self.call_after_refresh(lambda: self.scroll_to_key(("steps", number)))
         return True
+
+    def fold(self, number: int) -> None:
+        """Show only the answer of an exchange, last, so that another stands beside it."""
+        exchange = replace(self.exchanges.pop(number), folded=True)
+        self.exchanges.append(exchange)
+        self._draw_all()
 
     def is_in_view(self, key: Hashable) -> bool:
         """Whether a row of the blocks with this key is in view."""

@@ -1,0 +1,163 @@
+"""Walks the steps behind an answer: for each its section, reason and cited sentence.
+
+A step can be left out, or taken back: the answer is then written anew beside the old one.
+"""
+
+from gistread.memory.model import GistMemory
+from gistread.memory.sections import renumbered
+from gistread.memory.sizes import unread_memory
+from gistread.readers.trace import with_reason
+from gistread.readers.walk import WalkStep, walk_of
+from gistread.tui.memory_blocks import SectionNote
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.layers import Layer
+from gistread.tui.reading.pane_switcher import Pane
+from gistread.tui.reading.questions import QuestionController
+from gistread.tui.text import Mark
+from gistread.tui.widgets.lines import ActionItem
+from gistread.units import in_quotes, short
+
+_TOP = 0.2  # Where in the book's view a step is shown
+_SENTENCE_CHARACTERS = 200
+_LEAVE_OUT = "{refuse}\u00a0leave\u00a0out"
+_TAKE_BACK = "{refuse}\u00a0take\u00a0back"
+_KEYS = "{previous-step}\u00a0{next-step}\u00a0steps, "
+
+
+class WalkController:
+    def __init__(self, context: ReadingContext, questions: QuestionController) -> None:
+        self._context = context
+        self._questions = questions
+        self._exchange = -1  # Index of the exchange whose steps are walked
+        self._steps: list[WalkStep] = []
+        self._at = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a step is shown."""
+        return bool(self._steps)
+
+    @property
+    def _current(self) -> WalkStep:
+        return self._steps[self._at]
+
+    def begin(self, number: int, *, at_end: bool = False) -> None:
+        """Walk the steps behind the `number`th answer, from 0."""
+        exchanges = self._context.answers_pane.exchanges
+        session = self._context.session
+        if session is not None and session.answering:
+            self._context.warn("The answer is still being written.")
+            return
+        steps = self._steps_of(number) if 0 <= number < len(exchanges) else []
+        if not steps:
+            self._context.warn("No answer with steps to walk.")
+            return
+        self._exchange = number
+        self._steps = steps
+        self._at = len(steps) - 1 if at_end else 0
+        self._show()
+
+    def step(self, step: int) -> None:
+        """Show the next or previous step; the first time, of the chosen or last answer."""
+        if not self.is_open:
+            self.begin(self._context.chosen_exchange, at_end=step < 0)
+            return
+        self._at = (self._at + step) % len(self._steps)
+        self._show()
+
+    def leave_out(self) -> None:
+        """Write the answer anew without this section, or with it if it was left out."""
+        if not self.is_open:
+            return
+        step = self._current
+        steered = self._context.answers_pane.exchanges[self._exchange].steered
+        if steered is None:
+            self._context.warn("This answer is older: ask again to leave sections out.")
+            return
+        refused = steered.refused ^ {step.number}
+        number = self._exchange
+        self.close()
+        self._questions.write_anew(number, refused)
+
+    def cancel(self) -> bool:
+        """Close the walk, unless a question is being typed. Returns whether it was closed."""
+        is_closing = self.is_open and not self._context.question.has_focus
+        if is_closing:
+            self.close()
+        return is_closing
+
+    def close(self) -> None:
+        """Show no step any more."""
+        if not self.is_open:
+            return
+        self._steps = []
+        self._context.layers.set(Layer.CITED)
+        self._context.memory_pane.show_note(None)
+        self._context.refresh()
+
+    def actions(self) -> list[ActionItem]:
+        """The step that is shown, and what can be done with it."""
+        step = self._current
+        hint = self._context.key_hint
+        number = self._in_pane(step)
+        exchange = self._context.answers_pane.exchanges[self._exchange]
+        title = f"Step {self._at + 1} of {len(self._steps)}: section {number}"
+        items: list[ActionItem] = [
+            (title, "", self._go_to),
+            ("", self._questions.place_words(step.place[0]), self._go_to),
+        ]
+        if step.is_left_out:
+            items.append(("", "left out", self._go_to))
+        if step.reason:
+            items.append(("", step.reason, self._go_to))
+        for start, end in step.cited:
+            sentence = short(self._context.book.text[start:end], _SENTENCE_CHARACTERS)
+            items.append(("", f"cited: {in_quotes(sentence)}", self._go_to))
+        if not step.cited and not step.is_left_out:
+            items.append(("", "not cited", self._go_to))
+        items += [
+            (hint("previous-step"), "back", lambda: self.step(-1)),
+            (hint("next-step"), "next step", lambda: self.step(1)),
+        ]
+        if exchange.steered is not None:
+            word = "take back" if step.is_left_out else "leave out"
+            items.append((hint("refuse"), word, self.leave_out))
+        return [*items, (hint("cancel"), "close", self.close)]
+
+    def _steps_of(self, number: int) -> list[WalkStep]:
+        exchange = self._context.answers_pane.exchanges[number]
+        steered = exchange.steered
+        refused = steered.refused if steered is not None else ()
+        memory = self._memory_of(number)
+        record = exchange.record
+        return walk_of(exchange.trace, record.citations, memory, refused, record.question)
+
+    def _memory_of(self, number: int) -> GistMemory:
+        """The memory that the answer is from; of an older answer, the one that is shown."""
+        steered = self._context.answers_pane.exchanges[number].steered
+        if steered is not None:
+            return steered.memory
+        return self._context.memory_pane.memory or unread_memory(self._context.book)
+
+    def _in_pane(self, step: WalkStep) -> int:
+        shown = self._context.memory_pane.memory
+        return renumbered(step.number, self._memory_of(self._exchange), shown)
+
+    def _show(self) -> None:
+        """Show the step's place in the book, and its section in the memory."""
+        step = self._current
+        pane = self._context.memory_pane
+        change = _TAKE_BACK if step.is_left_out else _LEAVE_OUT
+        keys = self._context.services.with_keys(_KEYS + change)
+        words = "left out" if step.is_left_out else f"step {self._at + 1} of {len(self._steps)}"
+        pane.show_note(SectionNote(self._in_pane(step), with_reason(words, step.reason), keys))
+        places = step.cited or (step.place,)
+        self._context.layers.set(Layer.CITED, [Mark(*place, "cited") for place in places])
+        self._go_to()
+        self._context.refresh()
+
+    def _go_to(self) -> None:
+        context = self._context
+        context.navigation.jump(self._current.place[0], _TOP, series="walk")
+        if context.panes.narrow and context.panes.current is not Pane.BOOK:
+            context.panes.show(Pane.BOOK)

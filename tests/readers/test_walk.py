@@ -1,0 +1,81 @@
+"""The steps behind an answer, one section each."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from gistread.memory.model import GistMemory
+from gistread.readers import registry
+from gistread.readers.answering import ReaderOptions
+from gistread.readers.events import Answered, Noted, Shown
+from gistread.readers.model_class import BASIC
+from gistread.readers.steering import Decision
+from gistread.readers.walk import WalkStep, walk_of
+from gistread.store.model import Citation
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import make_memory
+from tests.readers.test_steps import (
+    PASSAGE_METHODS,
+    QUESTION,
+    ask,
+    first_pages,
+    proposed,
+    says_key,
+)
+
+
+def check_places(steps: Sequence[WalkStep], memory: GistMemory) -> None:
+    """Each step is another section of the memory, and has text."""
+    numbers = [step.number for step in steps]
+    assert set(numbers) <= set(range(1, len(memory.entries) + 1))
+    assert len(set(numbers)) == len(numbers)
+    assert all(memory.book.text[slice(*step.place)].strip() for step in steps)
+
+
+@pytest.mark.parametrize("reader", sorted(registry.METHODS))
+async def test_the_steps_of_every_method_have_places_and_reasons(reader: str) -> None:
+    memory = make_memory()
+    engine = FakeEngine(says=says_key, chooses=first_pages)
+    events = await ask(reader, engine=engine, memory=memory)
+    answered = events[-1]
+    assert isinstance(answered, Answered)
+    steps = walk_of(events, answered.citations, memory, question=QUESTION)
+    assert steps
+    check_places(steps, memory)
+    assert any(step.reason for step in steps)
+    cited = {place for step in steps for place in step.cited}
+    assert {(source.start, source.end) for source in answered.citations} == cited
+
+
+@pytest.mark.parametrize("reader", PASSAGE_METHODS)
+async def test_a_refused_section_is_a_step_that_was_left_out(reader: str) -> None:
+    memory = make_memory(0, 40)
+    options = ReaderOptions(budget_tokens=400, model=BASIC)
+    engine = FakeEngine(says=says_key)
+    (first, *_) = proposed(await ask(reader, memory=memory, options=options, engine=engine))
+    decision = Decision(refused=first[:1])
+    events = await ask(reader, decision, memory=memory, options=options, engine=engine)
+    answered = events[-1]
+    assert isinstance(answered, Answered)
+    steps = walk_of(events, answered.citations, memory, first[:1])
+    left_out = [step.number for step in steps if step.is_left_out]
+    assert left_out == [first[0]]
+    assert steps[-1].is_left_out
+    assert len(steps) > 1
+
+
+def test_sources_alone_are_walked_without_a_trace() -> None:
+    memory = make_memory()
+    page = memory.entry(6).page
+    (step,) = walk_of((), [Citation(6, page.start, page.start + 20, "")], memory)
+    assert step.number == 6
+    assert step.place == (page.start, page.start + 20)
+
+
+def test_what_was_noted_is_the_reason() -> None:
+    memory = make_memory()
+    page = memory.entry(3).page
+    noted = Noted("Ferrand has a wooden leg.", page.start, page.end)
+    shown = Shown(((page.start, page.end),), ("because it has “leg”",))
+    (step,) = walk_of((noted, shown), (), memory)
+    assert step.reason == "Ferrand has a wooden leg."
