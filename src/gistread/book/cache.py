@@ -22,6 +22,7 @@ from gistread.book.model import (
     Span,
     Style,
 )
+from gistread.book.normalise import clean_line
 from gistread.book.open import Cancelled, never, open_book_or_series, read_book
 from gistread.store.files import make_folder, replace_file
 
@@ -32,7 +33,7 @@ _SUFFIX = ".book"
 _PAYLOAD_BYTES = 16  # Memory for encoding a book, in bytes a character
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SIZE_BYTES = 8  # Of the number that says how long the text is
-_NAME = "name"  # The field of an entry with the name of the file that was read
+_NAME = "name"  # The field of an entry with what the name of its file says
 # The fields of a book that are sequences of ranges.
 _RANGES: dict[str, type] = {
     "paragraphs": Paragraph,
@@ -80,7 +81,11 @@ def _save(book: Book, entry: Path, name: str) -> None:
     """
     bytearray(_PAYLOAD_BYTES * len(book.text))  # Raises MemoryError; orjson would end the process
     text = book.text.encode()
-    payload = len(text).to_bytes(_SIZE_BYTES) + text + orjson.dumps(_record(book) | {_NAME: name})
+    payload = (
+        len(text).to_bytes(_SIZE_BYTES)
+        + text
+        + orjson.dumps(_record(book) | {_NAME: _named_title(name)})
+    )
     with contextlib.suppress(OSError):
         make_folder(entry.parent)
         replace_file(entry, hashlib.sha256(payload).digest() + payload)
@@ -156,7 +161,8 @@ def _load(entry: Path, name: str) -> Book | None:
     try:
         text, rest = _read(entry)
         record = {"text": text, **orjson.loads(rest)}
-        read_as = str(record.pop(_NAME, name))
+        title = _named_title(name)
+        title_before = str(record.pop(_NAME, title))
         for field, values in record.items():
             if field in _RANGES:
                 record[field] = _ranges(_RANGES[field], values)
@@ -167,7 +173,12 @@ def _load(entry: Path, name: str) -> Book | None:
         return None
     with contextlib.suppress(OSError):
         os.utime(entry)
-    return book if read_as == name else _renamed(book, PurePath(read_as).stem, PurePath(name).stem)
+    return book if title_before == title else _renamed(book, title_before, title)
+
+
+def _named_title(name: str) -> str:
+    """The title of a book that has none but the name of its file."""
+    return clean_line(PurePath(name).stem)
 
 
 def _renamed(book: Book, before: str, now: str) -> Book:
