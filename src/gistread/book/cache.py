@@ -81,11 +81,8 @@ def _save(book: Book, entry: Path, name: str) -> None:
     """
     bytearray(_PAYLOAD_BYTES * len(book.text))  # Raises MemoryError; orjson would end the process
     text = book.text.encode()
-    payload = (
-        len(text).to_bytes(_SIZE_BYTES)
-        + text
-        + orjson.dumps(_record(book) | {_NAME: _named_title(name)})
-    )
+    record = orjson.dumps(_record(book) | {_NAME: _named_title(name)})
+    payload = len(text).to_bytes(_SIZE_BYTES) + text + record
     with contextlib.suppress(OSError):
         make_folder(entry.parent)
         replace_file(entry, hashlib.sha256(payload).digest() + payload)
