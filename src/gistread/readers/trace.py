@@ -1,12 +1,13 @@
 """The trace of an answer: the events of a reader as steps in words, linked to the book."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gistread.book.model import Book
 from gistread.engine.protocol import Usage
 from gistread.memory.model import GistMemory
+from gistread.memory.sections import renumbered
 from gistread.readers import events
 from gistread.readers.events import ReaderEvent, StopReason
 from gistread.units import counted, format_duration, format_share, ranges, ranges_words, short
@@ -74,13 +75,13 @@ class Places:
         self, length: int = 0, memory: GistMemory | None = None, book: Book | None = None
     ) -> None:
         self._length = max(1, length)
-        self._memory = memory
+        self.memory = memory
         self.book = book
 
     def words(self, start: int, end: int) -> str:
         """`section 3`, `sections 3–5`, `12–14%`."""
-        if self._memory is not None and end > start:
-            first, last = self._memory.page_at(start), self._memory.page_at(end - 1)
+        if self.memory is not None and end > start:
+            first, last = self.memory.page_at(start), self.memory.page_at(end - 1)
             if first is not None and last is not None:
                 return pages_words(range(first.number, last.number + 1))
         low, high = round(100 * start / self._length), round(100 * end / self._length)
@@ -179,6 +180,23 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
         case events.Restarted(reason=reason):
             return Step(f"the answer begins again: {reason.rstrip('.')}", "↻")
     return None
+
+
+def renumbered_event(
+    event: ReaderEvent, memory: GistMemory | None, other: GistMemory | None
+) -> ReaderEvent:
+    """The event with the numbers that its sections have in another memory of the book."""
+
+    def number_of(page: int) -> int:
+        return renumbered(page, memory, other)
+
+    match event:
+        case events.LookedUp() | events.Expanded() | events.Unfit():
+            return replace(event, page=number_of(event.page))
+        case events.Refused():
+            pages = tuple(map(number_of, event.pages))
+            return replace(event, pages=pages, instead=tuple(map(number_of, event.instead)))
+    return event
 
 
 def summary_of(trace: Sequence[ReaderEvent], places: Places) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
+from gistread.memory.sections import renumbered
 from gistread.readers import events
 from gistread.readers.thread import GO_ON, REFERENCE, Thread
 from gistread.readers.trace import (
@@ -17,6 +18,7 @@ from gistread.readers.trace import (
     describe_scope,
     pages_words,
     progress_of,
+    renumbered_event,
     step_of,
     summary_of,
 )
@@ -74,7 +76,6 @@ AnswerTarget = Target | ToSource | Unfold | Walk | KeepNote | AskAgain | GoOn
 class Steered:
     """What was pinned and refused for an answer, by the numbers of the memory it is from."""
 
-    memory: GistMemory
     pinned: frozenset[int] = frozenset()
     refused: frozenset[int] = frozenset()
     only: bool = False  # Whether only what the user named was shown
@@ -91,6 +92,7 @@ class Exchange:
     problem: str = ""
     running: bool = False
     kept: bool = False  # Whether the answer was kept as a note on its passage
+    memory: GistMemory | None = None  # What the answer is from: its sections are numbered by it
     steered: Steered | None = None  # What the user decided about its sections
     folded: bool = False  # Whether only the answer is shown, for one that was written beside it
 
@@ -117,7 +119,12 @@ class Exchange:
         return self.running if self.unfolded is None else self.unfolded
 
     def steps(self, places: Places) -> list[Step]:
-        return [step for event in self.trace if (step := step_of(event, places))]
+        steps = (step_of(event, places) for event in self.numbered_trace(places))
+        return [step for step in steps if step is not None]
+
+    def numbered_trace(self, places: Places) -> list[events.ReaderEvent]:
+        """The trace with sections numbered as the memory on the screen numbers them."""
+        return [renumbered_event(event, self.memory, places.memory) for event in self.trace]
 
 
 def with_event(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
@@ -168,7 +175,7 @@ def exchange_blocks(
     drawn, record = DrawnExchange(), exchange.record
     steps = exchange.steps(places)
     can_unfold = bool(steps) or exchange.folded
-    drawn.add(_question(exchange, number), Unfold() if can_unfold else None)
+    drawn.add(_question(exchange, number, places), Unfold() if can_unfold else None)
     if exchange.running:
         _add_steps(drawn, exchange, number, steps if exchange.shows_steps else [])
     if exchange.too_little:
@@ -220,7 +227,7 @@ def exchange_blocks(
     if steps and not exchange.running:
         sign, said = (
             "▾" if exchange.shows_steps else "▸",
-            [summary_of(exchange.trace, places), *about],
+            [summary_of(exchange.numbered_trace(places), places), *about],
         )
         provenance = f"{' · '.join(filter(None, said)) or 'steps'} · {_WALK}"
         link = Span(len(provenance) - len(_WALK), len(provenance), "link", Walk())
@@ -233,13 +240,14 @@ def exchange_blocks(
     return drawn
 
 
-def _question(exchange: Exchange, number: int) -> Block:
+def _question(exchange: Exchange, number: int, places: Places) -> Block:
     """The row of a question, with the sections that its answer is without."""
     record = exchange.record
     sign = "↳" if record.thread else "?"
     text = record.question
     if record.beside:
-        without = f"without {pages_words(record.left_out)}" if record.left_out else "with all"
+        left_out = (renumbered(page, exchange.memory, places.memory) for page in record.left_out)
+        without = f"without {pages_words(left_out)}" if record.left_out else "with all"
         text = f"{text} · written anew, {without}"
         sign = "≠"
     elif exchange.folded:

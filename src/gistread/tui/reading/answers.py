@@ -8,6 +8,7 @@ import asyncio
 from gistread.errors import StorageError
 from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export
+from gistread.memory.sections import Sections
 from gistread.readers.events import OpenedBy
 from gistread.readers.trace import ToPage, ToPlace
 from gistread.store.model import Citation, SavedQuestion, SavedThread
@@ -96,11 +97,12 @@ class AnswerController:
 
     def _go_to_page(self, number: int) -> None:
         memory = self._context.memory_pane.memory
-        if memory is None or not 1 <= number <= len(memory.entries):
-            self._context.warn(f"Section {number} has not been read.")
+        section = Sections(memory).numbered(number) if memory is not None else None
+        if section is None:
+            self._context.warn(f"There is no section {number}.")
             return
         self._context.memory_pane.set_cursor(("page", number))
-        self._jump(memory.entry(number).page.start)
+        self._jump(section.start)
 
     def _go_to_place(self, start: int, end: int) -> None:
         self._context.layers.set(Layer.CITED, [Mark(start, end, "cited")])

@@ -322,9 +322,9 @@ class QuestionController:
         question = session.question(alone, **options)
         memory = session.questions.memory_for(question)
         question.steering.pinned = {
-            renumbered(page, steered.memory, memory) for page in steered.pinned
+            renumbered(page, exchange.memory, memory) for page in steered.pinned
         }
-        question.steering.refused = {renumbered(page, steered.memory, memory) for page in refused}
+        question.steering.refused = {renumbered(page, exchange.memory, memory) for page in refused}
         question.steering.only = steered.only
         context.answers_pane.fold(number)
         session.questions.start(question)
@@ -371,7 +371,8 @@ class QuestionController:
 
     def on_started(self, event: QuestionStarted) -> None:
         self._context.answers_pane.change_last(
-            record=replace(self._record, model=event.model, memory=event.memory)
+            record=replace(self._record, model=event.model, memory=event.memory),
+            memory=self._asked_memory,
         )
 
     def on_reader_event(self, event: events.ReaderEvent) -> None:
@@ -430,11 +431,10 @@ class QuestionController:
         """Keep what the user decided, so that the answer can be written anew."""
         session = self._context.session
         question = session.questions.current if session is not None else None
-        if question is None or question.memory is None:
+        if question is None:
             return
         steering = question.steering
         steered = Steered(
-            question.memory,
             frozenset(steering.pinned),
             frozenset(steering.refused),
             steering.only,
@@ -465,13 +465,13 @@ class QuestionController:
         title = book.chapters[book.chapter_index(offset)].title if len(book.chapters) > 1 else ""
         return " · ".join(filter(None, (short(title, _TITLE), f"p. {book.page_at(offset):,}")))
 
-    def gist_or_text(self, section: events.WantedSection) -> str:
-        """The gist of a wanted section, or else the beginning of what is wanted of it."""
+    def gist_of(self, section: events.WantedSection) -> str:
+        """The gist of a wanted section; empty if the model has not read it."""
         memory = self._asked_memory
         page = memory.page_at(section.start) if memory is not None else None
-        if memory is not None and page is not None and memory.entry(page.number).is_read:
-            return memory.entry(page.number).gist.text
-        return self._context.book.text[section.start : section.end]
+        if memory is None or page is None or not memory.entry(page.number).is_read:
+            return ""
+        return memory.entry(page.number).gist.text
 
     def question_out_of_view(self) -> str:
         """The question that is being answered, if it is not on the screen; else empty."""

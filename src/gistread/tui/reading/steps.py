@@ -126,8 +126,9 @@ class StepController(InputLineClient):
             items.append(("", "left out", ""))
         if section.reason:
             items.append(("", section.reason, self._go_to))
-        if not self._context.panes.shows_memory:
-            text = self._questions.gist_or_text(section)
+        gist = self._questions.gist_of(section)
+        if not (gist and self._context.panes.shows_memory):
+            text = gist or self._context.book.text[section.start : section.end]
             items.append(("", in_quotes(short(text, _GIST_CHARACTERS)), self._go_to))
         return items
 

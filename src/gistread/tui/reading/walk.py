@@ -134,9 +134,9 @@ class WalkController:
 
     def _memory_of(self, number: int) -> GistMemory:
         """The memory that the answer is from; of an older answer, the one that is shown."""
-        steered = self._context.answers_pane.exchanges[number].steered
-        if steered is not None:
-            return steered.memory
+        memory = self._context.answers_pane.exchanges[number].memory
+        if memory is not None:
+            return memory
         return self._context.memory_pane.memory or unread_memory(self._context.book)
 
     def _in_pane(self, step: WalkStep) -> int:
