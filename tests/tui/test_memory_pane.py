@@ -62,14 +62,16 @@ async def test_pages_appear_as_they_are_read_and_the_rest_is_marked_unread(tmp_p
         await until(pilot, lambda: f"Memory   {pages} sections" in text_of(app))
 
 
-async def test_the_header_says_that_the_starters_gists_are_quotations(tmp_path: Path) -> None:
+async def test_the_header_says_what_stands_in_place_of_the_starters_quotations(
+    tmp_path: Path,
+) -> None:
     engine = SteppedEngine(says=gists)
     engine._info = replace(engine.info, wording=TRAINED)
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
-        await until(pilot, lambda: re.search(r"Memory +\d+ sections, quoted", text_of(app)))
+        await until(pilot, lambda: re.search(r"Memory +\d+ sections · who comes in", text_of(app)))
 
 
 class Writing(SteppedEngine):
@@ -136,7 +138,7 @@ async def test_the_source_of_a_gist_is_described(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=lambda _: "I cannot help with that."))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
-        await until(pilot, lambda: "own sentences" in text_of(app))
+        await until(pilot, lambda: "no gist" in text_of(app))
 
 
 async def test_a_page_opens_and_closes_inline_by_key_and_by_mouse(tmp_path: Path) -> None:

@@ -148,8 +148,12 @@ def test_every_state_of_a_page_is_described() -> None:
     known = memory(source=GistSource.EXTRACTIVE)
     view = View(pinned={1}, refused={1}, here=1)
     *_, block = entry_blocks(known, known.entry(1), view)
+    assert block.text == "“Ada Brennan kept the lamp on Skerry Point …”"
+    assert block.tail == "no gist · ◆ pinned · refused"
+    in_own_words = memory()
+    *_, block = entry_blocks(in_own_words, in_own_words.entry(1), view)
     assert block.text == "Gist 1 in two lines."
-    assert block.tail == "its own sentences · ◆ pinned · refused"
+    assert block.tail == "◆ pinned · refused"
 
 
 def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:

@@ -7,6 +7,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from gistread.book.open import open_book
 from gistread.config import Config
 from gistread.engine.catalogue import Machine
 from gistread.engine.protocol import NO_USAGE
@@ -26,7 +27,7 @@ from gistread.readers.events import (
 from gistread.sample import story_path
 from gistread.session.events import AskingState
 from gistread.store.catalogue import Catalogue
-from gistread.store.model import BoundChoice, Citation, SavedQuestion
+from gistread.store.model import AskingChoice, BoundChoice, Citation, SavedQuestion
 from gistread.store.user_data import UserData
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.contents import ContentsScreen
@@ -49,6 +50,7 @@ from tests.tui.scripted import (
 from tests.tui.test_choosing import model
 from tests.tui.test_inline_pictures import illustrated
 from tests.tui.test_marks_column import with_note
+from tests.tui.test_section_names import quoted
 from tests.tui.test_steps import asking_app
 
 WIDE, NARROW, SMALL = (160, 50), (80, 24), (60, 20)
@@ -106,6 +108,27 @@ async def ask(pilot: Pilot[None], reader: ScriptedReader) -> None:
     )
     await until(pilot, lambda: screen.session.activity.asking is AskingState.IDLE)
     await still(pilot)
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE])
+def test_the_second_day_with_a_model_that_quotes(
+    tmp_path: Path, snap_compare: Compare, size: tuple[int, int]
+) -> None:
+    """Names stand beside the book, and no second copy of it."""
+    book = open_book(story_path())
+    place = round(len(book.text) * 0.45)
+    user_data = UserData(paths_in(tmp_path))
+    user_data.set_position(book.sha256, place, read=[(0, place)])
+    user_data.choose_asking(book.sha256, AskingChoice("notes", "ask", 3))
+    app = app_on(book, tmp_path, config=config("night"))
+
+    async def show(pilot: Pilot[None]) -> None:
+        await quoted(pilot)
+        if size == NARROW:
+            await pilot.press("tab")
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
 
 
 @pytest.mark.parametrize("theme", ["night", "sepia"])

@@ -126,6 +126,11 @@ class MemoryEntry:
         """Whether the model has read it."""
         return self.gist.source is not GistSource.UNREAD
 
+    @property
+    def is_quotation(self) -> bool:
+        """Whether its gist is made of sentences of the page, chosen from a longer text."""
+        return self.gist.source in (GistSource.QUOTED, GistSource.EXTRACTIVE)
+
 
 @dataclass(frozen=True, slots=True)
 class PageSize:
@@ -165,6 +170,16 @@ class GistMemory:
     def complete(self) -> bool:
         is_at_end = self.read_until >= len(self.book.text)
         return is_at_end and all(entry.is_read for entry in self.entries)
+
+    @property
+    def has_quotations(self) -> bool:
+        """Whether sentences of the book stand for some of its gists."""
+        return any(entry.is_quotation for entry in self.entries)
+
+    @property
+    def quotes(self) -> bool:
+        """Whether its model only quotes: its gists are sentences of the book."""
+        return any(entry.gist.source is GistSource.QUOTED for entry in self.entries)
 
     @property
     def read_entries(self) -> list[MemoryEntry]:

@@ -1,26 +1,30 @@
 """A gist memory as blocks of long text, for the memory pane."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gistread.book.model import Book
+from gistread.book.model import Book, ParagraphKind
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.passages import join, sentence_at
+from gistread.people.sections import SectionNames
 from gistread.readers.events import OpenedBy
 from gistread.readers.trace import with_reason
 from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.memory_rows import MemoryRow, RowKind
 from gistread.tui.text import Block, Span
-from gistread.units import short
+from gistread.units import in_quotes, short
 
 AHEAD = "ahead of you"
 UNREAD = "not read yet"
 UNFINISHED = "its gist comes with its last line"
+_FIRST_WORDS = re.compile(r"\S+(?:\s+\S+){0,7}")  # Of a section without names: its title
 
 # Where a gist comes from, in words.
 _SOURCES = {
     GistSource.MODEL: "",
     GistSource.QUOTED: "",  # Said once, above the memory
-    GistSource.EXTRACTIVE: "its own sentences",
+    GistSource.EXTRACTIVE: "no gist",
     GistSource.VERBATIM: "its whole text",
     GistSource.UNREAD: UNREAD,
 }
@@ -67,6 +71,8 @@ class View:
         tuple[str, str], ...
     ] = ()  # Text of an empty memory: (text, id of the command that a click runs)
     reading: bool = False  # Whether the model is reading the book
+    quotes: bool = False  # Whether the model of the memory only quotes
+    names: Mapping[int, SectionNames] = field(default_factory=dict)  # By the section's offset
     bound: int | None = None  # Gists of text beyond this offset are not shown; None: all are
 
 
@@ -118,12 +124,8 @@ def entry_blocks(
     if title := _chapter_that_begins(memory, number):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
     if opening is None or stays_gist(memory.book, page, view):
-        style = "gist" if not _SOURCES[entry.gist.source] else "own-words"
-        tail = _tail(entry, view, _opened_by(opening) if opening else "")
-        gist = [
-            _page_block(memory, number, " ".join(entry.gist.text.split()), style, tail),
-            *notes,
-        ]
+        opened = _opened_by(opening) if opening else ""
+        gist = [*_gist_blocks(memory, entry, view, opened), *notes]
         return [
             *blocks,
             *(
@@ -175,6 +177,57 @@ def _note_blocks(memory: GistMemory, number: int, view: View, kind: str = "page"
         for line in lines
         if line
     ]
+
+
+def shows_names(entry: MemoryEntry, view: View) -> bool:
+    """Whether names stand in place of its gist, which would repeat the book beside it."""
+    is_whole_text = entry.gist.source is GistSource.VERBATIM
+    return entry.is_quotation or (view.quotes and is_whole_text)
+
+
+def _gist_blocks(memory: GistMemory, entry: MemoryEntry, view: View, opened: str) -> list[Block]:
+    """The gist of a section. In place of a quotation: who enters, and who was known before.
+
+    `opened`: who opened it, and why.
+    """
+    if shows_names(entry, view):
+        names = view.names.get(entry.page.start, SectionNames())
+        title = names.title or _first_words(memory.book, entry.page)
+        return _named_blocks(memory, entry, title, names, _tail(entry, view, opened))
+    style = "gist" if not _SOURCES[entry.gist.source] else "own-words"
+    text = " ".join(entry.gist.text.split())
+    return [_page_block(memory, entry.page.number, text, style, _tail(entry, view, opened))]
+
+
+def _named_blocks(
+    memory: GistMemory, entry: MemoryEntry, title: str, names: SectionNames, tail: str
+) -> list[Block]:
+    """The title of a section, and below it the people who were known before."""
+    number = entry.page.number
+    known = f"with {', '.join(names.known)}" if names.known else ""
+    if known and not names.title:
+        return [_page_block(memory, number, known, "muted", tail)]
+    title_block = _page_block(memory, number, title, "gist", "" if known else tail)
+    if not known:
+        return [title_block]
+    below = replace(title_block, text=known, style="muted", hanging="", tail=tail, blank_before=0)
+    return [title_block, below]
+
+
+def _first_words(book: Book, page: Page, bound: int | None = None) -> str:
+    """The first words of a section below its headings, as in a table of poems.
+
+    Empty if they are behind the bound.
+    """
+    paragraphs = book.paragraphs_between(page.start, page.end)
+    prose = [each.start for each in paragraphs if each.kind is not ParagraphKind.HEADING]
+    start = max(prose[0], page.start) if prose else page.start
+    first = _FIRST_WORDS.search(book.text, start, page.end)
+    if first is None or (bound is not None and first.end() > bound):
+        return ""
+    words = " ".join(first.group().split())
+    goes_on = bool(book.text[first.end() : page.end].strip())
+    return in_quotes(f"{words} …" if goes_on else words)
 
 
 def _page_block(
@@ -250,11 +303,21 @@ def _unfinished_blocks(
     number = entry.page.number
     if is_front_matter(entry.page, begins):
         return []
-    block = _page_block(memory, number, UNFINISHED, "muted", _tail(entry, view))
     title = _chapter_that_begins(memory, number)
     heading = [Block(title, style="heading", level=4, indent=1, rule=True)] if title else []
-    shown = _tinted([block, *_note_blocks(memory, number, view)])
-    return [*heading, *(map(_railed, shown) if number == view.here else shown)]
+    if shows_names(entry, view):
+        names = view.names.get(entry.page.start, SectionNames())
+        so_far = names.title or _first_words(memory.book, entry.page, view.bound) or AHEAD
+        blocks = _named_blocks(memory, entry, so_far, names, _tail(entry, view, sourced=False))
+    else:
+        blocks = [
+            _page_block(memory, number, UNFINISHED, "muted", _tail(entry, view, sourced=False))
+        ]
+    if notes := _note_blocks(memory, number, view):
+        blocks = [replace(block, ground="current") for block in [*blocks, *notes]]
+    if number == view.here:
+        blocks = list(map(_railed, blocks))
+    return [*heading, *blocks]
 
 
 def _tinted(blocks: list[Block]) -> list[Block]:
@@ -299,11 +362,12 @@ def _begun_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     return _railed(block) if row.here else block
 
 
-def _tail(entry: MemoryEntry, view: View, opened: str = "") -> str:
-    """`opened`: who opened the page, and why."""
+def _tail(entry: MemoryEntry, view: View, opened: str = "", *, sourced: bool = True) -> str:
+    """`opened`: who opened the page, and why; `sourced`: whether its gist is shown."""
     number = entry.page.number
+    all_quoted = view.quotes and entry.is_read
     words = [
-        _SOURCES[entry.gist.source],
+        _SOURCES[entry.gist.source] if sourced and not all_quoted else "",
         opened,
         "◆ pinned" if number in view.pinned else "",
         "refused" if number in view.refused else "",

@@ -195,7 +195,7 @@ REMEMBERING: tuple[Command[Controllers], ...] = (
         "M",
         "Memory, marks or neither",
         lambda on: on.panes.cycle_side(),
-        help="“Quoted” above it: its gists are sentences of the book.",
+        help="“Who comes in” above it: its model only quotes, so names stand for gists.",
     ),
     Command(
         Scope.REMEMBERING,

@@ -21,6 +21,7 @@ from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.reading.reading_along import ReadingAlong
 from gistread.tui.reading.search import SearchController
+from gistread.tui.reading.section_names import SectionNamer
 from gistread.tui.reading.so_far import PeopleController, RecapController
 from gistread.tui.reading.speech import ReadAloud
 from gistread.tui.reading.steps import StepController
@@ -67,6 +68,7 @@ class Controllers:
         self.threads = ThreadController(context, self.questions, self.line)
         self.people = PeopleController(context, self.line)
         self.recap = RecapController(context, self.line)
+        self.section_names = SectionNamer(context, self.line, self.people)
         self._redraw_due = False
         self._was_running = False  # whether the model was reading when the lines were last drawn
 

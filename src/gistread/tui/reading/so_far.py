@@ -89,7 +89,7 @@ class PeopleController:
             await asyncio.sleep(_DOUBLE_CLICK_S)
             if self._context.book_pane.selected_range is not None:
                 return True
-        view = await self._known()
+        view = await self.known()
         entity = view.named_at(event.text, event.offset_in_block or 0)
         if entity is None or not self._context.screen.is_current:
             return False
@@ -98,7 +98,7 @@ class PeopleController:
 
     async def _collected(self) -> Index:
         """The names up to the bound, with a notice if that takes a moment."""
-        work = asyncio.create_task(self._known())
+        work = asyncio.create_task(self.known())
         await asyncio.wait({work}, timeout=_AT_ONCE_S)
         if not work.done():
             self._context.notify("Collecting names …")
@@ -106,7 +106,7 @@ class PeopleController:
             self._context.screen.app.clear_notifications()
         return await work
 
-    async def _known(self) -> Index:
+    async def known(self) -> Index:
         """Collect the names up to the bound, unless they are known."""
         bound = self._line.bound
         end = len(self._context.book.text) if bound is None else bound
@@ -175,7 +175,7 @@ class PeopleController:
                 self._choose(view, f"· who is the same as {entity.name}?", chosen, but=entity)
 
     async def _show_named(self, form: str) -> None:
-        view = await self._known()
+        view = await self.known()
         if (entity := find_by_form(view.entities, form)) is not None:
             self._show(entity, view)
 

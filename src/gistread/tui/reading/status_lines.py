@@ -8,7 +8,6 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from gistread.engine import model_search, models
-from gistread.memory.model import GistSource
 from gistread.presets import FICTION
 from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.session.session import Session
@@ -43,6 +42,7 @@ _ABOUT_MEMORY = (
     "A model reads along and writes here what each section of the book says. {open-page} opens "
     "its text."
 )
+WHO_ENTERS = "who comes in"  # Said of a memory that shows names in place of gists
 TRYING_OUT = "Small model, for trying out"
 _LOOK = [("back", "back"), ("open-page", "read on")]
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
@@ -260,8 +260,8 @@ class StatusLines:
         counter = ""
         if memory is not None and (read := len(memory.read_entries)):
             of_all = "" if memory.complete else f"{read} of ~{memory.estimated_pages} sections"
-            quoted = memory.entries[-1].gist.source is GistSource.QUOTED
-            counter = f"   {of_all or counted(read, 'section')}{', quoted' if quoted else ''}"
+            what = f" · {WHO_ENTERS}" if memory.quotes else ""
+            counter = f"   {of_all or counted(read, 'section')}{what}"
         header = Content.assemble(("Memory", "bold"), (counter, "$gr-faint"))
         self._screen.query_one("#memory-header", Line).show(header)
         origin = []

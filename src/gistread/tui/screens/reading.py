@@ -168,6 +168,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         if self.controllers is not None:
             self.controllers.pictures.update()
             self.call_after_refresh(self.controllers.links.preview.fit)
+            self.controllers.section_names.update()
             self.call_after_refresh(self.controllers.marks_beside.update)
 
     def _stress_focused(self) -> None:
@@ -435,6 +436,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         self._save_place(controllers)
         controllers.links.preview.book_moved(turned=event.turned)
         controllers.pages.book_moved()
+        controllers.section_names.update()
         controllers.marks_beside.update()
         controllers.pictures.update()
         controllers.search.mark_hits()

@@ -74,6 +74,7 @@ class MemoryPane(CommandTarget, LongText):
             unread_at=None,
             begun=None,
             draft="",
+            names={},
         )
         self.cursor = memory is not None
         self.show(self._all_blocks(), keep_position=False)
@@ -250,6 +251,7 @@ class MemoryPane(CommandTarget, LongText):
         memory, view = self.memory, self.view
         if memory is None:
             return memory_blocks.guide_blocks(view)
+        view.quotes = memory.quotes
         blocks: list[Block] = []
         if not memory.entries and view.begun is None:
             blocks += memory_blocks.guide_blocks(view)
@@ -273,7 +275,8 @@ class MemoryPane(CommandTarget, LongText):
         opening = view.opened.get(number)
         note = view.note if view.note and view.note.number == number else None
         marks = number == view.here, number in view.pinned, number in view.refused, note
-        shows = entry, digits, *marks, opening and (opening, view.cited, view.beside)
+        names = view.quotes, view.names.get(entry.page.start)
+        shows = entry, digits, names, *marks, opening and (opening, view.cited, view.beside)
         known = self._made.get(number)
         if known is None or known[0] != shows:
             known = self._made[number] = (

@@ -1,0 +1,44 @@
+"""Names sections whose gists are quotations of the book: by who enters in them."""
+
+import asyncio
+
+from gistread.people.mentions import supports_names
+from gistread.people.sections import names_of_sections
+from gistread.store.model import NameCorrection
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.question_line import QuestionLine
+from gistread.tui.reading.so_far import PeopleController
+
+_State = tuple[tuple[int, ...], int | None, tuple[NameCorrection, ...]]
+
+
+class SectionNamer:
+    """Keeps the names in the memory pane up to what the user has read, and never ahead of it."""
+
+    def __init__(
+        self, context: ReadingContext, line: QuestionLine, people: PeopleController
+    ) -> None:
+        self._context = context
+        self._line = line
+        self._people = people
+        self._named: _State | None = None  # What the names in the pane were made from
+
+    def update(self) -> None:
+        """Find the names again if sections, bound or corrections have changed."""
+        memory = self._context.memory_pane.memory
+        if memory is None or not memory.has_quotations:
+            return
+        if not supports_names(self._context.book):
+            return
+        starts = tuple(entry.page.start for entry in memory.entries)
+        state = starts, self._line.bound, self._context.corrections
+        if state != self._named:
+            self._named = state
+            self._context.screen.run_worker(
+                self._name(starts), group="section names", exclusive=True
+            )
+
+    async def _name(self, starts: tuple[int, ...]) -> None:
+        view = await self._people.known()
+        names = await asyncio.to_thread(names_of_sections, view, starts)
+        self._context.memory_pane.change_view(names=names)

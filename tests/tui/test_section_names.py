@@ -1,0 +1,149 @@
+"""Beside the book stand names, and no second copy of it, where gists are quotations."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from gistread.config import Config
+from gistread.memory.model import GistMemory, GistSource
+from gistread.people.sections import SectionNames
+from gistread.sample import story_path
+from gistread.tui.screens.reading import ReadingScreen
+from tests.book.data import needs_novels, novel
+from tests.tui.scripted import app_on, opened, text_of, until
+from tests.tui.test_never_ahead import memory_of
+
+
+def with_source(memory: GistMemory, source: GistSource) -> GistMemory:
+    """The memory with gists of this kind, each the first sentence of its section."""
+    for at, entry in enumerate(memory.entries):
+        sentence = memory.text_of(entry.page).split("\n")[-1].partition(". ")[0]
+        gist = replace(entry.gist, text=sentence, source=source)
+        memory.entries[at] = replace(entry, gist=gist)
+    return memory
+
+
+async def quoted(pilot: Pilot[None], source: GistSource = GistSource.QUOTED) -> ReadingScreen:
+    """The screen with a memory of the whole book whose gists are quotations."""
+    screen = await opened(pilot)
+    assert screen.book is not None
+    screen.memory_pane.show_memory(with_source(memory_of(screen.book), source))
+    screen.redraw_lines()
+    await until(pilot, lambda: screen.memory_pane.view.names)
+    return screen
+
+
+def names_in(screen: ReadingScreen) -> list[str]:
+    """Every name that the pane may show."""
+    shown = screen.memory_pane.view.names.values()
+    return [name for names in shown for name in names.people + names.places + names.known]
+
+
+async def test_names_stand_in_place_of_quotations_and_enter_opens_the_text(tmp_path: Path) -> None:
+    app = app_on(story_path(), tmp_path, config=Config())
+    async with app.run_test(size=(160, 50)) as pilot:
+        screen = await quoted(pilot)
+        pane = screen.memory_pane
+        await pilot.press(*["space"] * 2)
+        await until(pilot, lambda: "Lucy" in str(pane.view.names))
+        gists = [entry.gist.text for entry in pane.memory.entries]
+        beside = " ".join(block.text for block in pane.blocks)
+        assert not [gist for gist in gists if gist in beside]
+        titles = [names.title for names in pane.view.names.values() if names.people]
+        assert "Lucy" in str(titles)
+        assert not [title for title in titles if title not in beside]
+        await until(pilot, lambda: re.search(r"Memory .*sections · who comes in", text_of(app)))
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: "opened by you" in text_of(app))
+        assert pane.chosen is not None
+        opened_text = pane.memory.text_of(pane.memory.entry(pane.chosen).page)
+        assert opened_text.split("\n")[-1] in [block.text for block in pane.blocks]
+
+
+async def test_a_section_without_a_gist_in_a_memory_in_own_words_is_named_too(
+    tmp_path: Path,
+) -> None:
+    app = app_on(story_path(), tmp_path, config=Config())
+    async with app.run_test(size=(110, 30)) as pilot:
+        screen = await quoted(pilot, GistSource.EXTRACTIVE)
+        pane = screen.memory_pane
+        first = pane.memory.entry(1)
+        own = replace(first.gist, text="Nora crosses.", source=GistSource.MODEL)
+        pane.memory.entries[0] = replace(first, gist=own)
+        await pilot.press(*["space"] * 4)
+        await until(pilot, lambda: "Lucy" in str(pane.view.names))
+        await until(pilot, lambda: "Nora crosses." in [block.text for block in pane.blocks])
+        start = next(start for start, names in pane.view.names.items() if "Lucy" in names.people)
+        key = "page", pane.memory.page_at(start).number
+        row = [block for block in pane.blocks if block.key == key]
+        assert row[0].text == pane.view.names[start].title
+        assert row[-1].tail == "no gist"
+        assert "who comes in" not in text_of(app)
+
+
+async def test_where_names_are_not_found_a_section_is_called_by_its_first_words(
+    tmp_path: Path,
+) -> None:
+    german = tmp_path / "Buch.txt"
+    sentence = "Der alte Wächter ging am Abend langsam über die Brücke und sah den Fluss. "
+    german.write_text(f"Kapitel 1\n\n{sentence * 400}\n\nKapitel 2\n\n{sentence * 400}")
+    app = app_on(german, tmp_path, config=Config())
+    async with app.run_test(size=(110, 30)) as pilot:
+        screen = await opened(pilot)
+        assert screen.book is not None
+        pane = screen.memory_pane
+        pane.show_memory(with_source(memory_of(screen.book), GistSource.QUOTED))
+        screen.redraw_lines()
+        first = "“Der alte Wächter ging am Abend langsam über …”"
+        await until(pilot, lambda: first in [block.text for block in pane.blocks])
+
+
+async def walk(pilot: Pilot[None], screen: ReadingScreen) -> int:
+    """Read the book to its end; returns the most names shown. None may be ahead."""
+    pane, book = screen.memory_pane, screen.book_pane
+    text = pane.memory.book.text
+    shown = most = 0
+    while True:
+        view = book.visible_range
+        shown = max(shown, view[1])
+        named = names_in(screen)
+        most = max(most, len(named))
+        seen = text[:shown]
+        assert not [name for name in named if name.removeprefix("the ") not in seen]
+        if view[1] >= len(text.rstrip()):
+            return most
+        await pilot.press("space")
+        await until(pilot, lambda view=view: book.visible_range != view)
+        await pilot.pause()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
+async def test_no_name_of_the_sample_is_told_ahead(tmp_path: Path, size: tuple[int, int]) -> None:
+    app = app_on(story_path(), tmp_path, config=Config())
+    async with app.run_test(size=size) as pilot:
+        assert await walk(pilot, await quoted(pilot)) > 10
+
+
+@needs_novels
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["wells_the-invisible-man", "austen_emma"])
+async def test_no_name_of_a_novel_is_told_ahead(tmp_path: Path, name: str) -> None:
+    app = app_on(novel(name), tmp_path, config=Config())
+    async with app.run_test(size=(110, 30)) as pilot:
+        assert await walk(pilot, await quoted(pilot)) > 30
+
+
+async def test_a_section_in_which_nobody_enters_names_those_who_were_known(tmp_path: Path) -> None:
+    app = app_on(story_path(), tmp_path, config=Config())
+    async with app.run_test(size=(110, 30)) as pilot:
+        screen = await quoted(pilot)
+        pane = screen.memory_pane
+        await pilot.press(*["space"] * 4)
+        start = pane.memory.entry(2).page.start
+        names = {start: SectionNames(known=("Nora Vell", "Amos"))}
+        pane.change_view(names={**pane.view.names, **names})
+        row = [block for block in pane.blocks if block.key == ("page", 2)]
+        assert [block.text for block in row] == ["with Nora Vell, Amos"]
