@@ -13,6 +13,7 @@ from dataclasses import replace
 from gistread.book.model import Book
 from gistread.book.open import read_limited
 from gistread.cli import memory as memories
+from gistread.cli.answer_text import AnswerPrinter, print_answer
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import ask_document, reader_document, step_document, usage_document
 from gistread.cli.opening import (
@@ -428,16 +429,18 @@ async def _print_answer(
 
     `place`: where a citation is, in words.
     """
-    streamed, answered = "", None
+    streamed = ""
+    answered: reader_events.Answered | None = None
+    printer = AnswerPrinter()
+    is_drawn = not as_json and sys.stdout.isatty()
     async for event in stream:
         match event:
-            case reader_events.AnswerDelta(text=text):
+            case reader_events.AnswerDelta(text=text) if is_drawn:
                 line.clear()
-                if not as_json and sys.stdout.isatty():
-                    streamed += text
-                    write(text, end="")
+                streamed += text
+                printer.add(text)
             case reader_events.Restarted() if streamed:
-                write("")
+                printer.end()
                 streamed = ""
             case reader_events.Answered():
                 line.clear()
@@ -445,10 +448,13 @@ async def _print_answer(
     assert answered is not None, "a reader ends with Answered"
     if as_json:
         return answered
-    if streamed:
-        write("")
+    printer.end()
     if streamed.strip() != answered.answer.strip():
-        write(with_messages(answered.answer, answered.marks).text)
+        whole = with_messages(answered.answer, answered.marks).text
+        if is_drawn:
+            print_answer(whole)
+        else:
+            write(whole)
     else:
         for mark in answered.marks:
             write(f"{in_quotes(answered.answer[mark.start : mark.end])}: {mark.message}.")

@@ -63,6 +63,12 @@ def write(text: str, end: str = "\n") -> None:
         print(sanitize(text), end=end, flush=True)
 
 
+def write_drawn(text: str) -> None:
+    """Print text whose control characters are the program's own. Raises OutputError."""
+    with _output_errors():
+        print(text, end="", flush=True)
+
+
 def write_json(fields: Mapping[str, Any]) -> None:
     """Print a JSON object with the schema's version on one line, always in UTF-8.
 

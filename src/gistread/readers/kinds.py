@@ -13,7 +13,7 @@ class Kind(StrEnum):
     FACT = "fact"  # A name, a place, a number, a thing
     REASON = "reason"  # Why, or how
     STORY = "story"  # What happens, how it ends
-    LIST = "list"  # All of something, a count, a comparison
+    LIST = "list"  # All of something, a count, a comparison, a story step by step
     MEANING = "meaning"  # What a word or a passage means
     OTHER = "other"  # Anything else, and questions in languages that are not recognised
 
@@ -44,7 +44,7 @@ def kind_of(question: str) -> Kind:
     """
     asked = pattern("about_selection").sub("", without_options(question))
     if asks_for_story(asked) or pattern("asks_what_happens").match(asked):
-        return Kind.STORY
+        return Kind.LIST if pattern("in_steps").search(asked) else Kind.STORY
     if pattern("asks_for_a_meaning").match(asked):
         return Kind.MEANING
     if pattern("asks_about_all").search(asked):

@@ -86,11 +86,11 @@ def draw_markup(text: str, spans: Sequence[Span] = (), cells: int = 80) -> list[
     return drawn
 
 
-def drawn_text(text: str) -> tuple[str, tuple[Span, ...]]:
-    """The answer as one text with its spans."""
+def drawn_text(text: str, cells: int = 80) -> tuple[str, tuple[Span, ...]]:
+    """The answer as one text with its spans. `cells`: the width for a table."""
     drawn = ""
     spans: list[Span] = []
-    for line in draw_markup(text):
+    for line in draw_markup(text, cells=cells):
         drawn += "\n" if drawn else ""
         at = len(drawn)
         spans += [replace(span, start=span.start + at, end=span.end + at) for span in line.spans]

@@ -1,0 +1,112 @@
+"""Prints an answer on a terminal, with its Markdown drawn: bold words, lists and tables.
+
+It is printed as it is written: each word once its signs are known, a table once it ends.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable
+
+from gistread.cli.output import sanitize, write_drawn
+
+# What a line may become while only its first characters are known: an item, a heading.
+_BEGINS = re.compile(r"[ \t]*(?:[-*+_]{1,2}|#{1,6}|\d{1,2}[.)]?)?[ \t]*")
+_TABLE = re.compile(r"[ \t]*\|")
+# Words between signs, or a sign whose end is still to come. What ends with the line may go on.
+_SIGNS = re.compile(
+    r"(?P<open>[*_`]+\Z)"
+    r"|\*\*(?=\S)[^\n]+?(?<=\S)\*\*(?!\Z)"
+    r"|(?<!\w)__(?=\S)[^\n]+?(?<=\S)__(?!\w|\Z)"
+    r"|(?<![\w*])\*(?=[^\s*])[^*\n]+?(?<=\S)\*(?![\w*]|\Z)"
+    r"|(?<!\w)_(?=[^\s_])[^_\n]+?(?<=\S)_(?!\w|\Z)"
+    r"|`[^`\n]+`(?!\Z)"
+    r"|(?P<begun>\*\*(?=\S)|(?<!\w)__(?=\S)|(?<![\w*])\*(?=[^\s*])|(?<!\w)_(?=[^\s_])|`)"
+)
+_SGR = {"strong": ("\x1b[1m", "\x1b[22m"), "emphasis": ("\x1b[3m", "\x1b[23m")}
+
+
+class AnswerPrinter:
+    """Prints an answer piece by piece.
+
+    A piece may end anywhere, also within a sign.
+    """
+
+    def __init__(self) -> None:
+        self._waiting = ""  # Lines of a table, or the line being written
+        self._printed = 0  # Characters of the drawn line that are printed
+
+    def add(self, piece: str) -> None:
+        """Print as much of the answer as is known to be drawn so."""
+        self._waiting += piece
+        while "\n" in self._waiting and not self._is_table_open():
+            self._print_lines()
+        known = _known(self._waiting)
+        if known.strip() and not _TABLE.match(known):
+            self._print_drawn(known)
+
+    def end(self) -> None:
+        """Print the rest, and end the line. Nothing is printed of an empty answer."""
+        is_open = bool(self._waiting or self._printed)
+        self._print_drawn(self._waiting)
+        if is_open:
+            write_drawn("\n")
+        self._waiting = ""
+        self._printed = 0
+
+    def _is_table_open(self) -> bool:
+        """Whether all lines waiting are rows of a table, and the next may be one too."""
+        *rows, last = self._waiting.split("\n")
+        is_table = all(_TABLE.match(row) for row in rows)
+        return is_table and (not last.strip() or bool(_TABLE.match(last)))
+
+    def _print_lines(self) -> None:
+        """Print the first line waiting, or the whole table that begins there."""
+        lines = self._waiting.split("\n")
+        count = 1
+        if _TABLE.match(lines[0]):
+            count = next(at for at, line in enumerate(lines) if not _TABLE.match(line))
+        self._print_drawn("\n".join(lines[:count]))
+        write_drawn("\n")
+        self._waiting = "\n".join(lines[count:])
+        self._printed = 0
+
+    def _print_drawn(self, text: str) -> None:
+        from gistread.tui.answer_markup import drawn_text  # 0.2 s, while the model answers
+
+        drawn, spans = drawn_text(sanitize(text), shutil.get_terminal_size().columns)
+        start = self._printed
+        changes = [
+            (max(offset, start), sign)
+            for span in spans
+            if span.end > start and span.style in _SGR
+            for offset, sign in zip((span.start, span.end), _SGR[span.style], strict=True)
+        ]
+        write_drawn(_styled(drawn, sorted(changes), start))
+        self._printed = max(start, len(drawn))
+
+
+def print_answer(text: str) -> None:
+    """Print a whole answer."""
+    printer = AnswerPrinter()
+    printer.add(text)
+    printer.end()
+
+
+def _known(line: str) -> str:
+    """The beginning of an unfinished line whose signs are all known."""
+    begun = (match.start() for match in _SIGNS.finditer(line) if match.lastgroup)
+    known = line[: next(begun, len(line))]
+    return "" if _BEGINS.fullmatch(known) else known
+
+
+def _styled(drawn: str, changes: Iterable[tuple[int, str]], start: int) -> str:
+    """`drawn[start:]` with the signs that change its style at their offsets."""
+    if os.environ.get("TERM") == "dumb":
+        return drawn[start:]
+    pieces: list[str] = []
+    at = start
+    for offset, sign in changes:
+        pieces += [drawn[at:offset], sign]
+        at = offset
+    return "".join([*pieces, drawn[at:]])
