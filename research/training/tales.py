@@ -89,7 +89,9 @@ def fill(name: str, task: str = "", **values: object) -> str:
     """A prompt of the program in the trained wording; `task` names the file of the task in it."""
     if task:
         values["task"] = prompts.load(task, prompts.TRAINED).text
-    return prompts.load(name, prompts.TRAINED).fill(**values)
+    # In this wording the tasks say what to do without an answer.
+    template = prompts.load(name, prompts.TRAINED).given({"way_out": ""})
+    return template.fill(**values)
 
 
 NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
