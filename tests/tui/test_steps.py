@@ -10,7 +10,7 @@ from gistread.config import Config
 from gistread.readers.events import (
     OpenedBy,
 )
-from gistread.store.model import BoundChoice
+from gistread.store.model import BoundChoice, Citation, SavedQuestion
 from gistread.store.user_data import UserData
 from gistread.tui.answer_blocks import Exchange
 from gistread.tui.app import GistreadApp
@@ -222,6 +222,10 @@ async def answered(pilot: Pilot[None], screen: ReadingScreen, count: int) -> lis
     return pane.exchanges
 
 
+def warned(app: GistreadApp, words: str) -> bool:
+    return any(words in notification.message for notification in app._notifications)
+
+
 async def shows(pilot: Pilot[None], words: str) -> None:
     await until(pilot, lambda: words in text_of(pilot.app))
 
@@ -263,3 +267,39 @@ async def test_steps_are_walked_and_left_out_and_taken_back(
         await pilot.press("escape")
         await until(pilot, lambda: "Step 1 of" not in text_of(app))
         assert screen.memory_pane.view.note is None
+
+
+async def test_the_walk_begins_with_a_click_below_the_answer(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, "alone")
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await read_whole(pilot)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await pilot.press("<")
+        await until(pilot, lambda: warned(app, "No answer with steps to walk."))
+        await ask(pilot, "who")
+        await answered(pilot, screen, 1)
+        await shows(pilot, "walk the steps")
+        row, line = next(
+            (row, line) for row, line in enumerate(lines(app)) if "walk the steps" in line
+        )
+        await pilot.click(offset=(line.index("walk the steps"), row))
+        await shows(pilot, "Step 1 of")
+        await click(pilot, "next step")
+        await shows(pilot, "Step 2 of")
+        await click(pilot, "close")
+        await until(pilot, lambda: "Step 2 of" not in text_of(app))
+
+
+async def test_an_older_answer_is_walked_by_its_sources(tmp_path: Path) -> None:
+    app = passages_app(tmp_path, "alone")
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: not screen.controllers.context.opening)
+        start = screen.book.text.index("The road went on")
+        source = Citation(0, start, start + 16, "The road went on")
+        record = SavedQuestion("Where?", "On.", True, (source,))
+        screen.answers_pane.show_exchanges([Exchange.saved(record)])
+        await pilot.press(">")
+        await shows(pilot, "cited: “The road went on”")
+        await pilot.press("x")
+        await until(pilot, lambda: warned(app, "This answer is older"))

@@ -328,6 +328,8 @@ class QuestionController:
         question.steering.only = steered.only
         context.answers_pane.fold(number)
         session.questions.start(question)
+        if context.panes.narrow:
+            context.answers_pane.focus()
 
     def refuse_page(self) -> None:
         """Refuse a page that the agent opened: the chosen one, or else its last."""
