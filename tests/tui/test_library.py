@@ -67,7 +67,7 @@ async def test_books_are_removed_restored_and_sorted(tmp_path: Path, folder: Pat
         await pilot.press("U")
         await until(pilot, lambda: "3 books" in text_of(pilot.app))
         assert len(entries(tmp_path)) == 3
-        for order in ("title", "author", "progress", "last read"):
+        for order in ("title", "author", "progress", "length", "last read"):
             await pilot.press("s")
             await until(pilot, lambda order=order: f"by {order}" in text_of(pilot.app))
 

@@ -1,11 +1,19 @@
 """The library in columns: grouped, filtered in place, the book to go on with first."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.app import App
 
-from gistread.library.entries import Group, LibraryEntry, group_of, to_continue
+from gistread.library.entries import (
+    Group,
+    LibraryEntry,
+    Order,
+    group_of,
+    sort_entries,
+    to_continue,
+)
 from gistread.tui.screens.all_books import AllBooksScreen
 from gistread.tui.widgets.book_list import BookList, Columns
 from gistread.tui.widgets.input_line import FilterInput
@@ -79,3 +87,35 @@ async def test_a_narrow_library_keeps_title_and_progress(tmp_path: Path, folder:
         await pilot.resize_terminal(60, 20)
         await until(pilot, lambda: all(len(line) == 60 for line in lines(app)))
         assert "Continue: The Long Tale" in text_of(app)
+
+
+async def test_tab_shows_one_group_and_says_if_it_is_empty(tmp_path: Path, folder: Path) -> None:
+    await read_first(folder / "The Long Tale.txt", tmp_path)
+    async with library_of(folder, tmp_path) as pilot:
+        app = pilot.app
+        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        await pilot.press("tab")
+        await until(pilot, lambda: headings(app) == ["Reading"])
+        assert "A Short Tale" not in text_of(app)
+        await pilot.press("tab")
+        await until(pilot, lambda: headings(app) == ["Unread"])
+        await pilot.press("tab")
+        await until(pilot, lambda: "You have not finished any book yet." in text_of(app))
+        assert not headings(app)
+        await pilot.press("tab")
+        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        await pilot.press("shift+tab")
+        await until(pilot, lambda: "You have not finished any book yet." in text_of(app))
+        await pilot.click(offset=(lines(app)[0].index("Unread") + 1, 0))
+        await until(pilot, lambda: headings(app) == ["Unread"])
+        await pilot.click(offset=(lines(app)[0].index("All"), 0))
+        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        await pilot.click(offset=(lines(app)[0].index("by last read"), 0))
+        await until(pilot, lambda: "by title" in lines(app)[0])
+
+
+def test_short_books_come_first_by_length_and_unknown_lengths_last() -> None:
+    short = entry("Short")
+    long = replace(entry("Long"), words=90_000)
+    unknown = replace(entry("Unknown"), words=0)
+    assert sort_entries([unknown, long, short], Order.LENGTH) == [short, long, unknown]

@@ -113,7 +113,7 @@ def add_books(parser: argparse.ArgumentParser) -> None:
         option = action("list", help="list the library (default)").add_argument
         words_help = "show only books with these words in title, author or file name"
         option("words", metavar="WORDS", nargs="*", help=words_help)
-        orders = ["last-read", "title", "author", "progress"]
+        orders = ["last-read", "title", "author", "progress", "length"]
         option(
             "--sort",
             metavar="ORDER",

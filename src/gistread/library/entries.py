@@ -142,6 +142,7 @@ class Order(StrEnum):
     TITLE = "title"
     AUTHOR = "author"
     PROGRESS = "progress"
+    LENGTH = "length"
 
 
 def list_entries(
@@ -178,6 +179,7 @@ def sort_entries(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryE
         Order.TITLE: _title,
         Order.AUTHOR: lambda entry: (not entry.authors, _surname(entry), _title(entry)),
         Order.PROGRESS: lambda entry: (not entry.was_opened, -entry.share, _title(entry)),
+        Order.LENGTH: lambda entry: (not entry.words, entry.words, _title(entry)),
     }
     return sorted(entries, key=keys[order])
 

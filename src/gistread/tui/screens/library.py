@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from textual import events, on, work
@@ -14,10 +15,12 @@ from textual.widgets import Input, Static
 from gistread.errors import GistreadError
 from gistread.library import adding
 from gistread.library.entries import (
+    Group,
     LibraryEntry,
     Order,
     absolute,
     filter_entries,
+    group_of,
     is_file,
     is_folder,
     sort_entries,
@@ -36,6 +39,12 @@ from gistread.tui.widgets.input_line import FilterInput, PathInput
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Rule
 from gistread.units import counted
 
+_GROUPS = (None, *Group)
+_NONE_OF = {
+    Group.READING: "You are not in the middle of any book.",
+    Group.UNREAD: "You have begun every book.",
+    Group.FINISHED: "You have not finished any book yet.",
+}
 _KEY_LINE_ROWS = 12
 _ONE_ROW = 110  # columns that hold every key
 _INDEX_SHOWN_S = 1.0
@@ -91,6 +100,7 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
         self._books = books
         self._entries: list[LibraryEntry] = []
         self._order = Order.LAST_READ
+        self._group: Group | None = None  # The only one shown; None: all
         self._removed: list[LibraryEntry] = []  # removed in this session, for undo
         self._adding = ""  # Progress of adding books; empty if none are being added
         self._stops_adding = False
@@ -147,7 +157,10 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
         typed = self.query_one(FilterInput).value
         shown = sort_entries(filter_entries(self._entries, typed), self._order)
         shown.sort(key=lambda entry: not entry.ids)  # the sample after the user's own
-        self._list.show_books(shown, at=at, index=index, filtered=bool(typed.strip()))
+        if self._group is not None:
+            shown = [entry for entry in shown if group_of(entry) is self._group]
+        filtered = bool(typed.strip()) or self._group is not None
+        self._list.show_books(shown, at=at, index=index, filtered=filtered)
         self._show_lines()
 
     def filter_books(self) -> None:
@@ -182,12 +195,8 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
         self._search_or_ask(asking=False, words=self.query_one(FilterInput).value)
 
     def _show_lines(self) -> None:
-        count = self._adding or self._indexing or count_books(self._entries)
-        self.query_one("#header", HeaderLine).show_place("Library", count, (f"by {self._order}",))
-        if any(entry.ids for entry in self._entries):
-            note = ""
-        else:
-            note = self._services.with_keys(_HOW_TO_BEGIN)
+        self._show_header()
+        note = self._note
         empty = self.query_one("#empty", Static)
         empty.update(note)
         empty.display = bool(note)
@@ -202,6 +211,34 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
         self.query_one("#keys", KeyLine).show_keys(
             key_hints(self._services, "library", leading, hidden=hidden)
         )
+
+    @property
+    def _has_books(self) -> bool:
+        """Whether there are any but the sample."""
+        return any(entry.ids for entry in self._entries)
+
+    def _show_header(self) -> None:
+        header = self.query_one("#header", HeaderLine)
+        count = self._adding or self._indexing or count_books(self._entries)
+        order = f"by {self._order}"
+        actions = ("", self.change_order)
+        if not self._has_books:
+            header.show_place("Library", count, (order,), actions=actions)
+            return
+        tabs = [
+            (group or "All", group is self._group, partial(self._show_group, group))
+            for group in _GROUPS
+        ]
+        header.show_place("Library", "", (count, order), tabs, actions)
+
+    @property
+    def _note(self) -> str:
+        """What to say where there are no books."""
+        if not self._has_books:
+            return self._services.with_keys(_HOW_TO_BEGIN)
+        if self._group is not None and self._list.current is None:
+            return _NONE_OF[self._group]
+        return ""
 
     @on(BookList.Moved)
     def _show_about(self) -> None:
@@ -260,6 +297,14 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
         )
         if opening is not None:
             self.dismiss(opening)
+
+    def step_group(self, step: int) -> None:
+        """Show the next group alone, or all books."""
+        self._show_group(_GROUPS[(_GROUPS.index(self._group) + step) % len(_GROUPS)])
+
+    def _show_group(self, group: Group | None) -> None:
+        self._group = group
+        self._show(self._list.current)
 
     def change_order(self) -> None:
         orders = list(Order)

@@ -13,6 +13,7 @@ class Library(Protocol):
     def search_all(self) -> object: ...
     def ask_all(self) -> object: ...
     def change_order(self) -> object: ...
+    def step_group(self, step: int) -> object: ...
     def add_books(self) -> object: ...
     def open_path(self) -> object: ...
     def remove_chosen(self) -> object: ...
@@ -68,9 +69,24 @@ LIBRARY: tuple[Command[Library], ...] = (
         "s",
         "Change the order",
         lambda library: library.change_order(),
-        help="Last read, title, author, progress.",
+        help="Last read, title, author, progress, length.",
         short="sort",
         panes=("library",),
+    ),
+    Command(
+        Scope.LIBRARY,
+        "library-next-group",
+        "tab",
+        "Only those you read, unread or finished ones",
+        lambda library: library.step_group(1),
+        help="Again: the next; at last all.",
+    ),
+    Command(
+        Scope.LIBRARY,
+        "library-previous-group",
+        "shift+tab",
+        "The same, backwards",
+        lambda library: library.step_group(-1),
     ),
     Command(
         Scope.LIBRARY,
