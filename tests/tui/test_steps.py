@@ -10,6 +10,7 @@ from gistread.config import Config
 from gistread.readers.events import (
     OpenedBy,
 )
+from gistread.readers.registry import METHODS
 from gistread.store.model import BoundChoice, Citation, SavedQuestion
 from gistread.store.user_data import UserData
 from gistread.tui.answer_blocks import Exchange
@@ -29,6 +30,8 @@ from tests.tui.scripted import (
 from tests.tui.test_asking import ask, says
 
 WIDE, NARROW = (160, 50), (80, 24)
+OFFERS_QUICKER = {"graphreader"}
+"""Methods that take so long that a quicker one is offered first."""
 
 
 def looks_up(prompt: str, options: Sequence[str]) -> int:
@@ -303,3 +306,25 @@ async def test_an_older_answer_is_walked_by_its_sources(tmp_path: Path) -> None:
         await shows(pilot, "cited: “The road went on”")
         await pilot.press("x")
         await until(pilot, lambda: warned(app, "This answer is older"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", sorted(METHODS.keys() - {"longagent", "notes"}))
+async def test_every_method_asks_on_the_screen_and_is_walked(tmp_path: Path, reader: str) -> None:
+    config = Config(min_words=40, max_words=90, reader=reader, steps="ask")
+    engine = SteppedEngine(says=lambda _: "The road went on along the river.", chooses=looks_up)
+    app = app_on(long_book(20), tmp_path, engine, config)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await read_whole(pilot)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await ask(pilot, "Where does the road go?")
+        if reader in OFFERS_QUICKER:
+            await shows(pilot, "Ask all the same")
+            await pilot.press("enter")
+        await shows(pilot, "Wants section")
+        assert screen.memory_pane.view.note.text.startswith("wanted")
+        await pilot.press("&")
+        await answered(pilot, screen, 1)
+        await pilot.press(">")
+        await shows(pilot, "Step 1 of")
+        assert screen.memory_pane.view.note.text.startswith("step 1 of")
