@@ -310,7 +310,7 @@ def test_steering_in_a_novel(tmp_path: Path, snap_compare: Compare, size: tuple[
         await until(pilot, lambda: "Wants section" in text_of(app))
         await pilot.press("x")
         await until(pilot, lambda: "(2 of" in text_of(app))
-        await still(pilot)
+        await noted(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=show)
 
@@ -330,9 +330,18 @@ def test_the_walk_of_the_steps(
         await until(pilot, lambda: pane.exchanges[-1].answer and not screen.session.answering)
         await pilot.press(">", ">")
         await until(pilot, lambda: "Step 2 of" in text_of(app))
-        await still(pilot)
+        await noted(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+async def noted(pilot: Pilot[None]) -> None:
+    """Scroll the memory from its beginning to the note, whatever was in view before."""
+    screen = await opened(pilot)
+    await still(pilot)
+    screen.memory_pane.scroll_home(animate=False)
+    screen.memory_pane._show_noted()
+    await still(pilot)
 
 
 async def ask_about_the_whole(pilot: Pilot[None], question: str) -> ReadingScreen:
