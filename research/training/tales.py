@@ -7,7 +7,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,28 @@ from research.training.packing import Example
 
 NOT_SAID = "The book does not say."
 MOST_BRANCHES = 14
+_MOST_WINDOW_WORDS = 1000
+_WINDOW_SECTIONS = (1, 2, 2, 3, 3, 4, 4, 5, 6)
+
+# Shares of windows, of questions or of replies
+_EARLIER_SECTION = 0.25  # Windows with the section before the first answer
+_UNANSWERED = 0.035  # As many questions again that the window does not answer
+_SAME_TALE = 0.4  # Of these, about the same tale
+_AS_MEMORY = 0.2
+_STOPS = 0.15  # Answered questions for which no page is looked up
+_CHOICES = 0.15
+_ALWAYS_ANSWERED = 0.1  # Asked without leave to find nothing
+_SHORT_ANSWERS = 0.05
+_MENTIONS = 0.07
+_MENTIONS_OF_UNANSWERED = 0.35  # Likewise, of questions that the window does not answer
+_WITHOUT_GAPS = 0.4
+_PAGE_OPEN = 0.35
+
+_FEWEST_WRONG_ANSWERS = 3
+_FEWEST_NAMINGS = 3  # Of a person whom a text is about
+_FEWEST_PAGES, _MOST_PAGES = 4, 10  # Of a memory
+_MOST_FIRST_PAGE = 60
+_GIST_RATIO = 1.4  # Words of an extract, relative to a gist
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +56,14 @@ class Question:
     @property
     def answer(self) -> str:
         """The answer that shares most words with the others."""
-        words = [Counter(answer.lower().split()) for answer in self.answers]
-        return max(
-            zip(self.answers, words, strict=True),
-            key=lambda pair: sum(
-                (pair[1] & other).total() / (pair[1] | other).total() for other in words
-            ),
-        )[0]
+        counts = {answer: Counter(answer.lower().split()) for answer in self.answers}
+
+        def likeness(answer: str) -> float:
+            words = counts[answer]
+            others = (counts[other] for other in self.answers)
+            return sum((words & other).total() / (words | other).total() for other in others)
+
+        return max(self.answers, key=likeness)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +71,18 @@ class Tale:
     name: str
     sections: tuple[str, ...]
     questions: tuple[Question, ...]
+
+    def count_words(self, sections: Sequence[int]) -> int:
+        return sum(len(self.sections[index].split()) for index in sections)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Neighbouring sections of a tale, and what is asked of them. All are indices."""
+
+    tale: int
+    sections: tuple[int, ...]
+    questions: list[int]
 
 
 def read_tales(path: Path) -> list[Tale]:
@@ -60,15 +95,15 @@ def read_tales(path: Path) -> list[Tale]:
             for section in record["sections"]
         )
         questions = []
-        for asked in record["questions"]:
-            gold = frozenset(int(float(number)) - 1 for number in asked["cor_section"].split(","))
+        for fields in record["questions"]:
+            gold = frozenset(int(float(number)) - 1 for number in fields["cor_section"].split(","))
             answers = [
                 sentence(value)
-                for key, value in asked.items()
+                for key, value in fields.items()
                 if key.startswith("answer") and value.strip()
             ]
             if answers and max(gold) < len(sections):
-                questions.append(Question(tidy_question(asked["question"]), tuple(answers), gold))
+                questions.append(Question(tidy_question(fields["question"]), tuple(answers), gold))
         tales.append(Tale(record["story"], sections, tuple(questions)))
     return tales
 
@@ -102,11 +137,12 @@ def _choice(
 ) -> Example:
     """A choice among options whose order says nothing."""
     chance.shuffle(options)
-    reply = LETTERS[options.index(right)]
-    return Example(
-        fill("answer_passages", "task_choice", text=text, question=with_options(question, options)),
-        reply,
-    )
+    prompt = _ask(text, with_options(question, options), "task_choice")
+    return Example(prompt, LETTERS[options.index(right)])
+
+
+def _ask(text: str, question: str, task: str) -> str:
+    return fill("answer_passages", task, text=text, question=question)
 
 
 class FairyTales:
@@ -118,7 +154,7 @@ class FairyTales:
     def __init__(self, path: Path, seed: int) -> None:
         self._tales = read_tales(path)
         self._seed = seed
-        self._windows: dict[int, list[tuple[int, tuple[int, ...], list[int]]]] = {}
+        self._windows: dict[int, list[Window]] = {}
 
     def __len__(self) -> int:
         return len(self._epoch(0))
@@ -128,109 +164,133 @@ class FairyTales:
         epoch, index = divmod(number, len(self))
         windows = self._epoch(epoch)
         chance = random.Random(f"{self._seed} window {number}")
-        tale_index, shown, asked = windows[index % len(windows)]
-        tale = self._tales[tale_index]
-        questions = [tale.questions[at] for at in asked]
-        missing = [
-            self._other(tale_index, shown, chance) for _ in questions if chance.random() < 0.035
+        window = windows[index % len(windows)]
+        tale = self._tales[window.tale]
+        questions = [tale.questions[at] for at in window.questions]
+        unanswered = [
+            self._other(window, chance) for _ in questions if chance.random() < _UNANSWERED
         ]
-        as_memory = chance.random() < 0.2
-        text = self._pages(tale, shown) if as_memory else self._passages(tale, shown, chance)
-        opened = ", ".join(str(at + 1) for at in shown)
-        made = []
-        for question, found in [
-            *((one, True) for one in questions),
-            *((one, False) for one in missing),
-        ]:
-            reply = question.answer if found else NOT_SAID
-            if as_memory:
-                values = {"memory": text, "opened": opened, "question": question.text}
-                if found and chance.random() < 0.15:
-                    made.append(Example(fill("lookup", **values), "STOP"))
-                else:
-                    made.append(Example(fill("answer", "task_answer", **values), reply))
-                continue
-            kind = chance.random()
-            if found and (lines := self._options(tale, question, chance)) and kind > 0.85:
-                made.append(_choice(text, question.text, lines, question.answer, chance))
-            elif kind < 0.1 and found:
-                made.append(
-                    Example(
-                        fill(
-                            "answer_passages",
-                            "task_answer_always",
-                            text=text,
-                            question=question.text,
-                        ),
-                        reply,
-                    )
-                )
-            elif kind < 0.15:
-                short = reply if not found else reply[:1].lower() + reply[1:].rstrip(".")
-                made.append(
-                    Example(fill("member_answer", text=text, question=question.text), short)
-                )
-            elif kind < 0.22 or (not found and kind < 0.5):
-                made.append(
-                    Example(
-                        fill("member_mention", text=text, question=question.text),
-                        "yes" if found else "no",
-                    )
-                )
-            else:
-                made.append(
-                    Example(
-                        fill("answer_passages", "task_answer", text=text, question=question.text),
-                        reply,
-                    )
-                )
-        chance.shuffle(made)
-        return made
+        if chance.random() < _AS_MEMORY:
+            examples = self._over_memory(window, questions, unanswered, chance)
+        else:
+            examples = self._over_passages(window, questions, unanswered, chance)
+        chance.shuffle(examples)
+        return examples
 
-    def _epoch(self, epoch: int) -> list[tuple[int, tuple[int, ...], list[int]]]:
-        """Of each window the tale, its sections, and the questions asked of it; shuffled."""
+    def _over_memory(
+        self,
+        window: Window,
+        answered: Sequence[Question],
+        unanswered: Sequence[Question],
+        chance: random.Random,
+    ) -> list[Example]:
+        """Questions over a memory whose pages are open: answers, and no page to look up."""
+        values = {
+            "memory": self._pages(self._tales[window.tale], window.sections),
+            "opened": ", ".join(str(section + 1) for section in window.sections),
+        }
+        examples = []
+        for question in answered:
+            if chance.random() < _STOPS:
+                prompt = fill("lookup", question=question.text, **values)
+                examples.append(Example(prompt, "STOP"))
+            else:
+                prompt = fill("answer", "task_answer", question=question.text, **values)
+                examples.append(Example(prompt, question.answer))
+        for question in unanswered:
+            prompt = fill("answer", "task_answer", question=question.text, **values)
+            examples.append(Example(prompt, NOT_SAID))
+        return examples
+
+    def _over_passages(
+        self,
+        window: Window,
+        answered: Sequence[Question],
+        unanswered: Sequence[Question],
+        chance: random.Random,
+    ) -> list[Example]:
+        tale = self._tales[window.tale]
+        text = self._passages(tale, window.sections, chance)
+        examples = [self._answered(tale, question, text, chance) for question in answered]
+        examples += [self._unanswered(question, text, chance) for question in unanswered]
+        return examples
+
+    def _answered(
+        self, tale: Tale, question: Question, text: str, chance: random.Random
+    ) -> Example:
+        """A question that a text answers, in one of the ways in which the program asks it."""
+        kind = chance.random()
+        options = self._options(tale, question, chance)
+        if options and kind > 1 - _CHOICES:
+            return _choice(text, question.text, options, question.answer, chance)
+        if kind < _ALWAYS_ANSWERED:
+            return Example(_ask(text, question.text, "task_answer_always"), question.answer)
+        if kind < _ALWAYS_ANSWERED + _SHORT_ANSWERS:
+            answer = question.answer
+            short = answer[:1].lower() + answer[1:].rstrip(".")
+            return Example(fill("member_answer", text=text, question=question.text), short)
+        if kind < _ALWAYS_ANSWERED + _SHORT_ANSWERS + _MENTIONS:
+            return Example(fill("member_mention", text=text, question=question.text), "yes")
+        return Example(_ask(text, question.text, "task_answer"), question.answer)
+
+    @staticmethod
+    def _unanswered(question: Question, text: str, chance: random.Random) -> Example:
+        kind = chance.random()
+        short = _ALWAYS_ANSWERED + _SHORT_ANSWERS
+        if kind < short:
+            return Example(fill("member_answer", text=text, question=question.text), NOT_SAID)
+        if kind < short + _MENTIONS_OF_UNANSWERED:
+            return Example(fill("member_mention", text=text, question=question.text), "no")
+        return Example(_ask(text, question.text, "task_answer"), NOT_SAID)
+
+    def _epoch(self, epoch: int) -> list[Window]:
+        """The windows of an epoch, shuffled."""
         if epoch not in self._windows:
             chance = random.Random(f"{self._seed} epoch {epoch}")
             self._windows[epoch] = list(self._cut(chance))
             chance.shuffle(self._windows[epoch])
         return self._windows[epoch]
 
-    def _cut(self, chance: random.Random) -> Iterator[tuple[int, tuple[int, ...], list[int]]]:
+    def _cut(self, chance: random.Random) -> Iterator[Window]:
         for index, tale in enumerate(self._tales):
             left = list(range(len(tale.questions)))
             chance.shuffle(left)
             left.sort(key=lambda at: min(tale.questions[at].sections))
             while left:
-                first = min(tale.questions[left[0]].sections)
-                span = max(tale.questions[left[0]].sections) - first + 1
-                length = max(chance.choice((1, 2, 2, 3, 3, 4, 4, 5, 6)), span)
-                before = min(first, int(chance.random() < 0.25))
-                shown = tuple(range(first - before, min(first + length, len(tale.sections))))
-                if sum(len(tale.sections[at].split()) for at in shown) > 1000:
-                    shown = tuple(sorted(tale.questions[left[0]].sections))
-                asked = [at for at in left if tale.questions[at].sections <= set(shown)][
-                    :MOST_BRANCHES
-                ]
-                if sum(len(tale.sections[at].split()) for at in shown) <= 1000:
-                    yield index, shown, asked
-                left = [at for at in left if at not in asked]
+                gold = tale.questions[left[0]].sections
+                shown = self._sections_around(gold, len(tale.sections), chance)
+                if tale.count_words(shown) > _MOST_WINDOW_WORDS:
+                    shown = tuple(sorted(gold))
+                covered = [at for at in left if tale.questions[at].sections <= set(shown)]
+                chosen = covered[:MOST_BRANCHES]
+                if tale.count_words(shown) <= _MOST_WINDOW_WORDS:
+                    yield Window(index, shown, chosen)
+                left = [at for at in left if at not in chosen]
 
-    def _other(self, tale_index: int, shown: Sequence[int], chance: random.Random) -> Question:
+    @staticmethod
+    def _sections_around(
+        gold: Collection[int], count: int, chance: random.Random
+    ) -> tuple[int, ...]:
+        """Several of `count` sections, from the first that a question needs or the one before."""
+        first = min(gold)
+        length = max(chance.choice(_WINDOW_SECTIONS), max(gold) - first + 1)
+        before = min(first, int(chance.random() < _EARLIER_SECTION))
+        return tuple(range(first - before, min(first + length, count)))
+
+    def _other(self, window: Window, chance: random.Random) -> Question:
         """A question that the window does not answer.
 
         Of the same tale where it has one, or of another.
         """
-        tale = self._tales[tale_index]
-        near = [
+        far = [
             question
-            for question in tale.questions
-            if all(abs(at - seen) > 1 for at in question.sections for seen in shown)
+            for question in self._tales[window.tale].questions
+            if all(abs(at - seen) > 1 for at in question.sections for seen in window.sections)
         ]
-        if near and chance.random() < 0.4:
-            return chance.choice(near)
-        other = self._tales[
-            (tale_index + 1 + chance.randrange(len(self._tales) - 1)) % len(self._tales)
-        ]
+        if far and chance.random() < _SAME_TALE:
+            return chance.choice(far)
+        step = 1 + chance.randrange(len(self._tales) - 1)
+        other = self._tales[(window.tale + step) % len(self._tales)]
         return chance.choice(other.questions)
 
     @staticmethod
@@ -240,10 +300,9 @@ class FairyTales:
         The wrong ones answer like questions of the tale.
         """
         word = question.text.split()[0]
-        wrong = {one.answer for one in tale.questions if one.text.startswith(word)} - set(
-            question.answers
-        )
-        if len(wrong) < 3:
+        like = {other.answer for other in tale.questions if other.text.startswith(word)}
+        wrong = like - set(question.answers)
+        if len(wrong) < _FEWEST_WRONG_ANSWERS:
             return []
         return [question.answer, *chance.sample(sorted(wrong), chance.choice((1, 2, 2, 3)))]
 
@@ -257,7 +316,7 @@ class FairyTales:
         pieces += [tale.sections[at] for at in shown]
         if shown[-1] + 1 < len(tale.sections):
             pieces.append(GAP)
-        if chance.random() < 0.4:
+        if chance.random() < _WITHOUT_GAPS:
             pieces = [piece for piece in pieces if piece != GAP]
         return "\n\n".join(pieces)
 
@@ -278,17 +337,17 @@ class Choices(FairyTales):
         chance = random.Random(f"{self._seed} choices {number}")
         made: list[Example] = []
         while not made:
-            tale_index, shown, asked = chance.choice(self._epoch(0))
-            tale = self._tales[tale_index]
-            text = self._passages(tale, shown, chance)
-            for question in (tale.questions[at] for at in asked[: MOST_BRANCHES // 2]):
+            window = chance.choice(self._epoch(0))
+            tale = self._tales[window.tale]
+            text = self._passages(tale, window.sections, chance)
+            for question in (tale.questions[at] for at in window.questions[: MOST_BRANCHES // 2]):
                 if options := self._options(tale, question, chance):
                     made += [
                         _choice(text, question.text, options, question.answer, chance)
                         for _ in range(2)
                     ]
             names = Counter(NAME.findall(text)).most_common(1)
-            if names and names[0][1] > 2:
+            if names and names[0][1] >= _FEWEST_NAMINGS:
                 made.append(Example(fill("check_turn", text=text), f"It is about {names[0][0]}."))
         return made
 
@@ -316,12 +375,12 @@ class Mentions(FairyTales):
             if count:
                 break
         text = "\n\n".join(tale.sections[at] for at in shown)
-        asked = [(one, "yes") for one in chance.sample(inside, count)]
-        asked += [(one, "no") for one in chance.sample(outside, count)]
-        chance.shuffle(asked)
+        replies = [(question, "yes") for question in chance.sample(inside, count)]
+        replies += [(question, "no") for question in chance.sample(outside, count)]
+        chance.shuffle(replies)
         return [
-            Example(fill("member_mention", text=text, question=one.text), reply)
-            for one, reply in asked
+            Example(fill("member_mention", text=text, question=question.text), reply)
+            for question, reply in replies
         ]
 
 
@@ -334,33 +393,32 @@ class TaleLookups(FairyTales):
     def examples(self, number: int) -> list[Example]:
         """The examples of one memory."""
         chance = random.Random(f"{self._seed} lookups {number}")
-        while True:
+        gold_pages: list[tuple[Question, int]] = []
+        while not gold_pages:
             tale = chance.choice(self._tales)
-            pages = list(self._paged(tale, chance))[: chance.randint(4, 10)]
-            asked = []
-            for one in tale.questions:
-                gold = [at for at, page in enumerate(pages) if one.sections <= set(page)]
-                if gold:
-                    asked.append((one, gold[0]))
-            if asked:
-                break
-        first = chance.choice((1, 1, 1, chance.randint(2, 60)))
-        texts = ["\n\n".join(tale.sections[at] for at in page) for page in pages]
-        opened = chance.randrange(len(pages)) if chance.random() < 0.35 else None
-        memory = "\n\n".join(
-            f"(Page {first + at}, in full)\n{text}"
-            if at == opened
-            else f"(Page {first + at})\n{_gist(text)}"
-            for at, text in enumerate(texts)
-        )
-        values = {"memory": memory, "opened": "none" if opened is None else str(first + opened)}
-        chosen = chance.sample(asked, min(len(asked), MOST_BRANCHES))
+            pages = list(self._paged(tale, chance))
+            pages = pages[: chance.randint(_FEWEST_PAGES, _MOST_PAGES)]
+            gold_pages = list(_gold_pages(tale, pages))
+        first = chance.choice((1, 1, 1, chance.randint(2, _MOST_FIRST_PAGE)))
+        opened = chance.randrange(len(pages)) if chance.random() < _PAGE_OPEN else None
+        shown = []
+        for index, page in enumerate(pages):
+            text = "\n\n".join(tale.sections[at] for at in page)
+            if index == opened:
+                shown.append(f"(Page {first + index}, in full)\n{text}")
+            else:
+                shown.append(f"(Page {first + index})\n{_gist(text)}")
+        values = {
+            "memory": "\n\n".join(shown),
+            "opened": "none" if opened is None else str(first + opened),
+        }
+        chosen = chance.sample(gold_pages, min(len(gold_pages), MOST_BRANCHES))
         return [
             Example(
-                fill("lookup", question=one.text, **values),
+                fill("lookup", question=question.text, **values),
                 "STOP" if gold == opened else f"Page {first + gold}",
             )
-            for one, gold in chosen
+            for question, gold in chosen
         ]
 
     @staticmethod
@@ -373,6 +431,14 @@ class TaleLookups(FairyTales):
             at += length
 
 
+def _gold_pages(tale: Tale, pages: Sequence[range]) -> Iterator[tuple[Question, int]]:
+    """The questions that one of these pages answers, each with the first that does."""
+    for question in tale.questions:
+        gold = [index for index, page in enumerate(pages) if question.sections <= set(page)]
+        if gold:
+            yield question, gold[0]
+
+
 def _gist(text: str) -> str:
     """Sentences of a page, about as long as a gist."""
-    return extract(text, round(1.4 * wanted_words(count_words(text))))
+    return extract(text, round(_GIST_RATIO * wanted_words(count_words(text))))

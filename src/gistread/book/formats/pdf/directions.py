@@ -19,7 +19,7 @@ _PRESENTATION_FORM = re.compile("[\ufb1d-\ufdff\ufe70-\ufefc]")
 _BRACKET = re.compile(r"[][(){}«»]")
 _CLOSING_BRACKETS = ")]}»"
 _MIRRORED_BRACKETS = str.maketrans("()[]{}«»", ")(][}{»«")
-_ONE_IN = 3  # One in so many characters of a line, or fewer, are of words in another script
+_MOST_CHARACTERS_PER_LETTER = 3  # Of a line, for each of its Hebrew or Arabic letters
 _LEAST_SPACE_EMS = 0.12
 _LEAST_SHARE_BELOW = 0.7  # Of the letters of a vertical line, each below the one before
 _DOWNWARD = 3  # The turn of vertical lines
@@ -55,7 +55,7 @@ def right_to_left_line(
     PDFium reverses only some words of such lines, so the positions of the letters decide.
     """
     count = len(RIGHT_TO_LEFT.findall(line[0]))
-    if turn < 0 or _ONE_IN * count <= len(line[0]):
+    if turn < 0 or _MOST_CHARACTERS_PER_LETTER * count <= len(line[0]):
         return None
     letters = _letters_from_right(page, line, turn)
     if not letters:
