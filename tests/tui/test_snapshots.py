@@ -50,6 +50,7 @@ from tests.tui.scripted import (
 from tests.tui.test_choosing import model
 from tests.tui.test_inline_pictures import illustrated
 from tests.tui.test_marks_column import with_note
+from tests.tui.test_note_previews import noted_book
 from tests.tui.test_section_names import quoted
 from tests.tui.test_steps import asking_app
 
@@ -438,6 +439,23 @@ def test_marks_beside_the_book(
         await opened(pilot)
         await until(pilot, lambda: "Who walks here" in text_of(app))
         await until(pilot, lambda: "No model" in text_of(app))
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+@pytest.mark.parametrize(("size", "theme"), [(NARROW, "paper"), (WIDE, "night")])
+def test_a_note_over_one_column_and_over_two(
+    tmp_path: Path, snap_compare: Compare, size: tuple[int, int], theme: str
+) -> None:
+    book = noted_book(note="It was told by the boatman, who had it from the keeper herself.")
+    app = app_on(book, tmp_path, config=Config(text_columns=2, theme=theme))
+
+    async def show(pilot: Pilot[None]) -> None:
+        await opened(pilot)
+        await until(pilot, lambda: "No model" in text_of(app))
+        await pilot.press(";")
+        await until(pilot, lambda: "told by the boatman" in text_of(app))
         await still(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=show)
