@@ -237,6 +237,31 @@ async def test_accepting_all_asks_no_more() -> None:
     assert steering.refused == set(proposals[0].pages[:1])
 
 
+@pytest.mark.parametrize("reader", ["gistread", "one-by-one", "quoting"])
+async def test_what_was_refused_before_answering_now_stays_closed(reader: str) -> None:
+    memory = make_memory(0, 40)
+    steering = Steering(steps=Steps.ASK)
+    options = ReaderOptions(budget_tokens=900, model=BASIC)
+    stream = METHODS[reader].reader()(
+        Asking(QUESTION, memory, FakeEngine(says=says_key), steering, options)
+    )
+    proposals: list[Proposed] = []
+    events: list[ReaderEvent] = []
+    async for event in stream:
+        events.append(event)
+        if isinstance(event, Proposed):
+            proposals.append(event)
+            steering.answer_now(Decision(refused=event.pages[:1]))
+    (proposal,) = proposals
+    answered = events[-1]
+    assert isinstance(answered, Answered)
+    sections = Sections(memory)
+    kept = sections.places_of(proposal.pages[1:])
+    assert answered.seen
+    assert all(overlaps(kept, place) for place in answered.seen)
+    assert not overlaps(answered.seen, sections.places_of(proposal.pages[:1])[0])
+
+
 @pytest.mark.parametrize("reader", sorted(READS_ALL))
 async def test_methods_that_read_everything_leave_refused_sections_out(reader: str) -> None:
     memory = make_memory(0, 40)

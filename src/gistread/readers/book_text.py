@@ -125,7 +125,7 @@ class BookText(Asking):
             if not self.is_redecided:
                 return
             decision = steering.decision
-            agreed = bool(decision.pages)
+            agreed = bool(decision.pages) or steering.stop
             refused = places_of(memory, steering.refused)
             accepted = [place for place in fitting if not overlaps(refused, place)]
             # What was named replaces what was refused; else the next nearest take its place.
@@ -152,8 +152,8 @@ class BookText(Asking):
             yield event
         refused = steering.decision.refused_of(pages)
         self.accepted.update(set(pages).difference(refused))
-        is_changed = bool(refused or steering.decision.pages)
-        self.is_redecided = is_changed and not steering.stop
+        names_pages = bool(steering.decision.pages) and not steering.stop
+        self.is_redecided = bool(refused) or names_pages
 
     def _sections_wanted(self, places: Sequence[Passage]) -> list[events.WantedSection]:
         if self.is_spread:

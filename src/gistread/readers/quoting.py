@@ -53,7 +53,7 @@ async def _quote_reviewed(text: BookText) -> ReaderEvents:
             break
         decision = text.steering.decision
         text.steering.pinned.update(decision.pages)
-        if decision.pages:
+        if decision.pages or text.steering.stop:
             accepted = set() if decision.refuses else text.accepted
             chosen = accepted.union(decision.pages)
             closest = await asyncio.to_thread(_closest_places, text, chosen)

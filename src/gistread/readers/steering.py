@@ -32,6 +32,9 @@ class Decision:
         return tuple(page for page in refused if page in proposed and page not in self.pages)
 
 
+_ACCEPTED = Decision()
+
+
 @dataclass(slots=True)
 class Steering:
     """May change at any time; a reader applies changes between two events."""
@@ -65,6 +68,7 @@ class Steering:
             finally:
                 self.proposal = self._decided = None
             if self.stop:
+                self.refused.update(self.decision.refused_of(proposal.pages))
                 return
             new = tuple(page for page in self.decision.pages if page not in proposal.pages)
             refused = self.decision.refused_of(proposal.pages)
@@ -80,9 +84,10 @@ class Steering:
             self.proposal = None
             self._decided.set_result(decision)
 
-    def answer_now(self) -> None:
+    def answer_now(self, decision: Decision = _ACCEPTED) -> None:
+        """End the search. `decision`: about what is proposed."""
         self.stop = True
-        self.decide(Decision())
+        self.decide(decision)
 
     def set_steps(self, steps: Steps) -> None:
         """Also applies to the current proposal."""

@@ -88,7 +88,7 @@ ASKING: tuple[Command[Controllers], ...] = (
         "stop-lookups",
         "s",
         "Answer now",
-        lambda on: on.questions.answer_now(),
+        lambda on: on.steps.answer_now(),
         help="With the sections that are already open.",
     ),
     Command(

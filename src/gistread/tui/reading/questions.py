@@ -14,7 +14,7 @@ from gistread.readers.anticipating import LEAST_WORDS
 from gistread.readers.cost import QUICK
 from gistread.readers.registry import METHODS
 from gistread.readers.selection import extend_bound, question_alone
-from gistread.readers.steering import Steps
+from gistread.readers.steering import Decision, Steps
 from gistread.readers.thread import GO_ON, QuestionAnswer, within_bound
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
 from gistread.session.events import Obstacle, QuestionStarted
@@ -346,12 +346,13 @@ class QuestionController:
         session.steering.refused.add(page)
         context.memory_pane.refuse(self.in_pane(page))
 
-    def answer_now(self) -> None:
+    def answer_now(self, decision: Decision) -> None:
+        """Answer with what is open. `decision`: about what is proposed."""
         session = self._context.session
         if session is None or not session.answering:
             self._context.warn("No question is being answered.")
             return
-        session.steering.answer_now()
+        session.steering.answer_now(decision)
         self._context.refresh()
 
     def on_asked(self, question: str) -> None:

@@ -145,7 +145,7 @@ class StepController(InputLineClient):
         if review.at:
             actions.append((hint("previous-step"), "back", lambda: self.step(-1)))
         actions.append((hint("accept-all"), "all", self.accept_all))
-        actions.append((hint("stop-lookups"), "answer now", self._questions.answer_now))
+        actions.append((hint("stop-lookups"), "answer now", self.answer_now))
         return actions
 
     def _show_in_memory(self, review: _Review) -> None:
@@ -208,6 +208,11 @@ class StepController(InputLineClient):
         steering.accept_all(review.decision())
         self._context.refresh()
 
+    def answer_now(self) -> None:
+        """Answer without what was refused so far, and look for nothing more."""
+        review = self.review
+        self._questions.answer_now(review.decision() if review is not None else Decision())
+
     def step(self, step: int) -> None:
         """Show the next or previous section of the proposal, or step of the last answer."""
         review = self.review
@@ -220,6 +225,9 @@ class StepController(InputLineClient):
     def switch(self) -> None:
         """Change to the other of `Steps` for this book, also while a question is answered."""
         steps = Steps.ASK if self._asking.config.steps == "alone" else Steps.ALONE
+        review, steering = self.review, self._steering
+        if review is not None and steering is not None:
+            steering.accept_all(review.decision())
         self._asking.change("steps", steps.value)
         self._context.notify(_MEANING[steps])
 
@@ -247,7 +255,7 @@ class StepController(InputLineClient):
             return
         self._context.input_line.close()
         if decision is None:
-            self._questions.answer_now()
+            self.answer_now()
             return
         review.instead += [self._questions.asked_number(page) for page in decision.pages]
         if review.current is None:
