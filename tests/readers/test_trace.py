@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from gistread.book.open import open_book
 from gistread.engine.protocol import Usage
 from gistread.readers.events import (
     Agreed,
@@ -41,6 +42,7 @@ from gistread.readers.trace import (
     step_of,
     summary_of,
 )
+from gistread.sample import story_path
 from gistread.units import in_quotes, ranges_words
 from tests.readers.memories import make_memory
 
@@ -123,7 +125,12 @@ def texts(events: Sequence[ReaderEvent]) -> list[str]:
             ],
             "section 3 opened",
         ),
-        ((Shown(()),), ["¶ no passages given to the model"], "without any passage of the book"),
+        (
+            (Shown(((10, 20), (30, 40))),),
+            ["¶ read 2 passages: section 1"],
+            "read 2 passages",
+        ),
+        ((Shown(()),), ["¶ read no passage of the book"], "read no passage of the book"),
         (
             (Restarted("It broke off."),),
             ["↻ the answer begins again: It broke off"],
@@ -138,10 +145,20 @@ def test_the_steps_of_a_reader_are_said_once(
     assert summary_of(events, PLACES) == summary
 
 
+def test_the_passages_read_are_named_by_their_pages() -> None:
+    book = open_book(story_path())
+    half = len(book.text) // 2
+    places = Places(len(book.text), book=book)
+    read = summary_of([Shown(((0, 900), (half, half + 900)))], places)
+    page = book.page_at(half + 899)
+    assert read.replace("\u00a0", " ") == f"read 2 passages, p. 1 to {page}"
+    assert summary_of([Shown(((0, len(book.text)),))], places) == "read the whole text"
+
+
 def test_steps_lead_to_their_places_in_the_book() -> None:
     shown = step_of(Shown((PAGES[0], PAGES[7])), PLACES)
     assert shown is not None
-    assert shown.text.endswith("of the book: section 1 · section 8")
+    assert shown.text == "read 2 passages: section 1 · section 8"
     assert [link.target for link in shown.links] == [ToPlace(*PAGES[0]), ToPlace(*PAGES[7])]
     assert [shown.text[link.start : link.end] for link in shown.links] == ["section 1", "section 8"]
     visited = step_of(PATHS[1], PLACES)
@@ -202,5 +219,5 @@ def test_the_cost_of_an_answer_is_told_in_time_and_tokens() -> None:
 
 
 def test_a_text_that_is_shown_whole_is_not_called_a_passage() -> None:
-    assert str(step_of(Shown(((0, 100),)), Places(100))) == "¶ the whole text given to the model"
-    assert "1 passage given" in str(step_of(Shown(((0, 40),)), Places(100)))
+    assert str(step_of(Shown(((0, 100),)), Places(100))) == "¶ read the whole text"
+    assert "read 1 passage" in str(step_of(Shown(((0, 40),)), Places(100)))

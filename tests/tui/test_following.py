@@ -102,8 +102,8 @@ async def test_shown_passages_are_linked_and_marked_in_the_contents(
         screen = await asked(pilot, reader, STARTED)
         place = screen.memory_pane.memory.entry(30).page
         reader.say(Shown(((place.start, place.end),)))
-        await until(pilot, lambda: "1 passage given" in text_of(app))
-        row = row_of(pilot, "1 passage given")
+        await until(pilot, lambda: "read 1 passage" in text_of(app))
+        row = row_of(pilot, "read 1 passage")
         await pilot.click(offset=(lines(app)[row].index("section 30"), row))
         await until(pilot, lambda: _sees(screen, place.start))
         assert [(mark.start, mark.end) for mark in screen.book_pane.marks if mark.style] == [

@@ -146,3 +146,34 @@ async def test_the_text_does_not_move_while_a_book_and_its_model_are_opened(
         await until(pilot, lambda: screen.session.has_model)
         assert hidden
         assert not any(hidden)
+
+
+@pytest.mark.parametrize("size", [(120, 36), (110, 30)])
+async def test_an_answer_leaves_the_book_two_thirds_and_folds_to_its_first_lines(
+    tmp_path: Path, reader: ScriptedReader, size: tuple[int, int]
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=size) as pilot:
+        screen = await read_whole(pilot)
+        book, answers = screen.book_pane, screen.answers_pane
+        whole = book.size.height + screen.query_one("#question-side").size.height
+        await pilot.press("a", *"who", "enter")
+        await until(pilot, lambda: reader.questions)
+        plot = "\n\n".join(f"{number}. Finch lit the lamp again." for number in range(1, 20))
+        reader.say(
+            Started("gistread", 5, 5, True),
+            Answered(f"First of all.\n\n{plot}", True, (), (), (), 50.0, NO_USAGE),
+        )
+        await until(pilot, lambda: "First of all." in text_of(app) and not screen.session.answering)
+        assert book.size.height >= 0.6 * whole
+        shown = answers.size.height
+        await pilot.press("v")
+        await until(pilot, lambda: answers.size.height < shown)
+        await until(pilot, lambda: "First of all." in text_of(app))
+        folded = answers.size.height
+        await pilot.press("v")
+        await until(pilot, lambda: answers.size.height == shown)
+        await pilot.click("#question-rule")
+        await until(pilot, lambda: answers.size.height == folded)
+        await pilot.press("escape")
+        await until(pilot, lambda: not screen.panes.answers_shown)

@@ -10,7 +10,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sections import renumbered
 from gistread.readers import events
 from gistread.readers.events import ReaderEvent, StopReason
-from gistread.units import counted, format_duration, format_share, ranges, ranges_words, short
+from gistread.units import counted, format_duration, ranges, ranges_words, short
 
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 # Why an answer is cut off
@@ -86,6 +86,14 @@ class Places:
                 return pages_words(range(first.number, last.number + 1))
         low, high = round(100 * start / self._length), round(100 * end / self._length)
         return f"{low}–{high}%" if high > low else f"{low}%"
+
+    def pages(self, places: Sequence[tuple[int, int]]) -> str:
+        """`p. 35 to 41`: from the first of these places to the last; empty without the book."""
+        if self.book is None or not places:
+            return ""
+        first = self.book.page_at(min(start for start, _ in places))
+        last = self.book.page_at(max(end for _, end in places) - 1)
+        return f"p.\u00a0{first:,} to {last:,}" if last > first else f"p.\u00a0{first:,}"
 
     def share(self, places: Iterable[tuple[int, int]]) -> float:
         """Share of the book that these places cover, from 0 to 1."""
@@ -211,16 +219,24 @@ def summary_of(trace: Sequence[ReaderEvent], places: Places) -> str:
     said += [f"{counted(count, 'member')} asked" for count in members if count]
     said += [counted(notes, "note")] if notes else []
     if given := [event.places for event in trace if isinstance(event, events.Shown)]:
-        count = sum(end > start for start, end in given[-1])
-        said.append(
-            f"from {counted(count, 'passage')}" if count else "without any passage of the book"
-        )
+        passages = [place for place in given[-1] if place[1] > place[0]]
+        said.append(_read_words(passages, places))
     if said:
         return " · ".join(said)
     steps = (
         step_of(event, places) for event in reversed(trace) if not isinstance(event, events.Started)
     )
     return short(next((step.text for step in steps if step), ""), 80)
+
+
+def _read_words(passages: Sequence[tuple[int, int]], places: Places) -> str:
+    """`read 3 passages, p. 35 to 41`."""
+    if not passages:
+        return "read no passage of the book"
+    if places.share(passages) >= _WHOLE:
+        return "read the whole text"
+    words = f"read {counted(len(passages), 'passage')}"
+    return ", ".join(filter(None, (words, places.pages(passages))))
 
 
 def progress_of(trace: Sequence[ReaderEvent]) -> tuple[str, int, int] | None:
@@ -316,13 +332,10 @@ def _given(shown: Sequence[tuple[int, int]], places: Places, reasons: Sequence[s
     why = dict(zip(shown, reasons, strict=False))
     passages = [place for place in shown if place[1] > place[0]]
     if not passages:
-        return Step("no passages given to the model", "¶")
+        return Step("read no passage of the book", "¶")
     if places.share(passages) >= _WHOLE:
-        return Step("the whole text given to the model", "¶")
-    share = format_share(places.share(passages))
-    pieces: list[Piece] = [
-        f"{counted(len(passages), 'passage')} given to the model, {share} of the book: "
-    ]
+        return Step("read the whole text", "¶")
+    pieces: list[Piece] = [f"read {counted(len(passages), 'passage')}: "]
     named: dict[str, tuple[int, int]] = {}
     for place in passages:
         named.setdefault(places.words(*place), place)

@@ -230,6 +230,7 @@ _WAITS_FOR: Mapping[type[ReaderEvent], AskingState] = {
     reader_events.Prepared: AskingState.ARTIFACTS,
     reader_events.TeamFormed: AskingState.TEXT,
     reader_events.PartRead: AskingState.TEXT,
+    reader_events.Shown: AskingState.ANSWER,
     reader_events.Stopped: AskingState.ANSWER,
     reader_events.AnswerDelta: AskingState.ANSWER,
     reader_events.Walked: AskingState.PAGE,

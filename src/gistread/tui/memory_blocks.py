@@ -18,6 +18,7 @@ from gistread.units import in_quotes, short
 AHEAD = "ahead of you"
 UNREAD = "not read yet"
 UNFINISHED = "its gist comes with its last line"
+_BARE_NUMBER = re.compile(r"[IVXLCDM]+|\d+")  # A chapter's title that is only its number
 _FIRST_WORDS = re.compile(r"\S+(?:\s+\S+){0,7}")  # Of a section without names: its title
 
 # Where a gist comes from, in words.
@@ -387,8 +388,15 @@ def _chapter_that_begins(memory: GistMemory, number: int) -> str:
     chapter = book.chapter_index(memory.entry(number).page.start)
     if number > 1 and book.chapter_index(memory.entry(number - 1).page.start) == chapter:
         return ""
-    return book.chapters[chapter].title
+    title = book.chapters[chapter].title
+    is_english = book.language.startswith("en")
+    return f"Chapter {title}" if is_english and _BARE_NUMBER.fullmatch(title) else title
 
 
 def _gutter(memory: GistMemory) -> int:
-    return len(str(memory.estimated_pages)) + 4
+    """The columns of a section's number, by the most sections that the book can have.
+
+    An estimate would move the text when it passes 100 or 1,000.
+    """
+    most = max(len(memory.entries), memory.book.words // memory.size.min_words)
+    return len(str(most)) + 4

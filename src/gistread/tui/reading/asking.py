@@ -12,14 +12,16 @@ from gistread.errors import StorageError
 from gistread.readers.steering import Steps
 from gistread.session.asking import settings_of_book
 from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.screens.choosing import ReaderScreen, sections_words, title_of
 
 _WHOSE = "For this book. Books without a choice of their own are asked as the settings say: {}."
 
 
 class AskingController:
-    def __init__(self, context: ReadingContext) -> None:
+    def __init__(self, context: ReadingContext, line: QuestionLine) -> None:
         self._context = context
+        self._line = line
 
     def load(self) -> None:
         """Load what was chosen for this book. Call it in a thread."""
@@ -48,7 +50,11 @@ class AskingController:
             (title_of(usual.reader), sections_words(Steps(usual.steps), usual.max_pages))
         )
         panel = ReaderScreen(
-            lambda: self.config, self.change, self._context.session, _WHOSE.format(words)
+            lambda: self.config,
+            self.change,
+            self._context.session,
+            _WHOSE.format(words),
+            self._line.bound,
         )
         self._context.screen.app.push_screen(panel)
 

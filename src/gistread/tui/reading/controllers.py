@@ -61,7 +61,7 @@ class Controllers:
         self.reading_along = ReadingAlong(context)
         self.answers = AnswerController(context, self.pages, self.marks)
         self.line = QuestionLine(context)
-        self.asking = AskingController(context)
+        self.asking = AskingController(context, self.line)
         self.questions = QuestionController(context, self.pages, self.line, self.asking)
         self.walk = WalkController(context, self.questions)
         self.steps = StepController(context, self.questions, self.asking, self.walk)

@@ -37,10 +37,10 @@ _ANSWERS = "-answers"
 _NO_MEMORY = "-no-memory"
 _MARKS = "-marks"
 _TWO_COLUMNS = "-two-columns"
-_USUAL_HEIGHT, _LARGEST_HEIGHT = (
-    0.3,
-    0.48,
-)  # maximum height of the answers, as a share of the screen's
+_LARGEST_HEIGHT = 0.48  # Of the answers beside the book, as a share of the screen's
+_SHARE_BELOW_BOOK = 0.33  # Of the screen for answers and question line: the book keeps the rest
+_ROWS_AROUND_ANSWERS = 2  # The rule above them and the question line
+_FOLDED_ROWS = 4  # The last question and the first lines of its answer
 _LEAST_ROWS = 3
 
 
@@ -85,6 +85,7 @@ class PaneSwitcher:
         self._answers = screen.answers_pane
         self._services = screen.services
         self.current = Pane.BOOK
+        self._answers_folded = False  # Whether only the first lines of the last answer are shown
         self._memory_wanted: bool | None = None  # as chosen since the book was opened
         self.pointed_at: Pane | None = None  # by the tour
         self.unseen_answer = False  # whether an answer has not been shown yet, on a narrow screen
@@ -200,27 +201,35 @@ class PaneSwitcher:
         self._set_classes(self.current)
 
     def toggle_answers(self) -> None:
+        """Show the answers; fold them to the first lines of the last one, and unfold them."""
         if self.narrow:
             self.show(Pane.ANSWERS)
         elif self._answers.exchanges:
-            self._screen.toggle_class(_ANSWERS)
-            if self._screen.focused is self._answers and not self.answers_shown:
-                self.show(Pane.BOOK)
+            self._answers_folded = self.answers_shown and not self._answers_folded
+            self._screen.add_class(_ANSWERS)
+            self.fit_answers()
+            self._answers.show_newest()
         else:
             self._screen.warn(f"No questions yet. Press {self._services.key_hint('ask')} to ask.")
         self._screen.redraw_lines()
 
     def show_answers(self, shown: bool = True) -> None:
+        self._answers_folded = False
         self._screen.set_class(shown, _ANSWERS)
 
     def fit_answers(self) -> None:
         """Give the answers the height that the last one needs, within limits."""
         if self.narrow:
             self._answers.styles.clear_rule("height")
+            return
+        height = self._screen.size.height
+        if self._answers_folded:
+            most = _FOLDED_ROWS
+        elif self._screen.has_class("-roomy"):
+            most = int(_LARGEST_HEIGHT * height)
         else:
-            large = self._answers.shows_steps or self._screen.has_class("-roomy")
-            most = int((_LARGEST_HEIGHT if large else _USUAL_HEIGHT) * self._screen.size.height)
-            self._answers.styles.height = max(_LEAST_ROWS, min(self._answers.last_rows, most))
+            most = int(_SHARE_BELOW_BOOK * height) - _ROWS_AROUND_ANSWERS
+        self._answers.styles.height = max(_LEAST_ROWS, min(self._answers.last_rows, most))
 
     def fit_columns(self, width: int) -> None:
         """Show the book in two columns, if so set and the screen is wide enough."""

@@ -41,4 +41,4 @@ class SectionNamer:
     async def _name(self, starts: tuple[int, ...]) -> None:
         view = await self._people.known()
         names = await asyncio.to_thread(names_of_sections, view, starts)
-        self._context.memory_pane.change_view(names=names)
+        self._context.memory_pane.show_names(names)

@@ -118,12 +118,14 @@ class ReaderScreen(ListScreen[str]):
         change: Callable[[str, Value], None],
         session: Session | None,
         whose: str,
+        upto: int | None = None,
     ) -> None:
         """Show what `config` returns; `change` sets it. `whose`: for which books, in words."""
         self._config = config
         self._change = change
         self._current = config().reader or DEFAULT_READER
         self._session = session
+        self._upto = upto  # Where answers stop, for the times
         self._left: dict[str, RemainingWork] = {}
         self._times: dict[
             str, float | None
@@ -139,7 +141,7 @@ class ReaderScreen(ListScreen[str]):
     async def _measure(self, session: Session) -> None:
         """Add times to the rows. Measuring takes a moment for a long book."""
         self._left = await artifacts_left(session)
-        self._times = {name: await seconds_to_answer(session, name) for name in USUAL}
+        self._times = {name: await seconds_to_answer(session, name, self._upto) for name in USUAL}
         self.show_rows(self.chosen)
 
     def rows_for(self, typed: str) -> Sequence[Row[str]]:

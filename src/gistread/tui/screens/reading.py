@@ -397,6 +397,10 @@ class ReadingScreen(CommandTarget, BookScreen):
         if self.controllers is not None:
             self.controllers.on_message(event)
 
+    @on(events.Click, "#question-rule")
+    def _rule_clicked(self) -> None:
+        self.panes.toggle_answers()
+
     @on(Input.Changed, "#question")
     def _question_typed(self) -> None:
         self.lines.show_question()

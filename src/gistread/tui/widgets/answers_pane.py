@@ -161,6 +161,10 @@ class AnswersPane(CommandTarget, LongText):
         if following:
             self._scroll_to_newest()
 
+    def show_newest(self) -> None:
+        """Scroll to the last exchange, once the pane has its new height."""
+        self._scroll_to_newest()
+
     def _scroll_to_newest(self) -> None:
         self.call_after_refresh(self._show_newest)
 

@@ -1,6 +1,6 @@
 """The gist memory as a list of pages that open inline."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ from textual.message import Message
 
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory, MemoryEntry, Page
+from gistread.people.sections import SectionNames
 from gistread.readers.events import OpenedBy
 from gistread.tui import memory_blocks
 from gistread.tui.commands import Command, CommandTarget, Scope, bindings
@@ -185,6 +186,11 @@ class MemoryPane(CommandTarget, LongText):
         if self.change_view(note=note):
             self._show_noted()
             self.post_message(self.Changed())
+
+    def show_names(self, names: Mapping[int, SectionNames]) -> None:
+        """Show who enters in the sections, and keep in view a section with a note."""
+        if self.change_view(names=names):
+            self._show_noted()
 
     def _show_noted(self) -> None:
         note = self.view.note
