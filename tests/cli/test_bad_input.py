@@ -475,6 +475,11 @@ def test_a_closed_standard_error_sends_no_message_elsewhere(home: Path) -> None:
         (("ask", "--all", "Who?", "--preset", "paper"), "and no BOOK, not --preset."),
         (("books", "tag", "BOOK", "caf\udce9"), "An argument is not UTF-8 text."),
         (("ask",), "The question is empty."),
+        (
+            ("ask", "BOOK", "why " * 5_000),
+            "The question has 20,000 characters; the limit is 4,000.",
+        ),
+        (("ask", "--all", "why " * 5_000), "The question has 20,000 characters"),
         (("search", "BOOK", "lamp", "--tag", "sea"), "--tag goes with --all."),
         (("search", "--all"), "No words to search for."),
         (("recap", "BOOK", "--upto", "140%"), "'140%' is not a place in a book"),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gistread.memory.sizes import unread_memory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvent
 from gistread.readers.model_class import BASIC
@@ -11,6 +12,7 @@ from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from gistread.readers.thread import QuestionAnswer
 from tests.fake_engine import FakeEngine
+from tests.memory.books import make_book, prose
 from tests.readers.memories import FACTS, make_memory
 
 OPTIONS = ReaderOptions(model=BASIC)
@@ -41,6 +43,23 @@ async def test_the_story_is_told_in_the_books_own_sentences(question: str) -> No
         make_memory().book.text[citation.start : citation.end] == citation.quote
         for citation in end.citations
     )
+
+
+async def test_without_gists_the_story_is_told_from_all_of_the_book() -> None:
+    chapters = [
+        [f"# Chapter {number}", *(prose(80, seed=100 * number + part) for part in range(6))]
+        for number in range(20)
+    ]
+    book = make_book(*chapters)
+    asking = Asking(
+        "What has happened so far?", unread_memory(book), FakeEngine(), Steering(), OPTIONS
+    )
+    events = [event async for event in METHODS["quoting"].reader()(asking)]
+    places = [citation.start / len(book.text) for citation in answered(events).citations]
+    assert places == sorted(places)
+    assert places[0] < 0.15
+    assert places[-1] > 0.9
+    assert len({int(8 * place) for place in places}) >= 7
 
 
 async def test_who_somebody_is_is_told_by_the_sentence_that_introduces_them() -> None:

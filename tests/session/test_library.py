@@ -188,6 +188,7 @@ async def _last(stream: AsyncGenerator[ReaderEvent, None]) -> Answered:
     ("question", "asked", "said"),
     [
         ("  ", {}, "The question is empty"),
+        ("why " * 1_001, {}, "The question has 4,004 characters"),
         ("Who?", {"reader": "foo"}, "Unknown reader 'foo'"),
         ("Who?", {"pined": [1]}, "Unknown option 'pined'"),
         ("Who?", {"pinned": [99]}, "There is no section 99: the model has read"),

@@ -373,6 +373,24 @@ async def test_a_question_while_the_book_is_being_opened_waits_for_its_model(
         )
 
 
+async def test_a_question_that_is_too_long_is_refused_and_stays(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("a")
+        question = "why?" * 5_000
+        screen.question.value = question
+        await pilot.press("enter")
+        await until(pilot, lambda: "The question has 20,000 characters" in text_of(app))
+        assert screen.question.value == question
+        assert reader.questions == []
+        screen.question.value = "who"
+        await pilot.press("enter")
+        await until(pilot, lambda: reader.questions == ["who"])
+
+
 async def test_a_question_before_the_first_page_waits_for_it(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:

@@ -45,7 +45,7 @@ from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, 
 from gistread.session.events import ActivityChanged, SessionEvent
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.session.models import ModelChecks, ModelPair, engine_maker
-from gistread.session.questions import AskOptions, thread_of, with_answer
+from gistread.session.questions import AskOptions, check_length, thread_of, with_answer
 from gistread.session.session import Session
 from gistread.store.model import Citation, SavedQuestion, SavedThread, with_messages
 from gistread.store.user_data import UserData
@@ -63,6 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.question = GO_ON
     if not ((arguments.book if arguments.all else arguments.question) or "").strip():
         raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
+    check_length(arguments.book if arguments.all else arguments.question)
     if arguments.all:
         _ask_all(arguments)
         return

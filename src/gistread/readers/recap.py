@@ -30,6 +30,8 @@ _BEFORE_WORDS = 110  # Of the story before the last chapter
 _CHAPTER_WORDS = 70
 _CHAPTER_PAGES = 6  # Most pages of the last chapter; those before them are the story before
 _ACT_WORDS = 28  # About a sentence: the story is told in as many acts as sentences fit
+_OWN_ACTS = 8  # In which a story without gists is told
+_ACT_CHARACTERS = 12_000  # Of such an act, in which its sentence is looked for
 _MOST_OF_ACT = 2  # Sentences on one act
 _BEHIND = 6_000  # Characters that a memory may lack before the place, about a thousand words
 _ON_STAGE = 4_000  # Characters in front of the place whose people are on stage
@@ -160,9 +162,32 @@ def _told(sentence: str, node: Node, memory: GistMemory) -> RecapSentence:
     return RecapSentence(" ".join(memory.book.text[slice(*place)].split()), place[0])
 
 
-def _own_sentences(book: Book, start: int, end: int, names: str) -> tuple[RecapSentence, ...]:
-    """Sentences of the book itself, preferably with one of these names."""
-    words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
+def own_story(memory: GistMemory) -> tuple[RecapSentence, ...]:
+    """The story before the last chapter, act by act, in sentences of the book itself."""
+    book = memory.book
+    end = min(len(book.text.rstrip()), back_matter_start(book))
+    start = front_matter_end(book)
+    until = book.chapters[book.chapter_index(max(0, end - 1))].start
+    length = max(0, until - start) // _OWN_ACTS
+    chosen: dict[RecapSentence, None] = {}
+    for act in range(_OWN_ACTS if length else 0):
+        begin = start + act * length
+        sentences = _own_sentences(
+            book, begin, begin + min(length, _ACT_CHARACTERS), "", _ACT_WORDS
+        )
+        chosen |= dict.fromkeys(sentences[:1])
+    return tuple(chosen)
+
+
+def _own_sentences(
+    book: Book, start: int, end: int, names: str, words: int = 0
+) -> tuple[RecapSentence, ...]:
+    """Sentences of the book itself, preferably with one of these names.
+
+    `words`: 0: as many as the last chapter gets.
+    """
+    chapter_words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
+    words = words or chapter_words
     places = ((a, b) for a, b in _whole_sentences(book, start, end) if _is_of_the_story(a, book))
     every = [RecapSentence(" ".join(book.text[a:b].split()), a) for a, b in places]
     told = [

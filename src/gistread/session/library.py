@@ -30,6 +30,7 @@ from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from gistread.search.book_search import best_sentence
 from gistread.session.models import ModelChecks
+from gistread.session.questions import check_length
 from gistread.store.model import Citation
 from gistread.units import counted
 
@@ -88,6 +89,7 @@ class LibraryQuestion:
             raise UsageError(
                 "The question is empty.", "Ask for example “Which book has a man with bandages?”."
             )
+        check_length(question)
         self.question = question
         self._shelf = shelf
         self._config = config

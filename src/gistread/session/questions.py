@@ -38,6 +38,7 @@ from gistread.store.user_data import UserData
 from gistread.system import free_unused_memory
 from gistread.units import counted
 
+MAX_QUESTION_CHARACTERS = 4_000  # About a thousand tokens: longer ones are ranked for minutes
 _TYPING_PAUSE_S = 0.4  # Without a key: then the words typed so far are worth ranking
 
 
@@ -187,6 +188,7 @@ def question_of(
         )
     if not text.strip():
         raise UsageError("The question is empty.", "Ask for example “Who is Justine?”.")
+    check_length(text)
     reader = find_method(options.get("reader") or reader).name
     pinned, read = set(options.get("pinned", ())), len(memory.entries)
     if beyond := [page for page in sorted(pinned) if not 1 <= page <= read]:
@@ -222,6 +224,16 @@ def question_of(
         selection=passage,
     )
     return Question(text, reader, steering, upto, reader_options)
+
+
+def check_length(question: str) -> None:
+    """Raises UsageError for a question that would take the place of the book."""
+    if len(question) > MAX_QUESTION_CHARACTERS:
+        raise UsageError(
+            f"The question has {len(question):,} characters; "
+            f"the limit is {MAX_QUESTION_CHARACTERS:,}.",
+            "Shorten it. To ask about a passage of the book, select it on the screen.",
+        )
 
 
 # What a question waits for after an event of its reader

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 
-from gistread.errors import StorageError
+from gistread.errors import StorageError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.memory.sections import renumbered
 from gistread.readers import events
@@ -18,7 +18,7 @@ from gistread.readers.steering import Decision, Steps
 from gistread.readers.thread import GO_ON, QuestionAnswer, within_bound
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
 from gistread.session.events import Obstacle, QuestionStarted
-from gistread.session.questions import AskOptions
+from gistread.session.questions import MAX_QUESTION_CHARACTERS, AskOptions, check_length
 from gistread.session.session import Session
 from gistread.store.model import SavedQuestion, SavedThread
 from gistread.tui.answer_blocks import Exchange, Steered, too_little
@@ -89,6 +89,11 @@ class QuestionController:
         if session.answering:
             context.warn(self._busy)
             return
+        try:
+            check_length(question)
+        except UsageError as error:
+            context.warn(str(error))
+            return
         obstacle = session.questions.obstacle(session.reader, about_selection=passage is not None)
         self._waiting = question if obstacle in _NO_MODEL else ""
         if self._waiting:
@@ -109,7 +114,8 @@ class QuestionController:
         if session is None or self._context.opening or session.answering:
             return
         text = self._context.question.value
-        if self._line.selection or count_words(text) < LEAST_WORDS:
+        is_worthwhile = count_words(text) >= LEAST_WORDS and len(text) <= MAX_QUESTION_CHARACTERS
+        if self._line.selection or not is_worthwhile:
             session.anticipate(None)
             return
         options: AskOptions = {"upto": self._line.bound}
