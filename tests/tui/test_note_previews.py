@@ -195,10 +195,11 @@ async def test_in_two_columns_the_note_stands_below_the_second(tmp_path: Path) -
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         pane = screen.book_pane
-        first = pane.spread.columns[0]
         await pilot.press(";")
         await until(pilot, lambda: "Note of 0." in text_of(app))
-        assert pane.spread.columns[0] == first
+        await until(pilot, lambda: "No model yet" in text_of(app))  # Then the pane has its height.
+        assert pane.foot > 0
+        assert pane.spread.columns[0] == pane._uncovered.columns[0]
         rows = frame_rows(pilot)
         assert lines(app)[rows.start].index("╭") >= pane._column_cells(0)
         assert len(pane.spread.columns[1]) == pane.size.height - len(rows)

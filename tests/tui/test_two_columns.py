@@ -90,11 +90,12 @@ async def test_what_stands_in_the_second_column_counts_as_read(tmp_path: Path) -
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         pane, position = screen.book_pane, screen.controllers.context.position
-        await until(pilot, lambda: position.end == pane.visible_range[1])
+        # The pane gives rows to the question line once the book is open: its end may move up.
+        await until(pilot, lambda: position.end >= pane.visible_range[1])
         last = halves(screen)[1].split()[-3:]
-        assert screen.book.text[: position.end].split()[-3:] == last
+        assert screen.book.text[: pane.visible_range[1]].split()[-3:] == last
         await pilot.press("space")
-        await until(pilot, lambda: position.place > 0 and position.end == pane.visible_range[1])
+        await until(pilot, lambda: position.place > 0 and position.end >= pane.visible_range[1])
         assert not position.looking
 
 
