@@ -7,7 +7,9 @@ from pathlib import Path
 import orjson
 
 from gistread.book import sniff
+from gistread.book.formats.encoding_choice import EncodingChoice, encoding_choices
 from gistread.book.formats.encoding_names import codec_of
+from gistread.book.open import open_file, read_limited
 from gistread.errors import BookError, UsageError
 from gistread.store.files import make_folder, replace_file
 
@@ -42,6 +44,19 @@ def choose_encoding(file: Path, source: Path, digest: str, name: str) -> None:
         choices[digest] = _codec_named(name)
     make_folder(file.parent)
     replace_file(file, orjson.dumps(choices))
+
+
+def choices_for(source: Path) -> list[EncodingChoice]:
+    """Encodings to choose from for this file; empty if it is no text or says its encoding itself.
+
+    Raises BookError.
+    """
+    with open_file(source) as stream:
+        kind = sniff.identify(stream.read(sniff.HEAD_BYTES), source.name)
+        if kind not in _TEXT_FORMATS:
+            return []
+        stream.seek(0)
+        return encoding_choices(read_limited(stream, source.name))
 
 
 def _codec_named(name: str) -> str:

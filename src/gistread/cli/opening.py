@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gistread.book.cache import file_digest, forget_cached, open_cached
-from gistread.book.encodings import choose_encoding
+from gistread.book.cache import open_cached
+from gistread.book.encodings import DETECTED
 from gistread.book.model import Book
-from gistread.book.open import open_bytes, open_file, read_limited
+from gistread.book.open import open_bytes, read_limited
 from gistread.cli.output import say
 from gistread.config import Config, load_config
 from gistread.errors import StorageError, UsageError
+from gistread.library.encoding import change_encoding
 from gistread.library.entries import (
     LibraryEntry,
     UnknownBookError,
@@ -22,7 +23,6 @@ from gistread.library.entries import (
     list_entries,
     path_of,
 )
-from gistread.library.index import LibraryIndex
 from gistread.library.metadata import has_book_suffix
 from gistread.memory.spoilers import usual_bound
 from gistread.paths import default_paths
@@ -85,12 +85,9 @@ def keep_encoding(arguments: argparse.Namespace) -> None:
     if not arguments.book or arguments.book == STANDARD_INPUT:
         raise UsageError("--encoding needs the file of a book.")
     paths, source = default_paths(), book_path(arguments.book)
-    digest = file_digest(source)
-    if not digest:
-        open_file(source).close()  # Says what is wrong
-    choose_encoding(paths.encodings, source, digest, arguments.encoding)
-    forget_cached(digest, paths.texts)
-    LibraryIndex(paths).forget(digest)
+    change_encoding(paths, source, arguments.encoding)
+    if arguments.encoding != DETECTED:
+        say(f"Kept for this book; `--encoding {DETECTED}` goes back to the guess.")
 
 
 def load_settings(arguments: argparse.Namespace) -> Config:

@@ -14,9 +14,10 @@ from itertools import islice, takewhile
 from pathlib import Path
 from unicodedata import normalize
 
+from gistread.book.cache import file_digest
 from gistread.book.model import Book
 from gistread.marking import TextQuote, quote_at
-from gistread.store.model import AskingChoice, Citation, OpenedBook
+from gistread.store.model import AskingChoice, Citation, OpenedBook, ReadingPlace
 from gistread.store.user_data import MarkStore, UserData
 
 # Share of the quotes that must be found before a text of the same title counts as the same work
@@ -157,6 +158,27 @@ def migrate_user_data(
         for old in earlier
     )
     return next(filter(None, carried), None)
+
+
+def carry_place(
+    book: Book, old: Book, place: ReadingPlace, user_data: UserData, store: MarkStore, path: Path
+) -> None:
+    """Take marks, questions and the place in `old` along to another text of the same file.
+
+    Unlike `migrate_user_data` also to a text that was read before. Raises StorageError.
+    """
+    if book.sha256 == old.sha256:
+        return
+    migrate_user_data(book, user_data, store, file=file_digest(path), path=path)
+    text = SearchableText(book.text)
+    length = len(old.text)
+    span = find_quote(quote_at(old.text, place.offset), text, length)
+    offset = span[0] if span else _proportional(place.offset, text, length)
+    read = [
+        (_proportional(start, text, length), _proportional(end, text, length))
+        for start, end in place.read
+    ]
+    user_data.set_position(book.sha256, offset, quote_at(book.text, offset), read=read)
 
 
 def earlier_versions(

@@ -24,7 +24,7 @@ from gistread.config import Config
 from gistread.engine.llama.library import installed_version
 from gistread.engine.models import settings_name
 from gistread.engine.protocol import Engine
-from gistread.errors import GistreadError, traceback_text
+from gistread.errors import GistreadError, StorageError, traceback_text
 from gistread.memory.check_results import CheckResults
 from gistread.paths import Paths
 from gistread.session.models import engine_maker
@@ -111,6 +111,7 @@ class GistreadApp(CommandTarget, App[None]):
             download_note=lambda: self._downloads.note if self._downloads is not None else "",
             cannot_open=self._cannot_open,
             back_to_library=self.action_library,
+            reopen=self._reopen,
         )
 
     def _to_terminal(self, data: str) -> None:
@@ -140,6 +141,18 @@ class GistreadApp(CommandTarget, App[None]):
     def open_book(self, book: Opened, look_at: Opening | None = None) -> None:
         self.push_screen(ReadingScreen(book, self.services, tour=self._tour, look_at=look_at))
         self._tour = False
+
+    async def _reopen(self, path: Path, prepare: Callable[[], None]) -> None:
+        """Close the open book, call `prepare` in a thread, and open the file anew."""
+        self._first = None
+        if (current := self.reading) is not None:
+            await current.close()
+            self.pop_screen()
+        try:
+            await asyncio.to_thread(prepare)
+        except StorageError as error:
+            self._warn(str(error))
+        self.open_book(path)
 
     def _cannot_open(self, error: GistreadError) -> None:
         if self._first is not None:

@@ -4,7 +4,7 @@ Settings are written in the background.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -123,6 +123,8 @@ class AppServices:
     ]  # Progress of a model download in a few words; empty without one
     cannot_open: Callable[[GistreadError], None]
     back_to_library: Callable[[Opening], None]  # To the list that led to this place
+    # Closes the open book, calls a function in a thread, and opens the file anew
+    reopen: Callable[[Path, Callable[[], None]], Awaitable[None]]
 
     @property
     def config(self) -> Config:

@@ -53,6 +53,8 @@ _SHARE_OF_NULS = 0.002
 _FEWEST_NULS = 2
 _HEADER_BYTES = 8192  # Where Project Gutenberg's header declares the encoding
 
+CHOOSE_ENCODING = "`--encoding` names another"  # In a notice; the screen names its key
+
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
@@ -222,8 +224,7 @@ def encoding_notices(decoded: Decoded) -> tuple[str, ...]:
     notices: list[str] = []
     if decoded.is_guess:
         notices.append(
-            f"The text is not UTF-8; it was read as {decoded.encoding} "
-            "(`--encoding` names another)."
+            f"The text is not UTF-8; it was read as {decoded.encoding} ({CHOOSE_ENCODING})."
         )
     if decoded.replaced:
         characters = "character is" if decoded.replaced == 1 else "characters are"

@@ -69,6 +69,9 @@ _RARE = frozenset({"iso8859-16", "hp-roman8", "hp_roman8", "cp720", "cp858", "cp
 
 # Encodings that chardet may not name for short texts with few letters beyond ASCII.
 _USUAL = ("cp1252", "iso8859-15", "cp1250", "iso8859-2", "mac_roman", "cp850", "cp437", "cp852")
+_MOST_NAMED = 8  # Of chardet's candidates; it gives all there are
+# Of other scripts and of the Baltic
+_OTHERS_IN_USE = ("cp1251", "koi8-r", "cp866", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257")
 _PUNCTUATION = frozenset("‘’‚“”„«»‹›–—…•§©¡¿\u00a0\u00ad№")
 _SIGNS = frozenset("·°®™£€¢†‡½¼¾²³¹×ªº´")  # Rarer: half as likely as a letter
 _APOSTROPHES = "’‘ʼ´·\u00ad‑-"
@@ -101,6 +104,14 @@ def guess_codec(data: bytes) -> str:
     candidates = _candidates(sample)
     first = candidates[0].codec if candidates else ""
     return _multibyte(sample, first) or _best_fitting(sample, candidates)
+
+
+def likely_codecs(data: bytes) -> list[str]:
+    """Codecs that may read `data`, the likeliest first, then others in use."""
+    candidates = _candidates(_telling_part(data))[:_MOST_NAMED]
+    named = [candidate.codec for candidate in candidates]
+    others = [multibyte.codec for multibyte in _MULTIBYTE_CODECS]
+    return list(dict.fromkeys((*named, *_USUAL, *_OTHERS_IN_USE, *others)))
 
 
 def decode_damaged(data: bytes, codec: str) -> str:

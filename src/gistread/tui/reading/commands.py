@@ -513,6 +513,22 @@ VIEWING: tuple[Command[Controllers], ...] = (
     ),
     Command(
         Scope.VIEWING,
+        "encoding",
+        "ctrl+e",
+        "Choose the encoding",
+        lambda on: on.book_file.choose_encoding(),
+        help="Of a plain text whose letters look wrong.",
+    ),
+    Command(
+        Scope.VIEWING,
+        "read-again",
+        "f5",
+        "Read the file again",
+        lambda on: on.book_file.read_again(),
+        help="At the same place, after it was changed.",
+    ),
+    Command(
+        Scope.VIEWING,
         "tour",
         "f2",
         "Show the tour",

@@ -11,6 +11,7 @@ from gistread.tui.answer_blocks import AskAgain, GoOn, KeepNote, Walk
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.answers import AnswerController, ThreadController
 from gistread.tui.reading.asking import AskingController
+from gistread.tui.reading.book_file import BookFileController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.links import LinkController
@@ -57,6 +58,7 @@ class Controllers:
         self.marks_beside = MarksBeside(context, self.marks)
         self.speech = ReadAloud(context)
         self.typography = Typography(context)
+        self.book_file = BookFileController(context)
         self.pages = MemoryPages(context)
         self.reading_along = ReadingAlong(context)
         self.answers = AnswerController(context, self.pages, self.marks)

@@ -13,6 +13,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Input, Static
 
+from gistread.book.formats.encoding import CHOOSE_ENCODING
 from gistread.book.model import Book
 from gistread.errors import GistreadError
 from gistread.library.indexing import index_new_books
@@ -204,8 +205,12 @@ class ReadingScreen(CommandTarget, BookScreen):
         if self._tour:
             self.start_tour()
         if notices := "\n".join(filter(None, (*book.notices, notice))):
-            self.notify(notices, timeout=8)
+            self.notify(notices.replace(CHOOSE_ENCODING, self._encoding_hint), timeout=8)
         self.call_after_refresh(lambda: self.run_worker(self._start_session(controllers)))
+
+    @property
+    def _encoding_hint(self) -> str:
+        return self.services.with_keys("{encoding} chooses another")
 
     async def _start_session(self, controllers: Controllers) -> None:
         services, context, book = self.services, controllers.context, controllers.context.book

@@ -1,0 +1,124 @@
+"""The file of the open book: another encoding, and reading it again when it has changed."""
+
+import asyncio
+from pathlib import Path
+
+from gistread.book.cache import file_digest, open_cached
+from gistread.book.encodings import DETECTED, choices_for, chosen_encoding
+from gistread.book.formats.encoding_choice import EncodingChoice
+from gistread.errors import GistreadError
+from gistread.library.encoding import change_encoding
+from gistread.library.moving import carry_place
+from gistread.store.user_data import MarkStore
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.screens.listing import ListScreen, Row
+from gistread.units import counted
+
+WATCH_S = 5.0  # Between two looks at the file
+
+Stamp = tuple[int, int]  # Size and time of the last change
+
+
+class BookFileController:
+    def __init__(self, context: ReadingContext) -> None:
+        self._context = context
+        self._stamp = _stamp_of(context.path)
+        if context.path is not None:
+            context.screen.set_interval(WATCH_S, self._watch)
+
+    async def choose_encoding(self) -> None:
+        """Offer the likely encodings of a plain text, with a line of it in each."""
+        path = self._context.path
+        if path is None:
+            self._context.warn("Standard input has no kept encoding.")
+            return
+        try:
+            choices = await asyncio.to_thread(choices_for, path)
+        except GistreadError as error:
+            self._context.warn(str(error))
+            return
+        if not choices:
+            self._context.warn("The file says its encoding itself: there is nothing to choose.")
+            return
+        encodings = self._context.services.paths.encodings
+        digest = await asyncio.to_thread(file_digest, path)
+        chosen = chosen_encoding(encodings, digest)
+        current = chosen or choices[0].codec
+        rows = [_row(choice, is_current=choice.codec == current) for choice in choices]
+        if chosen:
+            rows.insert(0, Row(DETECTED, f"Back to the guess: {choices[0].codec}"))
+        note = "Choose the line that reads right. It is kept for this book."
+        panel = ListScreen(
+            "Encoding", note, rows, rows[0].key if chosen else current, placeholder="type to filter"
+        )
+        self._context.push(panel, self._read_in)
+
+    async def _read_in(self, codec: str) -> None:
+        path = self._context.path
+        assert path is not None
+        paths = self._context.services.paths
+        try:
+            await asyncio.to_thread(change_encoding, paths, path, codec)
+        except (GistreadError, OSError) as error:
+            self._context.warn(f"The encoding cannot be kept: {error}")
+            return
+        await self.read_again()
+
+    async def read_again(self) -> None:
+        """Read the file anew, at the same place."""
+        path = self._context.path
+        if path is None:
+            self._context.warn("Standard input cannot be read again.")
+            return
+        services = self._context.services
+        old = self._context.book
+        place = self._context.navigation.saved_place
+        try:
+            book = await asyncio.to_thread(
+                open_cached, path, services.paths.texts, encodings=services.paths.encodings
+            )
+        except GistreadError as error:
+            self._context.warn(str(error))  # The old text stays.
+            return
+
+        def carry() -> None:
+            carry_place(book, old, place, services.user_data, MarkStore(services.paths), path)
+
+        await services.reopen(path, carry)
+
+    async def _watch(self) -> None:
+        """Say once if the file has another content than the book."""
+        path = self._context.path
+        stamp = await asyncio.to_thread(_stamp_of, path)
+        if stamp is None or stamp == self._stamp:
+            return
+        self._stamp = stamp
+        self._context.screen.notify(
+            self._context.services.with_keys(
+                "The file of this book has changed. {read-again} reads it again, at this place."
+            ),
+            timeout=10,
+        )
+
+
+def _row(choice: EncodingChoice, *, is_current: bool) -> Row[str]:
+    unreadable = counted(choice.unreadable, "character")
+    facts = [
+        "now" if is_current else "",
+        f"{unreadable} unreadable" if choice.unreadable else "",
+    ]
+    return Row(
+        choice.codec,
+        choice.sample,
+        also=choice.codec,
+        tail=" · ".join(filter(None, (choice.codec, *facts))),
+    )
+
+
+def _stamp_of(path: Path | None) -> Stamp | None:
+    """None without a file."""
+    try:
+        status = path.stat() if path is not None else None
+    except OSError:
+        return None
+    return (status.st_size, status.st_mtime_ns) if status is not None else None

@@ -1,0 +1,95 @@
+"""The file of the open book: another encoding, and a change while it is open."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.book.cache import file_digest
+from gistread.book.encodings import chosen_encoding
+from gistread.marking import MarkKind, new_mark, quote_at
+from gistread.store.user_data import MarkStore
+from gistread.tui.screens.reading import ReadingScreen
+from tests.tui.scripted import app_on, paths_in, text_of, until
+
+_SIZE = (80, 24)
+_LINE = "Šis šuo žino, kur yra {number}. kaulas, ir niekam nieko nesako."
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Path:
+    """A Lithuanian text that is guessed wrong: nothing but a reader can tell."""
+    path = tmp_path / "story.txt"
+    text = "\n\n".join(_LINE.format(number=number) for number in range(1, 200))
+    path.write_bytes(text.encode("cp1257"))
+    return path
+
+
+async def test_an_encoding_is_chosen_kept_and_taken_back(story: Path, tmp_path: Path) -> None:
+    app = app_on(story, tmp_path)
+    paths = paths_in(tmp_path)
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "Ctrl+E chooses" in text_of(app))
+        await pilot.press("space", "space", "ctrl+e")
+        await until(pilot, lambda: "Choose the line that reads right" in text_of(app))
+        assert "cp1257" in text_of(app)
+        first = app.screen_stack[-2]
+        assert isinstance(first, ReadingScreen)
+        place = first.book_pane.place
+        assert place > 0
+        await pilot.press(*"cp1252", "enter")
+        await until(pilot, lambda: app.reading not in (None, first) and app.reading.book)
+        assert app.reading is not None
+        assert app.reading.book is not None
+        assert chosen_encoding(paths.encodings, file_digest(story)) == "cp1252"
+        assert "žino" not in app.reading.book.text
+        await until(pilot, lambda: app.reading and app.reading.book_pane.place == place)
+        second = app.reading
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: "Back to the guess" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.reading not in (None, second) and app.reading.book)
+        assert chosen_encoding(paths.encodings, file_digest(story)) == ""
+
+
+async def test_a_file_that_changes_while_open_is_told_and_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.tui.reading.book_file.WATCH_S", 0.05)
+    path = tmp_path / "book.txt"
+    paragraphs = [f"The {number}. lamp burned low till dawn." for number in range(300)]
+    path.write_text("\n\n".join(paragraphs))
+    app = app_on(path, tmp_path)
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "lamp burned" in text_of(app))
+        await pilot.press("space", "space")
+        first = app.reading
+        assert first is not None
+        assert first.book is not None
+        before = first.book.text[first.book_pane.place :][:16]
+        quote = quote_at(first.book.text, first.book.text.index("The 7. lamp"))
+        MarkStore(paths_in(tmp_path)).put(first.book.sha256, new_mark(MarkKind.BOOKMARK, quote))
+        path.write_text("A preface.\n\n" * 9 + "\n\n".join(paragraphs))
+        await until(pilot, lambda: "has changed" in text_of(app))
+        await pilot.press("f5")
+        await until(pilot, lambda: app.reading not in (None, first) and app.reading.controllers)
+        again = app.reading
+        assert again is not None
+        assert again.book is not None
+        assert again.book.text.startswith("A preface.")
+        assert again.book.text[again.book_pane.place :].startswith(before)
+        (mark,) = MarkStore(paths_in(tmp_path)).marks(again.book.sha256)
+        assert not mark.lost
+        path.unlink()
+        await pilot.press("f5")
+        await until(pilot, lambda: "No such file" in text_of(app))
+        assert app.reading is again
+
+
+async def test_a_text_in_utf8_has_no_encoding_to_choose(tmp_path: Path) -> None:
+    path = tmp_path / "book.txt"
+    path.write_text("Grüße aus Köln.\n" * 40)
+    app = app_on(path, tmp_path)
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "Köln" in text_of(app))
+        await pilot.press("ctrl+e")
+        await until(pilot, lambda: "nothing to choose" in text_of(app))
