@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from gistread.book.open import open_book
 from gistread.errors import EngineError, ExitStatus
+from gistread.paths import default_paths
+from gistread.store.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -69,3 +72,27 @@ def test_an_interrupted_question_is_kept(run: Run, asked: Path, engine: FakeEngi
     )
     assert "No answer was given." in run("threads", asked, "2").out
     assert run("threads", asked).out.endswith("(3 questions, interrupted)\n")
+
+
+def test_continue_without_a_book_goes_on_with_the_last_one(
+    run: Run, book: Path, tmp_path: Path, engine: FakeEngine
+) -> None:
+    nothing = run("ask", "--continue", "And why?")
+    assert nothing.status == ExitStatus.FAILED
+    assert "No book has been asked yet." in nothing.err
+    other = tmp_path / "Other.txt"
+    other.write_text(book.read_text().replace("lamp", "bell"))
+    for path in (book, other):
+        run("books", "--add", path)
+        opened = open_book(path)
+        UserData(default_paths()).record_opening(
+            opened.sha256, title=opened.title, authors=(), length=len(opened.text), path=path
+        )
+    reader = ("--reader", "gistread")
+    run("ask", other, FIRST, *reader)
+    run("ask", book, FIRST, *reader)
+    ran = run("ask", FOLLOW_UP, "--continue", *reader)
+    assert ran.status == ExitStatus.DONE, ran.err
+    assert "About The Lamp, which was asked last." in ran.err
+    (thread,) = UserData(default_paths()).threads(open_book(book).sha256)
+    assert [saved.question for saved in thread.questions] == [FIRST, FOLLOW_UP]

@@ -57,7 +57,10 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     option(
         "--continue",
         action="store_true",
-        help="go on from the last question about this book; no QUESTION: with its cut answer",
+        help=(
+            "go on from the last question about this book, or without BOOK from the last of all; "
+            "no QUESTION: with its cut answer"
+        ),
     )
     option(
         "--thread",
@@ -196,11 +199,22 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     formats.add_argument(
         "--format",
         metavar="FORMAT",
-        choices=["md", "json", "txt", "obsidian", "anki", "readwise", "annotations"],
+        choices=[
+            "md",
+            "json",
+            "txt",
+            "obsidian",
+            "anki",
+            "readwise",
+            "annotations",
+            "bibtex",
+            "csl",
+        ],
         help="md: marks, notes, questions and gists (default); json: the same for programs; txt: "
         "the book's text; "
         "obsidian: a note that later exports add to; anki: cards of highlights, answers and names; "
-        "readwise: highlights as CSV; annotations: marks as W3C Web Annotations",
+        "readwise: highlights as CSV; annotations: marks as W3C Web Annotations; "
+        "bibtex, csl: the book for a bibliography",
     )
     formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
     option(

@@ -18,7 +18,9 @@ from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import ask_document, reader_document, step_document, usage_document
 from gistread.cli.opening import (
     STANDARD_INPUT,
+    book_path,
     check_models,
+    library_entries,
     load_settings,
     open_named,
     resolve_bound,
@@ -29,7 +31,8 @@ from gistread.cli.search import indexed_shelf
 from gistread.cli.sessions import announce, new_session, read_to_end
 from gistread.config import Config
 from gistread.engine.models import find_chosen, fingerprint_of
-from gistread.errors import EngineError, GistreadError, StorageError, UsageError
+from gistread.errors import EngineError, GistreadError, NotFoundError, StorageError, UsageError
+from gistread.library.entries import UnknownBookError, path_of
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory
 from gistread.memory.sizes import unread_memory
@@ -60,6 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
             "--continue goes on from the last thread, --thread from another.", "Use one of them."
         )
     if getattr(arguments, "continue") and not arguments.all and not arguments.question.strip():
+        _name_last_book(arguments)
+    if getattr(arguments, "continue") and not arguments.all and not arguments.question.strip():
         arguments.question = GO_ON
     if not ((arguments.book if arguments.all else arguments.question) or "").strip():
         raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
@@ -82,6 +87,31 @@ def run(arguments: argparse.Namespace) -> None:
     config = replace(config, steps=Steps.ALONE.value)
     header = None if arguments.index else _choose_memory(book, config, arguments)
     run_until_interrupted(_ask(book, config, arguments, header))
+
+
+def _name_last_book(arguments: argparse.Namespace) -> None:
+    """Without a book, `--continue` is about the one that was asked last.
+
+    A single word or sentence is a book if there is one of that name, else the question.
+    Raises GistreadError.
+    """
+    if arguments.book is not None:
+        try:
+            book_path(arguments.book)
+        except UnknownBookError:
+            arguments.question = arguments.book
+        else:
+            return
+    sha256 = UserData(default_paths()).last_asked()
+    entry = next((entry for entry in library_entries() if sha256 and entry.sha256 == sha256), None)
+    if entry is None:
+        known = "The book that was asked last is not in your library."
+        raise NotFoundError(
+            known if sha256 else "No book has been asked yet.",
+            'Name one: gistread ask BOOK "And why?" --continue',
+        )
+    arguments.book = str(path_of(entry))
+    say(f"About {entry.title}, which was asked last.")
 
 
 def _as_chosen_for(book: Book, config: Config, arguments: argparse.Namespace) -> Config:

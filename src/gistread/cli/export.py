@@ -54,7 +54,7 @@ def _format(chosen: str | None, output: Path | None) -> ExportFormat:
 
 def _gathered(book: Book, form: ExportFormat, arguments: argparse.Namespace) -> Export:
     """Those parts of the book's data that were asked for. Raises StorageError."""
-    if form is ExportFormat.TEXT:
+    if form in (ExportFormat.TEXT, ExportFormat.BIBTEX, ExportFormat.CSL):
         return Export(book)
     export = _user_data(book, arguments.book)
     if arguments.only:

@@ -12,6 +12,7 @@ import orjson
 from gistread.book.model import Book
 from gistread.errors import UsageError
 from gistread.exporting.anki import as_cards
+from gistread.exporting.citing import as_bibtex, as_csl
 from gistread.exporting.markdown import append_to_note, as_markdown, as_note
 from gistread.exporting.model import Export, ExportFormat, percent, quoted_marks
 from gistread.exporting.web_annotations import as_web_annotations
@@ -87,6 +88,10 @@ def _annotations_document(export: Export) -> str:
     return orjson.dumps(as_web_annotations(export), option=_JSON).decode()
 
 
+def _csl_document(export: Export) -> str:
+    return orjson.dumps(as_csl(export.book), option=_JSON).decode()
+
+
 def _json_document(export: Export) -> str:
     return orjson.dumps({"schema": 1, **as_json(export)}, option=_JSON).decode()
 
@@ -132,4 +137,6 @@ _RENDERERS: dict[str, Callable[[Export], str]] = {
     ExportFormat.ANKI: as_cards,
     ExportFormat.READWISE: as_readwise,
     ExportFormat.ANNOTATIONS: _annotations_document,
+    ExportFormat.BIBTEX: lambda export: as_bibtex(export.book),
+    ExportFormat.CSL: _csl_document,
 }

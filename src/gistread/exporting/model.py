@@ -24,6 +24,8 @@ class ExportFormat(StrEnum):
     ANKI = "anki"
     READWISE = "readwise"
     ANNOTATIONS = "annotations"  # W3C Web Annotations
+    BIBTEX = "bibtex"
+    CSL = "csl"  # JSON of the Citation Style Language
 
     @property
     def suffix(self) -> str:
@@ -32,6 +34,8 @@ class ExportFormat(StrEnum):
             "anki": ".tsv",
             "readwise": ".csv",
             "annotations": ".jsonld",
+            "bibtex": ".bib",
+            "csl": ".csl.json",
         }
         return suffixes.get(self, f".{self}")
 
@@ -52,7 +56,8 @@ def export_file_name(title: str, form: ExportFormat, authors: Sequence[str] = ()
     name = safe_file_name(title)
     if form is ExportFormat.OBSIDIAN:
         return " — ".join((*map(safe_file_name, authors[:1]), f"{name}{form.suffix}"))
-    return f"{name}{'' if form is ExportFormat.TEXT else ' – notes'}{form.suffix}"
+    is_book = form in (ExportFormat.TEXT, ExportFormat.BIBTEX, ExportFormat.CSL)
+    return f"{name}{'' if is_book else ' – notes'}{form.suffix}"
 
 
 def format_for(path: Path) -> ExportFormat | None:

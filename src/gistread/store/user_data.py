@@ -197,6 +197,11 @@ class UserData(Database):
             filter(None, (question_of({**from_json(row["details"]), **dict(row)}) for row in rows))
         )
 
+    def last_asked(self) -> str:
+        """The SHA-256 of the text that was asked last; empty if none was."""
+        query = "SELECT sha256 FROM questions ORDER BY asked_at DESC LIMIT 1"
+        return next((str(row["sha256"]) for row in self.rows(query)), "")
+
     def threads(self, sha256: str) -> list[SavedThread]:
         """The questions by thread; the thread continued last comes last."""
         threads: dict[float, list[SavedQuestion]] = {}
