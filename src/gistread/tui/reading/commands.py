@@ -196,7 +196,7 @@ REMEMBERING: tuple[Command[Controllers], ...] = (
         "M",
         "Memory, marks or neither",
         lambda on: on.panes.cycle_side(),
-        help="“Who comes in” above it: its model only quotes, so names stand for gists.",
+        help="“Who comes in” above it: names in place of gists that are quoted.",
     ),
     Command(
         Scope.REMEMBERING,
