@@ -37,8 +37,9 @@ class CheckResult:
 
 @cache
 def _shipped() -> tuple[str, CheckResult | None]:
-    """Fingerprint and result of the starter with its adapter, as `python -m
-    research.training.check` wrote them.
+    """Fingerprint and result of the starter with its adapter.
+
+    As `python -m research.training.check` wrote them.
     """
     entry = orjson.loads(SHIPPED.read_bytes())
     return entry["fingerprint"], _result(to_json({"format": FORMAT, **entry["verdict"]}))
@@ -53,11 +54,12 @@ class CheckResults(Database):
         self._library = library
 
     def get(self, fingerprint: str) -> CheckResult | None:
-        saved = next(
-            (_result(row["verdict"]) for row in self._rows() if row["fingerprint"] == fingerprint),
-            None,
-        )
-        return saved or (_shipped()[1] if fingerprint == _shipped()[0] else None)
+        rows = (row for row in self._rows() if row["fingerprint"] == fingerprint)
+        saved = next((_result(row["verdict"]) for row in rows), None)
+        if saved:
+            return saved
+        shipped_fingerprint, shipped = _shipped()
+        return shipped if fingerprint == shipped_fingerprint else None
 
     def by_file(self) -> Callable[[Path], CheckResult | None]:
         """A function that gives the result for a model's file.
@@ -65,15 +67,16 @@ class CheckResults(Database):
         None if it was not checked or has changed since.
         """
         known = {
-            (row["path"], row["size"], row["modified_ns"]): _result(row["verdict"])
+            _FileState(row["path"], row["size"], row["modified_ns"]): _result(row["verdict"])
             for row in self._rows()
         }
-        return lambda path: known.get(_file_of(path)) if known else None
+        return lambda path: known.get(_state_of(path)) if known else None
 
     def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:
-        name, size, modified_ns = _file_of(path)
-        told = to_json({"format": FORMAT, **asdict(verdict)})
-        values = {"path": name, "size": size, "modified_ns": modified_ns, "verdict": told}
+        values = {
+            **asdict(_state_of(path)),
+            "verdict": to_json({"format": FORMAT, **asdict(verdict)}),
+        }
         with contextlib.suppress(StorageError):
             self.put_row("checks", {"fingerprint": fingerprint, "library": self._library}, values)
 
@@ -84,17 +87,26 @@ class CheckResults(Database):
         return []
 
 
-def _file_of(path: Path | None) -> tuple[str, int, int]:
+@dataclass(frozen=True, slots=True)
+class _FileState:
+    """What tells whether a file has changed; empty if it cannot be read."""
+
+    path: str = ""
+    size: int = 0
+    modified_ns: int = 0
+
+
+def _state_of(path: Path | None) -> _FileState:
     if path is None:
-        return "", 0, 0
+        return _FileState()
     try:
         real = path.resolve()
-        state = real.stat()
+        status = real.stat()
     except (OSError, RuntimeError):
-        return "", 0, 0
-    return str(real), state.st_size, state.st_mtime_ns
+        return _FileState()
+    return _FileState(str(real), status.st_size, status.st_mtime_ns)
 
 
 def _result(verdict: str) -> CheckResult | None:
-    told = from_json(verdict)
-    return decoded(CheckResult, told) if told.get("format") == FORMAT else None
+    facts = from_json(verdict)
+    return decoded(CheckResult, facts) if facts.get("format") == FORMAT else None

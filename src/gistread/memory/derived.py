@@ -1,5 +1,6 @@
-"""Stores artifacts derived from a memory by a hash of their texts and prompts, so that records
-never become stale.
+"""Stores artifacts derived from a memory.
+
+By a hash of their texts and prompts, so that records never become stale.
 """
 
 import asyncio

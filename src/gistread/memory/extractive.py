@@ -6,6 +6,7 @@ It replaces the gist of a model whose attempts failed the guard.
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import accumulate, takewhile
 from math import log, sqrt
 
 from gistread.book.sentences import sentence_spans
@@ -22,6 +23,11 @@ _MIN_SENTENCE_WORDS = 4  # A shorter sentence means little without the one befor
 _TASK_WEIGHT = 1000.0  # Weight of a word of the task: more than all words of the page together
 _LONG_WORD = 8
 _LEAST_WORTH = 0.3  # Share of the best sentence's score that a quoted one has at least
+_MOST_OF_BUDGET = 1.1
+_DAMPING_TERMS = 4  # Added to a sentence's, so that short sentences do not always win
+# Terms of more sentences are common (articles …).
+_FEWEST_COMMON = 3.0
+_COMMON_SHARE = 0.25
 _LEADING_BONUS = 1.25  # The first sentence of a page sets the scene
 
 
@@ -43,18 +49,15 @@ def quote(text: str, gist: str, budget_words: int) -> str:
     """
     sentences = _sentences(text)
     terms, spread = _terms(sentences)
-    told = {
-        term: log(len(sentences) / spread[term]) for term in set(shared_terms(gist)) & spread.keys()
-    }
+    in_gist = set(shared_terms(gist)) & spread.keys()
+    weights = {term: log(len(sentences) / spread[term]) for term in in_gist}
 
-    def worth(index: int, said: set[str]) -> float:
-        return sum(told.get(term, 0.0) for term in terms[index].keys() - said) / sqrt(
-            4 + terms[index].total()
-        )
+    def worth(index: int, known: set[str]) -> float:
+        new = sum(weights.get(term, 0.0) for term in terms[index].keys() - known)
+        return new / sqrt(_DAMPING_TERMS + terms[index].total())
 
-    least = _LEAST_WORTH * max(
-        (worth(index, set()) for index in range(len(sentences))), default=0.0
-    )
+    most = max((worth(index, set()) for index in range(len(sentences))), default=0.0)
+    least = _LEAST_WORTH * most
     chosen = _choose(
         sentences, terms, budget_words, lambda *choice: max(0.0, worth(*choice) - least)
     )
@@ -62,18 +65,20 @@ def quote(text: str, gist: str, budget_words: int) -> str:
 
 
 def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[int]:
-    """Indices of the sentences that share most terms with the others, about `budget_words` words in
-    all.
+    """Indices of the sentences that share most terms with the others.
+
+    About `budget_words` words in all.
     """
     terms, spread = _terms(sentences)
-    common = max(3.0, 0.25 * len(terms))
+    common = max(_FEWEST_COMMON, _COMMON_SHARE * len(terms))
     # The number of a term's sentences, or 0 for the commonest terms (articles …).
     weight = {term: float(count - 1) if count <= common else 0.0 for term, count in spread.items()}
     nearness = _nearness(terms, spread, task)
 
-    def score(index: int, said: set[str]) -> float:
-        new = sum(weight[term] for term in terms[index] if term not in said)
-        return _LEADING_BONUS ** (not index) * new / (4 + terms[index].total()) + nearness[index]
+    def score(index: int, known: set[str]) -> float:
+        new = sum(weight[term] for term in terms[index] if term not in known)
+        bonus = _LEADING_BONUS if index == 0 else 1.0
+        return bonus * new / (_DAMPING_TERMS + terms[index].total()) + nearness[index]
 
     return _choose(sentences, terms, budget_words, score)
 
@@ -81,7 +86,7 @@ def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[
 def _terms(sentences: Sequence[str]) -> tuple[list[Counter[str]], Counter[str]]:
     """The terms of each sentence, and how many sentences have each term."""
     terms = [Counter(shared_terms(sentence)) for sentence in sentences]
-    return terms, Counter(term for found in terms for term in found)
+    return terms, Counter(term for in_sentence in terms for term in in_sentence)
 
 
 def _choose(
@@ -93,18 +98,18 @@ def _choose(
     """Choose one sentence after the other by its score, given the terms of those chosen before."""
     sizes = list(map(length, sentences))
     chosen = set[int]()
-    said = set[str]()
+    known = set[str]()
     words = 0
     while fitting := [
         index
         for index, size in enumerate(sizes)
         if index not in chosen
-        and _MIN_SENTENCE_WORDS <= size <= budget_words * 1.1 - words
-        and score(index, said) > 0
+        and _MIN_SENTENCE_WORDS <= size <= budget_words * _MOST_OF_BUDGET - words
+        and score(index, known) > 0
     ]:
-        best = max(fitting, key=lambda index: score(index, said))
+        best = max(fitting, key=lambda index: score(index, known))
         chosen.add(best)
-        said |= terms[best].keys()
+        known |= terms[best].keys()
         words += sizes[best]
     return sorted(chosen)
 
@@ -119,9 +124,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _closed(sentence: str) -> str:
-    """The sentence with both quotation marks, where a speech of several sentences began or ended in
-    it.
-    """
+    """The sentence with both quotation marks, where a speech begins or ends in it."""
     missing = sentence.count("“") - sentence.count("”")
     if missing > 0:
         return f"{sentence}”"
@@ -143,30 +146,28 @@ def _nearness(terms: list[Counter[str]], spread: Counter[str], task: str) -> lis
     """How many terms of the task each sentence has; rare terms count more."""
     # In every language, long words carry the meaning and short ones (what, about) are in every
     # question.
-    asked = {
+    shares = {
         term: min(1.0, len(word) / _LONG_WORD) ** 2
         for word in task.split()
         for term in shared_terms(word)
     }
     telling = {
         term: share * log(1 + len(terms) / spread[term])
-        for term, share in asked.items()
+        for term, share in shares.items()
         if spread[term]
     }
-    return [
-        _TASK_WEIGHT * sum(telling.get(term, 0.0) for term in found) / (4 + sum(found.values()))
-        for found in terms
-    ]
+    nearness = []
+    for in_sentence in terms:
+        near = _TASK_WEIGHT * sum(telling.get(term, 0.0) for term in in_sentence)
+        nearness.append(near / (_DAMPING_TERMS + in_sentence.total()))
+    return nearness
 
 
 def _beginning(sentences: list[str], budget_words: int) -> str:
-    telling = [
-        sentence for sentence in sentences if length(sentence) >= _MIN_SENTENCE_WORDS
-    ] or sentences
-    words, taken = 0, 0
-    while taken < len(telling) and words + length(telling[taken]) <= budget_words * 1.1:
-        words += length(telling[taken])
-        taken += 1
+    telling = [each for each in sentences if length(each) >= _MIN_SENTENCE_WORDS] or sentences
+    limit = budget_words * _MOST_OF_BUDGET
+    totals = accumulate(map(length, telling))
+    taken = sum(1 for _ in takewhile(lambda total: total <= limit, totals))
     return " ".join(telling[:taken]) or _cut(telling[0], budget_words)
 
 

@@ -50,6 +50,7 @@ class Fact:
 
 
 _Line = tuple[str, tuple[str, ...]]  # A fact and its elements
+_REPEAT_PENALTY = 1.1
 
 
 async def build(
@@ -72,22 +73,17 @@ async def build(
             prompt = (Message("user", prompts.load("extract").fill(text=text)),)
             room = engine.info.context_tokens - await engine.measure(prompt)
             sampling = Sampling(
-                max(1, min(most * _FACT_TOKENS, room)), repeat_penalty=1.1, grammar=_GRAMMAR
+                max(1, min(most * _FACT_TOKENS, room)),
+                repeat_penalty=_REPEAT_PENALTY,
+                grammar=_GRAMMAR,
             )
-            said = await engine.complete(prompt, sampling, priority)
-            lines = [
-                (
-                    " ".join(match[1].split()),
-                    tuple(filter(None, (one.strip() for one in match[2].split(";")))),
-                )
-                for match in _LINE.finditer(said.text + ("\n" if said.finish == "end" else ""))
-            ]
-            told = told_before(memory.book.text, entry.page.start, engine.info.wording)
-            kept = _guard(lines, text, told) or _sentences_as_facts(text)
-            memory.derived.put(
-                _KIND, _key(text), {"facts": [[fact, list(elements)] for fact, elements in kept]}
-            )
-            return said.usage
+            reply = await engine.complete(prompt, sampling, priority)
+            lines = _lines_of(reply.text + ("\n" if reply.finish == "end" else ""))
+            before = told_before(memory.book.text, entry.page.start, engine.info.wording)
+            kept = _guard(lines, text, before) or _sentences_as_facts(text)
+            facts = [[fact, list(elements)] for fact, elements in kept]
+            memory.derived.put(_KIND, _key(text), {"facts": facts})
+            return reply.usage
 
     done = 0
     async with aclosing(
@@ -97,6 +93,15 @@ async def build(
             done, usage = done + 1, usage + cost
             if cost != NO_USAGE:
                 yield ArtifactProgress(done, len(entries), usage)
+
+
+def _lines_of(reply: str) -> list[_Line]:
+    """The whole lines of a reply."""
+    lines = []
+    for match in _LINE.finditer(reply):
+        elements = (element.strip() for element in match[2].split(";"))
+        lines.append((" ".join(match[1].split()), tuple(filter(None, elements))))
+    return lines
 
 
 def known_facts(memory: GistMemory) -> tuple[Fact, ...]:
@@ -113,15 +118,15 @@ def remaining(memory: GistMemory) -> RemainingWork:
     Hashes the whole text: run it in a thread.
     """
     read = memory.read_entries
-    wanted = [entry.page.words for entry in read if _known(memory, entry) is None]
-    done = len(read) - len(wanted)
-    wanted += unread_page_words(memory)
+    page_words = [entry.page.words for entry in read if _known(memory, entry) is None]
+    done = len(read) - len(page_words)
+    page_words += unread_page_words(memory)
     task = count_words(prompts.load("extract").own_words)
     return RemainingWork(
         done,
-        done + len(wanted),
-        round(sum(words + task for words in wanted) * TOKENS_PER_WORD),
-        sum(_most_facts(words) * _FACT_TOKENS for words in wanted),
+        done + len(page_words),
+        round(sum(words + task for words in page_words) * TOKENS_PER_WORD),
+        sum(_most_facts(words) * _FACT_TOKENS for words in page_words),
     )
 
 
@@ -140,16 +145,16 @@ def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
     return None
 
 
-def _guard(lines: Iterable[_Line], page: str, told: str) -> list[_Line]:
+def _guard(lines: Iterable[_Line], page: str, before: str) -> list[_Line]:
     own_words = prompts.load("extract").own_words
     terms = set(shared_terms(page))
     kept: dict[str, _Line] = {}
     for fact, elements in lines:
-        draft = Draft(fact, page, own_words, told_before=told)
-        said = set(shared_terms(fact))
+        draft = Draft(fact, page, own_words, told_before=before)
         is_faulty = find_fault(draft, (Fault.FOREIGN_NAMES, Fault.REFUSAL, Fault.PROMPT))
-        said -= _added_names(fact, page, told)
-        if is_faulty or len(said & terms) < max(1, _MIN_SHARED * len(said)):
+        own_terms = set(shared_terms(fact)) - _added_names(fact, page, before)
+        shared = own_terms & terms
+        if is_faulty or len(shared) < max(1, _MIN_SHARED * len(own_terms)):
             continue
         named = tuple(
             element
@@ -160,13 +165,13 @@ def _guard(lines: Iterable[_Line], page: str, told: str) -> list[_Line]:
     return list(kept.values())
 
 
-def _added_names(fact: str, page: str, told: str) -> set[str]:
+def _added_names(fact: str, page: str, before: str) -> set[str]:
     """The terms of names that a fact has in place of the page's "he" or "I".
 
-    `told`: the text before the page, which has these names.
+    `before`: the text before the page, which has these names.
     """
-    words = (found[0] for found in re.finditer(_CAPITALISED, fact))
-    names = [word for word in words if word not in page and word in told]
+    words = (match[0] for match in re.finditer(_CAPITALISED, fact))
+    names = [word for word in words if word not in page and word in before]
     return set(shared_terms(" ".join([*names, _NARRATOR])))
 
 
@@ -183,8 +188,8 @@ def _sentences_as_facts(page: str) -> list[_Line]:
 
 def elements_in(sentence: str) -> list[str]:
     """The names in a sentence (capitalised words inside it), then its longest other words."""
-    found = (match[0].strip("’'-") for match in _NAME.finditer(sentence))
-    names = list(dict.fromkeys(name for name in found if len(name) > 2 or not name.isascii()))
+    matches = (match[0].strip("’'-") for match in _NAME.finditer(sentence))
+    names = list(dict.fromkeys(name for name in matches if len(name) > 2 or not name.isascii()))
     in_names = " ".join(names)
     others = dict.fromkeys(
         word for word in re.findall(r"[^\W\d_]{5,}", sentence) if word not in in_names
@@ -215,23 +220,18 @@ def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Ele
     """The graph by key, in order of first appearance. `language` is a BCP 47 tag."""
     terms = Terms(language)
     written: dict[str, Counter[str]] = defaultdict(Counter)
-    named: list[tuple[Fact, list[str]]] = []
+    keys_of: dict[Fact, list[str]] = {}
     for fact in facts:
-        of_fact: list[str] = []
-        for element in fact.elements:
-            if key := _element_key(element, terms):
-                written[key][element.strip()] += 1
-                of_fact.append(key)
-        named.append((fact, of_fact))
-    names = {key for key, forms in written.items() if _usual_form(forms)[:1].isupper()}
-    of_another = {_element_key(word, terms) for word in _OF_ANOTHER.split()}
-    merged = _merge_keys(
-        {key: sum(forms.values()) for key, forms in written.items()}, names, of_another
-    )
+        keys = [(_element_key(element, terms), element.strip()) for element in fact.elements]
+        for key, form in keys:
+            if key:
+                written[key][form] += 1
+        keys_of[fact] = [key for key, _ in keys if key]
+    merged = _merge_keys(written, _keys_of_others(terms))
     facts_of: dict[str, dict[Fact, None]] = defaultdict(dict)
     beside: dict[str, Counter[str]] = defaultdict(Counter)
-    for fact, of_fact in named:
-        nodes = list(dict.fromkeys(merged[key] for key in of_fact))
+    for fact in facts:
+        nodes = list(dict.fromkeys(merged[key] for key in keys_of[fact]))
         for node in nodes:
             facts_of[node][fact] = None
             beside[node].update(other for other in nodes if other != node)
@@ -246,6 +246,10 @@ def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Ele
     }
 
 
+def _keys_of_others(terms: Terms) -> set[str]:
+    return {_element_key(word, terms) for word in _OF_ANOTHER.split()}
+
+
 def _usual_form(forms: Counter[str]) -> str:
     return max(forms, key=lambda form: (forms[form], form[:1].isupper(), -len(form)))
 
@@ -256,15 +260,19 @@ def _element_key(element: str, terms: Terms) -> str:
     return " ".join(folded(terms.stem(word)) for word in counted if word)
 
 
-def _merge_keys(counts: Mapping[str, int], names: Set[str], of_another: Set[str]) -> dict[str, str]:
-    """The key that stands for each: a full name for its last word, if only one ends with it."""
+def _merge_keys(written: Mapping[str, Counter[str]], of_another: Set[str]) -> dict[str, str]:
+    """The key that stands for each: a full name for its last word, if only one ends with it.
+
+    `written`: the forms of each key in the facts.
+    """
+    names = {key for key, forms in written.items() if _usual_form(forms)[:1].isupper()}
     ends: dict[str, list[str]] = defaultdict(list)
-    for key in counts:
+    for key in written:
         first, _, last = key.rpartition(" ")
         if first and key in names:
             ends[last].append(key)
-    home = {key: key for key in counts}
-    for key in counts:
+    home = {key: key for key in written}
+    for key in written:
         full = ends[key] if " " not in key and key in names else []
         if len(full) == 1 and of_another.isdisjoint(full[0].split()):
             home[key] = full[0]

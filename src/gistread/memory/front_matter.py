@@ -1,5 +1,6 @@
-"""Finds the front matter of a book (title page, imprint, contents), which no model reads, and the
-back matter.
+"""Finds the front matter of a book (title page, imprint, contents) and the back matter.
+
+No model reads them.
 """
 
 import re
@@ -52,8 +53,9 @@ def story_of(book: Book) -> tuple[int, int]:
 
 
 def _heading_after_titles(book: Book, chapter: Chapter) -> int:
-    """Offset of the first heading if only a title page and contents precede it in the first
-    chapter; else 0.
+    """Offset of the first heading of the first chapter, if no prose precedes it; else 0.
+
+    Only a title page and contents.
     """
     headings = (
         paragraph.start for paragraph in book.paragraphs if paragraph.kind is ParagraphKind.HEADING
@@ -80,8 +82,9 @@ def _has_prose(book: Book, chapter: Chapter) -> bool:
 
 
 def front_matter_entries(book: Book, start: int, end: int, max_words: int) -> Iterator[MemoryEntry]:
-    """Pages for `book.text[start:end]`, at least one for each chapter, with extractive or verbatim
-    gists.
+    """Pages for `book.text[start:end]`, at least one for each chapter.
+
+    Their gists are extractive or verbatim.
     """
     chapters = {chapter.start for chapter in book.chapters}
     pauses = [paragraph.start for paragraph in book.paragraphs if start < paragraph.start < end]

@@ -31,12 +31,20 @@ class GistResult:
     usage: protocol.Usage
 
 
+_SHARE_OF_PAGE = 0.015  # In tens of words
+_SHARE_OF_GISTS = 0.03  # Likewise
+_LEAST_WORDS = 20
+_LEAST_MERGED_WORDS = 40
+_MOST_WORDS = 160
+
+
 def wanted_words(page_words: int) -> int:
     """15% of a page, at most 160 words.
 
     The paper has 14.5% (QuALITY) and 3.2% (novels), sections 4.3, 4.4.
     """
-    return min(160, max(20, round(page_words * 0.015) * 10))
+    words = _in_tens(page_words * _SHARE_OF_PAGE)
+    return min(_MOST_WORDS, max(_LEAST_WORDS, words))
 
 
 def merged_words(gist_words: int) -> int:
@@ -44,14 +52,17 @@ def merged_words(gist_words: int) -> int:
 
     30% of them, between 40 and 160 words, since gists are short already.
     """
-    return min(160, max(40, round(gist_words * 0.03) * 10))
+    words = _in_tens(gist_words * _SHARE_OF_GISTS)
+    return min(_MOST_WORDS, max(_LEAST_MERGED_WORDS, words))
 
 
-def gist_tokens(page_words: int, page_tokens: int, wanted: int = 0) -> int:
-    """Most tokens of a gist of `wanted` words (0: the usual length) for a page of this many words
-    and tokens.
-    """
-    tokens = (wanted or wanted_words(page_words)) * page_tokens / max(1, page_words)
+def _in_tens(words: float) -> int:
+    return 10 * round(words)
+
+
+def gist_tokens(page_words: int, page_tokens: int, words: int = 0) -> int:
+    """Most tokens of a gist of so many `words` for a page; 0: the usual length."""
+    tokens = (words or wanted_words(page_words)) * page_tokens / max(1, page_words)
     # The second bound is for pages without spaces, which count as one long word.
     return 24 + min(page_tokens // 2, math.ceil(_ROOM * tokens))
 
@@ -71,7 +82,7 @@ async def gist_page(
     priority: protocol.Priority,
     *,
     task: str = "",
-    wanted: int = 0,
+    words: int = 0,
     told_before: str = "",
     on_draft: Callable[[str], None] = lambda _: None,
 ) -> GistResult:
@@ -90,23 +101,31 @@ async def gist_page(
     usage = protocol.NO_USAGE
     for attempt in attempts:
         draft = Draft("", text, attempt.own_words, before=attempt.before, told_before=told_before)
-        gist, fault, cost = await _write(draft, attempt, engine, priority, show)
-        usage += cost
-        if fault is None and is_quoted:
-            gist = quote(text, gist, wanted or wanted_words(page_words))
-            return GistResult(
-                Gist(gist, count_words(gist), GistSource.QUOTED), tuple(faults), usage
-            )
-        if fault is None:
-            return GistResult(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
+        written = await _write(draft, attempt, engine, priority, show)
+        usage += written.usage
+        if written.fault is None:
+            source = GistSource.QUOTED if is_quoted else GistSource.MODEL
+            gist = written.text
+            if is_quoted:
+                gist = quote(text, gist, words or wanted_words(page_words))
+            return GistResult(Gist(gist, count_words(gist), source), tuple(faults), usage)
         on_draft("")
-        faults.append(fault)
-    own = extract(text, wanted or wanted_words(page_words), task)
+        faults.append(written.fault)
+    own = extract(text, words or wanted_words(page_words), task)
     return GistResult(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
 
 
 def _ignore(_: str) -> None:
     """Show nothing of a draft."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A model's text, its fault if any, and the cost."""
+
+    text: str
+    fault: Fault | None
+    usage: protocol.Usage
 
 
 async def _write(
@@ -115,12 +134,10 @@ async def _write(
     engine: protocol.Engine,
     priority: protocol.Priority,
     on_draft: Callable[[str], None],
-) -> tuple[str, Fault | None, protocol.Usage]:
-    """The model's text, its fault if any, and the cost.
-
-    Stops early at a fault that further words cannot mend.
-    """
-    written, checked = "", 0
+) -> _Written:
+    """Let the model write. Stops early at a fault that further words cannot mend."""
+    written = ""
+    checked = 0
     usage = protocol.NO_USAGE
     async with aclosing(engine.stream(attempt.prompt, attempt.sampling, priority)) as stream:
         async for event in stream:
@@ -132,13 +149,15 @@ async def _write(
                         checked = len(written)
                         so_far, _ = clean(written)
                         if fault := find_final_fault(replace(draft, text=so_far)):
-                            return so_far, fault, usage
+                            return _Written(so_far, fault, usage)
                 case protocol.StreamRestarted():
-                    written, checked = "", 0
+                    written = ""
+                    checked = 0
                 case protocol.Completion():
                     gist, cut_off = clean(event.text, cut_off=event.finish != "end")
-                    return gist, find_fault(replace(draft, text=gist, cut_off=cut_off)), event.usage
-    return "", Fault.EMPTY, usage
+                    fault = find_fault(replace(draft, text=gist, cut_off=cut_off))
+                    return _Written(gist, fault, event.usage)
+    return _Written("", Fault.EMPTY, usage)
 
 
 def is_short(text: str) -> bool:
@@ -146,28 +165,26 @@ def is_short(text: str) -> bool:
 
 
 async def careful_attempts(
-    text: str, engine: protocol.Engine, focus: GistFocus = DEFAULT_FOCUS, wanted: int = 0
+    text: str, engine: protocol.Engine, focus: GistFocus = DEFAULT_FOCUS, words: int = 0
 ) -> tuple[Attempt, ...]:
     """Attempts with the page alone in the prompt, as in the paper (Figure 3).
 
-    `wanted` words; 0: the usual.
+    `words`: see `gist_tokens`.
     """
-    words = wanted or wanted_words(count_words(text))
-    first, second = samplings(gist_tokens(count_words(text), await engine.count(text), words))
-    return tuple(
-        make_attempt(
-            template := focus.template(name), template.fill(passage=text, words=words), sampling
-        )
-        for name, sampling in (("gist", first), ("gist_again", second))
-    )
+    words = words or wanted_words(count_words(text))
+    room_tokens = gist_tokens(count_words(text), await engine.count(text), words)
+    attempts = []
+    for name, sampling in zip(PROMPTS, samplings(room_tokens), strict=True):
+        template = focus.template(name)
+        prompt = template.fill(passage=text, words=words)
+        attempts.append(make_attempt(template, prompt, sampling))
+    return tuple(attempts)
 
 
 async def extra_task_tokens(
     engine: protocol.Engine, focus: GistFocus, gist: str, other: str
 ) -> int:
-    """Tokens to reserve for the task of the prompt `gist`, which may be longer than that of the
-    prompt `other`.
-    """
+    """Tokens to reserve for the task of the prompt `gist`: it may be longer than `other`'s."""
     mine, others = [await engine.count(_task(focus.template(name))) for name in (gist, other)]
     return max(_LEAST_EXTRA, mine - others)
 
@@ -176,14 +193,15 @@ def _task(template: PromptTemplate) -> str:
     return template.own_words.partition("---")[2]
 
 
+_FIRST = protocol.Sampling(max_tokens=0, repeat_penalty=1.1)
+_SECOND = protocol.Sampling(
+    max_tokens=0, temperature=0.4, seed=1, repeat_penalty=1.15, dry_multiplier=0.8
+)
+
+
 def samplings(room_tokens: int) -> tuple[protocol.Sampling, protocol.Sampling]:
     """For the first attempt, and for the second, which should differ."""
-    return (
-        protocol.Sampling(room_tokens, repeat_penalty=1.1),
-        protocol.Sampling(
-            room_tokens, temperature=0.4, seed=1, repeat_penalty=1.15, dry_multiplier=0.8
-        ),
-    )
+    return replace(_FIRST, max_tokens=room_tokens), replace(_SECOND, max_tokens=room_tokens)
 
 
 def make_attempt(

@@ -1,5 +1,6 @@
 """The guard: cleans a gist and checks its form and words against the page."""
 
+import math
 import re
 import tomllib
 import unicodedata
@@ -67,12 +68,25 @@ _CONTROL = re.compile(
     r"\[/?INST\]|<think>.*?</think>|</?think>",
     re.DOTALL,
 )
-_NATIONAL = re.compile(
-    r"\w+(?:ish|ese|i?ans?|m[ae]n|wom[ae]n)"
-)  # "Scottish", "Englishman": forms of a country's name
-_WHOLE_NAME = (
-    5  # Letters of a name that always count: in a whole book, some name has the first three
-)
+# "Scottish", "Englishman": forms of a country's name.
+_NATIONAL = re.compile(r"\w+(?:ish|ese|i?ans?|m[ae]n|wom[ae]n)")
+# Letters of a name that always count: in a whole book, some name has the first three.
+_WHOLE_NAME = 5
+# Distinct words fall about as the square root of the length. In prose they are not below this.
+_LEAST_DISTINCT = 0.45
+_LEAST_DISTINCT_IN_ROOT = 3.2
+_MOST_AGAIN = 0.2  # Of runs of four words
+_LEAST_OF_SCRIPT = 0.1  # Of the page's letters
+_MOST_FOREIGN = 0.1  # Of the names
+_MOST_FOREIGN_NAMES = 3  # More can no longer be a tenth of those in a finished gist
+_MOST_COPIED_SO_FAR = 0.8
+_LONGER_WORD = 5  # Letters
+_FEWEST_LONGER_WORDS = 5
+_LEAST_RELATED = 0.4  # Of the longer words
+_FEWEST_REPEATED = 4  # Words of a sentence that may not be repeated ("He ran away." may)
+_MOST_REPEATED = 0.8  # Of a sentence's words
+_MOST_CAPITALISED = 0.16  # Of the words, where capitals mark names
+_SHORTEST_STEM = 3
 _LEAST_NUMBER = 3  # Smaller numbers are counted by paraphrases ("the two of them")
 _LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")  # A pause label of a prompt
 _REFUSAL = re.compile(_PHRASES["refusal"], re.IGNORECASE | re.VERBOSE)
@@ -88,7 +102,7 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
         text = text[1:-1].strip()
     if cut_off:
         ends = re.finditer(r"[.!?…。！？।][\"'”’»)\]」』]*(?=\s|$|[^\x00-\x7f])", text)
-        whole = text[: max((found.end() for found in ends), default=0)]
+        whole = text[: max((match.end() for match in ends), default=0)]
         if count_words(whole) >= count_words(text) / 2:
             text, cut_off = whole, False
     return _without_repetition(text), cut_off
@@ -96,10 +110,12 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
 
 def without_control_tokens(written: str) -> str:
     """The text without control characters and without tokens of chat templates."""
-    text = "".join(
-        c for c in written if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn")
-    )
+    text = "".join(char for char in written if char in "\n\t" or not _is_control(char))
     return _CONTROL.sub("", _TURN_ENDS.sub("", text))
+
+
+def _is_control(char: str) -> bool:
+    return unicodedata.category(char) in ("Cc", "Cs", "Co", "Cn")
 
 
 def _copied_share(draft: Draft) -> float:
@@ -117,8 +133,8 @@ def _copied_share(draft: Draft) -> float:
 
 def _says(phrases: re.Pattern[str], draft: Draft) -> bool:
     """Whether the gist has one of these phrases that its page lacks."""
-    found = phrases.search(draft.text)
-    return found is not None and found[0].casefold().strip() not in draft.page.casefold()
+    match = phrases.search(draft.text)
+    return match is not None and match[0].casefold().strip() not in draft.page.casefold()
 
 
 def is_meta(sentence: str) -> bool:
@@ -134,28 +150,24 @@ def _is_loop(draft: Draft) -> bool:
     words = folded_words(draft.text)
     if len(words) < _FEW:
         return False
-    distinct = len(set(words)) / len(
-        words
-    )  # In prose, it falls about as the square root of the length
+    distinct = len(set(words)) / len(words)
+    least_distinct = min(_LEAST_DISTINCT, _LEAST_DISTINCT_IN_ROOT / math.sqrt(len(words)))
     fours = Counter(zip(words, words[1:], words[2:], words[3:], strict=False))
     again = sum(count - 1 for count in fours.values())
-    return distinct < min(0.45, 3.2 / len(words) ** 0.5) or again > 0.2 * len(words)
+    return distinct < least_distinct or again > _MOST_AGAIN * len(words)
 
 
 def _is_other_script(draft: Draft) -> bool:
     """Whether the main script of the gist makes up less than a tenth of the page's letters."""
     page = _scripts(draft.page)
-    return any(
-        page[script] < 0.1 * page.total() for script, _ in _scripts(draft.text).most_common(1)
-    )
+    main = _scripts(draft.text).most_common(1)
+    return any(page[script] < _LEAST_OF_SCRIPT * page.total() for script, _ in main)
 
 
 def _has_foreign_names(draft: Draft) -> bool:
-    """Whether more than one in ten names occurs neither on the page nor before it, or a number not
-    on the page.
-    """
-    foreign, named = foreign_names(draft)
-    return len(foreign) > 0.1 * len(named) or bool(foreign_numbers(draft))
+    """Whether more than one in ten names, or a number, occurs neither on the page nor before it."""
+    foreign, names = foreign_names(draft)
+    return len(foreign) > _MOST_FOREIGN * len(names) or bool(foreign_numbers(draft))
 
 
 def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
@@ -171,10 +183,10 @@ def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
         name for name in names if f" {_stem(_fold(name))}" not in words and _fold(name) not in seen
     }
     # A long name that was told before may have another end: "Наташу" of "Наташа".
-    told = {
+    known_before = {
         name for name in foreign if name[: max(_WHOLE_NAME, len(name) - 2)] in draft.told_before
     }
-    return {name for name in foreign - told if not _NATIONAL.fullmatch(name)}, names
+    return {name for name in foreign - known_before if not _NATIONAL.fullmatch(name)}, names
 
 
 def _fold(text: str) -> str:
@@ -202,9 +214,10 @@ def _is_unrelated(draft: Draft) -> bool:
         written = set(UNSPACED_CHARACTER.findall(draft.text))
         shared = written & set(draft.page)
     else:
-        written = {_stem(word.casefold()) for word in _WORD.findall(draft.text) if len(word) > 4}
+        longer = (word for word in _WORD.findall(draft.text) if len(word) >= _LONGER_WORD)
+        written = {_stem(word.casefold()) for word in longer}
         shared = written & {_stem(word.casefold()) for word in _WORD.findall(draft.page)}
-    if len(written) < 5 or len(shared) >= 0.4 * len(written):
+    if len(written) < _FEWEST_LONGER_WORDS or len(shared) >= _LEAST_RELATED * len(written):
         return False
     foreign, names = foreign_names(draft)
     return not names or bool(foreign)
@@ -246,34 +259,39 @@ def find_final_fault(draft: Draft) -> Fault | None:
     ):
         return fault
     begun = replace(draft, text=draft.text.rpartition(" ")[0])  # The last word may be unfinished
-    # More than three names can no longer be a tenth of those in a finished gist.
-    if len(foreign_names(draft)[0]) > 3 or foreign_numbers(begun):
+    foreign, _ = foreign_names(draft)
+    if len(foreign) > _MOST_FOREIGN_NAMES or foreign_numbers(begun):
         return Fault.FOREIGN_NAMES
-    if _copied_share(draft) > 0.8:
+    if _copied_share(draft) > _MOST_COPIED_SO_FAR:
         return Fault.COPIED
     return find_fault(draft, (Fault.LOOP,)) if count_words(draft.text) >= 2 * _FEW else None
 
 
 def _without_repetition(text: str) -> str:
-    said: list[set[str]] = []
+    sentences: list[set[str]] = []  # The words of each
     paragraphs: list[str] = []
     for paragraph in text.split("\n"):
         kept = ""
         for start, end in sentence_spans(paragraph):
             sentence = " ".join(paragraph[start:end].split())
             words = set(folded_words(sentence))
-            again = max((len(words & earlier) for earlier in said), default=0)
-            # A short sentence may be repeated ("He ran away.").
-            if not words or (len(words) >= 4 and again >= 0.8 * len(words)):
+            if not words or _is_repeated(words, sentences):
                 continue
-            said.append(words)
-            needs_space = (
-                kept and not UNSPACED_CHARACTER.match(kept[-1]) and kept[-1] not in "。！？」』"
-            )
-            kept += f" {sentence}" if needs_space else sentence
+            sentences.append(words)
+            kept += f" {sentence}" if _needs_space(kept) else sentence
         if kept:
             paragraphs.append(kept)
     return "\n".join(paragraphs)
+
+
+def _is_repeated(words: set[str], earlier: Iterable[set[str]]) -> bool:
+    again = max((len(words & each) for each in earlier), default=0)
+    return len(words) >= _FEWEST_REPEATED and again >= _MOST_REPEATED * len(words)
+
+
+def _needs_space(text: str) -> bool:
+    """Whether a space separates a text from the next sentence."""
+    return bool(text) and not UNSPACED_CHARACTER.match(text[-1]) and text[-1] not in "。！？」』"
 
 
 def _runs(text: str, length: int) -> set[tuple[str, ...]]:
@@ -294,15 +312,14 @@ def _names(text: str) -> set[str]:
 def capitals_mark_names(page: str) -> bool:
     """Whether capitals mark names in this language; in German they mark every noun."""
     words = len(_WORD.findall(page))
-    capitalised = sum(
-        1 for match in re.finditer(r"(?<=[^\W\d_] )[^\W\d_]{3,}", page) if match[0][0].isupper()
-    )
-    return capitalised < 0.16 * words
+    inside_sentences = re.finditer(r"(?<=[^\W\d_] )[^\W\d_]{3,}", page)
+    capitalised = sum(match[0][0].isupper() for match in inside_sentences)
+    return capitalised < _MOST_CAPITALISED * words
 
 
 def _stem(word: str) -> str:
     word = re.sub(r"['’]s$", "", word)
-    return word[: max(3, len(word) - 2)] if len(word) > 3 else word
+    return word[: max(_SHORTEST_STEM, len(word) - 2)]
 
 
 def _scripts(text: str) -> Counter[str]:

@@ -1,5 +1,6 @@
-"""The gist memory: the pages of a book, the gist of each (ReadAgent, section 3.1), and what gists
-keep (F.1, F.2).
+"""The gist memory: the pages of a book, and the gist of each (ReadAgent, section 3.1).
+
+Also what gists keep (F.1, F.2).
 """
 
 from bisect import bisect_left, bisect_right
@@ -247,9 +248,8 @@ class GistMemory:
         book = self.book.upto(offset)
         bound = len(book.text)
         entries: list[MemoryEntry] = []
-        for entry in self.entries[
-            : bisect_left(self.entries, bound, key=lambda one: one.page.start)
-        ]:
+        after = bisect_left(self.entries, bound, key=lambda entry: entry.page.start)
+        for entry in self.entries[:after]:
             if not self.is_within(entry.page, bound) or book.is_volume_heading(entry.page.start):
                 page = replace(entry.page, end=min(bound, entry.page.end))
                 text = book.text[page.start : page.end].strip()

@@ -11,7 +11,7 @@ import contextlib
 import re
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,13 +115,12 @@ async def check_answering(engine: Engine) -> CheckResult | None:
 
 
 async def _find(engine: Engine, priority: Priority) -> Findings:
-    asked = await _ask(engine, priority)
-    turn = await engine.complete(
-        _prompt("check_turn", engine, text=_TEXT), Sampling(_TURN_TOKENS), priority
-    )
+    answers = await _ask(engine, priority)
+    prompt = _prompt("check_turn", engine, text=_TEXT)
+    turn = await engine.complete(prompt, Sampling(_TURN_TOKENS), priority)
     chosen = [await _chooses(engine, question, priority) for question in OPTIONS]
     gisted = await _shorten(engine, priority)
-    return Findings(asked.right, asked.refused, tuple(chosen), turn, tuple(gisted))
+    return Findings(answers.right, answers.refused, tuple(chosen), turn, tuple(gisted))
 
 
 def assess(findings: Findings, seconds: float = 0.0, *, has_template: bool = True) -> CheckResult:
@@ -138,9 +137,7 @@ def assess(findings: Findings, seconds: float = 0.0, *, has_template: bool = Tru
     remarks = [
         "answers questions" if answers else "often misreads: its answers come with the sentences",
         _remark_on_gists(gists),
-        "" if abstains else "does not notice what a book does not tell",
-        "" if ends_turns else "its answers may run on",
-        "" if has_template else "a base model, without a chat template",
+        *_shortcomings(abstains=abstains, ends_turns=ends_turns, has_template=has_template),
     ]
     line = "; ".join(filter(None, remarks))
     faults = [fault for result in findings.gisted for fault in result.faults]
@@ -162,6 +159,15 @@ def assess(findings: Findings, seconds: float = 0.0, *, has_template: bool = Tru
     )
 
 
+def _shortcomings(*, abstains: bool, ends_turns: bool, has_template: bool) -> Iterator[str]:
+    if not abstains:
+        yield "does not notice what a book does not tell"
+    if not ends_turns:
+        yield "its answers may run on"
+    if not has_template:
+        yield "a base model, without a chat template"
+
+
 def _remark_on_gists(gists: Sequence[GistSource]) -> str:
     """What the user will notice in the memory."""
     if not gists:
@@ -175,15 +181,14 @@ def _remark_on_gists(gists: Sequence[GistSource]) -> str:
 def is_right(reply: str, right: str, wrong: str) -> bool:
     """Whether a reply names what is right: first, or last after weighing what is wrong."""
     words = re.findall(r"\w+", reply.lower())
-    named = [
-        bool(re.fullmatch(right, word)) for word in words if re.fullmatch(f"{right}|{wrong}", word)
-    ]
+    candidates = [word for word in words if re.fullmatch(f"{right}|{wrong}", word)]
+    named = [re.fullmatch(right, word) is not None for word in candidates]
     return bool(named) and (named[0] or named[-1])
 
 
 async def _ask(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -> Findings:
     """Ask all questions at once: they share the text."""
-    asked = QUESTIONS[:most]
+    questions = QUESTIONS[:most]
 
     async def reply_to(question: str) -> str:
         prompt = _question_prompt(engine, question, may_abstain=False)
@@ -193,9 +198,9 @@ async def _ask(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -
         prompt = _question_prompt(engine, question, may_abstain=True)
         return (await engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority)).text
 
-    answered = asyncio.gather(*(reply_to(question.text) for question in asked))
+    answered = asyncio.gather(*(reply_to(question.text) for question in questions))
     unanswered = asyncio.gather(*(reply_or_refusal(question) for question in UNANSWERED))
-    pairs = zip(asked, await answered, strict=True)
+    pairs = zip(questions, await answered, strict=True)
     right = tuple(is_right(reply, question.right, question.wrong) for question, reply in pairs)
     refused = tuple(bool(_DENIES.search(reply)) for reply in await unanswered)
     return Findings(right, refused)
@@ -227,16 +232,16 @@ async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
 def passages() -> list[str]:
     """The first passages of the sample story, each of whole paragraphs."""
     lines = story_path().read_text(encoding="utf-8").splitlines()
-    found: list[str] = []
+    texts: list[str] = []
     current: list[str] = []
     for line in lines:
         if count_words(line) <= _PARAGRAPH_WORDS:
             continue
         current.append(line)
         if sum(map(count_words, current)) >= _PASSAGE_WORDS:
-            found.append("\n\n".join(current))
+            texts.append("\n\n".join(current))
             current = []
-    return found[:_MAX_PASSAGES]
+    return texts[:_MAX_PASSAGES]
 
 
 def _prompt(name: str, engine: Engine, **values: str) -> Prompt:

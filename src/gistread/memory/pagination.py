@@ -5,8 +5,9 @@ of a paragraph has a label that the model may choose. The end of a chapter is al
 pause point. Pages cover the whole text. Only `next_page` needs a model.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from gistread import prompts
 from gistread.book.model import Book, ParagraphKind
@@ -20,6 +21,7 @@ from gistread.words import count_words
 
 PROMPTS = ("pagination",)  # Part of a memory's identity
 
+_LARGEST_SHORTER = 0.9  # Of a size that does not fit
 _MIN_PASSAGE_WORDS = 8  # A window with less room cannot be used
 _APART_WORDS = (
     80  # Least distance between labels if the page size allows it: each label costs six tokens
@@ -52,9 +54,7 @@ class LabelledPassage:
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """Text that is not divided further (a paragraph, a sentence or a piece of one), with the space
-    after it.
-    """
+    """A paragraph, a sentence or a piece of one, with the space after it: not divided further."""
 
     start: int
     end: int
@@ -63,12 +63,16 @@ class _Unit:
     speech: bool = False  # Begins with direct speech
 
 
+# How well a page may end at a pause.
+_WITHIN_CONVERSATION, _USUAL_END, _END_OF_SCENE = range(3)
+
+
 @dataclass(frozen=True, slots=True)
 class _Label:
     end: int  # Offset of the pause
     number: int
     words: int  # From the start of the passage
-    rank: int = 0  # 2: the end of a scene, 0: within a conversation, 1: another
+    rank: int = _WITHIN_CONVERSATION
 
 
 def find_passage(
@@ -94,27 +98,37 @@ def find_passage(
         return LabelledPassage(start, {end: len(units)})
     # Counted no further than needed.
     left = count_words(book.text[end : min(stop, end + size.min_words * CHARACTERS_PER_WORD)])
-    legal: list[_Label] = []
-    tidy: list[_Label] = []
-    words = 0
-    for number, (unit, following) in enumerate(
-        zip(units, [*units[1:], None], strict=True), start=1
-    ):
-        words += unit.words
-        if words >= size.min_words and unit.kind is not ParagraphKind.HEADING:
-            ends_scene = unit.kind is ParagraphKind.BREAK or (
-                following and following.kind is ParagraphKind.HEADING
-            )
-            fitness = 1
-            if ends_scene:
-                fitness = 2
-            elif following and unit.speech and following.speech:
-                fitness = 0
-            legal.append(_Label(unit.end, number, words, fitness))
-            if total - words + left >= size.min_words / 2 or unit.end == stop:
-                tidy.append(legal[-1])
-    labels = _space_out(tidy or legal or [_Label(end, len(units), words)], size)
+    legal = _legal_labels(units, size.min_words)
+    # A page after them has at least half of a page's words.
+    tidy = [
+        label
+        for label in legal
+        if total - label.words + left >= size.min_words / 2 or label.end == stop
+    ]
+    labels = _space_out(tidy or legal or [_Label(end, len(units), total)], size)
     return LabelledPassage(start, {label.end: label.number for label in labels})
+
+
+def _legal_labels(units: Sequence[_Unit], min_words: int) -> list[_Label]:
+    """The pauses after enough words for a page, but none after a heading."""
+    labels = []
+    words = 0
+    for number, (unit, following) in enumerate(zip_longest(units, units[1:]), start=1):
+        words += unit.words
+        if words >= min_words and unit.kind is not ParagraphKind.HEADING:
+            labels.append(_Label(unit.end, number, words, _fitness(unit, following)))
+    return labels
+
+
+def _fitness(unit: _Unit, following: _Unit | None) -> int:
+    """How well a page may end between two units: `_Label.rank`."""
+    if unit.kind is ParagraphKind.BREAK:
+        return _END_OF_SCENE
+    if following is None:
+        return _USUAL_END
+    if following.kind is ParagraphKind.HEADING:
+        return _END_OF_SCENE
+    return _WITHIN_CONVERSATION if unit.speech and following.speech else _USUAL_END
 
 
 def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
@@ -197,7 +211,7 @@ def shorten_size(
     words = count_words(book.text[passage.start : passage.end])
     characters = (passage.end - passage.start) / CHARACTERS_PER_WORD
     now = min(size.max_words, max(words, round(characters)))
-    max_words = int(now * min(0.9, context_tokens / needed))
+    max_words = int(now * min(_LARGEST_SHORTER, context_tokens / needed))
     if max_words < _MIN_PASSAGE_WORDS:
         raise EngineError(
             f"The context is too small for one page: {words} words and their gist need {needed} "
@@ -264,8 +278,9 @@ def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
 
 
 def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Iterator[_Unit]:
-    """The sentences of `text[start:stop]`, found window by window, since a paragraph may be a whole
-    book.
+    """The sentences of `text[start:stop]`.
+
+    Found window by window, since a paragraph may be a whole book.
     """
     at = start
     while at < end:

@@ -27,19 +27,20 @@ Passage = Span  # One that a prompt may show
 def split_into_passages(
     book: Book, start: int = 0, end: int | None = None, most_words: int = PASSAGE_WORDS
 ) -> list[Passage]:
-    found: list[Passage] = []
-    words, headed = 0, False
-    for first, last, is_heading in _pieces(
-        book, start, len(book.text) if end is None else end, most_words
-    ):
-        words += (size := count_words(book.text[first:last]))
-        if found and (headed or not (is_heading or words > most_words)):
-            found[-1] = found[-1][0], last
+    passages: list[Passage] = []
+    words = 0
+    is_headed = False
+    for piece in _pieces(book, start, len(book.text) if end is None else end, most_words):
+        size = count_words(book.text[piece.start : piece.end])
+        words += size
+        fits = not piece.is_heading and words <= most_words
+        if passages and (is_headed or fits):
+            passages[-1] = passages[-1][0], piece.end
         else:
-            found.append((first, last))
+            passages.append((piece.start, piece.end))
             words = size
-        headed = is_heading
-    return found
+        is_headed = piece.is_heading
+    return passages
 
 
 def sentences_of(book: Book, start: int, end: int) -> Iterator[Passage]:
@@ -51,9 +52,7 @@ def sentences_of(book: Book, start: int, end: int) -> Iterator[Passage]:
 
 
 def sentence_at(book: Book, offset: int) -> Passage:
-    """The sentence at an offset of the book, or the next one of its paragraph between two
-    sentences.
-    """
+    """The sentence at an offset of the book; between two, the next one of the paragraph."""
     if not book.paragraphs:
         return 0, len(book.text)
     paragraph = book.paragraphs[book.paragraph_index(offset)]
@@ -169,7 +168,7 @@ async def split_into_chunks(
     end: int | None = None,
 ) -> list[Passage]:
     """Split the book, or a part, into chunks of whole passages; only too long ones are cut."""
-    found: list[Passage] = []
+    chunks: list[Passage] = []
     tokens = 0
     passages = deque(split_into_passages(book, start, end))
     while passages:
@@ -179,21 +178,31 @@ async def split_into_chunks(
             middle = (start + end) // 2
             passages.extendleft([(middle, end), (start, middle)])
             continue
-        if found and tokens + size <= most_tokens:
-            found[-1] = found[-1][0], end
+        if chunks and tokens + size <= most_tokens:
+            chunks[-1] = chunks[-1][0], end
             tokens += size
         else:
-            found.append((start, end))
+            chunks.append((start, end))
             tokens = size
-    return found
+    return chunks
 
 
-def _pieces(book: Book, start: int, end: int, most_words: int) -> Iterable[tuple[int, int, bool]]:
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A paragraph, or a sentence of a long one."""
+
+    start: int
+    end: int
+    is_heading: bool
+
+
+def _pieces(book: Book, start: int, end: int, most_words: int) -> Iterator[_Piece]:
     for paragraph in book.paragraphs_between(start, end):
-        first, last = max(start, paragraph.start), min(end, paragraph.end)
+        first = max(start, paragraph.start)
+        last = min(end, paragraph.end)
         text = book.text[first:last]
         if count_words(text) <= most_words:
-            yield first, last, paragraph.kind is ParagraphKind.HEADING
+            yield _Piece(first, last, paragraph.kind is ParagraphKind.HEADING)
         else:
             for begin, finish in sentence_spans(text):
-                yield first + begin, first + finish, False
+                yield _Piece(first + begin, first + finish, is_heading=False)

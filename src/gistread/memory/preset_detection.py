@@ -43,36 +43,51 @@ _CITATION = re.compile(
 _STEP = re.compile(r"\s*(?:\d{1,3}[.)]|[a-zA-Z][)]|[•▪–*-])\s")
 _SIGN = re.compile(r"[{}\[\]<>=|$\\_~`]|--|\b\(|;$", re.MULTILINE)
 _ACT = re.compile(
-    r"\W*(?:\w+\s+)?(?:act|scene|acte|scène|akt|aufzug|szene|auftritt|acto|escena|atto|scena|действие|явление|第.{1,3}[幕場])\b",
+    r"\W*(?:\w+\s+)?(?:act|scene|acte|scène|akt|aufzug|szene|auftritt|acto|escena|atto|scena"
+    r"|действие|явление|第.{1,3}[幕場])\b",
     re.IGNORECASE,
 )
 
 
+_LONGEST_HEADING = 60  # Characters
+_NOT_BODY = (ParagraphKind.HEADING, ParagraphKind.IMAGE, ParagraphKind.BREAK, ParagraphKind.NOTE)
+
+
 def detect_preset(book: Book) -> str:
-    others = (ParagraphKind.HEADING, ParagraphKind.IMAGE, ParagraphKind.BREAK, ParagraphKind.NOTE)
     paragraphs = book.paragraphs_between(0, _MAX_CHARACTERS)
     body = [
         (paragraph.kind, book.text[paragraph.start : paragraph.end])
         for paragraph in paragraphs
-        if paragraph.kind not in others
+        if paragraph.kind not in _NOT_BODY
     ]
     if len(body) < _MIN_PARAGRAPHS:
         return "fiction"
     texts = [text for _, text in body]
-    length = sum(map(len, texts))
     code = [text for kind, text in body if kind is ParagraphKind.CODE]
-    code_share = sum(map(len, code)) / length if _sign_share(code) >= _SOME_SIGNS else 0.0
+    code_share = _length(code) / _length(texts) if _sign_share(code) >= _SOME_SIGNS else 0.0
     if _is_transcript(book, texts):
         return "meeting"
     if _is_paper(book):
         return "paper"
     if code_share >= _CODE or (not code and _sign_share(texts) >= _SIGNS):
         return "code"
-    steps = sum(kind is ParagraphKind.LIST or bool(_STEP.match(text)) for kind, text in body)
-    tables = sum(len(text) for kind, text in body if kind is ParagraphKind.TABLE)
-    if code_share >= _SOME_CODE or steps >= _STEPS * len(body) or tables >= _TABLES * length:
+    if code_share >= _SOME_CODE or _has_many_steps(body) or _has_large_tables(body):
         return "manual"
     return "fiction"
+
+
+def _has_many_steps(body: Sequence[tuple[ParagraphKind, str]]) -> bool:
+    steps = sum(kind is ParagraphKind.LIST or bool(_STEP.match(text)) for kind, text in body)
+    return steps >= _STEPS * len(body)
+
+
+def _has_large_tables(body: Sequence[tuple[ParagraphKind, str]]) -> bool:
+    tables = [text for kind, text in body if kind is ParagraphKind.TABLE]
+    return _length(tables) >= _TABLES * _length([text for _, text in body])
+
+
+def _length(texts: Sequence[str]) -> int:
+    return sum(map(len, texts))
 
 
 def _is_transcript(book: Book, texts: Sequence[str]) -> bool:
@@ -94,13 +109,12 @@ def _is_paper(book: Book) -> bool:
     beginning = book.text[:_MAX_CHARACTERS]
     if len(_CITATION.findall(beginning)) < _CITATIONS * count_words(beginning) / 1000:
         return False
-    return any(
-        book.text[p.start : p.end].strip(" \n0123456789.:*#—–-").casefold() in HEADINGS["paper"]
-        for p in book.paragraphs
-        if p.end - p.start < 60
-    )
+    short = (p for p in book.paragraphs if p.end - p.start < _LONGEST_HEADING)
+    lines = (book.text[p.start : p.end].strip(" \n0123456789.:*#—–-") for p in short)
+    return any(line.casefold() in HEADINGS["paper"] for line in lines)
 
 
 def _sign_share(texts: Sequence[str]) -> float:
-    length = sum(map(len, texts))
-    return sum(len(_SIGN.findall(text)) for text in texts) / length if length else 0.0
+    signs = sum(len(_SIGN.findall(text)) for text in texts)
+    length = _length(texts)
+    return signs / length if length else 0.0

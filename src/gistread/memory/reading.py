@@ -157,7 +157,7 @@ class _Reading:
     async def _read_sections(self) -> None:
         while self._waiting:
             place = self.place()
-            section = min(self._waiting, key=lambda one: (one[1] <= place, one[0]))
+            section = min(self._waiting, key=lambda waiting: (waiting[1] <= place, waiting[0]))
             self._waiting.remove(section)
             await self._read_section(*section)
 

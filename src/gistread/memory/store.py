@@ -131,10 +131,9 @@ class MemoryStore:
         return any(map(journal.is_damaged, self._files_of(book)))
 
     def find(self, book: Book) -> list[MemoryHeader]:
-        """The memories of this book by any model: those that cover most first, then those without
-        a task, then the latest.
+        """The memories of this book by any model. Raises StorageError if one cannot be read.
 
-        Raises StorageError if one cannot be read.
+        Those that cover most first, then those without a task, then the latest.
         """
         headers = (_read_header(path, book) for path in self._files_of(book))
         return sorted(
@@ -179,7 +178,7 @@ class MemoryStore:
         return freed
 
 
-def _parts(path: Path) -> tuple[Path, Path, Path]:
+def _parts(path: Path) -> tuple[Path, ...]:
     """The files of a memory: what is derived from it, what was damaged, and its journal."""
     return path.with_suffix(SUFFIX), path.with_name(path.name + _DAMAGED), path
 
@@ -247,8 +246,8 @@ def _header(book: Book, request: MemoryRequest) -> Record:
     return header | ({"task": request.focus.task} if request.focus.task else {})
 
 
-def _same_key(found: Record, header: Record) -> bool:
-    return all(found.get(name) == header.get(name) for name in ("format", "version", *_KEY))
+def _same_key(header: Record, other: Record) -> bool:
+    return all(header.get(name) == other.get(name) for name in ("format", "version", *_KEY))
 
 
 def _refuse_later_version(path: Path) -> None:
@@ -273,8 +272,11 @@ def _focus(header: Record) -> GistFocus | None:
 
 def _worded(focus: GistFocus, header: Record, mode: ReadingMode) -> GistFocus:
     """The focus in the wording of the prompts that made the memory."""
-    worded = (replace(focus, wording=wording) for wording in prompts.WORDINGS)
-    return next((one for one in worded if one.version(*_PROMPTS[mode]) == header["prompts"]), focus)
+    for wording in prompts.WORDINGS:
+        worded = replace(focus, wording=wording)
+        if worded.version(*_PROMPTS[mode]) == header["prompts"]:
+            return worded
+    return focus
 
 
 def _read_header(path: Path, book: Book) -> MemoryHeader | None:
@@ -343,7 +345,7 @@ def furthest_memories(directory: Path) -> tuple[dict[str, BookProgress], list[st
 
     Among equals, one without a task. Raises StorageError if the directory cannot be read.
     """
-    found: list[BookProgress] = []
+    memories: list[BookProgress] = []
     problems: list[str] = []
     for file in journal.list_files(directory, f"*{_SUFFIX}"):
         try:
@@ -358,9 +360,10 @@ def furthest_memories(directory: Path) -> tuple[dict[str, BookProgress], list[st
                     (a, b) for a, b in ends.items() if isinstance(a, int) and isinstance(b, int)
                 ]
                 if focus := _focus(records[0]):
-                    read_until, characters = first_gap(dict(spans)), count_characters(spans)
-                    found.append(
+                    read_until = first_gap(dict(spans))
+                    characters = count_characters(spans)
+                    memories.append(
                         BookProgress(sha256, model, read_until, len(ends), characters, focus)
                     )
-    found.sort(key=lambda progress: (progress.characters, not progress.focus.task))
-    return {memory.sha256: memory for memory in found}, problems
+    memories.sort(key=lambda progress: (progress.characters, not progress.focus.task))
+    return {memory.sha256: memory for memory in memories}, problems

@@ -1,5 +1,4 @@
-"""The memory tree (MemWalker, section 3.1): gists of pages, and summaries of chapters, parts and
-the whole book.
+"""The memory tree (MemWalker, section 3.1): gists of pages, and summaries of what holds them.
 
 MemWalker walks down the tree. A memory that outgrows the window is shown by its upper levels
 (ReadAgent, Appendices F.3 and I), from one line for the whole book to the gists of pages where that
@@ -83,19 +82,18 @@ def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
         inside = [node for node in top.nodes() if node.children and (whole or node is not top)]
     else:
         inside = []
-    wanted = [
+    sizes = [
         sum(child.summary.words for child in node.children) for node in inside if not node.made
     ]
-    done = len(inside) - len(wanted)
+    done = len(inside) - len(sizes)
     gists = [wanted_words(words) for words in unread_page_words(memory)]
-    wanted += [
-        sum(gists[start:][:_USUAL_CHILDREN]) for start in range(0, len(gists), _USUAL_CHILDREN)
-    ]
+    starts = range(0, len(gists), _USUAL_CHILDREN)
+    sizes += (sum(gists[start : start + _USUAL_CHILDREN]) for start in starts)
     return RemainingWork(
         done,
-        done + len(wanted),
-        round(sum(words + _TASK_WORDS for words in wanted) * TOKENS_PER_WORD),
-        round(sum(merged_words(words) for words in wanted) * TOKENS_PER_WORD),
+        done + len(sizes),
+        round(sum(words + _TASK_WORDS for words in sizes) * TOKENS_PER_WORD),
+        round(sum(merged_words(words) for words in sizes) * TOKENS_PER_WORD),
     )
 
 
@@ -112,7 +110,7 @@ async def build(
     """
     memory = replace(memory, entries=list(memory.entries))
     top = outline(memory)
-    wanted = [pages for pages in top.nodes() if pages.children and (whole or pages is not top)]
+    inside = [pages for pages in top.nodes() if pages.children and (whole or pages is not top)]
     tasks: dict[PageRange, asyncio.Task[tuple[Gist, Usage]]] = {}
     limit = asyncio.Semaphore(engine.info.parallel)
 
@@ -125,12 +123,12 @@ async def build(
             return await _summary(memory, pages, _text(below), engine, priority)
 
     done, usage = 0, NO_USAGE
-    for pages in wanted:
+    for pages in inside:
         tasks[pages] = asyncio.create_task(summarise(pages))
     async with aclosing(as_finished(tasks.values())) as summaries:
         async for _, cost in summaries:
             done, usage = done + 1, usage + cost
-            yield ArtifactProgress(done, len(wanted), usage)
+            yield ArtifactProgress(done, len(inside), usage)
 
 
 def _node(memory: GistMemory, pages: PageRange, stand_in: Callable[[str, str], Gist]) -> Node:
@@ -151,7 +149,7 @@ def existing_summaries(memory: GistMemory, last: int) -> list[Node]:
     def existing(node: Node) -> list[Node]:
         if node.last <= last and all(inner.made for inner in node.nodes()):
             return [node]
-        return [one for child in node.children for one in existing(child)]
+        return [inner for child in node.children for inner in existing(child)]
 
     missing = Gist("", 0, GistSource.EXTRACTIVE)
     if memory.entries:
@@ -195,15 +193,14 @@ async def _summary(
         (engine.info.context_tokens / TOKENS_PER_WORD - _TASK_WORDS)
         / (MAX_CHILDREN + _OUTPUT_CHILDREN)
     )
-    wanted = min(merged_words(count_words(text)), max(1, most))
-    attempts = await careful_attempts(text, engine, memory.focus, wanted)
-    task, told = (
-        memory.focus.task,
-        told_before(memory.book.text, memory.entry(pages.last).page.end, engine.info.wording),
-    )
+    words = min(merged_words(count_words(text)), max(1, most))
+    attempts = await careful_attempts(text, engine, memory.focus, words)
+    task = memory.focus.task
+    end = memory.entry(pages.last).page.end
+    before = told_before(memory.book.text, end, engine.info.wording)
     try:
         result = await gist_page(
-            text, engine, attempts, priority, task=task, wanted=wanted, told_before=told
+            text, engine, attempts, priority, task=task, words=words, told_before=before
         )
         gist, usage = result.gist, result.usage
     except PromptTooLongError:  # a model with a larger window made the gists

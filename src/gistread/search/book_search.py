@@ -244,9 +244,9 @@ class BookSearch:
         for number, index in enumerate(self._ranker.top(words, MAX_RANKED_HITS)):
             at = self._book.paragraphs[index].start
             text = self._book.text[at : self._book.paragraphs[index].end]
-            found = self._ranker.places(text, words)
-            start, end = best_sentence(text, found)
-            parts[number] = tuple((at + first, at + last) for first, last, _ in found)
+            places = self._ranker.places(text, words)
+            start, end = best_sentence(text, places)
+            parts[number] = tuple((at + first, at + last) for first, last, _ in places)
             yield at + start, at + end
 
 
@@ -260,12 +260,14 @@ def best_sentence(
     As of `Ranker.places`.
     """
     firsts = [first for first, _, _ in places]
-    best, most = (0, len(text)), 0.0
+    best = (0, len(text))
+    most = 0.0
     for start, end in sentence_spans(text):
         inside = places[bisect_left(firsts, start) : bisect_left(firsts, end)]
         total = sum(map(weight, {term for _, _, term in inside}))
         if total > most:
-            best, most = (start, end), total
+            best = (start, end)
+            most = total
     start, end = best
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

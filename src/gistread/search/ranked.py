@@ -1,5 +1,6 @@
-"""Ranks texts by relevance to a query: BM25 over stems (rank-bm25), and the nearness of the query's
-words.
+"""Ranks texts by relevance to a query.
+
+By BM25 over stems (rank-bm25), and by the nearness of the query's words.
 
 Two scores rank the passages of a book. Nearness measures how close each word of the question is to
 the passage: the subject of an answer is often named a little before it. BM25 includes neighbouring
@@ -74,10 +75,10 @@ class Ranker:
         return list(map(float, np.round(total, 9)))
 
     def nearness(self, query: str, related: Related = NOTHING_RELATED) -> list[float]:
-        """For each document, the sum of the words' weights: higher for rare words, lower with
-        distance.
+        """For each document, the sum of the words' weights.
 
-        Two successive words of the query that stand together in a document add to it.
+        A weight is higher for rare words, and falls with distance. Two successive words of the
+        query that stand together in a document add to the sum.
         """
         import numpy as np
 
@@ -138,7 +139,7 @@ class Ranker:
         before, after = _around(self._places_of(second), places)
         away = np.minimum(after - places, places - before)
         documents = [
-            len(np.unique(self._documents_of(self._places_of(one)))) for one in (first, second)
+            len(np.unique(self._documents_of(self._places_of(stem)))) for stem in (first, second)
         ]
         weight = _TOGETHER * self._rarity(max(documents))
         total[np.unique(self._documents_of(places[away <= _TOGETHER_WORDS]))] += weight
@@ -150,18 +151,17 @@ class Ranker:
     def top(self, query: str, n: int) -> list[int]:
         """Indices of up to `n` matching documents, the best first; ties in order."""
         scores = self.scores(query)
-        best = sorted(
-            (i for i, score in enumerate(scores) if score > 0), key=lambda i: (-scores[i], i)
-        )
+        matching = [i for i, score in enumerate(scores) if score > 0]
+        best = sorted(matching, key=lambda i: (-scores[i], i))
         return best[: max(0, n)]
 
     def places(self, text: str, query: str) -> list[tuple[int, int, str]]:
         """(start, end, stem) of each word of `text` that the query contains, in order."""
-        wanted = set(self.stems(query))
+        stems = set(self.stems(query))
         stemmed = (
             (start, end, self.terms.stem(word)) for start, end, word in self.terms.places(text)
         )
-        return [(start, end, stem) for start, end, stem in stemmed if stem in wanted]
+        return [(start, end, stem) for start, end, stem in stemmed if stem in stems]
 
     def stems(self, text: str) -> list[str]:
         """The stem of each word, in order."""
@@ -253,21 +253,24 @@ class Relevance:
         context: str = "",
         weights: Sequence[float] = (),
     ) -> Scores:
-        """Scores for a question and, with less weight, the `choices` of answers and the earlier
-        conversation.
+        """Scores for a question.
 
-        Words related to those of the question count too, except for its names. `weights`: by
-        passage, where the question asks for a part of the book.
+        The `choices` of answers and the earlier conversation (`context`) count too, with less
+        weight, and so do words related to those of the question, except for its names. `weights`:
+        by passage, where the question asks for a part of the book.
         """
         import numpy as np
 
         names = _names_in(question) | _names_in(context)
         related = related_stems(self._language, leave_out=names)
-        asked = _Weighted(self._content_words(question), 1.0, related)
-        chosen = _Weighted(self._content_words(" ".join(choices)), CHOICE_WEIGHT, NOTHING_RELATED)
-        before = _Weighted(self._content_words(context), CONTEXT_WEIGHT, related)
-        alone, near = np.zeros(len(self._middles)), np.zeros(len(self._middles))
-        for part in (asked, chosen, before):
+        parts = (
+            _Weighted(self._content_words(question), 1.0, related),
+            _Weighted(self._content_words(" ".join(choices)), CHOICE_WEIGHT, NOTHING_RELATED),
+            _Weighted(self._content_words(context), CONTEXT_WEIGHT, related),
+        )
+        alone = np.zeros(len(self._middles))
+        near = np.zeros(len(self._middles))
+        for part in parts:
             if part.words:
                 alone += part.weight * np.array(self._ranker.scores(part.words, part.related))
                 near += part.weight * np.array(self._ranker.nearness(part.words, part.related))
@@ -275,7 +278,7 @@ class Relevance:
             alone *= np.array(weights)
             near *= np.array(weights)
         around = spread(alone.tolist(), self._middles)
-        has_matches = any(self._ranker.has_word(part.words) for part in (asked, chosen, before))
+        has_matches = any(self._ranker.has_word(part.words) for part in parts)
         return Scores(tuple(alone.tolist()), tuple(around), tuple(near.tolist()), has_matches)
 
     def _content_words(self, text: str) -> str:
@@ -302,14 +305,12 @@ def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]
     for text in texts:
         known.update(b"%d " % len(text) + text.encode("utf-8", "surrogatepass"))
     key = (known.digest(), language)
-    if (index := _indexes.pop(key, None)) is None:
+    index = _indexes.pop(key, None)
+    if index is None:
         sizes = [count_words(text) for text in texts]
-        index = (
-            Ranker(texts, language),
-            array(
-                "d", (end - size / 2 for end, size in zip(accumulate(sizes), sizes, strict=True))
-            ),
-        )
+        ends = accumulate(sizes)
+        middles = array("d", (end - size / 2 for end, size in zip(ends, sizes, strict=True)))
+        index = (Ranker(texts, language), middles)
     _indexes[key] = index
     for old in list(_indexes)[:-_CACHED_INDEXES]:
         _indexes.pop(old, None)
@@ -321,17 +322,16 @@ def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:
 
     `middles`: positions in words, ascending.
     """
-    found = list(scores)
+    totals = list(scores)
     reach = _REACH * NEAR_WORDS
     for index, score in enumerate(scores):
         if not score:
             continue
         for step in (-1, 1):
             at = index + step
-            while 0 <= at < len(found) and abs(middles[at] - middles[index]) <= reach:
-                found[at] += score * math.exp(
-                    -(((middles[at] - middles[index]) / NEAR_WORDS) ** 2) / 2
-                )
+            while 0 <= at < len(totals) and abs(middles[at] - middles[index]) <= reach:
+                distance = (middles[at] - middles[index]) / NEAR_WORDS
+                totals[at] += score * math.exp(-(distance**2) / 2)
                 at += step
-        found[index] += score
-    return found
+        totals[index] += score
+    return totals

@@ -33,11 +33,11 @@ def related_stems(language: str, leave_out: Collection[str] = ()) -> Mapping[str
 def _all_related() -> Mapping[str, frozenset[str]]:
     tables = tomllib.loads(Path(__file__).with_name("related_words.toml").read_text("utf-8"))
     stem = Terms("en").stem
-    found: dict[str, frozenset[str]] = defaultdict(frozenset)
+    related: dict[str, frozenset[str]] = defaultdict(frozenset)
     for word, others in tables["related"].items():
-        found[stem(word)] |= frozenset(map(stem, others.split()))
+        related[stem(word)] |= frozenset(map(stem, others.split()))
     for word, others in tables["forms"].items():
         forms = frozenset(map(stem, (word, *others.split())))
         for form in forms:
-            found[form] |= forms | found.get(stem(word), frozenset())
-    return {word: others - {word} for word, others in found.items()}
+            related[form] |= forms | related.get(stem(word), frozenset())
+    return {word: others - {word} for word, others in related.items()}

@@ -47,6 +47,9 @@ def code_of(language: str) -> str:
     return language.replace("_", "-").partition("-")[0].lower() or "en"
 
 
+_CLEAR_LEAD = 1.3  # Of a language's stop words over those of the usual one
+
+
 def language_of(text: str, usual: str) -> str:
     """The language whose stop words the text has most of.
 
@@ -55,7 +58,8 @@ def language_of(text: str, usual: str) -> str:
     words = re.findall(r"[^\W\d_]+", text.casefold())
     counts = {code: sum(word in listed for word in words) for code, listed in stop_words().items()}
     best = max(counts, key=lambda code: counts[code])
-    return best if counts[best] > max(1, 1.3 * counts.get(usual, 0)) else usual
+    is_clear = counts[best] > max(1, _CLEAR_LEAD * counts.get(usual, 0))
+    return best if is_clear else usual
 
 
 class Terms:

@@ -61,22 +61,21 @@ class Catalogue(Database):
     def remove(self, ids: Iterable[str]) -> None:
         """Take a book with these ids out of the list."""
         with self.writing() as connection:
-            for one in ids:
-                put_row(connection, "removed", {"book": one}, {"removed_at": time.time()})
+            for book in ids:
+                put_row(connection, "removed", {"book": book}, {"removed_at": time.time()})
 
     def tag(self, ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
         """Give the book with these ids a tag, or take it away."""
         with self.writing() as connection:
-            for one in ids:
+            for book in ids:
                 if remove:
-                    connection.execute("DELETE FROM tags WHERE book = ? AND tag = ?", (one, tag))
+                    connection.execute("DELETE FROM tags WHERE book = ? AND tag = ?", (book, tag))
                 else:
-                    put_row(connection, "tags", {"book": one, "tag": tag}, {})
+                    put_row(connection, "tags", {"book": book, "tag": tag}, {})
 
     def restore(self, *ids: str) -> None:
         """Restore a book if it was taken out under one of these ids."""
         if not self.read().removed.keys().isdisjoint(ids):
             with self.writing() as connection:
-                connection.executemany(
-                    "DELETE FROM removed WHERE book = ?", [(one,) for one in ids]
-                )
+                rows = [(book,) for book in ids]
+                connection.executemany("DELETE FROM removed WHERE book = ?", rows)

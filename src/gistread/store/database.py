@@ -25,7 +25,9 @@ from gistread.store.rows import Connection, Row, put_row
 VERSION = 1  # Of the schema; kept in SQLite's `user_version`
 _WAIT_S = 5.0  # Seconds to wait for another process's transaction, which takes milliseconds
 _REPAIR_WAIT_S = 60.0
-_PAGE_BYTES, _AT_PAGES = 4096, 28  # SQLite's page, and where the first gives their number
+_RETRY_S = 0.02  # Between attempts while another process has the file open
+_PAGE_BYTES = 4096  # Of SQLite
+_PAGE_COUNT = slice(28, 32)  # Where the first page gives their number
 _MOST_PROBED = 20_000  # Rows looked up one by one between two damaged pages
 
 _OF_TEXTS = ("days", "questions", "threads", "names", "marks", "asking")
@@ -64,9 +66,7 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
-        """One transaction: after the block all of it is on the disk, after an error in the block
-        none of it.
-        """
+        """One transaction: all of it is on the disk after the block, none after an error in it."""
         with self._storage_errors(), contextlib.closing(self._open()) as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
@@ -124,13 +124,12 @@ class Database:
             if version == VERSION and (status.st_dev, status.st_ino) in _checked:
                 return connection
             if version == 0:
-                use_write_ahead_log(
-                    connection
-                )  # stays off where the file system lacks shared memory
+                use_write_ahead_log(connection)  # Not where the file system lacks shared memory
                 notice = _create(connection, self._paths)
             else:
-                if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-                    raise sqlite3.DatabaseError(f"malformed: {found}")
+                state = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+                if state != "ok":
+                    raise sqlite3.DatabaseError(f"malformed: {state}")
                 _create_tables(connection)
                 notice = import_unread(connection, self._paths)
             if notice:
@@ -233,7 +232,7 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
-            time.sleep(0.02)
+            time.sleep(_RETRY_S)
 
 
 def _in_memory(paths: Paths | None = None) -> Connection:
@@ -288,13 +287,13 @@ def _salvage(damaged: Path, file: Path, paths: Paths) -> int:
         _create_tables(new)
         new.execute("BEGIN IMMEDIATE")
         saved = _copy_rows(damaged, new)
-        if (
-            not saved
-        ):  # Page 1 says where the tables begin, which is where they begin in a new file.
+        if not saved:
+            # Page 1 says where the tables begin, which is where they begin in a new file.
             patched = file.with_name(file.name + ".patched")
-            page, rest = file.read_bytes()[:_PAGE_BYTES], damaged.read_bytes()[_PAGE_BYTES:]
-            pages = (len(rest) // _PAGE_BYTES + 1).to_bytes(4)
-            patched.write_bytes(page[:_AT_PAGES] + pages + page[_AT_PAGES + 4 :] + rest)
+            page = bytearray(file.read_bytes()[:_PAGE_BYTES])
+            rest = damaged.read_bytes()[_PAGE_BYTES:]
+            page[_PAGE_COUNT] = (len(rest) // _PAGE_BYTES + 1).to_bytes(4)
+            patched.write_bytes(page + rest)
             saved = _copy_rows(patched, new)
             patched.unlink()
         import_old_data(new, paths)
@@ -307,14 +306,15 @@ def _salvage(damaged: Path, file: Path, paths: Paths) -> int:
 
 def _copy_rows(damaged: Path, new: Connection) -> int:
     saved = 0
+    rows = new.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    tables = [row["name"] for row in rows]
     with contextlib.closing(sqlite3.connect(damaged)) as old:
-        old.row_factory, old.text_factory = new.row_factory, new.text_factory
-        for table in [
-            row["name"]
-            for row in new.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        ]:
+        old.row_factory = new.row_factory
+        old.text_factory = new.text_factory
+        for table in tables:
             for row in _readable_rows(old, table):
-                columns, places = ", ".join(row.keys()), ", ".join("?" * len(row))
+                columns = ", ".join(row.keys())
+                places = ", ".join("?" * len(row))
                 with contextlib.suppress(sqlite3.IntegrityError):
                     insert = f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})"
                     saved += new.execute(insert, tuple(row)).rowcount
@@ -322,9 +322,7 @@ def _copy_rows(damaged: Path, new: Connection) -> int:
 
 
 def _readable_rows(old: Connection, table: str) -> Iterator[Row]:
-    """The rows from both ends up to the damage, and those between that can be looked up by their
-    ids.
-    """
+    """The rows from both ends up to the damage, and those between that their ids can find."""
     ends = [0, 0]
     for end, order in enumerate(("ASC", "DESC")):
         try:

@@ -37,11 +37,15 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else mode)
+        temporary.chmod(path.stat().st_mode & _PERMISSIONS if path.exists() else mode)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+_PERMISSIONS = 0o777
+_USUAL_MODE = 0o666  # Of a new file, less what the user's mask takes away
 
 
 class ExistsError(GistreadError):
@@ -70,7 +74,7 @@ def write_document(path: Path, content: str, *, replace: bool = False) -> None:
         )
     try:
         os.umask(mask := os.umask(0o022))
-        replace_file(path, content.encode(), mode=0o666 & ~mask)
+        replace_file(path, content.encode(), mode=_USUAL_MODE & ~mask)
     except OSError as error:
         raise _not_written(path, error) from error
 

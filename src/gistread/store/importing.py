@@ -68,7 +68,7 @@ def _import(connection: Connection, paths: Paths, names: list[str]) -> str:
         file = paths.data / name
         try:
             if name in _FOLDERS:
-                waiting += [f"{name}/{one.name}" for one in list_files(file, "*.jsonl")]
+                waiting += [f"{name}/{each.name}" for each in list_files(file, "*.jsonl")]
                 continue
             records = [
                 record for record in read_records(file)[0] if isinstance(record.get("kind"), str)
@@ -120,10 +120,10 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
                 put_question(connection, sha256, question, answer_again=False)
     for record in corrections.values():
         with _malformed_skipped:
-            one = NameCorrection(
+            correction = NameCorrection(
                 record["verb"], tuple(record["forms"]), record["other"], float(record["id"])
             )
-            put_correction(connection, sha256, one, undone=bool(record.get("undone")))
+            put_correction(connection, sha256, correction, undone=bool(record.get("undone")))
 
 
 def _columns(record: Record) -> dict[str, object]:

@@ -23,9 +23,9 @@ from gistread.store.files import make_folder, private_opener, replace_file
 Record = dict[str, Any]
 
 _LINE_START = re.compile(rb"[0-9a-f]{8} \{")
-_RETRY_S = (
-    0.004  # Seconds between attempts to lock; a longer pause hardly ever finds a busy file free
-)
+# Between attempts to lock; a longer pause hardly ever finds a busy file free.
+_RETRY_S = 0.004
+_CHECKSUM_DIGITS = 8
 
 
 def encode_line(record: Record) -> bytes:
@@ -35,10 +35,10 @@ def encode_line(record: Record) -> bytes:
 
 
 def decode_line(line: bytes) -> Record | None:
-    if len(line) < 11 or not line.endswith(b"\n") or line[8:9] != b" ":
-        return None
-    body = line[9:-1]
-    if b"%08x" % zlib.crc32(body) != line[:8]:
+    checksum, space, body = line.partition(b" ")
+    is_whole = space and body.endswith(b"\n") and len(checksum) == _CHECKSUM_DIGITS
+    body = body.removesuffix(b"\n")
+    if not is_whole or b"%08x" % zlib.crc32(body) != checksum:
         return None
     try:
         record = orjson.loads(body)

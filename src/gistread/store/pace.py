@@ -1,6 +1,4 @@
-"""How fast the user reads each language, and how fast each model works, as learned from
-measurements.
-"""
+"""How fast the user reads each language, and how fast each model works, by measurement."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,16 +42,16 @@ def estimate_speed(samples: list[Pace]) -> float:
 
     `DEFAULT_WPM` if there are too few.
     """
-    last = sorted(
-        (sample for sample in samples[-_LAST:] if sample.is_credible),
-        key=lambda one: one.words_per_minute,
-    )
-    total = sum(one.words for one in last)
+    credible = [sample for sample in samples[-_LAST:] if sample.is_credible]
+    by_speed = sorted(credible, key=lambda sample: sample.words_per_minute)
+    total = sum(sample.words for sample in by_speed)
     if total < _ENOUGH_WORDS:
         return DEFAULT_WPM
-    passed = accumulate(one.words for one in last)
+    passed = accumulate(sample.words for sample in by_speed)
     return next(
-        one.words_per_minute for one, words in zip(last, passed, strict=True) if 2 * words >= total
+        sample.words_per_minute
+        for sample, words in zip(by_speed, passed, strict=True)
+        if 2 * words >= total
     )
 
 

@@ -88,10 +88,10 @@ def put_row(
     *,
     again: bool = True,
 ) -> int:
-    """Write a row; in one with the same keys replace the values, unless not `again`. Returns the
-    number of changes.
+    """Write a row. Returns the number of changes.
 
-    A `sha256` among the keys is that of a book's text, which gets a row to refer to.
+    In one with the same keys, replaces the values, unless not `again`. A `sha256` among the keys
+    is that of a book's text, which gets a row to refer to.
     """
     if "sha256" in keys:
         connection.execute("INSERT OR IGNORE INTO texts (sha256) VALUES (?)", (keys["sha256"],))
@@ -118,7 +118,7 @@ def book_of(row: Row) -> OpenedBook | None:
 
 
 def put_question(
-    connection: Connection, sha256: str, one: SavedQuestion, *, answer_again: bool = True
+    connection: Connection, sha256: str, question: SavedQuestion, *, answer_again: bool = True
 ) -> int:
     """Write a question.
 
@@ -126,13 +126,13 @@ def put_question(
     """
     details = {
         name: value
-        for name, value in asdict(one).items()
+        for name, value in asdict(question).items()
         if name not in ("question", "answer", "asked_at")
     }
-    keys = {"sha256": sha256, "asked_at": one.asked_at, "question": one.question}
+    keys = {"sha256": sha256, "asked_at": question.asked_at, "question": question.question}
     values = {
-        "thread": one.thread or one.asked_at,
-        "answer": one.answer,
+        "thread": question.thread or question.asked_at,
+        "answer": question.answer,
         "details": to_json(details),
     }
     return put_row(connection, "questions", keys, values, again=answer_again)
@@ -148,11 +148,11 @@ def question_of(facts: Mapping[str, Any]) -> SavedQuestion | None:
 
 
 def put_correction(
-    connection: Connection, sha256: str, one: NameCorrection, *, undone: bool = False
+    connection: Connection, sha256: str, correction: NameCorrection, *, undone: bool = False
 ) -> None:
     """Write a correction, unless it is known."""
-    keys = {"sha256": sha256, "made_at": one.made_at or time.time()}
-    facts = to_json({"verb": one.verb, "forms": one.forms, "other": one.other})
+    keys = {"sha256": sha256, "made_at": correction.made_at or time.time()}
+    facts = to_json({"verb": correction.verb, "forms": correction.forms, "other": correction.other})
     put_row(connection, "names", keys, {"correction": facts, "undone": undone}, again=False)
 
 

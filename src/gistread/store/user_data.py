@@ -193,9 +193,8 @@ class UserData(Database):
             "SELECT details, question, answer, asked_at FROM questions WHERE sha256 = ? ORDER BY id"
         )
         rows = self.rows(query, sha256)
-        return list(
-            filter(None, (question_of({**from_json(row["details"]), **dict(row)}) for row in rows))
-        )
+        questions = (question_of({**from_json(row["details"]), **dict(row)}) for row in rows)
+        return list(filter(None, questions))
 
     def last_asked(self) -> str:
         """The SHA-256 of the text that was asked last; empty if none was."""
@@ -211,8 +210,10 @@ class UserData(Database):
         named = self.rows("SELECT thread, name FROM threads WHERE sha256 = ?", sha256)
         names = {row["thread"]: row["name"] for row in named}
         return [
-            SavedThread(key, tuple(found), names.get(key) or " ".join(found[0].question.split()))
-            for key, found in threads.items()
+            SavedThread(
+                key, tuple(questions), names.get(key) or " ".join(questions[0].question.split())
+            )
+            for key, questions in threads.items()
         ]
 
     def rename_thread(self, sha256: str, thread: float, name: str) -> None:
