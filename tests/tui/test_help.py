@@ -60,7 +60,7 @@ def test_help_lists_the_keys_of_a_panel_first() -> None:
         ("half screen", "Half a screen down"),
         ("R", "Read aloud, or stop"),
         ("memory section", "Go to the section"),
-        ("quoted", "Memory, marks or neither"),
+        ("who comes", "Memory, marks or neither"),
     ],
 )
 def test_a_search_finds_by_words_of_the_command_of_its_place_and_by_its_key(
