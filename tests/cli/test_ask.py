@@ -261,8 +261,11 @@ def test_all_books_are_asked_and_sources_name_them(
     assert run("ask", "--all", " ", "--unread").status == ExitStatus.USAGE
 
 
-def test_a_question_longer_than_the_window_is_called_so(run: Run, indexed: Path) -> None:
-    ran = run("ask", indexed, "and " * 20_000 + "why?")
+def test_a_question_longer_than_the_window_is_called_so(
+    run: Run, indexed: Path, engine: FakeEngine
+) -> None:
+    engine._info = replace(engine._info, context_tokens=900)
+    ran = run("ask", indexed, "and " * 950 + "why?")
     assert ran.status == ExitStatus.ENGINE
     assert "Ask a shorter question" in ran.err
 
