@@ -135,9 +135,14 @@ class ScriptedReader:
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float = 30.0) -> None:
-    """Wait until the condition holds and the screen has been drawn."""
+    """Wait until the condition holds and the screen has been drawn.
+
+    Returns at once if a defect has ended the app: leaving `run_test` raises it.
+    """
     waited, delay = 0.0, 0.02
     while not holds():
+        if pilot.app._exception is not None:
+            return
         if waited > seconds:
             raise AssertionError("it did not come to hold; the screen shows\n" + text_of(pilot.app))
         await asyncio.sleep(delay)

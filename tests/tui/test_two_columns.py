@@ -174,6 +174,7 @@ async def test_half_a_screen_is_one_column(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path, config=TWO)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
+        await until(pilot, lambda: "No model yet" in text_of(app))  # Then the pane has its height.
         second = halves(screen)[1]
         await pilot.press("d")
         await until(pilot, lambda: halves(screen)[0] == second)
