@@ -41,6 +41,14 @@ def test_markdown_comes_on_standard_output(run: Run, marked: Path) -> None:
     assert "### Who?" in ran.out
 
 
+def test_a_dash_is_standard_output(
+    run: Run, marked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("export", marked, "--output", "-").out == run("export", marked).out
+    assert not (tmp_path / "-").exists()
+
+
 def test_json_is_one_document(run: Run, marked: Path) -> None:
     for words in (["--json"], ["--format", "json"]):
         ran = run("export", marked, *words)

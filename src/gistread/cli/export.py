@@ -21,9 +21,11 @@ from gistread.paths import default_paths
 from gistread.readers.introductions import names_to_learn
 from gistread.store.user_data import MarkStore, UserData
 
+_STANDARD_OUTPUT = Path("-")
+
 
 def run(arguments: argparse.Namespace) -> None:
-    output: Path | None = arguments.output
+    output = None if arguments.output == _STANDARD_OUTPUT else arguments.output
     form = _format(ExportFormat.JSON if arguments.json else arguments.format, output)
     book = open_named(arguments.book)
     if output is not None and is_folder(output) and form is not ExportFormat.OBSIDIAN:
