@@ -167,77 +167,116 @@ class DrawnExchange:
 def exchange_blocks(
     exchange: Exchange, number: int, places: Places, cells: int = _WIDTH
 ) -> DrawnExchange:
-    """The blocks of an exchange, the `number`th from 0. Their keys are (kind, number, …), their
-    links `AnswerTarget`.
+    """The blocks of an exchange, the `number`th from 0.
 
-    `cells`: width of the pane. A source is cut to one row.
+    Their keys are (kind, number, …), their links `AnswerTarget`. `cells`: width of the pane; a
+    source is cut to one row.
     """
-    drawn, record = DrawnExchange(), exchange.record
+    drawn = DrawnExchange()
     steps = exchange.steps(places)
     can_unfold = bool(steps) or exchange.folded
     drawn.add(_question(exchange, number, places), Unfold() if can_unfold else None)
     if exchange.running:
-        _add_steps(drawn, exchange, number, steps if exchange.shows_steps else [])
+        _add_steps(drawn, exchange, number, steps)
     if exchange.too_little:
         drawn.add(_said(exchange.too_little, None, "muted"))
-    if exchange.answer:
-        answer, spans = answer_text(exchange.answer.strip(), record.citations, record.marks)
-        first = next((span.link for span in spans if isinstance(span.link, AnswerTarget)), None)
-        for line in draw_markup(answer, spans, min(cells, _WIDTH) - _INDENT):
-            is_first = not any(block.key == ("answer", number) for block in drawn.blocks)
-            above = int(is_first or line.is_apart)
-            block = _said(line.text, ("answer", number), "answer", spans=line.spans, above=above)
-            drawn.add(replace(block, turnover=line.turnover), first)
-    elif exchange.running:
-        drawn.add(_said("…", None, "muted"))
+    _add_answer(drawn, exchange, number, cells)
     if exchange.folded and not exchange.running:
         return drawn
-    if record.answer and not record.found and record.upto is not None and not exchange.too_little:
+    _add_what_failed(drawn, exchange, number)
+    _add_sources(drawn, exchange, number, places, cells)
+    _add_keeping(drawn, exchange, number)
+    _add_provenance(drawn, exchange, number, places, steps)
+    return drawn
+
+
+def _add_answer(drawn: DrawnExchange, exchange: Exchange, number: int, cells: int) -> None:
+    record = exchange.record
+    if not exchange.answer:
+        if exchange.running:
+            drawn.add(_said("…", None, "muted"))
+        return
+    answer, spans = answer_text(exchange.answer.strip(), record.citations, record.marks)
+    first_target = next((span.link for span in spans if isinstance(span.link, AnswerTarget)), None)
+    key = ("answer", number)
+    lines = draw_markup(answer, spans, min(cells, _WIDTH) - _INDENT)
+    for index, line in enumerate(lines):
+        above = int(index == 0 or line.is_apart)
+        block = _said(line.text, key, "answer", spans=line.spans, above=above)
+        drawn.add(replace(block, turnover=line.turnover), first_target)
+
+
+def _add_what_failed(drawn: DrawnExchange, exchange: Exchange, number: int) -> None:
+    """What the answer lacks, each with what to do about it."""
+    record = exchange.record
+    is_bounded = record.upto is not None
+    if record.answer and not record.found and is_bounded and not exchange.too_little:
         drawn.add(_said(f"{display_key(BOUND_KEY)} sets where answers stop.", None, "muted"))
     if exchange.problem:
         drawn.add(_said(exchange.problem, None, "error"))
-    if not (record.answer or exchange.running):
+    if exchange.running:
+        return
+    if not record.answer:
         again = "ask again, with the sections looked up so far" if record.pinned else "ask again"
-        drawn.add(
-            _said(
-                again, ("again", number), "link", spans=(Span(0, len(again), "link", AskAgain()),)
-            ),
-            AskAgain(),
-        )
-    if record.cut and not exchange.running:
+        link = Span(0, len(again), "link", AskAgain())
+        drawn.add(_said(again, ("again", number), "link", spans=(link,)), AskAgain())
+    if record.cut:
         drawn.add(_cut_off(record.cut, number), GoOn())
-    for index, citation in enumerate(record.citations[:_SOURCES]):
+
+
+def _add_sources(
+    drawn: DrawnExchange, exchange: Exchange, number: int, places: Places, cells: int
+) -> None:
+    """The sources of the answer, then what other passages say instead."""
+    citations = exchange.record.citations
+    for index, citation in enumerate(citations[:_SOURCES]):
         if not citation.tells:
             drawn.add(_source(exchange, number, index, places, cells), ToSource(index))
-    rivals = [index for index, citation in enumerate(record.citations) if citation.tells]
+    rivals = [index for index, citation in enumerate(citations) if citation.tells]
     if rivals:
-        drawn.add(_rivals(record.citations, rivals, number, places), ToSource(rivals[0]))
+        drawn.add(_rivals(citations, rivals, number, places), ToSource(rivals[0]))
+
+
+def _add_keeping(drawn: DrawnExchange, exchange: Exchange, number: int) -> None:
+    """Whether the answer is kept as a note, or the offer to keep it."""
     if exchange.offers_note:
-        words, keep = "keep as a note", KeepNote()
-        drawn.add(
-            _said(words, ("note", number), "muted", "✎", (Span(0, len(words), "link", keep),)), keep
-        )
+        words = "keep as a note"
+        link = Span(0, len(words), "link", KeepNote())
+        drawn.add(_said(words, ("note", number), "muted", "✎", (link,)), KeepNote())
     elif exchange.kept:
         drawn.add(_said("kept as a note", None, "muted", "✎"))
-    about = [f"{record.scope[:1].lower()}{record.scope[1:].rstrip('.')}"] if record.scope else []
+
+
+def _add_provenance(
+    drawn: DrawnExchange, exchange: Exchange, number: int, places: Places, steps: Sequence[Step]
+) -> None:
+    """What the answer is from and what it cost, with its steps below if they are unfolded."""
+    about = _about(exchange)
+    if not steps or exchange.running:
+        if about:
+            drawn.add(_said(" · ".join(about), None, "provenance", above=1))
+        return
+    summary = summary_of(exchange.numbered_trace(places), places)
+    words = " · ".join(filter(None, [summary, *about])) or "steps"
+    provenance = f"{words} · {_WALK}"
+    walk = Span(len(provenance) - len(_WALK), len(provenance), "link", Walk())
+    sign = "▾" if exchange.shows_steps else "▸"
+    row = _said(provenance, ("steps", number), "provenance", sign, (walk,), above=1)
+    drawn.add(row, Unfold())
+    _add_steps(drawn, exchange, number, steps)
+
+
+def _about(exchange: Exchange) -> list[str]:
+    """What was looked at, by which models, and what it cost."""
+    record = exchange.record
+    about: list[str] = []
+    if record.scope:
+        about.append(f"{record.scope[:1].lower()}{record.scope[1:].rstrip('.')}")
     if record.model and record.memory and record.model != record.memory:
         about.append(f"{record.model}, over the memory of {record.memory}")
     if record.cost and not exchange.running:
         about.append(record.cost)
-    if steps and not exchange.running:
-        sign, said = (
-            "▾" if exchange.shows_steps else "▸",
-            [summary_of(exchange.numbered_trace(places), places), *about],
-        )
-        provenance = f"{' · '.join(filter(None, said)) or 'steps'} · {_WALK}"
-        link = Span(len(provenance) - len(_WALK), len(provenance), "link", Walk())
-        drawn.add(
-            _said(provenance, ("steps", number), "provenance", sign, (link,), above=1), Unfold()
-        )
-        _add_steps(drawn, exchange, number, steps if exchange.shows_steps else [])
-    elif about:
-        drawn.add(_said(" · ".join(about), None, "provenance", above=1))
-    return drawn
+    return about
 
 
 def _question(exchange: Exchange, number: int, places: Places) -> Block:
@@ -297,7 +336,8 @@ def _cut_off(why: str, number: int) -> Block:
 def _add_steps(
     drawn: DrawnExchange, exchange: Exchange, number: int, steps: Sequence[Step]
 ) -> None:
-    for index, step in enumerate(steps):
+    """The steps if they are unfolded, and how far a running reader has come."""
+    for index, step in enumerate(steps if exchange.shows_steps else ()):
         links = tuple(Span(*link[:2], "link", link.target) for link in step.links)
         drawn.add(
             _said(
