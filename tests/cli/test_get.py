@@ -158,8 +158,8 @@ LONG = b"<p>The lamp burned all night, and nobody trimmed it.</p>" * 40
 @pytest.mark.parametrize(
     ("page", "message"),
     [
-        (b"<p>Welcome</p><form><input name=p type=password></form>" + LONG, "a page to log in"),
-        (b"<p>This book is not available.</p>", "a web page that is no book"),
+        (b"<p>Welcome</p><form><input name=p type=password></form>" + LONG, "a login page"),
+        (b"<p>This book is not available.</p>", "a web page that is not a book"),
     ],
 )
 def test_a_page_at_the_address_of_a_page_is_kept_only_if_it_is_a_book(

@@ -17,7 +17,7 @@ from tests.fake_engine import FakeEngine
 def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngine) -> None:
     before = run("recap", book, "--upto", "all")
     assert before.status == ExitStatus.DONE
-    assert "Nothing has been read" in before.err
+    assert "The model has not read this book" in before.err
     assert "Chapter 3" in before.out
     run("index", book)
     story = run("recap", book, "--upto", "all")

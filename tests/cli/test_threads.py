@@ -93,6 +93,6 @@ def test_continue_without_a_book_goes_on_with_the_last_one(
     run("ask", book, FIRST, *reader)
     ran = run("ask", FOLLOW_UP, "--continue", *reader)
     assert ran.status == ExitStatus.DONE, ran.err
-    assert "About The Lamp, which was asked last." in ran.err
+    assert "Asking The Lamp, the book you asked last." in ran.err
     (thread,) = UserData(default_paths()).threads(open_book(book).sha256)
     assert [saved.question for saved in thread.questions] == [FIRST, FOLLOW_UP]

@@ -30,7 +30,7 @@ async def test_an_encoding_is_chosen_kept_and_taken_back(story: Path, tmp_path: 
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
         await until(pilot, lambda: "Ctrl+E chooses" in text_of(app))
         await pilot.press("space", "space", "ctrl+e")
-        await until(pilot, lambda: "Choose the line that reads right" in text_of(app))
+        await until(pilot, lambda: "Choose the line that reads correctly" in text_of(app))
         assert "cp1257" in text_of(app)
         first = app.screen_stack[-2]
         assert isinstance(first, ReadingScreen)

@@ -334,7 +334,7 @@ async def test_from_the_library_the_method_is_chosen_for_books_without_their_own
     app = GistreadApp(None, paths=paths, config=Config())
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("A")
-        await until(pilot, lambda: "For all books without a choice of their own." in text_of(app))
+        await until(pilot, lambda: "For all books without their own choice." in text_of(app))
         await pilot.press("down", "enter")
         await until(pilot, lambda: load_config(paths.config_file).reader == "notes")
 

@@ -30,7 +30,7 @@ _MOST_BOOK_BYTES = 2_000_000_000
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 _TAG = re.compile(rb"<[^>]*>")
 _NAME = re.compile(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", re.IGNORECASE)
-_LEAST_WORDS = 100  # Of a book on a web page; a shorter one says that there is none
+_LEAST_WORDS = 100  # In a book on a web page; a shorter page is an error message
 _PASSWORD = re.compile(rb"<input[^>]*\btype\s*=\s*[\"']?password", re.IGNORECASE)
 
 
@@ -185,16 +185,14 @@ def _refuse_page(path: Path, url: str, promised_type: str) -> None:
     hint = "Nothing was kept. Open the address in a browser to see why"
     if promised_type not in ("", "text/html"):
         raise FetchError(
-            f"{host} sent a web page in place of the book.",
+            f"{host} sent a web page instead of the book.",
             f"{hint}; perhaps it needs --user NAME.",
         )
     data = path.read_bytes()
     if _PASSWORD.search(data):
-        raise FetchError(
-            f"{host} sent a page to log in.", "Nothing was kept. Log in with --user NAME."
-        )
+        raise FetchError(f"{host} sent a login page.", "Nothing was kept. Log in with --user NAME.")
     if len(_TAG.sub(b" ", data).split()) < _LEAST_WORDS:
-        raise FetchError(f"{host} sent a web page that is no book.", f"{hint}.")
+        raise FetchError(f"{host} sent a web page that is not a book.", f"{hint}.")
 
 
 def _keep(whole: Path, target: Path) -> Path:

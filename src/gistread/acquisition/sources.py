@@ -51,7 +51,7 @@ def find_source(name: str) -> Source:
 
 
 def check_address(name: str) -> None:
-    """Raises UsageError for an address that is none of the web, or lacks its scheme."""
+    """Raises UsageError for an address without a scheme, or with one other than http(s)."""
     scheme, colon, _ = name.partition("://")
     if colon and scheme.lower() not in ("http", "https"):
         raise UsageError(

@@ -33,7 +33,7 @@ _SUFFIX = ".book"
 _PAYLOAD_BYTES = 16  # Memory for encoding a book, in bytes a character
 _DIGEST_BYTES = hashlib.sha256().digest_size
 _SIZE_BYTES = 8  # Of the number that says how long the text is
-_NAME = "name"  # The field of an entry with what the name of its file says
+_NAME = "name"  # The field of an entry with the title from the file name
 # The fields of a book that are sequences of ranges.
 _RANGES: dict[str, type] = {
     "paragraphs": Paragraph,
@@ -154,7 +154,7 @@ def _read(entry: Path) -> tuple[str, bytes]:
 
 
 def _load(entry: Path, name: str) -> Book | None:
-    """`name`: of the file that is opened; the entry may be of a copy with another one."""
+    """`name`: of the opened file; the entry may stem from a copy with another name."""
     try:
         text, rest = _read(entry)
         record = {"text": text, **orjson.loads(rest)}
@@ -174,12 +174,12 @@ def _load(entry: Path, name: str) -> Book | None:
 
 
 def _named_title(name: str) -> str:
-    """The title of a book that has none but the name of its file."""
+    """The title of a book that names none itself, from its file name."""
     return clean_line(PurePath(name).stem)
 
 
 def _renamed(book: Book, before: str, now: str) -> Book:
-    """The book with the title of a copy, if it has no title but the name of its file."""
+    """The book under the title `now`, if its title is only the file name that it had `before`."""
     if book.title != before:
         return book
     chapters = tuple(

@@ -120,7 +120,7 @@ def identify(head: bytes, name: str = "") -> FileType | None:
 
 
 def _legible_text(head: bytes) -> str:
-    """The text of a file in any encoding, as far as it is ASCII, without marks at its start."""
+    """The ASCII part of a file's beginning in any encoding, without a byte order mark."""
     if head.count(0) > len(head) // 8:  # UTF-16 or UTF-32
         head = head.replace(b"\0", b"")
     text = head.removeprefix(_UTF8_MARK).decode("latin-1")

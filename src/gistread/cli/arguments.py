@@ -58,8 +58,8 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
         "--continue",
         action="store_true",
         help=(
-            "go on from the last question about this book, or without BOOK from the last of all; "
-            "no QUESTION: with its cut answer"
+            "continue from the last question about this book (without BOOK: about any book); "
+            "without QUESTION: finish its cut answer"
         ),
     )
     option(
@@ -371,8 +371,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--reading",
         choices=["single-pass", "careful"],
         help=(
-            "single-pass: evaluate each token of the book once (default); careful: the papers' "
-            "two passes"
+            "single-pass: evaluate each token of the book once; careful: the papers' two passes "
+            "(default: by the model)"
         ),
     )
     add_focus(parser)

@@ -111,7 +111,7 @@ def _name_last_book(arguments: argparse.Namespace) -> None:
             'Name one: gistread ask BOOK "And why?" --continue',
         )
     arguments.book = str(path_of(entry))
-    say(f"About {entry.title}, which was asked last.")
+    say(f"Asking {entry.title}, the book you asked last.")
 
 
 def _as_chosen_for(book: Book, config: Config, arguments: argparse.Namespace) -> Config:
@@ -270,7 +270,7 @@ def _check_continued(before: SavedThread | None, arguments: argparse.Namespace) 
     goes_on = getattr(arguments, "continue") and arguments.question == GO_ON
     if goes_on and not (before and before.questions[-1].cut):
         raise UsageError(
-            "The last answer is whole: there is nothing to go on with.",
+            "The last answer is complete: there is nothing to go on with.",
             'To ask further: gistread ask BOOK "Why?" --continue',
         )
 

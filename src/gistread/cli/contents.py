@@ -90,7 +90,7 @@ def _recap(arguments: argparse.Namespace) -> ExitStatus:
         return ExitStatus.FAILED
     if not story.pages:
         say(
-            "Nothing has been read: these are sentences of the chapter itself. `gistread index "
+            "The model has not read this book: these are sentences of the chapter. `gistread index "
             "BOOK` reads it."
         )
         return ExitStatus.DONE

@@ -67,7 +67,8 @@ def indexed_shelf(tag: str = "") -> Shelf:
         raise UsageError("No books to search.", "Add some with `gistread books --add FOLDER`.")
     if not shelf.books:
         raise NotReadyError(
-            "None of your books is indexed yet; another gistread is at it.", "Try again soon."
+            "None of your books is indexed yet; another gistread is indexing them.",
+            "Try again soon.",
         )
     if shelf.pending:
         say(

@@ -50,7 +50,7 @@ class NotesError(GistreadError):
 class ForeignNote:
     """A highlight of another program, with its note."""
 
-    words: str  # Of the book; empty for a bookmark, or a note of which the file has no words
+    words: str  # Highlighted words; empty for bookmarks and for notes without a quotation
     note: str = ""
     title: str = ""  # Of the book; empty if the file does not say
     made_at: float = 0.0  # Seconds since the epoch; 0 if the file does not say
@@ -172,7 +172,7 @@ def _find(words: str, text: SearchableText) -> tuple[int, int] | None:
 
 
 def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
-    """The place without the words that it has only in part, as similar words are found."""
+    """The place without the words that it covers only in part, as a search by likeness may."""
     while start < end and text[start - 1 : start].isalnum() and text[start].isalnum():
         start += 1
     while end > start and text[end - 1].isalnum() and text[end : end + 1].isalnum():

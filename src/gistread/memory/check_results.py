@@ -37,10 +37,7 @@ class CheckResult:
 
 @cache
 def _shipped() -> tuple[str, CheckResult | None]:
-    """Fingerprint and result of the starter with its adapter.
-
-    As `python -m research.training.check` wrote them.
-    """
+    """Fingerprint and result of the starter with its adapter, from `research.training.check`."""
     entry = orjson.loads(SHIPPED.read_bytes())
     return entry["fingerprint"], _result(to_json({"format": FORMAT, **entry["verdict"]}))
 

@@ -65,10 +65,7 @@ def quote(text: str, gist: str, budget_words: int) -> str:
 
 
 def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[int]:
-    """Indices of the sentences that share most terms with the others.
-
-    About `budget_words` words in all.
-    """
+    """Indices of the sentences that share most terms with the others, of `budget_words` in all."""
     terms, spread = _terms(sentences)
     common = max(_FEWEST_COMMON, _COMMON_SHARE * len(terms))
     # The number of a term's sentences, or 0 for the commonest terms (articles …).

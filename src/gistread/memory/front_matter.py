@@ -53,9 +53,9 @@ def story_of(book: Book) -> tuple[int, int]:
 
 
 def _heading_after_titles(book: Book, chapter: Chapter) -> int:
-    """Offset of the first heading of the first chapter, if no prose precedes it; else 0.
+    """Offset of the first chapter's first heading if only title page and contents precede it.
 
-    Only a title page and contents.
+    Otherwise 0.
     """
     headings = (
         paragraph.start for paragraph in book.paragraphs if paragraph.kind is ParagraphKind.HEADING

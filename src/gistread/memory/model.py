@@ -45,7 +45,7 @@ class GistFocus:
         return prompts.load(name, self.wording).given({**self.placeholders, "where": where})
 
     def version(self, *names: str) -> str:
-        """A hash of these prompts, whatever they say of the surroundings of pages."""
+        """A hash of these prompts, without what they say about the surroundings of a page."""
         return prompts.version(*names, given=self.placeholders, wording=self.wording)
 
 

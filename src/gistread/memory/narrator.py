@@ -1,4 +1,4 @@
-"""Finds who tells a story as "I": a page that begins with "He turned towards me" does not say.
+"""Finds the narrator of a first-person story, whom a page alone often does not name.
 
 The narrator is whom speakers address and the narration itself hardly names ("My dear Watson,"), or
 who says "my name is …". The rules for names are English.
@@ -54,7 +54,7 @@ class Narration:
         return _count(self.first_person, start, end) > _LEAST_SHARE * words
 
     def name(self, end: int) -> str:
-        """The narrator's name, by the text before this offset alone; "" if that does not tell."""
+        """The narrator's name, from the text before this offset; empty if unknown."""
         presented = {name for start, name in self.presented if start < end}
         if len(presented) == 1:
             return presented.pop()

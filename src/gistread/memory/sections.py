@@ -87,7 +87,7 @@ class Sections:
 
 
 def renumbered(number: int, memory: GistMemory | None, other: GistMemory | None) -> int:
-    """The number in another memory of the book of the section with this number, by place."""
+    """The number, in another memory of the book, of the section at the same place."""
     if memory is None or other is None:
         return number
     section = Sections(memory).numbered(number)

@@ -120,7 +120,7 @@ class SinglePass:
         return not (info.is_small or info.wording == TRAINED)
 
     def _where(self, page: Page, gist_before: str, *, is_begun: bool) -> str:
-        """What the prompt of a gist says of the surroundings of a page, ending in a line break.
+        """Sentences about a page's surroundings for the prompt of a gist, ending in a line break.
 
         `is_begun`: the prompt shows the text before the page.
         """

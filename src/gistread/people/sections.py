@@ -1,4 +1,4 @@
-"""Who and what each section of a book names: those that enter in it, and those known before."""
+"""The names in each section: people and places that first appear, and those known before."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

@@ -43,7 +43,7 @@ _NAMED = re.compile(
 )  # Not a first word, which is always capitalised
 _MOST_SOURCES = 3
 _NEARLY_ALL = 0.99  # Of a text: a larger share counts as all of it
-_LEAST_SHARE = 0.01  # Of the text looked at: a smaller share is told as this
+_LEAST_SHARE = 0.01  # Of the text looked at; a smaller share is told as this one
 _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
 
 

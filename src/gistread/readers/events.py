@@ -174,10 +174,10 @@ class PartRead(ReaderEvent):
 
 @dataclass(frozen=True, slots=True)
 class WantedSection:
-    """Something that a reader wants to show the model, to be decided as one: mostly a section."""
+    """A part of the book that a reader wants to show and the user decides on; usually a section."""
 
     pages: tuple[int, ...]  # Its numbers; after the last page read, estimated ones (`sections.py`)
-    start: int  # What it wants of it begins here in the book's text
+    start: int  # The wanted text is `book.text[start:end]`
     end: int
     reason: str = ""  # The model's, or the words of the question that it has
 

@@ -12,7 +12,7 @@ from gistread.search.tokens import Terms
 from gistread.units import in_quotes
 
 _MOST_WORDS = 4
-# Characters in a section from which on a passage of its neighbour asks for it, too
+# Characters of a section that a passage must cover to ask for that section, too
 _LEAST_PART = 1000
 _AROUND = 1200  # Characters before and after a part in which the ranking still counts words
 

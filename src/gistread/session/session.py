@@ -302,7 +302,7 @@ class Session:
         self.artifacts.want_for(self.reader)
 
     def use_max_pages(self, most: int) -> None:
-        """Let questions asked from now on look up at most so many sections."""
+        """Limit the sections that later questions may look up."""
         self.config = replace(self.config, max_pages=most)
 
     @command

@@ -133,7 +133,7 @@ class UserData(Database):
         self._set(sha256, bound=to_json(choice))
 
     def asking_choice(self, sha256: str) -> AskingChoice:
-        """How questions about a book are answered, as far as it was chosen for this book."""
+        """How this book is asked; fields without a choice follow the settings."""
         rows = self.rows("SELECT choice FROM asking WHERE sha256 = ?", sha256)
         choice = decoded(AskingChoice, from_json(rows[0]["choice"])) if rows else None
         return choice or AskingChoice()

@@ -46,7 +46,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class SectionNote:
-    """Why the agent wants a section, or what a step of its answer is about."""
+    """Why the model wants a section, or what a step of its answer is about."""
 
     number: int
     text: str
@@ -322,7 +322,7 @@ def _unfinished_blocks(
 
 
 def _tinted(blocks: list[Block]) -> list[Block]:
-    """A section with the lines of what is wanted of it, if there are any."""
+    """Tint a wanted section and its lines; unchanged without such lines."""
     if len(blocks) == 1:
         return blocks
     return [replace(block, ground="current") for block in blocks]

@@ -316,7 +316,7 @@ _NEVER = frozenset(("html", "body", "main", "article", "img", "br", "hr", "td", 
 
 _PROSE_WORDS = 40  # A paragraph with this many words outside links is prose
 _LARGE_SHARE = 0.3  # Of the words of the page: such an element holds the text
-_MOST_HIDDEN_WORDS = 30  # Of what is there for the eye only
+_MOST_HIDDEN_WORDS = 30  # In an aria-hidden element that is removed
 _MOST_CONSENT_WORDS = 600
 _WORDS_FOR_ONE_LINKED = 3  # In a bar of links, a larger share of the words is linked
 

@@ -175,9 +175,9 @@ def _are_entries(run: list[Candidate], text: _Text) -> bool:
 
 
 def _true_headings(run: list[Candidate]) -> list[Candidate]:
-    """The headings after the entries: from the first entry's second occurrence, or the last one.
+    """The headings after the entries of a table of contents.
 
-    The last one with a part right above it.
+    They begin at the first entry's second occurrence, else at the last with a part right above.
     """
     first, *others = run
     for i, candidate in enumerate(others, start=1):

@@ -15,7 +15,7 @@ BUSY = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524)
 _RESUME = "Try again later: the download resumes where it stopped."
 _UNREACHED_ATTEMPTS = 3  # Attempts if no server ever responded: probably there is no network
 _LONGEST_PAUSE_S = 60.0
-_LONGEST_WAIT_S = 300.0  # Of a server; for longer nobody waits before the terminal
+_LONGEST_WAIT_S = 300.0  # The longest delay accepted from a server
 _SECONDS_OF_MINUTE = 60
 
 

@@ -60,7 +60,7 @@ class MarkController:
     async def close(self) -> str:
         """Save everything, including an unfinished note.
 
-        Returns what could not be saved, in words.
+        Returns a message about what was not saved.
         """
         from gistread.tui.marking.screens import NoteScreen
 
@@ -70,7 +70,7 @@ class MarkController:
         return await self.flush()
 
     async def flush(self) -> str:
-        """Save pending changes. Returns what could not be saved, in words."""
+        """Save pending changes. Returns a message about what was not saved."""
         return await self._sync.flush()
 
     def _marks_changed(self) -> None:

@@ -87,7 +87,7 @@ class MarkSync:
         self._changed()
 
     async def flush(self) -> str:
-        """Save pending changes. Returns what could not be saved, in words."""
+        """Save pending changes. Returns a message about what was not saved."""
         await asyncio.gather(*self._tasks)
         async with self._busy:
             await self._write()

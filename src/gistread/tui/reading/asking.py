@@ -15,7 +15,7 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.screens.choosing import ReaderScreen, sections_words, title_of
 
-_WHOSE = "For this book. Books without a choice of their own are asked as the settings say: {}."
+_WHOSE = "For this book. Books without their own choice follow the settings: {}."
 
 
 class AskingController:

@@ -30,7 +30,7 @@ class BookFileController:
         """Offer the likely encodings of a plain text, with a line of it in each."""
         path = self._context.path
         if path is None:
-            self._context.warn("Standard input has no kept encoding.")
+            self._context.warn("Standard input keeps no encoding: open the text as a file.")
             return
         try:
             choices = await asyncio.to_thread(choices_for, path)
@@ -38,7 +38,7 @@ class BookFileController:
             self._context.warn(str(error))
             return
         if not choices:
-            self._context.warn("The file says its encoding itself: there is nothing to choose.")
+            self._context.warn("The file names its own encoding: there is nothing to choose.")
             return
         encodings = self._context.services.paths.encodings
         digest = await asyncio.to_thread(file_digest, path)
@@ -47,7 +47,7 @@ class BookFileController:
         rows = [_row(choice, is_current=choice.codec == current) for choice in choices]
         if chosen:
             rows.insert(0, Row(DETECTED, f"Back to the guess: {choices[0].codec}"))
-        note = "Choose the line that reads right. It is kept for this book."
+        note = "Choose the line that reads correctly. The encoding is kept for this book."
         panel = ListScreen(
             "Encoding", note, rows, rows[0].key if chosen else current, placeholder="type to filter"
         )

@@ -98,7 +98,7 @@ ASKING: tuple[Command[Controllers], ...] = (
         "x",
         "Refuse the section",
         lambda on: on.steps.refuse(),
-        help="The proposed or opened one; in a step of an answer: leave it out, or take it back.",
+        help="The proposed or opened section; in a walk: leave it out, or take it back.",
     ),
     Command(
         Scope.ASKING,
@@ -106,7 +106,7 @@ ASKING: tuple[Command[Controllers], ...] = (
         "I",
         "Open another section instead",
         lambda on: on.steps.other(),
-        help="In place of the one that the agent proposes.",
+        help="In place of the one that the model proposes.",
     ),
     Command(
         Scope.ASKING,
@@ -114,7 +114,7 @@ ASKING: tuple[Command[Controllers], ...] = (
         "&",
         "Accept all sections",
         lambda on: on.steps.accept_all(),
-        help="This one, and whatever else this question needs.",
+        help="This one and all others for this question.",
     ),
     Command(
         Scope.ASKING,
@@ -196,7 +196,7 @@ REMEMBERING: tuple[Command[Controllers], ...] = (
         "M",
         "Memory, marks or neither",
         lambda on: on.panes.cycle_side(),
-        help="“Who comes in” above it: names in place of gists that are quoted.",
+        help="“Who comes in”: where gists are quotations, names stand in their place.",
     ),
     Command(
         Scope.REMEMBERING,

@@ -66,7 +66,7 @@ class ReadingContext:
         self.progress = Progress(book, pace, services.user_data, shown)
         self.user_data = UserDataWriter(book, path, services, screen.warn, saved)
         self.corrections: tuple[NameCorrection, ...] = ()  # Corrections of names in the book
-        self.asking_choice = AskingChoice()  # How this book is asked, as far as it was chosen
+        self.asking_choice = AskingChoice()  # Choices for this book, over the settings
         self.navigation = Navigation(self)
         self.session: Session | None = None  # None until the first page has been drawn
 

@@ -21,9 +21,9 @@ def note_key(note: int) -> tuple[str, int]:
 
 
 def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]:
-    """The note that a link refers to, without offsets in the book; `chosen`.
+    """Blocks of the note that a link refers to, without offsets in the book.
 
-    Index of a link in it.
+    `chosen`: index of the selected link in the note.
     """
     link = book.links[note]
     if link.target is None or link.target_end is None:

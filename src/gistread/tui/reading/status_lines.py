@@ -122,7 +122,7 @@ class StatusLines:
         typing = context.question.has_focus
         side = self._screen.query_one("#question-side")
         how = self._how_asked(controllers, typing=typing)
-        # Beside the placeholder as far as there is room; else below.
+        # Beside the placeholder while there is room; the rest goes below.
         room = 0 if typing else round(_MOST_BESIDE * side.size.width)
         beside: list[_Chip] = []
         for chip in how:
@@ -160,7 +160,7 @@ class StatusLines:
         ]
 
     def _thread_chip(self, controllers: Controllers) -> "_Chip":
-        """That the question goes on from the last one; Backspace separates it while it is empty."""
+        """Chip for a follow-up; Backspace detaches it while the line is empty."""
         words, switch = "follows your last question", controllers.line.drop_or_switch
         if controllers.context.question.value:
             return "", words, switch

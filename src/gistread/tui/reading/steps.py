@@ -202,7 +202,7 @@ class StepController(InputLineClient):
         """Accept this section and all that the reader wants for this question."""
         review, steering = self.review, self._steering
         if review is None or steering is None:
-            self._context.warn("No section is proposed now.")
+            self._context.warn("No section is waiting for your decision.")
             return
         review.refused.discard(review.at)
         steering.accept_all(review.decision())
@@ -234,7 +234,7 @@ class StepController(InputLineClient):
     def other(self) -> None:
         """Ask for the pages to open instead."""
         if self.proposal is None or not self.proposal.last_page:
-            self._context.warn("No section is proposed now.")
+            self._context.warn("No section is waiting for your decision.")
         else:
             self._context.input_line.ask(self, "open", "another section: 12 instead, +12 as well")
 

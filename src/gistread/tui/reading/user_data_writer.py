@@ -23,7 +23,7 @@ LEAST_PAUSE_S = 0.2  # between two writes of the place, while a key repeats
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Write:
-    replaces: str  # Earlier writes of this kind, which nobody needs any more; empty: none
+    replaces: str  # Kind whose earlier writes this one supersedes; empty: none
     run: Callable[[], object]
 
 
@@ -92,7 +92,7 @@ class UserDataWriter:
         self._write(_Write(replaces, lambda: write(self._services.user_data, self._book.sha256)))
 
     async def flush(self) -> str:
-        """Write everything now. Returns what could not be saved, in words."""
+        """Write everything now. Returns a message about what was not saved."""
         if self._timer is not None:
             self._timer.cancel()
             self._write_place()

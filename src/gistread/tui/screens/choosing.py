@@ -90,7 +90,7 @@ _NAME_CELLS = 12
 
 _MOST_PAGES = 20  # Of those that the panel offers; the settings take more
 _WHO_OPENS = {Steps.ALONE: "sections: automatic", Steps.ASK: "sections: ask me"}
-FOR_BOOKS = "For all books without a choice of their own. In an open book this is chosen for it."
+FOR_BOOKS = "For all books without their own choice. To choose for one book, open it first."
 
 
 def sections_words(steps: Steps, most: int | None) -> str:

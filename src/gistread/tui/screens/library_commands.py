@@ -77,15 +77,15 @@ LIBRARY: tuple[Command[Library], ...] = (
         Scope.LIBRARY,
         "library-next-group",
         "tab",
-        "Only those you read, unread or finished ones",
+        "Next group of books",
         lambda library: library.step_group(1),
-        help="Again: the next; at last all.",
+        help="Those you are reading, unread, finished, then all.",
     ),
     Command(
         Scope.LIBRARY,
         "library-previous-group",
         "shift+tab",
-        "The same, backwards",
+        "Previous group of books",
         lambda library: library.step_group(-1),
     ),
     Command(
