@@ -272,6 +272,49 @@ async def test_steps_are_walked_and_left_out_and_taken_back(
         assert screen.memory_pane.view.note is None
 
 
+async def test_a_walk_ends_when_its_answer_is_gone_or_another_question_is_asked(
+    tmp_path: Path,
+) -> None:
+    app = asking_app(tmp_path, "alone")
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await ask(pilot, "who")
+        await answered(pilot, screen, 1)
+        await pilot.press(">")
+        await shows(pilot, "Step 1 of")
+        await ask(pilot, "who else")
+        await answered(pilot, screen, 2)
+        assert not screen.controllers.walk.is_open
+        await pilot.press(">")
+        await shows(pilot, "Step 1 of")
+        screen.answers_pane.show_exchanges([])
+        screen.controllers.context.refresh()
+        await until(pilot, lambda: "Step 1 of" not in text_of(app))
+        assert screen.memory_pane.view.note is None
+
+
+async def test_a_follow_up_goes_on_from_the_answer_that_was_written_anew(tmp_path: Path) -> None:
+    app = asking_app(tmp_path, "alone")
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await ask(pilot, "who")
+        first = (await answered(pilot, screen, 1))[0].record
+        screen.controllers.line.thread.follows = False
+        await ask(pilot, "where")
+        second = (await answered(pilot, screen, 2))[1].record
+        assert second.thread == 0.0, "a thread of its own"
+        screen.controllers.walk.begin(0)
+        await shows(pilot, "Step 1 of")
+        await pilot.press("x")
+        *_, anew = await answered(pilot, screen, 3)
+        assert anew.record.thread == first.asked_at
+        assert screen.controllers.line.thread.id == first.asked_at
+        (exchange,) = screen.controllers.line.thread.exchanges
+        assert exchange.question == first.question
+
+
 async def test_the_walk_begins_with_a_click_below_the_answer(tmp_path: Path) -> None:
     app = asking_app(tmp_path, "alone")
     async with app.run_test(size=NARROW) as pilot:

@@ -105,15 +105,22 @@ def with_answer(
 def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
     """The answered ones of saved questions, as a thread to continue.
 
-    Of answers that were written anew only the last one counts.
+    An answer that was written anew takes the place of the one beside which it stands.
     """
-    answered = [question for question in questions if question.answer]
-    rewritten = {question.beside for question in answered}
-    return tuple(
-        QuestionAnswer(question.question, question.answer, question.upto)
-        for question in answered
-        if question.asked_at not in rewritten
-    )
+    thread: list[QuestionAnswer] = []
+    place_of: dict[float, int] = {}
+    for question in questions:
+        if not question.answer:
+            continue
+        exchange = QuestionAnswer(question.question, question.answer, question.upto)
+        place = place_of.get(question.beside) if question.beside else None
+        if place is None:
+            place = len(thread)
+            thread.append(exchange)
+        else:
+            thread[place] = exchange
+        place_of[question.asked_at] = place
+    return tuple(thread)
 
 
 @dataclass(slots=True, eq=False)

@@ -430,7 +430,7 @@ class QuestionController:
         session = self._context.session
         question = session.questions.current if session is not None else None
         if record.beside and question is not None:
-            self._line.thread.exchanges = question.options.thread
+            self._line.thread = OpenThread(record.thread, question.options.thread)
         self._line.thread.add(
             QuestionAnswer(record.question, record.answer, record.upto, event.seen),
             record.asked_at,

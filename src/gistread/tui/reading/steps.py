@@ -97,6 +97,7 @@ class StepController(InputLineClient):
     def show(self) -> None:
         """Show the section that waits for a decision."""
         line, review = self._context.screen.query_one("#step", Actions), self.review
+        self._walk.update()
         line.set_class(review is not None or self._walk.is_open, "-some")
         if review is not None:
             self._show_in_memory(review)
@@ -172,7 +173,8 @@ class StepController(InputLineClient):
 
     def _go_to(self) -> None:
         """Look at what is wanted in the book."""
-        section = self._review.current if self._review else None
+        review = self.review
+        section = review.current if review is not None else None
         if section is not None and section.end:
             self._context.navigation.jump(section.start, _TOP, series="wanted")
 

@@ -28,14 +28,27 @@ class WalkController:
     def __init__(self, context: ReadingContext, questions: QuestionController) -> None:
         self._context = context
         self._questions = questions
-        self._exchange = -1  # Index of the exchange whose steps are walked
+        self._asked_at = 0.0  # Of the question whose answer is walked
         self._steps: list[WalkStep] = []
         self._at = 0
 
     @property
     def is_open(self) -> bool:
-        """Whether a step is shown."""
-        return bool(self._steps)
+        """Whether a step is shown, and its answer is still there."""
+        session = self._context.session
+        is_answering = session is not None and session.answering
+        return bool(self._steps) and self._number is not None and not is_answering
+
+    @property
+    def _number(self) -> int | None:
+        """Where the walked exchange now stands: others may have been added, moved or deleted."""
+        exchanges = self._context.answers_pane.exchanges
+        walked = (
+            number
+            for number, exchange in enumerate(exchanges)
+            if exchange.record.asked_at == self._asked_at
+        )
+        return next(walked, None)
 
     @property
     def _current(self) -> WalkStep:
@@ -52,7 +65,7 @@ class WalkController:
         if not steps:
             self._context.warn("No answer with steps to walk.")
             return
-        self._exchange = number
+        self._asked_at = exchanges[number].record.asked_at
         self._steps = steps
         self._at = len(steps) - 1 if at_end else 0
         self._show()
@@ -67,15 +80,15 @@ class WalkController:
 
     def leave_out(self) -> None:
         """Write the answer anew without this section, or with it if it was left out."""
-        if not self.is_open:
+        number = self._number
+        if number is None or not self.is_open:
             return
         step = self._current
-        steered = self._context.answers_pane.exchanges[self._exchange].steered
+        steered = self._context.answers_pane.exchanges[number].steered
         if steered is None:
             self._context.warn("This answer is older: ask again to leave sections out.")
             return
         refused = steered.refused ^ {step.number}
-        number = self._exchange
         self.close()
         self._questions.write_anew(number, refused)
 
@@ -88,20 +101,29 @@ class WalkController:
 
     def close(self) -> None:
         """Show no step any more."""
-        if not self.is_open:
+        if not self._steps:
             return
+        self._take_down()
+        self._context.refresh()
+
+    def update(self) -> None:
+        """Show no step of an answer that is gone, or beside a question that is being answered."""
+        if self._steps and not self.is_open:
+            self._take_down()
+
+    def _take_down(self) -> None:
         self._steps = []
         self._context.layers.set(Layer.CITED)
         self._context.memory_pane.show_note(None)
-        self._context.refresh()
 
     def actions(self) -> list[ActionItem]:
         """The step that is shown, and what can be done with it."""
+        number = self._number
+        assert number is not None, "no step is shown"
         step = self._current
         hint = self._context.key_hint
-        number = self._in_pane(step)
-        exchange = self._context.answers_pane.exchanges[self._exchange]
-        title = f"Step {self._at + 1} of {len(self._steps)}: section {number}"
+        exchange = self._context.answers_pane.exchanges[number]
+        title = f"Step {self._at + 1} of {len(self._steps)}: section {self._in_pane(step)}"
         items: list[ActionItem] = [
             (title, "", self._go_to),
             ("", self._questions.place_words(step.place[0]), self._go_to),
@@ -132,16 +154,18 @@ class WalkController:
         record = exchange.record
         return walk_of(exchange.trace, record.citations, memory, refused, record.question)
 
-    def _memory_of(self, number: int) -> GistMemory:
+    def _memory_of(self, number: int | None) -> GistMemory:
         """The memory that the answer is from; of an older answer, the one that is shown."""
-        memory = self._context.answers_pane.exchanges[number].memory
+        memory = None
+        if number is not None:
+            memory = self._context.answers_pane.exchanges[number].memory
         if memory is not None:
             return memory
         return self._context.memory_pane.memory or unread_memory(self._context.book)
 
     def _in_pane(self, step: WalkStep) -> int:
         shown = self._context.memory_pane.memory
-        return renumbered(step.number, self._memory_of(self._exchange), shown)
+        return renumbered(step.number, self._memory_of(self._number), shown)
 
     def _show(self) -> None:
         """Show the step's place in the book, and its section in the memory."""
