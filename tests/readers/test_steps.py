@@ -17,6 +17,7 @@ from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
     Answered,
     Expanded,
+    LookedUp,
     Noted,
     OpenedBy,
     PartRead,
@@ -216,6 +217,8 @@ async def test_some_pages_named_at_once_are_refused() -> None:
     engine = FakeEngine(chooses=lambda _, options: 0 if len(options) > 6 else len(options) - 1)
     (first, *_) = proposed(await ask("readagent-p", engine=engine))
     events = await ask("readagent-p", Decision(refused=first[:1]), engine=engine)
+    looked_up = [event.page for event in events if isinstance(event, LookedUp)]
+    assert first[0] not in looked_up
     answered = events[-1]
     assert isinstance(answered, Answered)
     assert first[0] not in answered.expanded

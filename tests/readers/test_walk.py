@@ -42,6 +42,8 @@ async def test_the_steps_of_every_method_have_places_and_reasons(reader: str) ->
     steps = walk_of(events, answered.citations, memory, question=QUESTION)
     assert steps
     check_places(steps, memory)
+    shown = [step for step in steps if not step.cited]
+    assert all(step.reason for step in shown)
     assert any(step.reason for step in steps)
     cited = {place for step in steps for place in step.cited}
     assert {(source.start, source.end) for source in answered.citations} == cited

@@ -1,6 +1,6 @@
 """Stores artifacts derived from a memory.
 
-By a hash of their texts and prompts, so that records never become stale.
+Each is kept under a hash of its texts and prompts, so that no record becomes stale.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The gist memory: the pages of a book, and the gist of each (ReadAgent, section 3.1).
 
-Also what gists keep (F.1, F.2).
+What gists keep follows Appendices F.1 and F.2.
 """
 
 from bisect import bisect_left, bisect_right

@@ -23,6 +23,9 @@ GAP = "[…]"  # Marks text left out
 Span = tuple[int, int]  # `book.text[start:end]`
 Passage = Span  # One that a prompt may show
 
+# Share of a text that counts as all of it: white space around passages is not shown
+NEARLY_ALL = 0.99
+
 
 def split_into_passages(
     book: Book, start: int = 0, end: int | None = None, most_words: int = PASSAGE_WORDS

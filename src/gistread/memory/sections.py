@@ -18,7 +18,6 @@ class Section:
     number: int  # From 1
     start: int
     end: int
-    is_read: bool  # Whether the model has read it: it has a gist
 
     @property
     def place(self) -> Passage:
@@ -61,9 +60,9 @@ class Sections:
             return None
         if number <= self._known:
             entry = self._memory.entry(number)
-            return Section(number, entry.page.start, entry.page.end, entry.is_read)
+            return Section(number, entry.page.start, entry.page.end)
         start = self._start_of(number)
-        return Section(number, start, max(start, self._start_of(number + 1)), is_read=False)
+        return Section(number, start, max(start, self._start_of(number + 1)))
 
     def places_of(self, numbers: Iterable[int]) -> list[Passage]:
         """The text of the sections with these numbers, in order."""

@@ -15,7 +15,7 @@ def setting(book: Book, start: int, end: int, before: str = "") -> str:
     The narrator's name is known from the text before `end` alone.
     """
     chapter = book.chapters[book.chapter_index(start)]
-    is_hidden = book.is_volume_heading(chapter.start)  # by a bound
+    is_hidden = book.is_volume_heading(chapter.start)  # A bound hides it
     title = "" if is_hidden else " ".join(chapter.title.split())
     sentences = f" It is from the chapter “{title}”." if title else ""
     sentences += _narrator(book, chapter.start, end)

@@ -12,6 +12,7 @@ from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.front_matter import story_of
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import (
+    NEARLY_ALL,
     Marked,
     Passage,
     join,
@@ -29,7 +30,6 @@ from gistread.readers.reasons import Reasons, sections_wanted
 from gistread.readers.steering import Steps
 from gistread.words import count_words
 
-_WHOLE = 0.99  # Share of a text from which on all of it is shown, but for white space
 _NUMBER_TOKENS = 6  # Of the number of a passage and the blank line before it
 
 
@@ -158,7 +158,7 @@ class BookText(Asking):
     def _sections_wanted(self, places: Sequence[Passage]) -> list[events.WantedSection]:
         if self.is_spread:
             otherwise = "to tell of every part"
-        elif self.share(places) >= _WHOLE:
+        elif self.share(places) >= NEARLY_ALL:
             otherwise = "because all of the text fits"
         else:
             otherwise = "as one of the nearest passages"
@@ -171,8 +171,11 @@ class BookText(Asking):
             self._reasons = Reasons.over(self.question, self.memory)
         return self._reasons
 
-    def why_shown(self, number: int) -> str:
-        """Why passages of this section are shown."""
+    def why_shown(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Why passages of these sections are shown. Call it in a thread."""
+        return {number: self._why_shown(number) for number in numbers}
+
+    def _why_shown(self, number: int) -> str:
         within = places_of(self.memory, {number})
         return self.reasons.of(
             (max(start, since), min(end, until))
@@ -183,7 +186,7 @@ class BookText(Asking):
 
     def given(self, shown: Sequence[Passage]) -> events.Shown:
         """The event that tells what the model is shown, and why."""
-        is_whole = self.share(shown) >= _WHOLE
+        is_whole = self.share(shown) >= NEARLY_ALL
         reasons = () if is_whole else tuple(self.reasons.of([place]) for place in shown)
         return events.Shown(tuple(shown), reasons)
 

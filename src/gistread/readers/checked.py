@@ -14,7 +14,7 @@ from itertools import groupby
 from gistread.book.model import Book
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, join
+from gistread.memory.passages import NEARLY_ALL, Passage, join
 from gistread.people.mentions import supports_names, titles, word_set
 from gistread.readers import selection
 from gistread.readers.answer_marks import find_marks
@@ -42,7 +42,6 @@ _NAMED = re.compile(
     rf"(?<=[a-z,;] ){_NAME}(?:\.? {_NAME})*"
 )  # Not a first word, which is always capitalised
 _MOST_SOURCES = 3
-_NEARLY_ALL = 0.99  # Of a text: a larger share counts as all of it
 _LEAST_SHARE = 0.01  # Of the text looked at; a smaller share is told as this one
 _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
 
@@ -246,7 +245,7 @@ def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> 
     if started.share_shown is not None:
         length = len(memory.book.text.strip())
         share = sum(end - start for start, end in answered.seen) / max(1, length)
-        if not answered.seen or share > _NEARLY_ALL:
+        if not answered.seen or share > NEARLY_ALL:
             return f"Not found in the text that was looked at{bound}."
         return (
             f"Not found in the passages that were looked at ({max(_LEAST_SHARE, share):.0%} of the "

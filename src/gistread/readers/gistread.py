@@ -135,9 +135,11 @@ class _Passages:
             for number in sorted(pinned):
                 for place in places_of(text.memory, {number}):
                     yield opening_event(number, place, shown, events.OpenedBy.PERSON)
-        for number in self._new_pages(pinned):
+        new = self._new_pages(pinned)
+        reasons = await asyncio.to_thread(text.why_shown, new)
+        for number in new:
             self.opened.append(number)
-            yield events.LookedUp(number, len(self.opened), text.why_shown(number))
+            yield events.LookedUp(number, len(self.opened), reasons[number])
             yield events.Expanded(number, events.OpenedBy.AGENT)
         everything = self._is_everything(wanted)
         reason = events.StopReason.NOTHING_LEFT if everything else events.StopReason.WINDOW

@@ -110,9 +110,11 @@ class _Search:
         self.seen += shown
         if is_first:
             yield text.started(shown)
-        for number in self._new_pages():
+        new = self._new_pages()
+        reasons = await asyncio.to_thread(text.why_shown, new)
+        for number in new:
             self.pages.append(number)
-            yield events.LookedUp(number, len(self.pages), text.why_shown(number))
+            yield events.LookedUp(number, len(self.pages), reasons[number])
             yield events.Expanded(number, events.OpenedBy.AGENT)
         yield await asyncio.to_thread(text.given, sorted(self.seen))
         self.near = self._asked_in(shown)

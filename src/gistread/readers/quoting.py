@@ -152,8 +152,9 @@ async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> Re
     yield text.started(places)
     quotes = tuple(citation_of(place, text.memory) for place in places)
     pages = tuple(dict.fromkeys(quote.page for quote in quotes if quote.page))
+    reasons = await asyncio.to_thread(text.why_shown, pages)
     for count, number in enumerate(pages, 1):
-        yield events.LookedUp(number, count, text.why_shown(number))
+        yield events.LookedUp(number, count, reasons[number])
         yield events.Expanded(number, events.OpenedBy.AGENT)
     yield await asyncio.to_thread(text.given, places)
     is_found = bool(places)

@@ -73,14 +73,16 @@ async def readagent_p(asking: Asking) -> ReaderEvents:
         named, ended = await _choose_pages(search)
         reasons = Reasons.over(search.question, search.memory)
         sections = tuple(page_wanted(page, search.memory, reasons) for page in named)
-        for step, section in enumerate(sections, start=1):
-            yield LookedUp(section.pages[0], step, section.reason)
         last = len(search.memory.entries)
         proposal = Proposed(tuple(named), 1, last, sections=sections)
         async for event in steering.review(proposal):
             yield event
         decision = steering.decision
         accepted = [page for page in named if page not in steering.refused]
+        for page, section in zip(named, sections, strict=True):
+            if page in accepted:
+                search.lookups.append(page)
+                yield LookedUp(page, len(search.lookups), section.reason)
         is_last = steering.stop or bool(decision.pages)
         if is_last or not (decision.refuses or decision.refused_of(named)):
             break
@@ -96,7 +98,6 @@ async def readagent_p(asking: Asking) -> ReaderEvents:
 
 
 async def _open_pages(search: Search, pages: Sequence[int]) -> ReaderEvents:
-    search.lookups.extend(pages)
     for page in pages:
         if page not in search.opened:
             search.opened.add(page)

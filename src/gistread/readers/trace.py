@@ -7,6 +7,7 @@ from typing import NamedTuple
 from gistread.book.model import Book
 from gistread.engine.protocol import Usage
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import NEARLY_ALL
 from gistread.memory.sections import renumbered
 from gistread.readers import events
 from gistread.readers.events import ReaderEvent, StopReason
@@ -19,7 +20,6 @@ CUT = {
     "filter": "The server's content filter withheld the rest of the answer.",
 }
 _CONNECTED = ("because ", "as ", "to ")  # How a reason begins that goes on with the sentence
-_WHOLE = 0.99  # Share of a book from which on all of it is shown, but for white space
 _LISTED = 10  # Most pages or places named in one step
 
 _STOPPED = {
@@ -233,7 +233,7 @@ def _read_words(passages: Sequence[tuple[int, int]], places: Places) -> str:
     """`read 3 passages, p. 35 to 41`."""
     if not passages:
         return "read no passage of the book"
-    if places.share(passages) >= _WHOLE:
+    if places.share(passages) >= NEARLY_ALL:
         return "read the whole text"
     words = f"read {counted(len(passages), 'passage')}"
     return ", ".join(filter(None, (words, places.pages(passages))))
@@ -333,7 +333,7 @@ def _given(shown: Sequence[tuple[int, int]], places: Places, reasons: Sequence[s
     passages = [place for place in shown if place[1] > place[0]]
     if not passages:
         return Step("read no passage of the book", "¶")
-    if places.share(passages) >= _WHOLE:
+    if places.share(passages) >= NEARLY_ALL:
         return Step("read the whole text", "¶")
     pieces: list[Piece] = [f"read {counted(len(passages), 'passage')}: "]
     named: dict[str, tuple[int, int]] = {}

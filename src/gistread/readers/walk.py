@@ -53,6 +53,8 @@ def walk_of(
             sentences = tuple(sorted(cited.get(shown.number, ())))
             steps.setdefault(shown.number, replace(shown, cited=sentences))
     for number, places in sorted(cited.items()):
+        if number in left_out:
+            continue
         (whole,) = sections.places_of([number])
         steps.setdefault(number, WalkStep(number, *whole, "", tuple(sorted(places))))
     refused = [

@@ -1,6 +1,6 @@
 """What can be done with answers: follow their sources and steps, keep and copy them.
 
-Past questions.
+It also lists the questions asked before.
 """
 
 import asyncio

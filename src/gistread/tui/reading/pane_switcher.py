@@ -1,6 +1,6 @@
 """The panes of the reading screen: sizes, focus, which one a narrow screen shows.
 
-And that screen for controllers.
+`BookScreen` is what controllers see of it.
 """
 
 from enum import StrEnum
