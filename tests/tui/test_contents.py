@@ -40,6 +40,8 @@ def test_a_filter_ignores_diacritics_and_reads_numbers() -> None:
         for wanted in ("elan", "part 2", "zebra")
     }
     assert found == {"elan": ["The Élan"], "part 2": ["Part Two"], "zebra": []}
+    assert matches("XX", "chapter 20")
+    assert not matches("XX", "chapter 21")
 
 
 async def test_what_is_typed_leaves_the_chapters_with_those_above_them(tmp_path: Path) -> None:

@@ -47,6 +47,18 @@ def test_every_command_that_the_code_names_is_in_the_table() -> None:
     assert named <= {command.id for command in COMMANDS}
 
 
+async def test_nothing_is_drawn_on_a_screen_that_is_being_removed(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        controllers = screen.controllers
+        assert controllers is not None
+        await screen.close()
+        await app.pop_screen()
+        controllers._redraw()  # Was due when the book was closed.
+        assert not screen.is_attached
+
+
 async def test_a_click_on_a_key_runs_its_command(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:

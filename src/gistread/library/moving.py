@@ -179,6 +179,9 @@ def carry_place(
         for start, end in place.read
     ]
     user_data.set_position(book.sha256, offset, quote_at(book.text, offset), read=read)
+    along = user_data.reading_along(old.sha256)
+    if along is not None:
+        user_data.set_reading_along(book.sha256, along.model, along.along)
 
 
 def earlier_versions(

@@ -69,6 +69,24 @@ def walk_of(
     ]
 
 
+def has_steps(trace: Iterable[ReaderEvent], citations: Sequence[Citation]) -> bool:
+    """Whether there is a step to walk: a source, or something that was shown or noted."""
+    return bool(citations) or any(map(_shows_something, trace))
+
+
+def _shows_something(event: ReaderEvent) -> bool:
+    match event:
+        case events.LookedUp() | events.Expanded():
+            return True
+        case events.Noted(start=start, end=end):
+            return end > start
+        case events.Reported(answer=answer):
+            return bool(answer)
+        case events.Shown(reasons=reasons):
+            return bool(reasons)
+    return False
+
+
 def _shown_in(trace: Iterable[ReaderEvent], sections: Sections) -> list[WalkStep]:
     """The sections that were shown or noted from, in order; some more than once."""
     steps: list[WalkStep] = []

@@ -22,6 +22,7 @@ from gistread.readers.trace import (
     step_of,
     summary_of,
 )
+from gistread.readers.walk import has_steps
 from gistread.session.questions import with_answer
 from gistread.store.model import AnswerMark, Citation, SavedQuestion, with_messages
 from gistread.tui.answer_markup import draw_markup, plain_text
@@ -257,11 +258,13 @@ def _add_provenance(
             drawn.add(_said(" · ".join(about), None, "provenance", above=1))
         return
     summary = summary_of(exchange.numbered_trace(places), places)
-    words = " · ".join(filter(None, [summary, *about])) or "steps"
-    provenance = f"{words} · {_WALK}"
-    walk = Span(len(provenance) - len(_WALK), len(provenance), "link", Walk())
+    provenance = " · ".join(filter(None, [summary, *about])) or "steps"
+    links: list[Span] = []
+    if has_steps(exchange.trace, exchange.record.citations):
+        provenance += f" · {_WALK}"
+        links.append(Span(len(provenance) - len(_WALK), len(provenance), "link", Walk()))
     sign = "▾" if exchange.shows_steps else "▸"
-    row = _said(provenance, ("steps", number), "provenance", sign, (walk,), above=1)
+    row = _said(provenance, ("steps", number), "provenance", sign, tuple(links), above=1)
     drawn.add(row, Unfold())
     _add_steps(drawn, exchange, number, steps)
 
@@ -405,7 +408,7 @@ def answer_text(
     """The answer with the messages of its marks, and spans for these and for the references to its
     sources.
 
-    An answer without references gets all of them at its end.
+    An answer without references gets those of its own sources at its end.
     """
     marked = with_messages(answer, marks)
     text, count = marked.text, len(citations[:_SOURCES])
@@ -415,7 +418,8 @@ def answer_text(
     references = [(found, index) for found, index in references if index < count]
     spans += [Span(*found.span(), "link", ToSource(index)) for found, index in references]
     ends_in_table = text.rpartition("\n")[2].lstrip().startswith("|")
-    for index in range(0 if references else count):
+    own = [index for index in range(count) if not citations[index].tells]  # Not those of rivals
+    for index in () if references else own:
         text += "\n" if ends_in_table and not index else " "
         text += f"[{index + 1}]"
         spans.append(Span(len(text) - len(f"[{index + 1}]"), len(text), "link", ToSource(index)))

@@ -72,6 +72,7 @@ class Controllers:
         self.recap = RecapController(context, self.line)
         self.section_names = SectionNamer(context, self.line, self.people)
         self._redraw_due = False
+        self.is_closed = False  # Its screen is being removed: nothing is drawn any more
         self._was_running = False  # whether the model was reading when the lines were last drawn
 
     def on_session_event(self, event: events.SessionEvent) -> None:
@@ -110,6 +111,8 @@ class Controllers:
 
     def _redraw(self) -> None:
         self._redraw_due = False
+        if self.is_closed:
+            return
         self.questions.flush()
         self.questions.ask_waiting()
         context, session = self.context, self.context.session

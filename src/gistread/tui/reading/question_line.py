@@ -30,6 +30,7 @@ from gistread.units import in_quotes, short
 
 _HINT = "40% · page:12 · section:4 · chapter:3 · a title · here · all"
 _QUOTED = 36  # maximum characters quoted
+_LEAST_SHARE = 0.01  # Of the book that is told as a percentage
 _MAY_LIFT = ("no: answers stop where they did", "yes: gists, people and answers may tell the end")
 
 
@@ -203,7 +204,10 @@ class QuestionLine(InputLineClient):
         if (bound := extend_bound(self.selection, self.bound, self._context.book)) is None:
             return "answers use the whole book"
         share = bound / len(self._context.book.text)
-        return f"answers stop at {share:.0%}" if share >= 0.01 else "answers stop here"
+        if share >= _LEAST_SHARE:
+            return f"answers stop at {share:.0%}"
+        is_looking = self._context.position.looking
+        return "answers stop where you read on" if is_looking else "answers stop here"
 
     def ask_bound(self) -> None:
         """Set where answers stop: where the user has read to, any place, or the end of the book."""

@@ -146,11 +146,13 @@ class Typography:
         columns = 1 if self._context.services.config.text_columns > 1 else 2
         self.set("text_columns", columns)
         width = self._context.screen.size.width
-        if columns > 1 and width < TWO_COLUMNS:
-            self._context.notify(
-                f"Two columns of text, once the terminal is {TWO_COLUMNS} columns wide: "
-                f"now it has {width}."
-            )
+        if width >= TWO_COLUMNS:
+            return
+        if columns > 1:
+            words = f"Two columns of text, once the terminal is {TWO_COLUMNS} columns wide"
+        else:
+            words = f"One column of text, also where the terminal is {TWO_COLUMNS} columns wide"
+        self._context.notify(f"{words}: now it has {width}.")
 
     def focus_mode(self) -> None:
         screen = self._context.screen

@@ -25,10 +25,12 @@ def ancestors(book: Book) -> list[tuple[int, ...]]:
 
 
 def matches(title: str, wanted: str) -> bool:
-    """Whether the title has all words; `4` also finds `IV` and `Four`."""
+    """Whether the title has all words; `4` and `chapter 4` also find `IV` and `Four`."""
     title = folded(title.casefold())
     numbers = {parse_number(word.strip(".:")) for word in title.split()}
     words = folded(wanted.casefold()).split()
+    if any(word.isdecimal() for word in words):
+        words = [word for word in words if word != "chapter"]
     return all(word in title or (word.isdecimal() and int(word) in numbers) for word in words)
 
 

@@ -271,6 +271,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.unsaved = " ".join(filter(None, unsaved))
         if self.unsaved:
             self.warn(self.unsaved)
+        controllers.is_closed = True
         if context.session is not None:
             await context.session.close()
 
