@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from gistread.cli import answer_text
 from gistread.cli.answer_text import AnswerPrinter, print_answer
+from gistread.tui import answer_markup
+from gistread.tui.answer_markup import drawn_text
+from gistread.tui.text import Span
 
 BOLD = "\x1b[1m"
 PLAIN = "\x1b[22m"
@@ -101,6 +104,20 @@ def test_words_are_printed_as_they_come_and_a_sign_waits_for_its_end() -> None:
         "He took ",
         f"He took {BOLD}the key{PLAIN} away",
     ]
+
+
+def test_a_long_line_is_not_drawn_again_for_each_word() -> None:
+    drawn: list[int] = []
+
+    def draw(text: str, cells: int) -> tuple[str, tuple[Span, ...]]:
+        drawn.append(len(text))
+        return drawn_text(text, cells)
+
+    monkeypatch = pytest.MonkeyPatch()
+    with monkeypatch.context() as patched:
+        patched.setattr(answer_markup, "drawn_text", draw)
+        printed(["a **bold** word "] * 200, patched)
+    assert max(drawn) < 40
 
 
 def test_control_characters_of_a_model_stay_out(capsys: pytest.CaptureFixture[str]) -> None:

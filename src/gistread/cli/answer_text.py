@@ -7,12 +7,21 @@ import os
 import re
 import shutil
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gistread.cli.output import sanitize, write_drawn
+
+if TYPE_CHECKING:
+    from gistread.tui.text import Span
 
 # What a line may become while only its first characters are known: an item, a heading.
 _BEGINS = re.compile(r"[ \t]*(?:[-*+_]{1,2}|#{1,6}|\d{1,2}[.)]?)?[ \t]*")
 _TABLE = re.compile(r"[ \t]*\|")
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(?=\S)")
+# Stand for the words of a line that are printed: the rest is drawn as their continuation.
+_WORDS_BEFORE = "x "
+_HEADING_BEFORE = "# x "
 # Words between signs, or a sign whose end is still to come. What ends with the line may go on.
 _SIGNS = re.compile(
     r"(?P<open>[*_`]+\Z)"
@@ -33,8 +42,8 @@ class AnswerPrinter:
     """
 
     def __init__(self) -> None:
-        self._waiting = ""  # Lines of a table, or the line being written
-        self._printed = 0  # Characters of the drawn line that are printed
+        self._waiting = ""  # Lines of a table, or the line being written without its first words
+        self._printed = 0  # Characters printed of what is drawn of it
 
     def add(self, piece: str) -> None:
         """Print as much of the answer as is known to be drawn so."""
@@ -44,6 +53,17 @@ class AnswerPrinter:
         known = _known(self._waiting)
         if known.strip() and not _TABLE.match(known):
             self._print_drawn(known)
+            self._leave_out_words(known)
+
+    def _leave_out_words(self, printed: str) -> None:
+        """Drop whole words from the line being written: drawing it all again grows quadratic."""
+        rest = _last_words(printed)
+        before = _HEADING_BEFORE if _HEADING.match(printed) else _WORDS_BEFORE
+        if len(before) + len(rest) >= len(printed):
+            return
+        unknown = self._waiting.removeprefix(printed)
+        self._waiting = before + rest + unknown
+        self._printed = len(_drawn(before + rest).text)
 
     def end(self) -> None:
         """Print the rest, and end the line. Nothing is printed of an empty answer."""
@@ -72,18 +92,16 @@ class AnswerPrinter:
         self._printed = 0
 
     def _print_drawn(self, text: str) -> None:
-        from gistread.tui.answer_markup import drawn_text  # 0.2 s, while the model answers
-
-        drawn, spans = drawn_text(sanitize(text), shutil.get_terminal_size().columns)
+        drawn = _drawn(text)
         start = self._printed
         changes = [
             (max(offset, start), sign)
-            for span in spans
+            for span in drawn.spans
             if span.end > start and span.style in _SGR
             for offset, sign in zip((span.start, span.end), _SGR[span.style], strict=True)
         ]
-        write_drawn(_styled(drawn, sorted(changes), start))
-        self._printed = max(start, len(drawn))
+        write_drawn(_styled(drawn.text, sorted(changes), start))
+        self._printed = max(start, len(drawn.text))
 
 
 def print_answer(text: str) -> None:
@@ -91,6 +109,25 @@ def print_answer(text: str) -> None:
     printer = AnswerPrinter()
     printer.add(text)
     printer.end()
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    text: str
+    spans: "tuple[Span, ...]"  # Bold and italic words
+
+
+def _drawn(text: str) -> _Drawn:
+    from gistread.tui.answer_markup import drawn_text  # 0.2 s, while the model answers
+
+    return _Drawn(*drawn_text(sanitize(text), shutil.get_terminal_size().columns))
+
+
+def _last_words(line: str) -> str:
+    """What follows the last space outside signs; the whole line without such a space."""
+    after_signs = max((match.end() for match in _SIGNS.finditer(line)), default=0)
+    space = line.rfind(" ", after_signs)
+    return line[space + 1 :]
 
 
 def _known(line: str) -> str:
