@@ -1,6 +1,7 @@
 """What a prompt says of the surroundings of a text: chapter, narrator, what was told before."""
 
 import re
+import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.memory.model import GistFocus, PageSize, ReadingMode
-from gistread.memory.narrator import narration_of
+from gistread.memory.narrator import Narration, narration_of
 from gistread.memory.reading import read_book
 from gistread.memory.setting import setting
 from gistread.memory.store import MemoryRequest, MemoryStore
@@ -114,6 +115,21 @@ async def test_a_server_is_told_the_gist_of_the_page_before(tmp_path: Path) -> N
     ]
     assert pairs  # Not where the prompt shows the text before the page
     assert all(gist.startswith(sentence) for sentence, gist in pairs)
+
+
+async def test_the_narrator_is_looked_for_off_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def narration(book: Book) -> Narration:
+        threads.append(threading.current_thread())
+        return narration_of(book)
+
+    monkeypatch.setattr("gistread.memory.setting.narration_of", narration)
+    await read(tmp_path)
+    assert threads
+    assert threading.current_thread() not in threads
 
 
 async def test_a_model_on_this_machine_is_told_the_sentence_before(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ fake one does.
 
 import asyncio
 import re
+import threading
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import aclosing
 from dataclasses import replace
@@ -16,10 +17,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from gistread.book.model import Book
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine, EngineState, Phase
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
+from gistread.memory import setting
 from gistread.memory.model import GistMemory
+from gistread.memory.narrator import Narration, narration_of
 from gistread.readers import graphreader, registry
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
@@ -133,6 +137,22 @@ async def test_every_question_ends_with_an_answer(
     assert all(memory.book.text[quote.start : quote.end] == quote.quote for quote in quotes)
     assert all(said.answer[mark.start : mark.end].strip() for mark in said.marks)
     assert said.found or said.quoted or said.answer.startswith("Not found")
+
+
+@pytest.mark.parametrize("name", ["graphreader", "longagent", "memwalker", "notes"])
+async def test_the_narrator_is_looked_for_off_the_event_loop(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def narration(book: Book) -> Narration:
+        threads.append(threading.current_thread())
+        return narration_of(book)
+
+    monkeypatch.setattr(setting, "narration_of", narration)
+    await events_of(name, FakeEngine(), make_memory())
+    assert threads
+    assert threading.current_thread() not in threads
 
 
 @every_reader

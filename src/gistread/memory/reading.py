@@ -242,7 +242,7 @@ class _Reading:
         return next((entry.gist.text for entry in entries if entry.page.end == page.start), "")
 
     async def _gist(self, page: Page, attempts_after: AttemptsAfter, usage: Usage) -> None:
-        attempts = attempts_after(await self._gist_before(page))
+        attempts = await asyncio.to_thread(attempts_after, await self._gist_before(page))
         if self._second_passed < int(_SECOND_PAYS * self._second):
             attempts = attempts[:1]
         text = self._text_of(page)

@@ -12,7 +12,8 @@ MAX_TOKENS = 160  # Room for these sentences in a prompt
 def setting(book: Book, start: int, end: int, before: str = "") -> str:
     """Sentences about `book.text[start:end]`, each after a space. `before`: the gist before it.
 
-    The narrator's name is known from the text before `end` alone.
+    The narrator's name is known from the text before `end` alone. Call it in a thread, as
+    `narration_of`.
     """
     chapter = book.chapters[book.chapter_index(start)]
     is_hidden = book.is_volume_heading(chapter.start)  # A bound hides it

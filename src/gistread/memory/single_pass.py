@@ -48,7 +48,10 @@ _LAST_NUMBER = 50  # Beyond it, label numbers restart
 _TAIL_CHARACTERS = 600  # Before a page, in which the last sentence is looked for
 
 AttemptsAfter = Callable[[str], tuple[Attempt, ...]]
-"""Builds the attempts at a page's gist from the gist of the page before; empty without one."""
+"""Builds the attempts at a page's gist from the gist of the page before; empty without one.
+
+Call it in a thread, as `narration_of`.
+"""
 
 
 class SinglePass:

@@ -271,7 +271,10 @@ async def fit_beginning(
 
 
 def setting_of(memory: GistMemory, place: Passage) -> str:
-    """The chapter of a place, who tells it, and what the page before told. Begins with a space."""
+    """The chapter of a place, who tells it, and what the page before told. Begins with a space.
+
+    Call it in a thread, as `narration_of`.
+    """
     start, end = place
     book = memory.book
     chapter = book.chapters[book.chapter_index(start)]

@@ -290,7 +290,7 @@ async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEv
     path.steps += 1
     memory = search.memory
     shown = memory.entry(page).page
-    where = setting_of(memory, (shown.start, shown.end))
+    where = await asyncio.to_thread(setting_of, memory, (shown.start, shown.end))
     prompt = partial(search.prompt, "node_page", text=memory.text_of(shown), page=page, where=where)
     to_note = await _fit_prompt(
         search, path, partial(prompt, task=prompts.load("task_note").text), NOTE_TOKENS

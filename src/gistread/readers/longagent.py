@@ -70,8 +70,11 @@ class _Team(answering.Asking):
             lines += [f"{report.parts}: {report.answer}" for report in reports] or [_NOTHING]
         return "\n".join(lines)
 
-    def member(self, task: str, question: str, *chunks: int) -> Prompt:
-        where = setting_of(self.memory, self.chunks[chunks[0]]) if len(chunks) == 1 else ""
+    async def member(self, task: str, question: str, *chunks: int) -> Prompt:
+        """A member's prompt for a task; it tells the setting of a single chunk."""
+        where = ""
+        if len(chunks) == 1:
+            where = await asyncio.to_thread(setting_of, self.memory, self.chunks[chunks[0]])
         wording = self.engine.info.wording
         return answering.user_prompt(
             task, wording, text=self.text(*chunks), where=where, question=question
@@ -149,9 +152,8 @@ async def _ask_members(
         async with limit:
             if team.steering.stop:
                 return None
-            mentions = await team.choose(
-                team.member("member_mention", question, chunk), ["yes", "no"], 0
-            )
+            prompt = await team.member("member_mention", question, chunk)
+            mentions = await team.choose(prompt, ["yes", "no"], 0)
             return _Report(
                 (chunk,), await _answer_from(team, question, chunk) if mentions == 0 else ""
             )
@@ -165,7 +167,7 @@ async def _ask_members(
 
 
 async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
-    prompt = team.member("member_answer", question, *chunks)
+    prompt = await team.member("member_answer", question, *chunks)
     said = await team.complete(prompt, Sampling(_REPORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
     answer = " ".join(said.split()).strip(" .\"'“”")
     return "" if answering.says_not_found(answer) else answer

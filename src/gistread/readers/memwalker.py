@@ -115,9 +115,8 @@ class _Walk(Asking):
         answer_tokens = max(self.answer_tokens, SAID_TOKENS)
 
         async def known_at(place: Span) -> str:
-            return await self.working_memory(
-                *self.leaf_tasks(page, place), answer_tokens=answer_tokens
-            )
+            tasks = await self.leaf_tasks(page, place)
+            return await self.working_memory(*tasks, answer_tokens=answer_tokens)
 
         async def fits(place: Span) -> bool:
             with suppress(PromptTooLongError):
@@ -130,9 +129,9 @@ class _Walk(Asking):
         place = await fit_beginning(place, self.memory.book, fits) or place
         return place, await known_at(place)
 
-    def leaf_tasks(self, page: Page, place: Span) -> tuple[_Task, _Task]:
+    async def leaf_tasks(self, page: Page, place: Span) -> tuple[_Task, _Task]:
         """To say whether a part of a page helps, and to answer from it."""
-        where = setting_of(self.memory, (page.start, page.end))
+        where = await asyncio.to_thread(setting_of, self.memory, (page.start, page.end))
         shown: dict[str, Any] = {"text": self.text(place), "page": page.number, "where": where}
         helps = partial(user_prompt, "leaf", self.options.wording, question=self.question, **shown)
         return helps, partial(self.answer_prompt, "leaf_answer", **shown)
@@ -194,7 +193,7 @@ async def memwalker(asking: Asking) -> events.ReaderEvents:
             yield walk.turn_back()
             continue
         yield opening_event(page.number, (page.start, page.end), [place], events.OpenedBy.AGENT)
-        task, answer_task = walk.leaf_tasks(page, place)
+        task, answer_task = await walk.leaf_tasks(page, place)
         helps, prompt = ["yes", "part", "no"], task(memory=known or _NOTHING_KNOWN)
         index, note = await walk.choose_and_say(prompt, helps, prompt, "told")
         walk.calls += 1

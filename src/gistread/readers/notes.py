@@ -135,6 +135,7 @@ async def _read_chunk(
     memory = asking.memory
     sampling = Sampling(note_tokens, repeat_penalty=1.1, stop=("\n\n", "\n---"))
     earlier = notebook.text() or _NONE
+    where = await asyncio.to_thread(setting_of, memory, place)
     noted: list[str] = []  # On this chunk
     for _ in range(_MOST_NOTES):
         prompt = user_prompt(
@@ -142,7 +143,7 @@ async def _read_chunk(
             question=asking.question,
             notes=earlier,
             text=memory.book.text[start:end].strip(),
-            where=setting_of(memory, place),
+            where=where,
             noted=_already_noted(noted),
         )
         note = await asking.complete_scored(prompt, sampling)
