@@ -75,12 +75,7 @@ class _Item:
 def read_package(archive: Archive) -> Package:
     """Read the package that META-INF/container.xml names. Raises ArchiveError."""
     path, others = _package_path(archive)
-    try:
-        root = parse_recovering(archive.read(path))
-    except ArchiveError as error:
-        raise ArchiveError(f"its package file {path} {error}") from error
-    if root is None:
-        raise ArchiveError(f"its package file {path} is not XML")
+    root = _package_root(archive, path)
     listed = _manifest(root, posixpath.dirname(path))
     items = listed.by_id
     notices = [*left_out_notices({"other edition(s) in the file": others})]
@@ -99,6 +94,27 @@ def read_package(archive: Archive) -> Package:
         unlisted=_unlisted(archive, listed, spine),
         notices=tuple(notices),
     )
+
+
+def spine_paths(archive: Archive) -> tuple[str, ...]:
+    """The paths of all items that the spine names, also of pictures. Raises ArchiveError."""
+    path, _ = _package_path(archive)
+    root = _package_root(archive, path)
+    items = _manifest(root, posixpath.dirname(path)).by_id
+    references = islice(root.iterfind(".//spine//itemref"), _MOST_ENTRIES)
+    named = (items.get(reference.get("idref", "")) for reference in references)
+    return tuple(item.path for item in named if item is not None)
+
+
+def _package_root(archive: Archive, path: str) -> etree._Element:
+    """Raises ArchiveError."""
+    try:
+        root = parse_recovering(archive.read(path))
+    except ArchiveError as error:
+        raise ArchiveError(f"its package file {path} {error}") from error
+    if root is None:
+        raise ArchiveError(f"its package file {path} is not XML")
+    return root
 
 
 def _title(root: etree._Element) -> str:
