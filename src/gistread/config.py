@@ -102,6 +102,13 @@ class Config:
     justify: bool = False  # Whether lines are justified
     hyphenate: bool = True  # Whether words may be hyphenated, by the rules of their language
     bidi: Bidi = "auto"  # Who reorders right-to-left text: `on` gistread, `off` the terminal
+    # Address of a KOReader sync server, as `gistread sync login` sets it. Empty: nothing is synced.
+    sync_server: str = ""
+    sync_user: str = ""
+    # What makes files of two devices the same book: their `content` or their `name`
+    sync_match: Literal["content", "name"] = "content"
+    # Which place wins: the `furthest`, or the `newest`
+    sync_place: Literal["furthest", "newest"] = "furthest"
     keys: dict[str, str] = field(
         default_factory=dict
     )  # Command id to its keys: `[keys]` in the file

@@ -43,6 +43,7 @@ class Paths:
     books = PathWithin("data", "books")  # Downloaded ones
     store = PathWithin("data", "gistread.db")
     encodings = PathWithin("data", "encodings.json")
+    sync_account = PathWithin("data", "sync.json")
     memories = PathWithin("cache", "memories")
     texts = PathWithin("cache", "texts")
     index = PathWithin("cache", "index")

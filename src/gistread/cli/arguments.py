@@ -153,6 +153,20 @@ def add_get(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
+def add_sync(parser: argparse.ArgumentParser) -> None:
+    with _actions(parser) as action:
+        action("status", help="say where places are synced, and whether it works (default)")
+        login = action("login", help="log in to a KOReader sync server, and begin to sync")
+        login.add_argument("server", metavar="SERVER", help="its address")
+        login.add_argument("user", metavar="USER", help="your name there")
+        login.add_argument("--register", action="store_true", help="make this account first")
+        action("logout", help="stop syncing, and forget the login")
+        push = action("push", help="send the place in a book, or in all that you have begun")
+        add_book(push, optional=True)
+        pull = action("pull", help="go on where another device is, in a book or in all")
+        add_book(pull, optional=True)
+
+
 def add_threads(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     add_book(parser)

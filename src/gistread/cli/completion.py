@@ -11,6 +11,7 @@ from gistread.engine.catalogue import read_catalogue
 from gistread.paths import default_paths
 from gistread.presets import AUTO, read_presets
 
+_DEFAULT_ACTIONS = ("list", "status")
 _PATHS = {"PATH", "FILE", "BOOK", "MODEL"}
 _BASH_FIRST_WORD = """
 
@@ -64,7 +65,8 @@ def _add_completions(parser: argparse.ArgumentParser) -> None:
                 helping = action.add_parser("help", help="Show the help of a command.")
                 helping.add_argument("name", choices=names)
             else:
-                _take_over_options(parser, action.choices["list"])
+                default = next(name for name in _DEFAULT_ACTIONS if name in action.choices)
+                _take_over_options(parser, action.choices[default])
         elif action.dest == "model" and parser.prog.endswith(" get"):
             action.choices = [entry.name for entry in (*catalogue.entries, catalogue.starter)]
         elif action.dest in choices:

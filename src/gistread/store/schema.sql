@@ -57,5 +57,10 @@ CREATE TABLE IF NOT EXISTS checks (
 CREATE TABLE IF NOT EXISTS asking (
     id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE REFERENCES texts (sha256), choice TEXT NOT NULL);
 
+-- Files of earlier versions lack this table.
+CREATE TABLE IF NOT EXISTS sync_queue (
+    id INTEGER PRIMARY KEY, account TEXT NOT NULL, document TEXT NOT NULL, place TEXT NOT NULL,
+    queued_at REAL NOT NULL, UNIQUE (account, document));
+
 -- Files of 0.2 to import later
 CREATE TABLE IF NOT EXISTS unread (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE);

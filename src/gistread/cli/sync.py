@@ -1,0 +1,238 @@
+"""`gistread sync`: keeps places along with other devices, through a KOReader sync server."""
+
+import argparse
+import getpass
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from gistread.book.cache import open_cached
+from gistread.book.model import Book
+from gistread.cli.interrupt import run_until_interrupted
+from gistread.cli.opening import book_path, library_entries
+from gistread.cli.output import Json, one_line, report, say
+from gistread.config import Config, load_config
+from gistread.errors import BookError, ExitStatus, FetchError, NotReadyError, UsageError
+from gistread.library.entries import is_file
+from gistread.paths import Paths, default_paths
+from gistread.store.sync_queue import SyncQueue
+from gistread.store.user_data import UserData
+from gistread.syncing.account import (
+    find_account,
+    forget_account,
+    new_account,
+    save_account,
+    sends_in_clear,
+)
+from gistread.syncing.books import SyncedBook, go_to_remote, synced_book
+from gistread.syncing.client import Account, open_server
+from gistread.syncing.documents import document_id
+from gistread.syncing.sync import ProgressSync, progress_sync
+from gistread.units import counted
+
+_PASSWORD = "GISTREAD_SYNC_PASSWORD"
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    paths = default_paths()
+    config = load_config(paths.config_file)
+    match arguments.action:
+        case "login":
+            return run_until_interrupted(_log_in(arguments, paths))
+        case "logout":
+            forget_account(paths)
+            report(arguments, {"server": None}, ())
+            say("Logged out. Places are not synced any more.")
+            return ExitStatus.DONE
+        case "status":
+            return run_until_interrupted(_status(arguments, config, paths))
+    sync = progress_sync(config, paths)
+    if sync is None:
+        raise NotReadyError(
+            "Progress sync is not set up.", "Log in: gistread sync login SERVER USER"
+        )
+    work = _Work(sync, config, paths)
+    act = work.push if arguments.action == "push" else work.pull
+    return run_until_interrupted(_for_books(arguments, list(work.books(arguments.book)), act))
+
+
+async def _log_in(arguments: argparse.Namespace, paths: Paths) -> ExitStatus:
+    password = _password(arguments.user)
+    account = new_account(arguments.server, arguments.user, password, paths)
+    if sends_in_clear(account):
+        say("Note: without https:// anyone on the way can read the login.")
+    async with open_server(account) as server:
+        if arguments.register:
+            await server.register()
+        await server.log_in()
+    save_account(account, paths)
+    report(arguments, _document(account), ())
+    say(f"Logged in to {account.server} as {account.user}. Places are synced from now on.")
+    return ExitStatus.DONE
+
+
+def _password(user: str) -> str:
+    """From the environment, else asked for on the terminal. Raises UsageError."""
+    if password := os.environ.get(_PASSWORD, ""):
+        return password
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "Cannot ask for the password: standard input is no terminal.", f"Set {_PASSWORD}."
+        )
+    return getpass.getpass(f"Password of {user}: ")
+
+
+async def _status(arguments: argparse.Namespace, config: Config, paths: Paths) -> ExitStatus:
+    account = find_account(config, paths)
+    if account is None or not account.key:
+        report(arguments, {"server": None}, ("Progress sync is off.",))
+        say("To turn it on: gistread sync login SERVER USER")
+        return ExitStatus.DONE
+    waiting = len(SyncQueue(paths).waiting(account.name))
+    problem = await _problem_of(account)
+    files = "content" if config.sync_match == "content" else "file name"
+    lines = [
+        f"server   {account.server}",
+        f"user     {account.user}",
+        f"device   {account.device}",
+        f"books    are known by their {files}",
+        f"waiting  {counted(waiting, 'place')}",
+        f"login    {problem or 'is accepted'}",
+    ]
+    document = {**_document(account), "waiting": waiting, "problem": problem or None}
+    report(arguments, document, map(one_line, lines))
+    return ExitStatus.FAILED if problem else ExitStatus.DONE
+
+
+async def _problem_of(account: Account) -> str:
+    """Why the server cannot be used now; empty if it can."""
+    try:
+        async with open_server(account) as server:
+            await server.log_in()
+    except FetchError as error:
+        return error.message
+    return ""
+
+
+def _document(account: Account) -> Json:
+    return {"server": account.server, "user": account.user, "device": account.device}
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A book to sync, not opened yet."""
+
+    title: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What happened to a book: `pushed`, `pulled`, or why not."""
+
+    title: str
+    done: str
+    percentage: float
+    device: str = ""
+
+    @property
+    def line(self) -> str:
+        at = f"{self.percentage:.0%}".rjust(4)
+        device = f" · {self.device}" if self.device else ""
+        return one_line(f"{self.done:7} {at}  {self.title}{device}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    sync: ProgressSync
+    config: Config
+    paths: Paths
+
+    def books(self, name: str | None) -> Iterator[_Named]:
+        """The named book, or all of the library that have a file. Raises UsageError, BookError."""
+        if name:
+            path = book_path(name)
+            yield _Named(path.name, path)
+            return
+        for entry in library_entries():
+            if entry.path is not None and is_file(entry.path) and entry.ids:
+                yield _Named(entry.title, entry.path)
+
+    async def push(self, named: _Named, *, is_only: bool) -> _Result | None:
+        """Send the place here; None for a book that was not begun."""
+        book = self._open(named)
+        place = self._user_data.reading_place(book.sha256)
+        if not (place.offset or is_only):
+            return None
+        waiting = self._synced(book, named).waiting_at(place.offset)
+        winner = await self.sync.push(waiting)
+        if winner is None:
+            return _Result(book.title, "pushed", waiting.percentage)
+        if is_only:  # The user wants this place there.
+            await self.sync.push(waiting, known=winner)
+            return _Result(book.title, "pushed", waiting.percentage)
+        return _Result(book.title, "kept", winner.percentage, winner.device)
+
+    async def pull(self, named: _Named, *, is_only: bool) -> _Result | None:
+        """Take over the place of another device; None if there is none."""
+        remote = await self.sync.pull(document_id(named.path, self.config.sync_match))
+        if remote is None or self.sync.is_own(remote):
+            return None
+        book = self._open(named)
+        synced = self._synced(book, named)
+        place = self._user_data.reading_place(book.sha256)
+        here, offset = synced.waiting_at(place.offset), synced.offset_of(remote)
+        there = replace(remote, percentage=synced.converter.percentage_of(offset))
+        if not (is_only or self.sync.wins(there, here)):
+            return _Result(book.title, "kept", here.percentage)
+        go_to_remote(self._user_data, book, offset)
+        return _Result(book.title, "pulled", there.percentage, remote.device)
+
+    @property
+    def _user_data(self) -> UserData:
+        return UserData(self.paths)
+
+    def _open(self, named: _Named) -> Book:
+        return open_cached(named.path, self.paths.texts, encodings=self.paths.encodings)
+
+    def _synced(self, book: Book, named: _Named) -> SyncedBook:
+        return synced_book(book, named.path, self.config.sync_match)
+
+
+class _Act(Protocol):
+    async def __call__(self, named: _Named, *, is_only: bool) -> _Result | None: ...
+
+
+async def _for_books(arguments: argparse.Namespace, books: list[_Named], act: _Act) -> ExitStatus:
+    is_only = bool(arguments.book)
+    results = []
+    for named in books:
+        try:
+            result = await act(named, is_only=is_only)
+        except BookError as error:
+            if is_only:
+                raise
+            say(f"{named.title}: {error.message}")
+            continue
+        if result is not None:
+            results.append(result)
+    report(
+        arguments,
+        {"books": [_result_document(result) for result in results]},
+        (result.line for result in results),
+    )
+    if not results:
+        say("No other device has a place." if arguments.action == "pull" else "Nothing to send.")
+    return ExitStatus.DONE
+
+
+def _result_document(result: _Result) -> Json:
+    return {
+        "title": result.title,
+        "done": result.done,
+        "percentage": result.percentage,
+        "device": result.device or None,
+    }

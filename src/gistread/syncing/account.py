@@ -1,0 +1,93 @@
+"""The user's account on a sync server: its address and name are settings, its key is a file."""
+
+import contextlib
+import hashlib
+import platform
+import secrets
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import orjson
+
+from gistread.config import Config, save_setting
+from gistread.errors import StorageError, UsageError
+from gistread.paths import Paths
+from gistread.store.files import make_folder, replace_file
+from gistread.store.rows import decoded, from_json
+from gistread.syncing.client import Account
+
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+def find_account(config: Config, paths: Paths) -> Account | None:
+    """The account of the settings; None if there is none or nobody has logged in."""
+    if not (config.sync_server and config.sync_user):
+        return None
+    with contextlib.suppress(OSError):
+        saved = decoded(Account, from_json(paths.sync_account.read_text("utf-8", "replace")))
+        is_this = saved is not None and (saved.server, saved.user) == (
+            server_address(config.sync_server),
+            config.sync_user,
+        )
+        return saved if is_this else None
+    return None
+
+
+def new_account(server: str, user: str, password: str, paths: Paths) -> Account:
+    """An account that is not saved yet. Raises UsageError."""
+    address = server_address(server)
+    if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
+        raise UsageError(
+            f"{server} is not the address of a server.",
+            "Example: gistread sync login https://sync.koreader.rocks NAME",
+        )
+    if not user or ":" in user or not user.isprintable() or not user.isascii():
+        raise UsageError("A user name has letters of ASCII, and no colon.")
+    if not password:
+        raise UsageError("The password is empty.")
+    key = hashlib.md5(password.encode(), usedforsecurity=False).hexdigest()
+    device = f"gistread on {platform.node() or 'a computer'}"
+    return Account(address, user, key, device, _device_id(paths))
+
+
+def save_account(account: Account, paths: Paths) -> None:
+    """Raises StorageError, UsageError."""
+    try:
+        make_folder(paths.sync_account.parent)
+        replace_file(paths.sync_account, orjson.dumps(account))
+    except OSError as error:
+        raise StorageError(
+            f"{paths.sync_account}: {error.strerror or error}.", "The login was not saved."
+        ) from error
+    save_setting(paths.config_file, "sync_server", account.server)
+    save_setting(paths.config_file, "sync_user", account.user)
+
+
+def forget_account(paths: Paths) -> None:
+    """Forget the key but not the name of this device. Raises StorageError, UsageError."""
+    with contextlib.suppress(OSError):
+        saved = decoded(Account, from_json(paths.sync_account.read_text("utf-8", "replace")))
+        if saved is not None:
+            replace_file(paths.sync_account, orjson.dumps(replace(saved, key="")))
+    save_setting(paths.config_file, "sync_server", "")
+
+
+def server_address(server: str) -> str:
+    """The address without a trailing slash; `https://` if it names no scheme."""
+    address = server.strip().rstrip("/")
+    return address if "://" in address else f"https://{address}"
+
+
+def sends_in_clear(account: Account) -> bool:
+    """Whether the key travels unencrypted over a network."""
+    address = urlsplit(account.server)
+    return address.scheme == "http" and address.hostname not in _LOCAL
+
+
+def _device_id(paths: Paths) -> str:
+    """Of an earlier login, else a new random one."""
+    with contextlib.suppress(OSError):
+        saved = from_json(paths.sync_account.read_text("utf-8", "replace"))
+        if isinstance(known := saved.get("device_id"), str) and known:
+            return known
+    return secrets.token_hex(16).upper()

@@ -1,0 +1,231 @@
+"""Requests to a KOReader sync server.
+
+Its protocol has no official description; https://github.com/pid1/kosync-conformance has one.
+"""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+import orjson
+
+from gistread.engine.fetching.network import Network, new_client, system_error
+from gistread.errors import FetchError, conceal
+
+if TYPE_CHECKING:
+    import httpx2
+
+NETWORK = Network(stall_s=10.0)
+_MOST_BYTES = 100_000  # Of a reply
+_MOST_SECONDS = 30.0  # For a whole reply, however slowly it comes
+_ACCEPT = "application/vnd.koreader.v1+json"
+_USER_EXISTS, _NO_REGISTRATION = 2002, 2005  # Codes in the replies of the server
+_LOG_IN = "Check name and password: gistread sync login SERVER USER"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account on a sync server. `key` is the MD5 of its password, as the protocol has it."""
+
+    server: str  # Address without a trailing slash
+    user: str
+    key: str = field(repr=False)
+    device: str  # Name of this device, which other devices show
+    device_id: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.user}@{self.server}"
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePlace:
+    """The place in a book that the server has, of the device that wrote last."""
+
+    percentage: float  # 0 to 1
+    progress: str = ""  # An XPointer, or a page number of a PDF
+    device: str = ""
+    device_id: str = ""
+    timestamp: int | None = None  # Seconds since the epoch, by the server's clock
+
+
+class AuthorizationError(FetchError):
+    """The server does not accept the login."""
+
+
+class SyncClient:
+    """A connection to one account. Use `open_server`."""
+
+    def __init__(self, client: "httpx2.AsyncClient", network: Network, account: Account) -> None:
+        self._client = client
+        self._network = network
+        self._account = account
+        self._host = urlsplit(account.server).hostname or account.server
+
+    async def register(self) -> None:
+        """Create the account. Raises FetchError."""
+        account = self._account
+        fields = {"username": account.user, "password": account.key}
+        status, reply = await self._request("POST", "/users/create", fields, with_login=False)
+        if status in (HTTPStatus.OK, HTTPStatus.CREATED):
+            return
+        if reply.get("code") == _USER_EXISTS:
+            raise FetchError(
+                f"{self._host} has a user {account.user} already.",
+                "Choose another name, or log in without --register.",
+            )
+        if reply.get("code") == _NO_REGISTRATION:
+            raise FetchError(
+                f"{self._host} lets nobody register.", "Ask whoever runs it for an account."
+            )
+        raise self._refusal(status)
+
+    async def log_in(self) -> None:
+        """Check the login. Raises AuthorizationError, FetchError."""
+        status, _ = await self._request("GET", "/users/auth")
+        if status != HTTPStatus.OK:
+            raise self._refusal(status)
+
+    async def pull(self, document: str) -> RemotePlace | None:
+        """The place in a document; None if no device has stored one. Raises FetchError."""
+        status, reply = await self._request("GET", f"/syncs/progress/{quote(document, safe='')}")
+        if status == HTTPStatus.NOT_FOUND:  # Of some servers, for an unknown document
+            return None
+        if status != HTTPStatus.OK:
+            raise self._refusal(status)
+        return self._place(reply)
+
+    async def push(self, document: str, place: RemotePlace) -> int | None:
+        """Store a place; returns its time by the server's clock. Raises FetchError."""
+        fields = {
+            "document": document,
+            "progress": place.progress,
+            "percentage": place.percentage,
+            "device": place.device,
+            "device_id": place.device_id,
+        }
+        status, reply = await self._request("PUT", "/syncs/progress", fields)
+        if status != HTTPStatus.OK:
+            raise self._refusal(status)
+        timestamp = reply.get("timestamp")
+        return timestamp if isinstance(timestamp, int) else None
+
+    async def _request(
+        self,
+        method: str,
+        path: str,
+        fields: Mapping[str, object] | None = None,
+        *,
+        with_login: bool = True,
+    ) -> tuple[int, Mapping[str, Any]]:
+        """Status and body of a reply. Raises AuthorizationError, FetchError."""
+        import httpx2
+
+        headers = {"Accept": _ACCEPT}
+        if with_login:
+            headers |= {"x-auth-user": self._account.user, "x-auth-key": self._account.key}
+        body = None
+        if fields is not None:
+            headers["Content-Type"] = "application/json"
+            body = orjson.dumps(fields)
+        url = f"{self._account.server}{path}"
+        try:
+            async with asyncio.timeout(_MOST_SECONDS):
+                status, data = await self._exchange(method, url, headers, body)
+        except (TimeoutError, httpx2.TimeoutException):
+            raise FetchError(f"{self._host} does not answer.", "Try again later.") from None
+        except (httpx2.InvalidURL, UnicodeEncodeError):
+            raise FetchError(f"{url} is not a valid address.", "Check it, then log in.") from None
+        except httpx2.TransportError as error:
+            raise self._lost(error) from None
+        if status == HTTPStatus.UNAUTHORIZED:
+            raise AuthorizationError(
+                f"{self._host} does not accept the login of {self._account.user}.", _LOG_IN
+            )
+        return status, self._reply(status, data)
+
+    async def _exchange(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+    ) -> tuple[int, bytes]:
+        """Raises FetchError, httpx2.TransportError."""
+        stream = self._client.stream(
+            method, url, headers=headers, content=body, follow_redirects=False
+        )
+        async with stream as response:
+            if response.has_redirect_location:  # The login goes to no other address.
+                target = response.headers["Location"]
+                raise FetchError(
+                    f"{self._host} redirects to {target}.", "Log in with that address instead."
+                )
+            data = bytearray()
+            async for part in response.aiter_bytes():
+                data += part
+                if len(data) > _MOST_BYTES:
+                    raise FetchError(*self._no_sync_server())
+            return response.status_code, bytes(data)
+
+    def _reply(self, status: int, data: bytes) -> Mapping[str, Any]:
+        """The JSON object of a reply; an empty one for an error without. Raises FetchError."""
+        try:
+            reply = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            reply = None
+        if isinstance(reply, dict):
+            return reply
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise self._refusal(status)
+        raise FetchError(*self._no_sync_server())
+
+    def _place(self, reply: Mapping[str, Any]) -> RemotePlace | None:
+        """Raises FetchError if the reply has another form."""
+        percentage = reply.get("percentage")
+        if percentage is None:
+            return None
+        is_number = isinstance(percentage, int | float) and not isinstance(percentage, bool)
+        if not is_number or not math.isfinite(percentage):
+            raise FetchError(*self._no_sync_server())
+        timestamp = reply.get("timestamp")
+        return RemotePlace(
+            min(1.0, max(0.0, percentage)),
+            str(reply.get("progress") or ""),
+            str(reply.get("device") or ""),
+            str(reply.get("device_id") or ""),
+            timestamp if isinstance(timestamp, int) else None,
+        )
+
+    def _no_sync_server(self) -> tuple[str, str]:
+        return (
+            f"{self._host} does not answer like a KOReader sync server.",
+            f"Check the address: {self._account.server}",
+        )
+
+    def _refusal(self, status: int) -> FetchError:
+        return FetchError(f"{self._host} returned {status}.", "Try again later.")
+
+    def _lost(self, error: "httpx2.TransportError") -> FetchError:
+        import ssl
+
+        import httpx2
+
+        cause = system_error(error)
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return FetchError(
+                f"The certificate of {self._host} is not trusted: {cause.verify_message}.",
+                "Nothing was sent. For a certificate of your own, set SSL_CERT_FILE.",
+            )
+        if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
+            return FetchError(f"{self._host} cannot be reached.", "Check the network.")
+        return FetchError(f"The connection to {self._host} was lost.", "Try again later.")
+
+
+@asynccontextmanager
+async def open_server(account: Account, network: Network = NETWORK) -> AsyncIterator[SyncClient]:
+    """Raises FetchError."""
+    conceal(account.key)
+    async with new_client(network) as client:
+        yield SyncClient(client, network, account)

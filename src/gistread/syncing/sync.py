@@ -1,0 +1,85 @@
+"""Sends places to the sync server and asks for those of other devices."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+
+from gistread.config import Config
+from gistread.paths import Paths
+from gistread.store.sync_queue import SyncQueue, WaitingPlace
+from gistread.syncing.account import find_account
+from gistread.syncing.client import Account, RemotePlace, SyncClient, open_server
+
+OpenServer = Callable[[Account], AbstractAsyncContextManager[SyncClient]]
+_SAME = 0.0005  # Shares of a book that differ less are the same place
+
+
+@dataclass(frozen=True)
+class ProgressSync:
+    """The places of one account. What cannot be sent waits in the store."""
+
+    account: Account
+    queue: SyncQueue
+    newest_wins: bool = False
+    open_server: OpenServer = field(default=open_server, repr=False)
+
+    async def pull(self, document: str) -> RemotePlace | None:
+        """The place on the server; None if there is none. Raises FetchError."""
+        async with self.open_server(self.account) as server:
+            return await server.pull(document)
+
+    async def push(
+        self, place: WaitingPlace, known: RemotePlace | None = None
+    ) -> RemotePlace | None:
+        """Send a place, or leave it in the queue if that fails.
+
+        Returns the place of another device that wins instead, unless it is `known` to the user.
+        Raises FetchError, StorageError.
+        """
+        await asyncio.to_thread(self.queue.put, self.account.name, place)
+        async with self.open_server(self.account) as server:
+            return await self._send(server, place, known)
+
+    async def send_waiting(self) -> int:
+        """Send what waits; returns how many places. Raises FetchError, StorageError."""
+        waiting = await asyncio.to_thread(self.queue.waiting, self.account.name)
+        if waiting:
+            async with self.open_server(self.account) as server:
+                for place in waiting:
+                    await self._send(server, place, None)
+        return len(waiting)
+
+    def is_own(self, remote: RemotePlace) -> bool:
+        return remote.device_id == self.account.device_id
+
+    def wins(self, remote: RemotePlace, place: WaitingPlace) -> bool:
+        """Whether the place of another device is further or newer, as the settings have it."""
+        if self.is_own(remote) or abs(remote.percentage - place.percentage) < _SAME:
+            return False
+        if self.newest_wins and remote.timestamp is not None:
+            return remote.timestamp > place.at
+        return remote.percentage > place.percentage
+
+    async def _send(
+        self, server: SyncClient, place: WaitingPlace, known: RemotePlace | None
+    ) -> RemotePlace | None:
+        """Raises FetchError, StorageError."""
+        remote = await server.pull(place.document)
+        winner = remote if remote is not None and self.wins(remote, place) else None
+        if winner is not None and winner != known:
+            await asyncio.to_thread(self.queue.remove, self.account.name, place)
+            return winner
+        account = self.account
+        sent = RemotePlace(place.percentage, place.progress, account.device, account.device_id)
+        await server.push(place.document, sent)
+        await asyncio.to_thread(self.queue.remove, account.name, place)
+        return None
+
+
+def progress_sync(config: Config, paths: Paths) -> ProgressSync | None:
+    """The sync of the settings; None if it is not set up."""
+    account = find_account(config, paths)
+    if account is None or not account.key:
+        return None
+    return ProgressSync(account, SyncQueue(paths), config.sync_place == "newest")

@@ -1,0 +1,87 @@
+"""`gistread sync`: log in, send places and go on where another device is."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gistread.book.open import open_book
+from gistread.errors import ExitStatus
+from gistread.paths import default_paths
+from gistread.store.user_data import UserData
+from gistread.syncing.documents import content_id
+from tests.book.make_epub import epub, page
+from tests.cli.conftest import Run
+from tests.engine.fetching.server import without_environment
+from tests.syncing.server import SyncServer, sync_server
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncServer]:
+    without_environment(monkeypatch)
+    monkeypatch.setenv("GISTREAD_SYNC_PASSWORD", "secret")
+    with sync_server() as server:
+        yield server
+
+
+@pytest.fixture
+def lamp(tmp_path: Path) -> Path:
+    path = tmp_path / "lamp.epub"
+    lines = "".join(f"<p>Line {number} of the lamp.</p>" for number in range(400))
+    path.write_bytes(epub({"a.xhtml": page(lines)}))
+    return path
+
+
+def test_sync_is_off_until_one_logs_in(run: Run, server: SyncServer, lamp: Path) -> None:
+    assert "Progress sync is off" in run("sync").out
+    assert run("sync", "push", str(lamp)).status == ExitStatus.FAILED
+    refused = run("sync", "login", server.url, "ada")
+    assert "does not accept the login of ada" in refused.err
+    assert run("sync", "--json").json["server"] is None
+    assert run("sync", "login", server.url, "ada", "--register").status == ExitStatus.DONE
+    assert run("sync", "--json").json["user"] == "ada"
+    saved = default_paths().sync_account.read_text()
+    run("sync", "logout")
+    assert run("sync", "--json").json["server"] is None
+    assert server.users["ada"] in saved
+    assert server.users["ada"] not in default_paths().sync_account.read_text()
+
+
+def test_places_go_to_the_server_and_come_from_another_device(
+    run: Run, server: SyncServer, lamp: Path
+) -> None:
+    run("sync", "login", server.url, "ada", "--register")
+    run("books", "--add", str(lamp))
+    assert run("sync", "push", "--json").json["books"] == []
+    book, user_data = open_book(lamp), UserData(default_paths())
+    here = book.text.index("Line 40 ")
+    user_data.set_position(book.sha256, here, read=[(0, here)])
+    (pushed,) = run("sync", "push", "--json").json["books"]
+    assert (pushed["done"], server.places["ada", content_id(lamp)]["device_id"]) == (
+        "pushed",
+        server.bodies[-1]["device_id"],
+    )
+    assert run("sync", "pull", "--json").json["books"] == []
+    server.places["ada", content_id(lamp)] = {
+        "percentage": 0.9,
+        "progress": "/body/DocFragment[1]/body/p[201]/text().5",
+        "device": "Kobo",
+        "device_id": "K",
+    }
+    (pulled,) = run("sync", "pull", "--json").json["books"]
+    assert (pulled["done"], pulled["device"]) == ("pulled", "Kobo")
+    place = user_data.reading_place(book.sha256)
+    assert book.text[place.offset :].startswith("200 of the lamp")
+    assert (place.read, place.behind) == (((0, here),), (here,))
+    (again,) = run("sync", "pull", "--json").json["books"]
+    assert again["done"] == "kept"
+
+
+def test_a_file_that_is_no_book_leaves_the_others(run: Run, server: SyncServer, lamp: Path) -> None:
+    run("sync", "login", server.url, "ada", "--register")
+    run("books", "--add", str(lamp))
+    lamp.write_bytes(lamp.read_bytes()[:500])
+    server.places["ada", content_id(lamp)] = {"percentage": 0.5, "device": "Kobo"}
+    pulled = run("sync", "pull")
+    assert pulled.status == ExitStatus.DONE
+    assert "lamp" in pulled.err
