@@ -8,10 +8,10 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import App
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 Opened = Path | Book
 QUIT_S = 2.0
+RUN_ON_S = 1.0  # For work that goes on by itself next time
 
 
 class GistreadApp(CommandTarget, App[None]):
@@ -86,6 +87,7 @@ class GistreadApp(CommandTarget, App[None]):
         self.failure: GistreadError | None = (
             None  # why the named book cannot be opened, if that ended the app
         )
+        self._running_on: set[asyncio.Task[None]] = set()
         self._told_unsaved = ""  # What could not be saved when the user last wanted to quit
         self._first = book
         self._tour = tour  # whether the first book is shown with the tour
@@ -112,6 +114,7 @@ class GistreadApp(CommandTarget, App[None]):
             cannot_open=self._cannot_open,
             back_to_library=self.action_library,
             reopen=self._reopen,
+            run_on=self._run_on,
         )
 
     def _to_terminal(self, data: str) -> None:
@@ -153,6 +156,18 @@ class GistreadApp(CommandTarget, App[None]):
         except StorageError as error:
             self._warn(str(error))
         self.open_book(path)
+
+    def _run_on(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._running_on.add(task)
+        task.add_done_callback(self._running_on.discard)
+
+    async def _end_running_on(self) -> None:
+        """Wait a moment for work that outlives its screen, then cancel it."""
+        if self._running_on:
+            _, unfinished = await asyncio.wait(self._running_on, timeout=RUN_ON_S)
+            for task in unfinished:
+                task.cancel()
 
     def _cannot_open(self, error: GistreadError) -> None:
         if self._first is not None:
@@ -444,6 +459,7 @@ class GistreadApp(CommandTarget, App[None]):
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reading.close(), QUIT_S)
             message = "\n".join(filter(None, [self.reading.unsaved, message]))
+        await self._end_running_on()
         await self.settings.close()
         self.exit(message=message or None)
 

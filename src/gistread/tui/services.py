@@ -4,9 +4,10 @@ Settings are written in the background.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from gistread.config import Config, Value, save_setting
 from gistread.engine.protocol import Engine
@@ -125,6 +126,8 @@ class AppServices:
     back_to_library: Callable[[Opening], None]  # To the list that led to this place
     # Closes the open book, calls a function in a thread, and opens the file anew
     reopen: Callable[[Path, Callable[[], None]], Awaitable[None]]
+    # Runs work to its end that may outlive a screen; quitting waits a moment for it
+    run_on: Callable[[Coroutine[Any, Any, None]], None]
 
     @property
     def config(self) -> Config:

@@ -277,6 +277,14 @@ GOING: tuple[Command[Controllers], ...] = (
     ),
     Command(
         Scope.GOING,
+        "other-device",
+        "S",
+        "Go to the place on another device",
+        lambda on: on.syncing.go_or_ask(),
+        help="As the sync server has it, once you have logged in with `gistread sync login`.",
+    ),
+    Command(
+        Scope.GOING,
         "go-to",
         ":,ctrl+g",
         "Go to …",

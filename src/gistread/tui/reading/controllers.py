@@ -26,6 +26,7 @@ from gistread.tui.reading.section_names import SectionNamer
 from gistread.tui.reading.so_far import PeopleController, RecapController
 from gistread.tui.reading.speech import ReadAloud
 from gistread.tui.reading.steps import StepController
+from gistread.tui.reading.syncing import SyncController
 from gistread.tui.reading.viewing import Pictures, Typography
 from gistread.tui.reading.walk import WalkController
 from gistread.tui.text import Clicked, Mark
@@ -70,6 +71,7 @@ class Controllers:
         self.threads = ThreadController(context, self.questions, self.line)
         self.people = PeopleController(context, self.line)
         self.recap = RecapController(context, self.line)
+        self.syncing = SyncController(context)
         self.section_names = SectionNamer(context, self.line, self.people)
         self._redraw_due = False
         self.is_closed = False  # Its screen is being removed: nothing is drawn any more

@@ -250,6 +250,7 @@ class ReadingScreen(CommandTarget, BookScreen):
             await session.use_model(model.name, read=model.along)
             session.reading.paused_by_user = model.paused
         context.opening = False
+        self.run_worker(controllers.syncing.start(), group="sync")
         controllers.questions.opened()
         self.redraw_lines()
 
@@ -265,6 +266,7 @@ class ReadingScreen(CommandTarget, BookScreen):
             context.position.moved(*view, turned=self.book_pane.turned)
         self._save_place(controllers)
         unsaved = [await context.user_data.flush()]
+        await controllers.syncing.close()
         with contextlib.suppress(GistreadError):  # reported when the place was saved
             await asyncio.to_thread(context.progress.keep)
         unsaved.append(await controllers.marks.close())

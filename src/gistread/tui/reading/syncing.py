@@ -1,0 +1,163 @@
+"""The place of this book on other devices: asked for when it is opened, sent while it is read."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from gistread.errors import GistreadError
+from gistread.store.sync_queue import WaitingPlace
+from gistread.syncing.books import SyncedBook, synced_book
+from gistread.syncing.client import AuthorizationError, RemotePlace
+from gistread.syncing.sync import ProgressSync, progress_sync
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.pane_switcher import Pane
+
+SEND_S = 60.0  # Between two sendings while the book is read
+_NOTICE_S = 20.0
+_OFF = "Progress sync is off. `gistread sync login` in a terminal turns it on."
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A place of another device."""
+
+    remote: RemotePlace
+    offset: int
+
+    @property
+    def device(self) -> str:
+        return self.remote.device or "Another device"
+
+
+class SyncController:
+    """Nothing of it is on the network unless the user has logged in to a server."""
+
+    def __init__(self, context: ReadingContext) -> None:
+        self._context = context
+        self._sync: ProgressSync | None = None  # None: not set up, or not started yet
+        self._synced: SyncedBook | None = None
+        self._offered: _Offer | None = None
+        self._known: RemotePlace | None = None  # What the server had when it was asked last
+        self._sent: int | None = None  # The place that the server has; None: none of this device
+        self._is_told = False  # That the login does not work
+        self._sending = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Ask the server for this book's place, and send what waits."""
+        context, services = self._context, self._context.services
+        self._sync = await asyncio.to_thread(progress_sync, services.config, services.paths)
+        if self._sync is None or context.path is None:
+            return
+        self._sent = context.position.place
+        try:
+            self._synced = await asyncio.to_thread(
+                synced_book, context.book, context.path, services.config.sync_match
+            )
+            await self._ask(self._sync, self._synced)
+            await self._sync.send_waiting()
+        except GistreadError as error:
+            self._tell_refusal(error)
+        context.screen.set_interval(SEND_S, self.send)
+
+    async def go_or_ask(self) -> None:
+        """Go to the place that was offered; without one, ask the server now."""
+        if self._offered is not None:
+            self._go(self._offered)
+            return
+        if self._sync is None or self._synced is None:
+            self._context.warn(_OFF)
+            return
+        try:
+            remote = await self._sync.pull(self._synced.document)
+        except GistreadError as error:
+            self._context.warn(str(error))
+            return
+        self._known = remote
+        if remote is None or self._sync.is_own(remote):
+            self._context.notify("No other device has stored a place in this book.")
+            return
+        self._go(await self._offer_of(self._synced, remote))
+
+    async def send(self) -> None:
+        """Send the reading place if it has changed; it waits in the queue without a network."""
+        place = self._context.position.place
+        if self._sync is None or self._synced is None or place == self._sent:
+            return
+        async with self._sending:
+            waiting = await asyncio.to_thread(self._synced.waiting_at, place)
+            await self._push(self._sync, self._synced, waiting, place)
+
+    async def close(self) -> None:
+        """Queue the reading place, and send it in the background."""
+        place = self._context.position.place
+        if self._sync is None or self._synced is None or place == self._sent:
+            return
+        sync, synced = self._sync, self._synced
+        waiting = await asyncio.to_thread(synced.waiting_at, place)
+        with suppress(GistreadError):  # The place itself is saved.
+            await asyncio.to_thread(sync.queue.put, sync.account.name, waiting)
+        self._context.services.run_on(self._push_last(sync, waiting))
+
+    async def _push_last(self, sync: ProgressSync, waiting: WaitingPlace) -> None:
+        with suppress(GistreadError):
+            await sync.push(waiting, self._known)
+
+    async def _push(
+        self, sync: ProgressSync, synced: SyncedBook, waiting: WaitingPlace, place: int
+    ) -> None:
+        try:
+            winner = await sync.push(waiting, self._known)
+        except GistreadError as error:
+            self._tell_refusal(error)
+            return
+        if winner is None:
+            self._sent = place
+        else:  # Another device has gone on meanwhile.
+            self._known = winner
+            self._offer(await self._offer_of(synced, winner))
+
+    async def _ask(self, sync: ProgressSync, synced: SyncedBook) -> None:
+        """Offer the place of another device if it wins. Raises FetchError, StorageError."""
+        position = self._context.position
+        self._known = remote = await sync.pull(synced.document)
+        here = await asyncio.to_thread(synced.waiting_at, position.place)
+        if remote is None:
+            return
+        if sync.is_own(remote):
+            if remote.percentage != here.percentage:  # The last sending was lost.
+                self._sent = None
+            return
+        offer = await self._offer_of(synced, remote)
+        if position.place <= offer.offset < position.end:
+            return
+        there = replace(remote, percentage=synced.converter.percentage_of(offer.offset))
+        if sync.wins(there, replace(here, at=await self._waiting_since(sync, synced))):
+            self._offer(offer)
+
+    async def _waiting_since(self, sync: ProgressSync, synced: SyncedBook) -> float:
+        """When this device read what the server does not know; 0 if it knows everything."""
+        waiting = await asyncio.to_thread(sync.queue.waiting, sync.account.name)
+        return next((place.at for place in waiting if place.document == synced.document), 0.0)
+
+    async def _offer_of(self, synced: SyncedBook, remote: RemotePlace) -> _Offer:
+        return _Offer(remote, await asyncio.to_thread(synced.offset_of, remote))
+
+    def _offer(self, offer: _Offer) -> None:
+        self._offered = offer
+        share = offer.offset / max(1, len(self._context.book.text))
+        question = f"{offer.device} is at {share:.0%}. {{other-device}} goes there."
+        self._context.notify(self._context.services.with_keys(question), timeout=_NOTICE_S)
+
+    def _go(self, offer: _Offer) -> None:
+        """Look at the place; reading on there makes it the reading place."""
+        self._offered = None
+        self._context.panes.show(Pane.BOOK)
+        self._context.navigation.jump(offer.offset)
+        back = self._context.key_hint("back")
+        self._context.notify(f"The place of {offer.device}. {back} goes back.")
+
+    def _tell_refusal(self, error: GistreadError) -> None:
+        """Tell once that the login does not work; being offline is nothing to tell."""
+        if isinstance(error, AuthorizationError) and not self._is_told:
+            self._is_told = True
+            self._context.warn(str(error))

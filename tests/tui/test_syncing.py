@@ -1,0 +1,115 @@
+"""The place on another device: offered when a book is opened, and sent when it is closed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gistread.config import load_config
+from gistread.store.sync_queue import SyncQueue
+from gistread.store.user_data import UserData
+from gistread.syncing.account import new_account, save_account
+from gistread.syncing.client import Account
+from gistread.syncing.documents import content_id
+from gistread.tui.app import GistreadApp
+from tests.book.make_epub import epub, page
+from tests.engine.fetching.server import without_environment
+from tests.syncing.server import SyncServer, sync_server
+from tests.tui.scripted import app_on, paths_in, text_of, until
+
+_SIZE = (80, 24)
+_PARAGRAPHS = [f"Letter {number}: the lamp burned low till dawn." for number in range(600)]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncServer]:
+    without_environment(monkeypatch)
+    with sync_server() as server:
+        yield server
+
+
+@pytest.fixture
+def account(server: SyncServer, tmp_path: Path) -> Account:
+    """Logged in; so is another device with the same account."""
+    paths = paths_in(tmp_path)
+    account = new_account(server.url, "ada", "secret", paths)
+    save_account(account, paths)
+    server.users["ada"] = account.key
+    return account
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Path:
+    path = tmp_path / "letters.epub"
+    body = "".join(f"<p>{paragraph}</p>" for paragraph in _PARAGRAPHS)
+    path.write_bytes(epub({"a.xhtml": page(body)}))
+    return path
+
+
+def _app(story: Path, tmp_path: Path) -> GistreadApp:
+    return app_on(story, tmp_path, config=load_config(paths_in(tmp_path).config_file))
+
+
+def _put(server: SyncServer, story: Path, paragraph: int) -> None:
+    server.places["ada", content_id(story)] = {
+        "percentage": paragraph / len(_PARAGRAPHS),
+        "progress": f"/body/DocFragment[1]/body/p[{paragraph + 1}]/text().0",
+        "device": "Kobo",
+        "device_id": "K",
+        "timestamp": 1_790_000_000,
+    }
+
+
+async def test_a_further_place_is_offered_and_looked_at_until_one_reads_on(
+    server: SyncServer, account: Account, story: Path, tmp_path: Path
+) -> None:
+    _put(server, story, 300)
+    app = _app(story, tmp_path)
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "Kobo is at 50%. S goes there." in text_of(app))
+        assert "Letter 0:" in text_of(app)
+        await pilot.press("S")
+        await until(pilot, lambda: "Letter 300:" in text_of(app))
+        assert app.reading is not None
+        assert app.reading.controllers is not None
+        position = app.reading.controllers.context.position
+        assert (position.place, position.looking) == (0, True)
+        await pilot.press("space")
+        await pilot.press("q")
+        assert position.place > len("".join(_PARAGRAPHS)) // 2
+    place = server.places["ada", content_id(story)]
+    assert place["device_id"] == account.device_id
+    assert place["percentage"] > 0.5
+    assert place["progress"].startswith("/body/DocFragment[1]/body/p[3")
+
+
+async def test_without_a_network_the_place_waits_and_goes_next_time(
+    server: SyncServer, account: Account, story: Path, tmp_path: Path
+) -> None:
+    server.faults += [lambda handler: handler.send("Busy", 503, "text/plain")] * 9
+    app = _app(story, tmp_path)
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "Letter 0:" in text_of(app) and server.requests)
+        await pilot.press("space", "space", "q")
+        assert "503" not in text_of(app)
+    (waiting,) = SyncQueue(paths_in(tmp_path)).waiting(account.name)
+    assert waiting.percentage > 0
+    assert server.places == {}
+    server.faults.clear()
+    app = _app(story, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await until(pilot, lambda: bool(server.places))
+        await until(pilot, lambda: not SyncQueue(paths_in(tmp_path)).waiting(account.name))
+    assert server.places["ada", content_id(story)]["percentage"] == waiting.percentage
+
+
+async def test_nothing_is_sent_before_one_logs_in(
+    server: SyncServer, story: Path, tmp_path: Path
+) -> None:
+    app = _app(story, tmp_path)
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "Letter 0:" in text_of(app))
+        await pilot.press("space", "S")
+        await until(pilot, lambda: "Progress sync is off" in text_of(app))
+    assert server.requests == []
+    assert UserData(paths_in(tmp_path)).all_texts() != []
