@@ -13,6 +13,7 @@ from gistread.marking import Color, MarkKind, new_mark, quote_at
 from gistread.paths import default_paths
 from gistread.store.model import AnswerMark, AnswerMarkKind, Citation, SavedQuestion
 from gistread.store.user_data import MarkStore, UserData
+from tests.book.make_epub import epub, page
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 from tests.permissions import permissions_obeyed
@@ -158,3 +159,17 @@ def test_web_annotations_quote_the_text_and_give_its_position(run: Run, marked: 
     quote, position = annotation["target"]["selector"]
     assert text[position["start"] : position["end"]] == quote["exact"]
     assert quote["prefix"] + quote["exact"] + quote["suffix"] in text
+
+
+def test_web_annotations_of_an_epub_have_cfis(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "book.epub"
+    path.write_bytes(epub({"a.xhtml": page("<h1>One</h1><p>The <em>boat</em> came in.</p>")}))
+    opened = open_book(path)
+    start = opened.text.index("boat")
+    place = quote_at(opened.text, start, start + len("boat came"))
+    MarkStore(default_paths()).put(opened.sha256, new_mark(MarkKind.HIGHLIGHT, place))
+    (annotation,) = json.loads(run("export", path, "--format", "annotations").out)["items"]
+    fragment = annotation["target"]["selector"][-1]
+    assert fragment["type"] == "FragmentSelector"
+    assert fragment["conformsTo"].endswith("epub-cfi.html")
+    assert fragment["value"] == "epubcfi(/6/2!/4/4,/2/1:0,/3:5)"

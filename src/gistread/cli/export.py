@@ -12,6 +12,7 @@ from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
 from gistread.cli.output import say, write, write_bytes, write_json
 from gistread.errors import GistreadError, StorageError, UsageError
 from gistread.exporting.documents import as_json, render_export, write_export
+from gistread.exporting.fragments import cfis_of
 from gistread.exporting.model import Export, ExportFormat, export_file_name, format_for
 from gistread.library.entries import is_folder
 from gistread.library.moving import migrate_user_data
@@ -60,7 +61,11 @@ def _gathered(book: Book, form: ExportFormat, arguments: argparse.Namespace) -> 
         return Export(book)
     export = _user_data(book, arguments.book)
     if arguments.only:
-        return _only(export, arguments.only)
+        export = _only(export, arguments.only)
+    if form is ExportFormat.ANNOTATIONS and arguments.book != STANDARD_INPUT:
+        export = replace(export, cfis=cfis_of(book, export.marks, book_path(arguments.book)))
+    if arguments.only:
+        return export
     if form is ExportFormat.ANKI:
         return replace(export, names=names_to_learn(book, UserData(default_paths())))
     return export

@@ -1,7 +1,7 @@
 """What is exported, in which format, and to which file."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class Export:
     names: Sequence[
         tuple[Entity, Passage]
     ] = ()  # Entities for cards, each with the sentence that introduces it
+    cfis: Mapping[str, str] = field(default_factory=dict)  # EPUB CFIs by the ids of marks
 
 
 def export_file_name(title: str, form: ExportFormat, authors: Sequence[str] = ()) -> str:

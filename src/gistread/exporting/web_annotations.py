@@ -1,7 +1,8 @@
 """Marks as W3C Web Annotations (https://www.w3.org/TR/annotation-model/).
 
 The quotation with the words around it is found in any copy of the book; the position counts
-characters of gistread's text, whose SHA-256 is the state of the source.
+characters of gistread's text, whose SHA-256 is the state of the source. A mark in an EPUB has an
+EPUB CFI beside them, which other reading programs resolve.
 """
 
 from typing import Any
@@ -11,6 +12,7 @@ from gistread.exporting.model import Export
 from gistread.marking import Mark, MarkKind
 from gistread.units import iso_time
 
+_CFI = "http://www.idpf.org/epub/linking/cfi/epub-cfi.html"
 _MOTIVATIONS = {MarkKind.BOOKMARK: "bookmarking", MarkKind.LETTER: "bookmarking"}
 
 
@@ -20,11 +22,13 @@ def as_web_annotations(export: Export) -> dict[str, Any]:
         "@context": "http://www.w3.org/ns/anno.jsonld",
         "id": f"urn:gistread:marks:{export.book.sha256}",
         "type": "AnnotationPage",
-        "items": [_annotation(export.book, mark) for mark in export.marks],
+        "items": [
+            _annotation(export.book, mark, export.cfis.get(mark.id, "")) for mark in export.marks
+        ],
     }
 
 
-def _annotation(book: Book, mark: Mark) -> dict[str, Any]:
+def _annotation(book: Book, mark: Mark, cfi: str) -> dict[str, Any]:
     usual = "commenting" if mark.note else "highlighting"
     annotation: dict[str, Any] = {
         "id": f"urn:gistread:mark:{mark.id}",
@@ -32,7 +36,7 @@ def _annotation(book: Book, mark: Mark) -> dict[str, Any]:
         "motivation": _MOTIVATIONS.get(mark.kind, usual),
         "created": iso_time(mark.made_at),
         "modified": iso_time(mark.changed_at),
-        "target": {"source": _source(book), "selector": _selectors(mark)},
+        "target": {"source": _source(book), "selector": _selectors(mark, cfi)},
     }
     if mark.note:
         annotation["body"] = {
@@ -54,7 +58,7 @@ def _source(book: Book) -> dict[str, Any]:
     }
 
 
-def _selectors(mark: Mark) -> list[dict[str, Any]]:
+def _selectors(mark: Mark, cfi: str) -> list[dict[str, Any]]:
     quote = {
         "type": "TextQuoteSelector",
         "exact": mark.place.exact,
@@ -63,4 +67,8 @@ def _selectors(mark: Mark) -> list[dict[str, Any]]:
     }
     if mark.lost:
         return [quote]
-    return [quote, {"type": "TextPositionSelector", "start": mark.start, "end": mark.end}]
+    selectors: list[dict[str, Any]] = [quote]
+    selectors.append({"type": "TextPositionSelector", "start": mark.start, "end": mark.end})
+    if cfi:
+        selectors.append({"type": "FragmentSelector", "conformsTo": _CFI, "value": cfi})
+    return selectors

@@ -15,9 +15,11 @@ from gistread.book.formats.elements.markup import (
     parse,
     parse_entry,
     parse_recovering,
+    parse_xml,
     plain_text,
 )
 from gistread.book.formats.elements.semantics import picture_of
+from gistread.book.formats.encoding import decode_declared
 from gistread.book.normalise import language_tag
 
 # Fonts may be obfuscated in any EPUB; the text stays readable.
@@ -115,6 +117,24 @@ def _package_root(archive: Archive, path: str) -> etree._Element:
     if root is None:
         raise ArchiveError(f"its package file {path} is not XML")
     return root
+
+
+def spine_references(archive: Archive) -> Iterator[tuple[str, etree._Element]]:
+    """The path of each page in reading order, and the element of the package that names it.
+
+    Nothing if the package has to be repaired. Raises ArchiveError.
+    """
+    path, _ = _package_path(archive)
+    decoded = decode_declared(archive.read(path))
+    tree = parse_xml(decoded.text) if decoded else None
+    if tree is None or tree.repaired:
+        return
+    items = _manifest(tree.root, posixpath.dirname(path)).by_id
+    for reference in tree.root.iterfind(".//spine//itemref"):
+        item = items.get(reference.get("idref", ""))
+        page = archive.find(item.path) if item and _is_text(item) else None
+        if page:
+            yield page, reference
 
 
 def _title(root: etree._Element) -> str:

@@ -1,0 +1,29 @@
+"""The places of marks in the file of their book, as EPUB CFIs."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from gistread.book.model import Book
+from gistread.marking import Mark
+
+_EPUB = "epub"
+
+
+def cfis_of(book: Book, marks: Iterable[Mark], path: Path) -> dict[str, str]:
+    """CFIs by the ids of marks. Marks that are not found exactly, or in another format, have none.
+
+    `path`: the file of the book.
+    """
+    placed = [mark for mark in marks if not mark.lost]
+    if not placed or book.source_format != _EPUB:
+        return {}
+    from gistread.book.formats.archive import ArchiveError
+    from gistread.book.formats.epub_cfi import read_source  # Parsers take a while to import
+
+    try:
+        source = read_source(path.read_bytes())
+    except (ArchiveError, OSError):
+        return {}
+    identifiers = source.identifiers(book.text, [(mark.start, mark.end) for mark in placed])
+    found = zip(placed, identifiers, strict=True)
+    return {mark.id: identifier for mark, identifier in found if identifier}
