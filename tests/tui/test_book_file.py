@@ -1,5 +1,6 @@
 """The file of the open book: another encoding, and a change while it is open."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from gistread.book.cache import file_digest
 from gistread.book.encodings import chosen_encoding
 from gistread.marking import MarkKind, new_mark, quote_at
 from gistread.store.user_data import MarkStore
+from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.scripted import app_on, paths_in, text_of, until
 
@@ -93,3 +95,47 @@ async def test_a_text_in_utf8_has_no_encoding_to_choose(tmp_path: Path) -> None:
         await until(pilot, lambda: "Köln" in text_of(app))
         await pilot.press("ctrl+e")
         await until(pilot, lambda: "nothing to choose" in text_of(app))
+
+
+async def test_a_file_that_is_only_touched_has_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.tui.reading.book_file.WATCH_S", 0.02)
+    looks: list[str] = []
+
+    def counted_digest(path: Path) -> str:
+        looks.append(file_digest(path))
+        return looks[-1]
+
+    monkeypatch.setattr("gistread.tui.reading.book_file.file_digest", counted_digest)
+    path = tmp_path / "book.txt"
+    path.write_text("The lamp burned low till dawn.\n" * 40)
+    app = app_on(path, tmp_path)
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: len(looks) == 1)
+        os.utime(path, (1, 1))
+        await until(pilot, lambda: len(looks) == 2)
+        assert "has changed" not in text_of(app)
+        path.write_text("The lamp went out.\n" * 40)
+        await until(pilot, lambda: "has changed" in text_of(app))
+
+
+async def test_a_book_that_is_read_again_leaves_no_screen_behind(
+    story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the reader opens a panel, or asks a second time, while the book closes."""
+    app = app_on(story, tmp_path)
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "Ctrl+E chooses" in text_of(app))
+        first = app.reading
+        close = ReadingScreen.close
+
+        async def close_under_a_panel(screen: ReadingScreen) -> None:
+            await close(screen)
+            await app.push_screen(ListScreen("A panel", "", [Row(1, "A row")], 1))
+            await app.services.reopen(story, lambda: None)
+
+        monkeypatch.setattr(ReadingScreen, "close", close_under_a_panel)
+        await pilot.press("f5")
+        await until(pilot, lambda: app.reading not in (None, first) and app.reading.book)
+        assert [type(screen) for screen in app.screen_stack[1:]] == [ReadingScreen]

@@ -90,6 +90,7 @@ class GistreadApp(CommandTarget, App[None]):
         self._running_on: set[asyncio.Task[None]] = set()
         self._told_unsaved = ""  # What could not be saved when the user last wanted to quit
         self._first = book
+        self._is_reopening = False  # A book is closed to be opened anew
         self._tour = tour  # whether the first book is shown with the tour
         keys = CommandKeys(COMMANDS, config.keys)
         self._keys = keys
@@ -146,15 +147,23 @@ class GistreadApp(CommandTarget, App[None]):
         self._tour = False
 
     async def _reopen(self, path: Path, prepare: Callable[[], None]) -> None:
-        """Close the open book, call `prepare` in a thread, and open the file anew."""
+        """Close the open book, call `prepare` in a thread, and open the file anew.
+
+        A second call while the book closes does nothing.
+        """
+        if self._is_reopening:
+            return
         self._first = None
+        self._is_reopening = True
         if (current := self.reading) is not None:
             await current.close()
-            self.pop_screen()
+            while current in self.screen_stack:
+                self.pop_screen()  # Also a panel that was opened meanwhile
         try:
             await asyncio.to_thread(prepare)
         except StorageError as error:
             self._warn(str(error))
+        self._is_reopening = False
         self.open_book(path)
 
     def _run_on(self, work: Coroutine[Any, Any, None]) -> None:

@@ -23,6 +23,7 @@ class BookFileController:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._stamp = _stamp_of(context.path)
+        self._digest = ""  # Of the file's content at the last look
         if context.path is not None:
             context.screen.set_interval(WATCH_S, self._watch)
 
@@ -89,10 +90,19 @@ class BookFileController:
     async def _watch(self) -> None:
         """Say once if the file has another content than the book."""
         path = self._context.path
+        assert path is not None
         stamp = await asyncio.to_thread(_stamp_of, path)
-        if stamp is None or stamp == self._stamp:
+        is_same_file = stamp is None or stamp == self._stamp
+        if is_same_file and self._digest:
             return
-        self._stamp = stamp
+        # Empty for a series in a folder, whose time of change has to do.
+        digest = await asyncio.to_thread(file_digest, path)
+        before = self._digest
+        self._stamp = stamp or self._stamp
+        self._digest = digest
+        is_same_content = bool(digest) and digest == before
+        if is_same_file or is_same_content:
+            return
         self._context.screen.notify(
             self._context.services.with_keys(
                 "The file of this book has changed. {read-again} reads it again, at this place."
