@@ -187,3 +187,20 @@ def test_a_highlight_begins_and_ends_with_whole_words(run: Run, book: Path, tmp_
     for mark in MarkStore(default_paths()).marks(opened.sha256):
         around = opened.text[mark.start - 1 : mark.start + 1]
         assert not around.isalnum()
+
+
+def test_every_note_on_the_same_words_is_kept(run: Run, book: Path, tmp_path: Path) -> None:
+    """A Kindle writes an entry for each, Readwise a row."""
+    title = "The Lamp: A Novel (Ada Ro)"
+    heading = f"{title}\n- Your Note on page 5 | location 66 | Added on 1 May 2024\n"
+    clippings = tmp_path / "My Clippings.txt"
+    clippings.write_text(KINDLE + f"\n{heading}\nSecond thoughts.\n==========\n")
+    run("import", book, clippings)
+    (mark,) = MarkStore(default_paths()).marks(open_book(book).sha256)
+    assert mark.note == "Why?\n\nSecond thoughts."
+    rows = tmp_path / "readwise.csv"
+    rows.write_text(READWISE.replace("Why?", "A third."))
+    assert run("import", book, rows, "--json").json["annotated"] == 1
+    (mark,) = MarkStore(default_paths()).marks(open_book(book).sha256)
+    assert mark.note == "Why?\n\nSecond thoughts.\n\nA third."
+    assert run("import", book, clippings, "--json").json["annotated"] == 0

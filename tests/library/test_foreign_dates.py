@@ -47,3 +47,18 @@ def test_a_time_with_a_zone_is_that_moment() -> None:
 @pytest.mark.parametrize("written", ["", None, "some day", "Added on 99 March 2024", "4 Foo 2024"])
 def test_what_is_no_date_is_unknown(written: object) -> None:
     assert seconds_of(written) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("number", "seconds"),
+    [
+        (1_709_547_010, 1_709_547_010.0),
+        (1_709_547_010_000, 1_709_547_010.0),
+        (-5, 0.0),
+        (1e400, 0.0),
+        (float("nan"), 0.0),
+        (10**400, 0.0),
+    ],
+)
+def test_numbers_are_seconds_or_milliseconds_of_a_calendar(number: float, seconds: float) -> None:
+    assert seconds_of(number) == seconds

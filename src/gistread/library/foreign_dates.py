@@ -15,6 +15,8 @@ _DAY_FIRST = re.compile(
 )
 _TIME = re.compile(r"(?<!\d)(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?")
 _HALF_DAY = 12
+_LAST_YEAR_SECONDS = 253_402_300_800.0  # The beginning of the year 10,000
+_PER_SECOND = 1000  # Larger numbers are milliseconds
 
 
 def seconds_of(written: object) -> float:
@@ -26,13 +28,19 @@ def seconds_of(written: object) -> float:
     0.0
     """
     if isinstance(written, int | float):
-        return max(0.0, float(written))
+        return _unix_time(written)
     text = str(written or "").strip()
     with suppress(ValueError, OverflowError, OSError):
         return max(0.0, datetime.fromisoformat(text).timestamp())
     with suppress(ValueError, OverflowError, OSError):
         return _in_words(text)
     return 0.0
+
+
+def _unix_time(number: float) -> float:
+    """A time in seconds or milliseconds; 0 for one that no calendar has."""
+    seconds = number if number < _LAST_YEAR_SECONDS else number // _PER_SECOND
+    return float(seconds) if 0 < seconds < _LAST_YEAR_SECONDS else 0.0
 
 
 def _in_words(text: str) -> float:

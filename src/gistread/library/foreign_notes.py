@@ -64,7 +64,7 @@ class ForeignNote:
 @dataclass(frozen=True, slots=True)
 class PlacedNotes:
     marks: tuple[Mark, ...]  # New ones
-    annotated: tuple[Mark, ...]  # Known highlights that had no note, with their notes
+    annotated: tuple[Mark, ...]  # Known highlights with a note that they did not have
     known: int  # Highlights that the book has already
     lost: tuple[ForeignNote, ...]  # Their words are not in the book
     bookmarks: int  # Left out: they have no words by which their places could be found
@@ -128,8 +128,8 @@ def place_notes(book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark])
     """Find notes by their words. `marks`: those that the book has."""
     text = SearchableText(book.text)
     taken = {(mark.start, mark.end): mark for mark in marks if not mark.lost}
-    new: list[Mark] = []
-    annotated: list[Mark] = []
+    new: list[tuple[int, int]] = []
+    changed: set[tuple[int, int]] = set()
     lost = []
     known = 0
     placed = [note for note in notes if not note.is_bookmark]
@@ -138,16 +138,34 @@ def place_notes(book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark])
         if span is None:
             lost.append(note)
         elif span not in taken:
-            mark = _highlight(note, quote_at(book.text, *span))
-            taken[span] = mark
-            new.append(mark)
-        elif note.note.strip() and not taken[span].note:
-            taken[span] = replace(taken[span], note=note.note.strip(), changed_at=time.time())
-            annotated.append(taken[span])
+            taken[span] = _highlight(note, quote_at(book.text, *span))
+            new.append(span)
         else:
-            known += 1
+            mark = taken[span]
+            note_text = _joined(mark.note, note.note.strip())
+            if note_text == mark.note:
+                known += 1
+                continue
+            taken[span] = replace(mark, note=note_text, changed_at=time.time())
+            changed.add(span)
     bookmarks = len(notes) - len(placed)
-    return PlacedNotes(tuple(new), tuple(annotated), known, tuple(lost), bookmarks)
+    of_file = set(new)
+    added = tuple(taken[span] for span in new)
+    annotated = tuple(mark for span, mark in taken.items() if span in changed - of_file)
+    return PlacedNotes(added, annotated, known, tuple(lost), bookmarks)
+
+
+def _joined(known: str, note: str) -> str:
+    """Two notes on the same words, each in a paragraph; one if it says what the other does.
+
+    >>> _joined("Who is she?", "Estella")
+    'Who is she?\\n\\nEstella'
+    """
+    if note in known:
+        return known
+    if known in note:
+        return note
+    return f"{known}\n\n{note}"
 
 
 def _highlight(note: ForeignNote, place: TextQuote) -> Mark:
@@ -199,7 +217,8 @@ def _kindle(text: str) -> list[ForeignNote]:
         is_placed = False
         for index, (start, end) in enumerate(locations):
             if notes[index].words and start <= first <= end and notes[index].title == title:
-                notes[index] = replace(notes[index], note=content)
+                joined = _joined(notes[index].note, content)
+                notes[index] = replace(notes[index], note=joined)
                 is_placed = True
         if not is_placed:
             notes.append(ForeignNote("", content, title, made_at))
