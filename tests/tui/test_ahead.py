@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from gistread.memory.gaps import Sections
+from gistread.memory.gaps import GapFiller
 from gistread.memory.model import GistMemory, Page
 from gistread.tui.memory_blocks import AHEAD, UNFINISHED, View, entry_blocks, row_blocks
 from gistread.tui.memory_rows import MemoryRow, PlaceInMemory, RowKind, memory_rows
@@ -69,7 +69,7 @@ def with_gap() -> GistMemory:
     memory = make_memory()
     read = [entry for entry in memory.entries if entry.page.number not in (3, 4, 5)]
     by_start = {entry.page.start: entry for entry in read}
-    memory.entries[:] = Sections(memory.book, memory.size).arranged(by_start)
+    memory.entries[:] = GapFiller(memory.book, memory.size).arranged(by_start)
     return memory
 
 

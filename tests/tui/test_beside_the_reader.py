@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from textual.pilot import Pilot
 
-from gistread.memory.gaps import Sections
+from gistread.memory.gaps import GapFiller
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, PageSize
 from gistread.tui import memory_blocks
 from gistread.tui.memory_rows import MemoryRow, RowKind
@@ -25,13 +25,13 @@ def memory_with_gaps() -> GistMemory:
     """Two gaps, and nothing read of the last fifth of the book."""
     book = long_book(40)
     memory = GistMemory(book, PageSize(40, 90), "fake")
-    whole = Sections(book, memory.size).arranged({len(book.text): _entry_at(len(book.text))})
+    whole = GapFiller(book, memory.size).arranged({len(book.text): _entry_at(len(book.text))})
     read: dict[int, MemoryEntry] = {}
     for entry in whole[: 4 * len(whole) // 5]:
         if not any(entry.page.number in unread for unread in _UNREAD):
             gist = Gist(f"Of section {entry.page.number} this is told.", 6, GistSource.MODEL)
             read[entry.page.start] = MemoryEntry(entry.page, gist)
-    memory.entries[:] = Sections(book, memory.size).arranged(read)
+    memory.entries[:] = GapFiller(book, memory.size).arranged(read)
     return memory
 
 

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.memory.front_matter import front_matter_entries
-from gistread.memory.gaps import Sections
+from gistread.memory.gaps import GapFiller
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry
 from gistread.memory.sizes import choose_size
 from gistread.sample import story_path
@@ -25,7 +25,7 @@ def memory_of(book: Book) -> GistMemory:
     size = choose_size(book.words, _WINDOW)
     memory = GistMemory(book, size, "fake")
     cut = front_matter_entries(book, 0, len(book.text), size.max_words)
-    for entry in Sections(book, size).arranged({entry.page.start: entry for entry in cut}):
+    for entry in GapFiller(book, size).arranged({entry.page.start: entry for entry in cut}):
         gist = f"It ends with {memory.text_of(entry.page)[-80:]}"
         memory.entries.append(MemoryEntry(entry.page, Gist(gist, 10, GistSource.MODEL)))
     return memory

@@ -4,11 +4,11 @@ They stand in a memory between those that were read, so that every section has i
 place in the whole book, and readers can open the text of each.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gistread.book.model import Book
+from gistread.memory.cutting import characters_per_word, section_ends
 from gistread.memory.model import Gist, GistSource, MemoryEntry, Page, PageSize
 from gistread.words import count_words
 
@@ -17,7 +17,7 @@ _OPENING_CHARACTERS = 600  # Text in which these words are looked for
 
 
 @dataclass
-class Sections:
+class GapFiller:
     """Arranges the entries of a memory by their place, with unread sections in the gaps."""
 
     book: Book
@@ -44,44 +44,18 @@ class Sections:
         ]
 
     def _unread(self, start: int, end: int) -> tuple[MemoryEntry, ...]:
-        if start == end:
-            return ()
         if (start, end) not in self._cut:
-            self._cut[start, end] = tuple(self._cut_text(start, end))
+            self._cut[start, end] = tuple(self._sections(start, end))
         return self._cut[start, end]
 
-    def _cut_text(self, start: int, end: int) -> Iterator[MemoryEntry]:
-        """Cut a gap at chapters and paragraphs into sections of the usual length."""
-        chapters = [chapter.start for chapter in self.book.chapters]
-        inside = chapters[bisect_right(chapters, start) : bisect_left(chapters, end)]
-        at = start
-        for chapter_end in (*inside, end):
-            for section_end in self._ends(at, chapter_end):
-                yield self._section(at, section_end)
-                at = section_end
-
-    def _ends(self, start: int, end: int) -> list[int]:
-        """Where the sections of a part of a chapter end."""
-        usual_words = (self.size.min_words + self.size.max_words) / 2
-        usual = usual_words * self._characters_per_word
-        count = max(1, round((end - start) / usual))
-        paragraphs = self.book.paragraphs
-        ends: list[int] = []
-        for number in range(1, count):
-            near = start + round(number * (end - start) / count)
-            index = bisect_left(paragraphs, near, key=lambda paragraph: paragraph.start)
-            cut = paragraphs[index].start if index < len(paragraphs) else end
-            if (ends[-1] if ends else start) < cut < end:
-                ends.append(cut)
-        return [*ends, end]
+    def _sections(self, start: int, end: int) -> Iterator[MemoryEntry]:
+        for section_end in section_ends(self.book, start, end, self.size.usual_words):
+            yield self._section(start, section_end)
+            start = section_end
 
     def _section(self, start: int, end: int) -> MemoryEntry:
         beginning = self.book.text[start : min(end, start + _OPENING_CHARACTERS)]
         opening = " ".join(beginning.split()[:_OPENING_WORDS])
-        words = round((end - start) / self._characters_per_word)
+        words = round((end - start) / characters_per_word(self.book))
         gist = Gist(f"{opening} …", count_words(opening), GistSource.UNREAD)
         return MemoryEntry(Page(0, start, end, words), gist)
-
-    @property
-    def _characters_per_word(self) -> float:
-        return len(self.book.text) / max(1, self.book.words)

@@ -13,6 +13,7 @@ from gistread import prompts
 from gistread.book.model import Book
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.errors import UsageError
+from gistread.memory.cutting import section_ends
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.extractive import extract
 from gistread.presets import FICTION, Preset
@@ -140,9 +141,14 @@ class PageSize:
     min_words: int
     max_words: int
 
+    @property
+    def usual_words(self) -> float:
+        """Of a page on the average, shorter than the middle: ends of chapters cut pages short."""
+        return _USUAL_SHARE * (self.min_words + self.max_words) / 2
 
+
+_USUAL_SHARE = 0.85
 _OWN_WORDS = 80  # Of a page without a gist
-_PRIOR_PAGES = 4  # Pages of the usual length added to those read, to estimate the total
 
 
 @dataclass(slots=True)
@@ -161,6 +167,10 @@ class GistMemory:
     mode: ReadingMode = ReadingMode.CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
     bound_share: float = 1.0  # Share of the whole book in front of the spoiler bound
+    # The last `unread_ends`, with the offset where its pages begin
+    _unread_ends: tuple[int, tuple[int, ...]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     @property
     def read_until(self) -> int:
@@ -194,14 +204,16 @@ class GistMemory:
     @property
     def estimated_pages(self) -> int:
         """Pages in the whole book; an estimate until it is complete."""
-        if self.read_until >= len(self.book.text):
-            return len(self.entries)
-        # The first pages (title, dedication) are short, so a few usual pages are added.
-        usual = (self.size.min_words + self.size.max_words) / 2
-        read_words = sum(entry.page.words for entry in self.entries)
-        mean = (read_words + _PRIOR_PAGES * usual) / (len(self.entries) + _PRIOR_PAGES)
-        share = self.read_until / len(self.book.text)
-        return len(self.entries) + max(1, round(self.book.words * (1 - share) / mean))
+        return len(self.entries) + len(self.unread_ends)
+
+    @property
+    def unread_ends(self) -> tuple[int, ...]:
+        """Where estimated pages end, into which the text after the last page read is cut."""
+        start = self.read_until
+        if self._unread_ends is None or self._unread_ends[0] != start:
+            ends = section_ends(self.book, start, len(self.book.text), self.size.usual_words)
+            self._unread_ends = start, tuple(ends)
+        return self._unread_ends[1]
 
     def entry(self, number: int) -> MemoryEntry:
         """The page with this number, from 1. Raises IndexError for an unread page."""

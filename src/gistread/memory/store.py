@@ -17,7 +17,7 @@ from gistread.engine.llama.machine import file_bytes
 from gistread.errors import StorageError
 from gistread.memory import gisting, pagination, single_pass
 from gistread.memory.derived import SUFFIX, DerivedRecords
-from gistread.memory.gaps import Sections
+from gistread.memory.gaps import GapFiller
 from gistread.memory.model import (
     DEFAULT_FOCUS,
     GistFocus,
@@ -104,7 +104,7 @@ class MemoryStore:
                 records, _ = journal.read_records(path)
                 if records and _same_key(records[0], header):
                     read = entries_of(records[1:], book)
-                    memory.entries.extend(Sections(book, memory.size).arranged(read))
+                    memory.entries.extend(GapFiller(book, memory.size).arranged(read))
             if isinstance(error, journal.InUseError):
                 error = StorageError(f"{book.title} is being read in another gistread.")
             return MemoryWriter(memory, None, not_saved_notice(error))
@@ -148,7 +148,7 @@ class MemoryStore:
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
         """Load a memory read-only, without its model. Raises StorageError when it is gone."""
         read = entries_of(_records(header.path)[1:], book)
-        entries = Sections(book, header.size).arranged(read)
+        entries = GapFiller(book, header.size).arranged(read)
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
         return GistMemory(
             book, header.size, header.model_name, entries, derived, header.mode, header.focus

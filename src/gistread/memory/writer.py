@@ -7,7 +7,7 @@ from dataclasses import replace
 from gistread.book.model import Book
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
-from gistread.memory.gaps import Sections
+from gistread.memory.gaps import GapFiller
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page
 from gistread.store.journal import Journal, Record
 from gistread.words import count_words
@@ -32,9 +32,9 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
         self.file = file  # None: new pages are kept for this session only
         entries = {entry.page.start: entry for entry in memory.read_entries}
         self._read = dict(read) if read is not None else entries
-        self._sections = Sections(memory.book, memory.size)
+        self._gap_filler = GapFiller(memory.book, memory.size)
         if read:
-            memory.entries[:] = self._sections.arranged(self._read)
+            memory.entries[:] = self._gap_filler.arranged(self._read)
 
     def all_entries(self) -> list[MemoryEntry]:
         """The pages that were read, in the order of reading."""
@@ -76,7 +76,7 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
             number = len(memory.entries) + 1
             memory.entries.append(replace(entry, page=replace(entry.page, number=number)))
         else:
-            memory.entries[:] = self._sections.arranged(self._read)
+            memory.entries[:] = self._gap_filler.arranged(self._read)
         page = memory.page_at(start)
         assert page is not None
         return memory.entry(page.number)

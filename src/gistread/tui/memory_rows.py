@@ -3,6 +3,7 @@
 One row a section, or one for neighbours that have nothing to tell.
 """
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -90,40 +91,36 @@ def _kind_unread(entry: MemoryEntry, place: PlaceInMemory) -> RowKind:
 
 def _later_rows(memory: GistMemory, place: PlaceInMemory) -> Iterator[MemoryRow]:
     """After the last section that the model has read, where numbers are estimated."""
-    length, known = len(memory.book.text), len(memory.entries)
-    if memory.read_until >= length:
-        return
-    total = max(memory.estimated_pages, known + 1)
-    characters = (length - memory.read_until) / (total - known)
+    known = len(memory.entries)
     begun = _number_under_way(memory, place)
-    here = _number_here(memory, place, characters, begun)
-    for number in range(known + 1, total + 1):
-        starts = memory.read_until + (number - known - 1) * characters
+    here = _number_here(memory, place, begun)
+    starts = (memory.read_until, *memory.unread_ends[:-1])
+    for number, start in enumerate(starts[: len(memory.unread_ends)], start=known + 1):
         if number == begun:
             kind = RowKind.BEING_READ
         elif number == here:
             kind = RowKind.UNREAD_HERE
-        elif place.bound is None or starts < place.bound:
+        elif place.bound is None or start < place.bound:
             kind = RowKind.UNREAD
         else:
             kind = RowKind.AHEAD
         yield MemoryRow(kind, number, number, here=number == here)
 
 
-def _number_here(
-    memory: GistMemory, place: PlaceInMemory, characters: float, under_way: int
-) -> int:
+def _number_here(memory: GistMemory, place: PlaceInMemory, under_way: int) -> int:
     """The estimated number of the section that the user is in; 0 if it is read.
 
-    `characters`: of a section; `under_way`: number of the one whose gist is being made.
+    `under_way`: number of the one whose gist is being made.
     """
     offset, begun = place.unread_at, place.begun
     if offset is None:
         return 0
     if under_way and begun is not None and begun.start <= offset < begun.end:
         return under_way
-    here = len(memory.entries) + 1 + int((offset - memory.read_until) / characters)
-    is_after_begun = here == under_way and begun is not None
+    known = len(memory.entries)
+    last = known + len(memory.unread_ends)
+    here = min(last, known + 1 + bisect_right(memory.unread_ends, offset))
+    is_after_begun = here == under_way and begun is not None and here < last
     return here + 1 if is_after_begun else here
 
 
@@ -133,7 +130,9 @@ def _number_under_way(memory: GistMemory, place: PlaceInMemory) -> int:
     if not place.reading:
         return 0
     if begun is not None:
-        return max(begun.number, known + 1) if begun.start >= memory.read_until else 0
+        if begun.start < memory.read_until:
+            return 0
+        return known + 1 + bisect_right(memory.unread_ends, begun.start)
     chapter_at = memory.book.chapter_index
     if place.unread_at is None or chapter_at(place.unread_at) == chapter_at(memory.read_until):
         return known + 1
