@@ -95,7 +95,7 @@ async def test_the_nearest_is_the_one_at_the_caret(tmp_path: Path) -> None:
         screen = await opened(pilot)
         await pilot.press("V", *["down"] * 8, "escape", ";")
         await until(pilot, lambda: bool(shown(screen)))
-        caret = screen.book_pane.clicked
+        caret = screen.book_pane.pointed_at
         assert caret is not None
         nearest = next(link for link in screen.book.links if link.start >= caret)
         assert nearest != screen.book.links[0]

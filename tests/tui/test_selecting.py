@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.books import long_book
 from tests.tui.marked import BOOK, NARROW, copied, marking, selected
-from tests.tui.scripted import app_on, lines, text_of, until
+from tests.tui.scripted import app_on, lines, text_of, type_text, until
 
 
 async def test_caret_and_selection_move_by_words_lines_sentences_and_paragraphs(
@@ -43,6 +43,17 @@ async def test_caret_and_selection_move_by_words_lines_sentences_and_paragraphs(
         await pilot.press("escape", "V", "down")
         assert lines(app)  # drawn
         assert len(selected(screen).split()) == 1
+
+
+async def test_the_caret_begins_at_the_hit_of_a_search(tmp_path: Path) -> None:
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await marking(pilot)
+        await pilot.press("slash")
+        await type_text(pilot, "midnight")
+        await until(pilot, lambda: "1 of " in text_of(app))
+        await pilot.press("enter", "V")
+        await until(pilot, lambda: selected(screen) == "midnight")
 
 
 async def test_shift_and_arrow_start_a_selection(tmp_path: Path) -> None:
@@ -95,4 +106,4 @@ async def test_copying_gives_the_words_of_the_book_with_a_message(
         assert selected(screen) == ""
         await pilot.press("shift+right", "ctrl+c")
         await until(pilot, lambda: len(sent) == 2)
-        assert sent[1] == BOOK.text[screen.book_pane.clicked :][: len(sent[1])]
+        assert sent[1] == BOOK.text[screen.book_pane.pointed_at :][: len(sent[1])]

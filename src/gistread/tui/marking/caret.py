@@ -118,7 +118,7 @@ class SelectableText(CommandTarget, LongText):
 
     book: Book | None = None
     caret: Caret | None = None
-    clicked: int | None = None  # Offset of the last click or caret
+    pointed_at: int | None = None  # Offset of the last click, caret, hit or source
     command_keys: CommandKeys | None = None  # None: no key selects
 
     _something_selected = False
@@ -134,8 +134,8 @@ class SelectableText(CommandTarget, LongText):
             self.post_message(self.CaretMoved())
 
     def begin_selecting(self, unit: Unit = Unit.WORD) -> None:
-        """Put the caret on the selection, at the last click if in view, or at the first words in
-        view.
+        """Put the caret on the selection; else at the last click, hit or source, if it is in view;
+        else on the first words in view.
         """
         book, view = self.book, self.visible_range
         if book is None or view is None:
@@ -146,8 +146,8 @@ class SelectableText(CommandTarget, LongText):
             self.caret = Caret((start, start), previous_word(book, end), True)
             self._show_caret(selected)
             return
-        if self.clicked is not None and view[0] <= self.clicked < view[1]:
-            head = _AT[unit](book, self.clicked)
+        if self.pointed_at is not None and view[0] <= self.pointed_at < view[1]:
+            head = _AT[unit](book, self.pointed_at)
         else:
             head = _AT[unit](book, view[0])
             # Begun above the view, or a heading.
@@ -165,7 +165,7 @@ class SelectableText(CommandTarget, LongText):
     def drop_selection(self) -> None:
         """Clear the selection. The next caret starts where this one was."""
         if self.caret is not None:
-            self.clicked = self.caret.head[0]
+            self.pointed_at = self.caret.head[0]
         self.caret = None
         selecting.drop(self)
         self.post_message(self.CaretMoved())

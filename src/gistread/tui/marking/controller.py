@@ -197,7 +197,7 @@ class MarkController:
         """
         selected, clicked, view = (
             self._pane.selected_range,
-            self._pane.clicked,
+            self._pane.pointed_at,
             self._pane.visible_range,
         )
         if (
@@ -245,7 +245,7 @@ class MarkController:
 
     def clicked(self, event: Clicked) -> bool:
         """Show a clicked highlight with its note and actions. Returns False if none was clicked."""
-        self._pane.clicked = event.book_offset
+        self._pane.pointed_at = event.book_offset
         at = event.book_offset
         mark = None if at is None else mark_around(self.marks, at, at + 1)
         if mark is not None:

@@ -106,6 +106,7 @@ class AnswerController:
 
     def _go_to_place(self, start: int, end: int) -> None:
         self._context.layers.set(Layer.CITED, [Mark(start, end, "cited")])
+        self._context.book_pane.pointed_at = start
         self._jump(start, _CITATION_TOP)
 
     def _go_to_citation(self, citation: Citation) -> None:

@@ -138,9 +138,9 @@ class LinkController:
         self._preview(references[at % len(references)])
 
     def _cursor(self, view: tuple[int, int]) -> int:
-        """Where one reads: at the chosen link, the caret or the last click, if in view."""
-        clicked = self._pane.clicked
-        places = [] if clicked is None else [clicked]
+        """Where one reads: at the chosen link, the caret or the last click or hit, if in view."""
+        pointed_at = self._pane.pointed_at
+        places = [] if pointed_at is None else [pointed_at]
         if self._pane.caret is not None:
             places.insert(0, self._pane.caret.head[0])
         if self._chosen is not None and self._chosen[0] is None:

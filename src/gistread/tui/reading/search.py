@@ -158,7 +158,9 @@ class SearchController(InputLineClient):
 
     def _bring_into_view(self, index: int) -> None:
         start, end = self.hits.marked(index)[0]
-        view = self._context.book_pane.visible_range
+        pane = self._context.book_pane
+        pane.pointed_at = start
+        view = pane.visible_range
         if view is None or not (view[0] <= start and end <= view[1]):
             self._context.navigation.show(start, top=_HIT_TOP)
 
