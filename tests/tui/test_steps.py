@@ -51,7 +51,7 @@ def keys_beside(screen: ReadingScreen) -> bool:
     """Whether the memory shows what can be done with the wanted section."""
     x, y, width, height = screen.memory_pane.content_region
     rows = (line[x : x + width] for line in lines(screen.app)[y : y + height])
-    return "Enter yes, x no, I another, & all" in " ".join(" ".join(rows).split())
+    return "Enter open, x no, I another, & all" in " ".join(" ".join(rows).split())
 
 
 async def click(pilot: Pilot[None], words: str) -> None:
@@ -85,7 +85,7 @@ async def test_each_look_up_is_decided_by_key_or_click(
         await click(pilot, "another")
         await until(pilot, lambda: screen.input_line.is_open)
         await pilot.press("9", "9", "enter")
-        await until(pilot, lambda: "There is no section 99: the last is 20." in text_of(app))
+        await until(pilot, lambda: "Only sections 1 to 20 can be opened." in text_of(app))
         await pilot.press("backspace", "backspace", "7", "enter")
         await until(
             pilot, lambda: 7 in screen.memory_pane.view.opened and "Wants section 3" in text_of(app)
@@ -196,7 +196,7 @@ async def test_sections_without_gists_are_decided_one_by_one(
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await ask(pilot, "which paragraph is about the road?")
         await until(pilot, lambda: "Wants section" in text_of(app))
-        review = screen.controllers.steps.review
+        review = screen.controllers.steps.waiting()
         assert review is not None
         assert len(review.sections) > 1
         assert "because it has" in text_of(app)
@@ -207,6 +207,8 @@ async def test_sections_without_gists_are_decided_one_by_one(
         await until(pilot, lambda: "left out" in text_of(app))
         await pilot.press(">")
         await until(pilot, lambda: f"(2 of {len(review.sections)})" in text_of(app))
+        await pilot.press("enter", "<")
+        await until(pilot, lambda: "accepted" in text_of(app))
         await pilot.press("&")
         await until(
             pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering

@@ -116,6 +116,6 @@ def parse_decision(text: str, proposal: Proposed | None) -> Decision | None:
         raise ValueError(
             f"Enter {'a section’s number, ' if last else ''}no or answer; Enter alone accepts."
         )
-    if beyond := [number for number in numbers if not 0 < int(number) <= last]:
-        raise ValueError(f"There is no section {beyond[0]}: the last is {last}.")
+    if not all(0 < int(number) <= last for number in numbers):
+        raise ValueError(f"Only sections 1 to {last} can be opened.")
     return Decision(refuses=not words.startswith("+"), pages=tuple(map(int, numbers)))

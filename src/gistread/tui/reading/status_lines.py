@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from gistread.engine import model_search, models
+from gistread.memory.model import GistMemory
 from gistread.presets import FICTION
 from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.session.session import Session
@@ -257,13 +258,13 @@ class StatusLines:
 
     def _show_memory_header(self, context: ReadingContext) -> None:
         memory = context.memory_pane.memory
-        counter = ""
-        if memory is not None and (read := len(memory.read_entries)):
-            of_all = "" if memory.complete else f"{read} of ~{memory.estimated_pages} sections"
-            what = f" · {WHO_ENTERS}" if memory.quotes else ""
-            counter = f"   {of_all or counted(read, 'section')}{what}"
-        header = Content.assemble(("Memory", "bold"), (counter, "$gr-faint"))
-        self._screen.query_one("#memory-header", Line).show(header)
+        line = self._screen.query_one("#memory-header", Line)
+        counter = _counter_of(memory) if memory is not None else ""
+        title = "Memory"
+        if memory is not None and memory.quotes and counter:
+            longer = f"{counter} · {WHO_ENTERS}"
+            counter = longer if cell_len(title + longer) <= line.room else counter
+        line.show(Content.assemble((title, "bold"), (counter, "$gr-faint")))
         origin = []
         if context.session is not None and (reader := context.session.activity.read_by):
             origin.append(f"read by {reader}")
@@ -288,6 +289,16 @@ class StatusLines:
         self._screen.set_class(bool(lines), "-strip")
         text = "\n".join(crop(clean(line), room) for line in lines)
         self._screen.query_one("#strip", Static).update(text, layout=False)  # its size is fixed
+
+
+def _counter_of(memory: GistMemory) -> str:
+    """`   12 of ~65 sections`; empty before the first."""
+    read = len(memory.read_entries)
+    if not read:
+        return ""
+    if memory.complete:
+        return f"   {counted(read, 'section')}"
+    return f"   {read} of ~{memory.estimated_pages} sections"
 
 
 _Chip = tuple[str, str, Action]  # Its key, its words, and what a click does

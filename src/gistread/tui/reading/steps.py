@@ -22,7 +22,7 @@ _MEANING = {
     Steps.ALONE: "In this book the model opens sections without asking.",
     Steps.ASK: "In this book the model asks before it opens a section.",
 }
-_KEYS = "{open-page}\u00a0yes, {refuse}\u00a0no, {other-page}\u00a0another, {accept-all}\u00a0all"
+_KEYS = "{open-page}\u00a0open, {refuse}\u00a0no, {other-page}\u00a0another, {accept-all}\u00a0all"
 _TOP = 0.3  # Where in the book's view a wanted place is shown
 _QUESTION_CHARACTERS = 60
 _GIST_CHARACTERS = 300
@@ -34,7 +34,8 @@ class _Review:
 
     proposal: Proposed
     at: int = 0  # Index of the section that is shown
-    refused: set[int] = field(default_factory=set)  # Indexes of refused sections
+    accepted: set[int] = field(default_factory=set)  # Indexes of the sections; likewise `refused`
+    refused: set[int] = field(default_factory=set)
     instead: list[int] = field(default_factory=list)  # Pages that the user named
 
     @property
@@ -51,6 +52,22 @@ class _Review:
     @property
     def is_last(self) -> bool:
         return self.at >= len(self.sections) - 1
+
+    @property
+    def words(self) -> str:
+        """What was decided about the section that is shown; empty if nothing was."""
+        if self.at in self.refused:
+            return "left out"
+        return "accepted" if self.at in self.accepted else ""
+
+    def accept(self) -> None:
+        """Accept the section that is shown."""
+        self.refused.discard(self.at)
+        self.accepted.add(self.at)
+
+    def refuse(self) -> None:
+        self.accepted.discard(self.at)
+        self.refused.add(self.at)
 
     def decision(self) -> Decision:
         chosen = tuple(dict.fromkeys(self.instead))
@@ -84,8 +101,7 @@ class StepController(InputLineClient):
     def proposal(self) -> Proposed | None:
         return self._steering.proposal if self._steering else None
 
-    @property
-    def review(self) -> _Review | None:
+    def waiting(self) -> _Review | None:
         """The proposal that waits, with what was decided of it so far."""
         proposal = self.proposal
         if proposal is None:
@@ -96,16 +112,16 @@ class StepController(InputLineClient):
 
     def show(self) -> None:
         """Show the section that waits for a decision."""
-        line, review = self._context.screen.query_one("#step", Actions), self.review
+        line, review = self._context.screen.query_one("#step", Actions), self.waiting()
         self._walk.update()
         line.set_class(review is not None or self._walk.is_open, "-some")
         if review is not None:
             self._show_in_memory(review)
-            line.show_actions(*self._about(review), *self._actions(review))
+            line.show_groups(self._about(review), self._actions(review))
             return
         self._leave_memory()
         if self._walk.is_open:
-            line.show_actions(*self._walk.actions())
+            line.show_groups(self._walk.about(), self._walk.actions())
 
     def _about(self, review: _Review) -> list[ActionItem]:
         """The question, then where the section stands, its gist, and why it is wanted."""
@@ -123,8 +139,8 @@ class StepController(InputLineClient):
         place = self._questions.place_words(section.start) if section.end else ""
         if place:
             items.append(("", place, self._go_to))
-        if review.at in review.refused:
-            items.append(("", "left out", ""))
+        if review.words:
+            items.append(("", review.words, ""))
         if section.reason:
             items.append(("", section.reason, self._go_to))
         gist = self._questions.gist_of(section)
@@ -173,23 +189,23 @@ class StepController(InputLineClient):
 
     def _go_to(self) -> None:
         """Look at what is wanted in the book."""
-        review = self.review
+        review = self.waiting()
         section = review.current if review is not None else None
         if section is not None and section.end:
             self._context.navigation.jump(section.start, _TOP, series="wanted")
 
     def accept(self) -> bool:
         """Accept the section. Returns False if none waits."""
-        review = self.review
+        review = self.waiting()
         if review is None:
             return False
-        review.refused.discard(review.at)
+        review.accept()
         self._next(review)
         return True
 
     def refuse(self) -> None:
         """Refuse the section; if none waits, an opened one."""
-        review = self.review
+        review = self.waiting()
         if review is None and self._walk.is_open:
             self._walk.leave_out()
         elif review is None:
@@ -197,27 +213,27 @@ class StepController(InputLineClient):
         elif review.current is None:
             self._decide(Decision(refuses=True))
         else:
-            review.refused.add(review.at)
+            review.refuse()
             self._next(review)
 
     def accept_all(self) -> None:
         """Accept this section and all that the reader wants for this question."""
-        review, steering = self.review, self._steering
+        review, steering = self.waiting(), self._steering
         if review is None or steering is None:
             self._context.warn("No section is waiting for your decision.")
             return
-        review.refused.discard(review.at)
+        review.accept()
         steering.accept_all(review.decision())
         self._context.refresh()
 
     def answer_now(self) -> None:
         """Answer without what was refused so far, and look for nothing more."""
-        review = self.review
+        review = self.waiting()
         self._questions.answer_now(review.decision() if review is not None else Decision())
 
     def step(self, step: int) -> None:
         """Show the next or previous section of the proposal, or step of the last answer."""
-        review = self.review
+        review = self.waiting()
         if review is None:
             self._walk.step(step)
             return
@@ -227,7 +243,7 @@ class StepController(InputLineClient):
     def switch(self) -> None:
         """Change to the other of `Steps` for this book, also while a question is answered."""
         steps = Steps.ASK if self._asking.config.steps == "alone" else Steps.ALONE
-        review, steering = self.review, self._steering
+        review, steering = self.waiting(), self._steering
         if review is not None and steering is not None:
             steering.accept_all(review.decision())
         self._asking.change("steps", steps.value)
@@ -245,7 +261,7 @@ class StepController(InputLineClient):
 
     def accepted(self, words: str, choice: int | None) -> None:
         """The pages have been typed, as the memory numbers them."""
-        review = self.review
+        review = self.waiting()
         if review is None:
             self._context.input_line.close()
             return
@@ -264,9 +280,9 @@ class StepController(InputLineClient):
             self._decide(replace(review.decision(), refuses=decision.refuses))
             return
         if decision.refuses:
-            review.refused.add(review.at)
+            review.refuse()
         else:
-            review.refused.discard(review.at)
+            review.accept()
         self._next(review)
 
     def _next(self, review: _Review) -> None:

@@ -116,13 +116,9 @@ class WalkController:
         self._context.layers.set(Layer.CITED)
         self._context.memory_pane.show_note(None)
 
-    def actions(self) -> list[ActionItem]:
-        """The step that is shown, and what can be done with it."""
-        number = self._number
-        assert number is not None, "no step is shown"
+    def about(self) -> list[ActionItem]:
+        """The step that is shown: where it stands, why it was read, what is cited from it."""
         step = self._current
-        hint = self._context.key_hint
-        exchange = self._context.answers_pane.exchanges[number]
         title = f"Step {self._at + 1} of {len(self._steps)}: section {self._in_pane(step)}"
         items: list[ActionItem] = [
             (title, "", self._go_to),
@@ -137,7 +133,16 @@ class WalkController:
             items.append(("", f"cited: {in_quotes(sentence)}", self._go_to))
         if not step.cited and not step.is_left_out:
             items.append(("", "not cited", self._go_to))
-        items += [
+        return items
+
+    def actions(self) -> list[ActionItem]:
+        """What can be done with the step that is shown."""
+        number = self._number
+        assert number is not None, "no step is shown"
+        step = self._current
+        hint = self._context.key_hint
+        exchange = self._context.answers_pane.exchanges[number]
+        items: list[ActionItem] = [
             (hint("previous-step"), "back", lambda: self.step(-1)),
             (hint("next-step"), "next step", lambda: self.step(1)),
         ]

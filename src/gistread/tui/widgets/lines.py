@@ -24,6 +24,7 @@ _BARE_NUMBER = 5  # Cells of a chapter's title that needs the book's beside it, 
 
 Action = str | Callable[[], object]  # What a click does: an action of Textual, or a function
 _WHOLE_KEY = 9  # Columns of a key that is never shortened
+_BETWEEN_ACTIONS = 3  # Columns
 _LEAST_REASON = 24  # Minimum columns of an error
 _LEAST_KEYS = 84  # Columns that more than the first words of the status leave for the keys
 _LEAST_BESIDE = 34  # Columns that a note leaves for them, enough for `_FIRST`
@@ -202,33 +203,46 @@ class Actions(Clickable):
         self.show_actions(*actions)
 
     def show_actions(self, *actions: ActionItem) -> None:
-        self._actions = actions
+        self.show_groups(actions)
+
+    def show_groups(self, *groups: Sequence[ActionItem]) -> None:
+        """A group that does not fit into the rest of a row begins a row."""
+        self._groups = groups
         self.on_resize()
 
     def on_resize(self) -> None:
         """Break rows between actions."""
         self._clicks = []
+        # Without a width of its own, the line is given what one row needs.
+        has_width = not self.styles.inline.has_rule("width")
+        width = self.size.width if has_width else 0
         rows: list[list[Content]] = []
         left = 0
-        width = (
-            0 if self.styles.inline.has_rule("width") else self.size.width
-        )  # 0: it is given what one row needs
-        for key, word, action in self._actions:
-            word = f" {word}" if word else ""
-            # what is too long must not push the others out of sight, nor the key that chooses it
-            if width:
-                key = crop(key, max(_WHOLE_KEY, width - 2 - cell_len(word)))
-                word = crop(word, width - cell_len(key))
-            part = self.key(key, word, action)
-            if not rows or (part.cell_length > left and width):
-                rows.append([])
-                left = width
-            rows[-1].append(part)
-            left -= part.cell_length + 3
-        self.styles.height = len(
-            rows
-        )  # not `auto`, which a grid measures at the width of one of its columns
-        self.show(Content("\n").join(Content("   ").join(row) for row in rows))
+        for group in self._groups:
+            parts = [self._part(item, width) for item in group]
+            needed = sum(part.cell_length + _BETWEEN_ACTIONS for part in parts) - _BETWEEN_ACTIONS
+            if width and needed > left:
+                left = 0
+            for part in parts:
+                if not rows or (width and part.cell_length > left):
+                    rows.append([])
+                    left = width
+                rows[-1].append(part)
+                left -= part.cell_length + _BETWEEN_ACTIONS
+        # Not `auto`, which a grid measures at the width of one of its columns.
+        self.styles.height = len(rows)
+        gap = Content(" " * _BETWEEN_ACTIONS)
+        self.show(Content("\n").join(gap.join(row) for row in rows))
+
+    def _part(self, item: ActionItem, width: int) -> Content:
+        """What is too long pushes neither the others out of sight, nor the key that chooses it."""
+        key, word, action = item
+        if key and word:
+            word = f" {word}"
+        if width:
+            key = crop(key, max(_WHOLE_KEY, width - 2 - cell_len(word)))
+            word = crop(word, width - cell_len(key))
+        return self.key(key, word, action)
 
 
 class Room(IntEnum):
