@@ -109,9 +109,11 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(201, {"username": user})
 
     def _push(self) -> None:
-        user, fields, state = self._user(), json.loads(self.body), self.server_state
+        user = self._user()
         if not user:
             return
+        fields = json.loads(self.body)
+        state = self.server_state
         state.bodies.append(fields)
         document = fields.get("document")
         if not document or ":" in document:

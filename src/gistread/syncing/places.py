@@ -27,9 +27,7 @@ class PlaceConverter:
         return round(offset / max(1, len(self.book.text)), _DECIMALS)
 
     def progress_of(self, offset: int) -> str:
-        """The XPointer of a place; empty for other formats than EPUB, and for a place without
-        words.
-        """
+        """The XPointer of a place; empty in other formats than EPUB, and without words there."""
         if self._spine is None:
             return ""
         text, length = self.book.text, len(self.book.text)
