@@ -102,6 +102,8 @@ class Config:
     justify: bool = False  # Whether lines are justified
     hyphenate: bool = True  # Whether words may be hyphenated, by the rules of their language
     bidi: Bidi = "auto"  # Who reorders right-to-left text: `on` gistread, `off` the terminal
+    # Addresses of OPDS catalogues to get books from, separated by spaces
+    catalogues: str = ""
     # Address of a KOReader sync server, as `gistread sync login` sets it. Empty: nothing is synced.
     sync_server: str = ""
     sync_user: str = ""

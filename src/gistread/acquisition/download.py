@@ -46,6 +46,10 @@ class Login:
         return urlsplit(url)[:2] == urlsplit(self.url)[:2]
 
 
+class LoginNeededError(FetchError):
+    """The server refuses access without a login, or with this one."""
+
+
 @dataclass(frozen=True, slots=True)
 class BookProgress:
     done_bytes: int
@@ -326,7 +330,7 @@ class _Transfer:
 def _refusal(response: "httpx2.Response") -> FetchError:
     status, host = response.status_code, response.url.host
     if status in (401, 403):
-        return FetchError(
+        return LoginNeededError(
             f"{host} refuses access ({status}).",
             "It needs a login, or this one is wrong: use --user NAME.",
         )

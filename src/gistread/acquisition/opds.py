@@ -30,6 +30,7 @@ BOOK_SUFFIXES = {  # Media types that gistread reads, the best first, and the fi
     "text/plain": ".txt",
 }
 _TYPES = tuple(BOOK_SUFFIXES)
+_LONGEST_LINE = 60
 _FEED_TYPES = ("application/atom+xml", "application/opds+json")
 _DESCRIPTION_TYPE = "application/opensearchdescription+xml"
 
@@ -40,6 +41,7 @@ class Acquisition:
 
     url: str
     media_type: str
+    size_bytes: int | None = None  # As the catalogue says
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +53,16 @@ class OfferedBook:
     language: str = ""
     files: tuple[Acquisition, ...] = ()  # Free ones that gistread reads, the best first
     feed: str = ""  # Address of a feed with more about it; empty if none
+    about: str = ""  # A short line; at Project Gutenberg the author
+
+    @property
+    def by(self) -> str:
+        """Its authors; what the catalogue says of it if it names none."""
+        return ", ".join(self.authors) or self.about
 
     @property
     def label(self) -> str:
-        return " · ".join(filter(None, (self.title, ", ".join(self.authors), self.language)))
+        return " · ".join(filter(None, (self.title, self.by, self.language)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +163,13 @@ def _atom_book(entry: etree._Element, url: str) -> OfferedBook:
         _text(entry, f"{_TERMS}language"),
         _files(links, url),
         _absolute(url, feed),
+        _short_line(_text(entry, f"{_ATOM}content")),
     )
+
+
+def _short_line(text: str) -> str:
+    """The text if it is short, and no summary of the book."""
+    return text if len(text) <= _LONGEST_LINE else ""
 
 
 def _text(element: etree._Element, path: str) -> str:
@@ -228,7 +242,9 @@ def _files(links: Sequence[Mapping[str, Any]], url: str) -> tuple[Acquisition, .
     for link in links:
         media_type = (link.get("type") or "").partition(";")[0].strip().lower()
         if media_type in _TYPES and not _FREE.isdisjoint(_relations(link)):
-            files.append(Acquisition(_absolute(url, link["href"]), media_type))
+            size = str(link.get("length") or link.get("size") or "")
+            size_bytes = int(size) if size.isdecimal() else None
+            files.append(Acquisition(_absolute(url, link["href"]), media_type, size_bytes))
     return tuple(sorted(files, key=lambda file: _TYPES.index(file.media_type)))
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from gistread.acquisition.opds import Acquisition, OfferedBook
 from gistread.errors import UsageError
@@ -23,6 +24,10 @@ class Source:
     url: str
     search: str = ""  # A template for `search_url`; empty: the catalogue names its own
 
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).hostname or self.url
+
 
 SOURCES = {
     "gutenberg": Source(
@@ -38,16 +43,25 @@ SOURCES = {
 }
 
 
+def all_sources(addresses: str) -> list[Source]:
+    """The known sources, and catalogues at these addresses, separated by spaces."""
+    return [*SOURCES.values(), *(Source(_host(url), url) for url in addresses.split())]
+
+
 def find_source(name: str) -> Source:
     """A source by its name, or a catalogue by its address. Raises UsageError."""
     if (source := SOURCES.get(name.casefold())) is not None:
         return source
     check_address(name)
     if "://" in name:
-        return Source(name, name)
+        return Source(_host(name), name)
     raise UsageError(
         f"{name} is not a catalogue.", f"Use {', '.join(SOURCES)}, or an address with https://."
     )
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2] or url
 
 
 def check_address(name: str) -> None:

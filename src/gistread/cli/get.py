@@ -4,20 +4,20 @@ import argparse
 import asyncio
 import getpass
 import os
-import re
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from gistread.acquisition.download import BookProgress, CatalogueClient, Login, open_catalogue
-from gistread.acquisition.opds import Acquisition, Feed, OfferedBook, search_url
+from gistread.acquisition.finding import file_of, open_page, search
+from gistread.acquisition.opds import Acquisition, OfferedBook
 from gistread.acquisition.sources import check_address, find_source, named_book
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.output import Json, one_line, say, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.engine.fetching.network import Network
-from gistread.errors import ExitStatus, FetchError, UsageError
+from gistread.errors import ExitStatus, UsageError
 from gistread.library.adding import add_file
 from gistread.library.metadata import has_book_suffix, read_book_file
 from gistread.paths import default_paths
@@ -28,7 +28,6 @@ from gistread.units import format_size, progress_bar
 _PASSWORD = "GISTREAD_CATALOGUE_PASSWORD"
 _BAR_COLUMNS = 20
 _MOST_SHOWN = 25
-_GUTENBERG_BOOK = re.compile(r"/ebooks/\d+\.opds$")
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -51,7 +50,7 @@ async def _get(name: str, arguments: argparse.Namespace) -> ExitStatus:
             if book is None:
                 _show(offered, arguments)
                 return ExitStatus.DONE
-        file = await _file_of(book, catalogue)
+        file = await file_of(book, catalogue)
         folder = (arguments.folder or default_paths().books).expanduser().absolute()
         path = await _download(catalogue, file, folder)
     added = add_file(Catalogue(default_paths()), path)
@@ -92,26 +91,10 @@ async def _offered(
 ) -> tuple[OfferedBook, ...]:
     """The books that a search finds, or those of a catalogue's page. Raises FetchError."""
     if "://" in words:
-        return _on_page(await catalogue.feed(words))
-    source = find_source(source_name or "gutenberg")
-    if not words:
-        return _on_page(await catalogue.feed(source.url))
-    template = source.search
-    if not template:
-        start = await catalogue.feed(source.url)
-        template = await catalogue.search_template(start)
-    if not template:
-        raise FetchError(f"{source.name} cannot be searched.", "Give the address of a shelf.")
-    return _on_page(await catalogue.feed(search_url(template, words)))
-
-
-def _on_page(feed: Feed) -> tuple[OfferedBook, ...]:
-    """The books of a page, or else its shelves.
-
-    In Project Gutenberg's results each book is a feed, and so are authors and subjects beside them.
-    """
-    numbered = [shelf for shelf in feed.shelves if _GUTENBERG_BOOK.search(shelf.feed)]
-    return feed.books or tuple(numbered) or feed.shelves
+        page = await open_page(catalogue, words)
+    else:
+        page = await search(catalogue, find_source(source_name or "gutenberg"), words)
+    return page.entries
 
 
 def _choose(offered: Sequence[OfferedBook], arguments: argparse.Namespace) -> OfferedBook | None:
@@ -165,21 +148,6 @@ def _document(book: OfferedBook) -> Json:
         "files": [{"url": file.url, "type": file.media_type} for file in book.files],
         "feed": book.feed or None,
     }
-
-
-async def _file_of(book: OfferedBook, catalogue: CatalogueClient) -> Acquisition:
-    """The best file of a book, from its own feed if need be. Raises FetchError."""
-    if not book.files and book.feed:
-        books = (await catalogue.feed(book.feed)).books
-        if not books:
-            raise FetchError(f"{book.title} is a shelf.", f"List it: gistread get {book.feed}")
-        book = books[0]
-    if not book.files:
-        raise FetchError(
-            f"{book.title} is not offered in a format that gistread reads, or not for free.",
-            "Download it with a browser, then: gistread books --add FILE",
-        )
-    return book.files[0]
 
 
 async def _download(catalogue: CatalogueClient, file: Acquisition, folder: Path) -> Path:

@@ -49,8 +49,8 @@ _KEY_LINE_ROWS = 12
 _ONE_ROW = 110  # columns that hold every key
 _INDEX_SHOWN_S = 1.0
 _HOW_TO_BEGIN = (
-    "No books yet. {library-add} adds a folder of books, {library-path} opens one, "
-    "{library-open} the sample story."
+    "No books yet. {library-get} gets one from a catalogue, {library-add} adds a folder of books, "
+    "{library-path} opens one, {library-open} the sample story."
 )
 
 
@@ -310,6 +310,15 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
         orders = list(Order)
         self._order = orders[(orders.index(self._order) + 1) % len(orders)]
         self._show(self._list.current)
+
+    @work
+    async def get_book(self) -> None:
+        """Get a book from a catalogue, and open it."""
+        from gistread.tui.screens.catalogues import CatalogueScreen
+
+        path = await self.app.push_screen_wait(CatalogueScreen(self._services))
+        if isinstance(path, Path):
+            self.dismiss(Opening(path))
 
     @work
     async def open_path(self) -> None:

@@ -15,6 +15,7 @@ class Library(Protocol):
     def change_order(self) -> object: ...
     def step_group(self, step: int) -> object: ...
     def add_books(self) -> object: ...
+    def get_book(self) -> object: ...
     def open_path(self) -> object: ...
     def remove_chosen(self) -> object: ...
     def restore_removed(self) -> object: ...
@@ -96,6 +97,16 @@ LIBRARY: tuple[Command[Library], ...] = (
         lambda library: library.add_books(),
         help="With all subfolders.",
         short="add",
+        panes=("library",),
+    ),
+    Command(
+        Scope.LIBRARY,
+        "library-get",
+        "c",
+        "Get a book from a catalogue",
+        lambda library: library.get_book(),
+        help="Project Gutenberg, Standard Ebooks, or any OPDS catalogue.",
+        short="get a book",
         panes=("library",),
     ),
     Command(

@@ -1,0 +1,64 @@
+"""Finds books in a catalogue: by words, or shelf by shelf."""
+
+import re
+from dataclasses import dataclass
+
+from gistread.acquisition.download import CatalogueClient
+from gistread.acquisition.opds import Acquisition, Feed, OfferedBook, search_url
+from gistread.acquisition.sources import Source
+from gistread.errors import FetchError
+
+_GUTENBERG_BOOK = re.compile(r"/ebooks/\d+\.opds$")
+
+
+@dataclass(frozen=True, slots=True)
+class CataloguePage:
+    books: tuple[OfferedBook, ...] = ()
+    shelves: tuple[OfferedBook, ...] = ()
+    next: str = ""  # Address of the next page; empty after the last one
+
+    @property
+    def entries(self) -> tuple[OfferedBook, ...]:
+        """The books, or the shelves of a page without books."""
+        return self.books or self.shelves
+
+
+async def search(catalogue: CatalogueClient, source: Source, words: str) -> CataloguePage:
+    """The books with these words; without words, the first page. Raises FetchError."""
+    if not words:
+        return await open_page(catalogue, source.url)
+    template = source.search
+    if not template:
+        start = await catalogue.feed(source.url)
+        template = await catalogue.search_template(start)
+    if not template:
+        raise FetchError(f"{source.name} cannot be searched.", "Give the address of a shelf.")
+    return await open_page(catalogue, search_url(template, words))
+
+
+async def open_page(catalogue: CatalogueClient, url: str) -> CataloguePage:
+    """Raises FetchError."""
+    return _page(await catalogue.feed(url))
+
+
+def _page(feed: Feed) -> CataloguePage:
+    """In Project Gutenberg's results each book is a feed, and so are authors and subjects."""
+    numbered = tuple(shelf for shelf in feed.shelves if _GUTENBERG_BOOK.search(shelf.feed))
+    if numbered and not feed.books:
+        return CataloguePage(numbered, (), feed.next)
+    return CataloguePage(feed.books, feed.shelves, feed.next)
+
+
+async def file_of(book: OfferedBook, catalogue: CatalogueClient) -> Acquisition:
+    """The best file of a book, from its own feed if need be. Raises FetchError."""
+    if not book.files and book.feed:
+        books = (await catalogue.feed(book.feed)).books
+        if not books:
+            raise FetchError(f"{book.title} is a shelf.", f"List it: gistread get {book.feed}")
+        book = books[0]
+    if not book.files:
+        raise FetchError(
+            f"{book.title} is not offered in a format that gistread reads, or not for free.",
+            "Download it with a browser, then: gistread books --add FILE",
+        )
+    return book.files[0]

@@ -1,0 +1,339 @@
+"""Finds a book in a catalogue on the network, and downloads it.
+
+Nothing is sent before the user asks for it.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.css.query import NoMatches
+from textual.widgets import Input, Static
+from textual.worker import Worker
+
+from gistread.acquisition.download import (
+    BookProgress,
+    CatalogueClient,
+    Login,
+    LoginNeededError,
+    open_catalogue,
+)
+from gistread.acquisition.finding import CataloguePage, file_of, open_page, search
+from gistread.acquisition.opds import OfferedBook
+from gistread.acquisition.sources import Source, all_sources, find_source, named_book
+from gistread.engine.fetching.network import Network
+from gistread.errors import GistreadError
+from gistread.library.adding import add_file
+from gistread.library.metadata import read_book_file
+from gistread.store.catalogue import Catalogue
+from gistread.tui.commands import own_keys
+from gistread.tui.screens.listing import ListScreen, Panel, Row
+from gistread.tui.services import AppServices
+from gistread.tui.text import Span, clean
+from gistread.tui.text.cells import cell_len, crop
+from gistread.tui.widgets.lines import Actions
+from gistread.units import counted, format_size, progress_bar
+
+Result = TypeVar("Result")
+_REDRAW_S = 0.1
+_BAR = 20  # Cells
+_AUTHOR_SHARE = 0.4  # Of what title and author have together
+_GAP = 2
+_LEAST_TITLE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class NextPage:
+    """The row that fetches more."""
+
+    url: str
+
+
+class LoginScreen(Panel[Login | None]):
+    """Asks for name and password, which are kept until the panel of catalogues is closed."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(f"Log in to {source.name}")
+        self._source = source
+
+    def compose_panel(self) -> ComposeResult:
+        note = f"Sent to {self._source.host} alone, and not stored."
+        yield Static(note, classes="panel-note", markup=False)
+        yield Input(placeholder="name", compact=True, id="user")
+        yield Input(placeholder="password", compact=True, password=True, id="password")
+
+    @on(Input.Submitted, "#user")
+    def _named(self) -> None:
+        self.set_focus(self.query_one("#password"))
+
+    @on(Input.Submitted, "#password")
+    def _entered(self, event: Input.Submitted) -> None:
+        user = self.query_one("#user", Input).value.strip()
+        if user:
+            self.dismiss(Login(user, event.value, self._source.url))
+        else:
+            self.set_focus(self.query_one("#user"))
+
+
+class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
+    """Dismissed with the path of a downloaded book, which is in the library then."""
+
+    KEYS = (("tab", "next_source", "another catalogue"),)
+    BINDINGS = own_keys(*KEYS, priority=True)
+    TALL = True
+    FILTERS = False
+
+    def __init__(self, services: AppServices) -> None:
+        placeholder = "title or author, a number, or the address of a catalogue"
+        super().__init__("Get a book", placeholder=placeholder)
+        self._services = services
+        self._sources = all_sources(services.config.catalogues)
+        self._source = self._sources[0]
+        self._logins: dict[str, Login] = {}  # By the address of their catalogue
+        self._pages: list[CataloguePage] = []  # The last one is shown
+        self._searched: str | None = None  # The words that the rows were found for
+        self._job: Worker[None] | None = None
+        self._drawn_s = 0.0  # When progress was shown last
+        self.note = self._before
+
+    @property
+    def _before(self) -> str:
+        """What to say before the network is used."""
+        return f"{self._source.name}. Enter asks {self._source.host}; nothing is sent before."
+
+    @property
+    def nothing(self) -> str:
+        return ""
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._job is not None and self._job.is_running
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.call_after_refresh(self._show)
+
+    def filtered(self) -> None:
+        """What is typed does not filter: Enter searches for it."""
+        self._show_keys()
+
+    def show_rows(self, at: OfferedBook | NextPage | Path | None) -> None:
+        super().show_rows(at)
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        is_new = self.typed != self._searched
+        enter = ("Enter", "search" if is_new else "get", "choose")
+        keys = (enter, ("Tab", "another catalogue", "next_source"))
+        self.query_one("#row-keys", Actions).show_actions(*keys)
+
+    def action_choose(self) -> None:
+        if self._is_busy:
+            return
+        if self.typed != self._searched:
+            self._begin(self.typed)
+        else:
+            super().action_choose()
+
+    def choose(self, key: OfferedBook | NextPage | Path) -> None:
+        if self._is_busy:
+            return
+        page = self._pages[-1]
+        if isinstance(key, NextPage):
+            self._run(self._add_page(key.url))
+        elif isinstance(key, OfferedBook) and key in page.books:
+            self._run(self._download(key))
+        elif isinstance(key, OfferedBook):
+            self._run(self._open(lambda client: open_page(client, key.feed), deeper=True))
+
+    def action_next_source(self) -> None:
+        if self._is_busy:
+            return
+        at = self._sources.index(self._source)
+        self._use(self._sources[(at + 1) % len(self._sources)])
+
+    def action_leave(self) -> None:
+        """Stop what goes on, else go back a page, else close."""
+        if self._is_busy and self._job is not None:
+            self._job.cancel()
+            self._searched = self._searched if self._pages else None
+            self.say("Stopped. A download goes on where it stopped.")
+        elif len(self._pages) > 1:
+            self._pages.pop()
+            self._show()
+        else:
+            self.dismiss(None)
+
+    def _use(self, source: Source) -> None:
+        self._source = source
+        self._pages, self._searched = [], None
+        self.rows = ()
+        self.note = self._before
+        self.show_rows(None)
+
+    def _begin(self, typed: str) -> None:
+        """Search for what is typed, or open the catalogue or book that it names."""
+        book = named_book(typed)
+        if book is not None:
+            self._run(self._download(book))
+            return
+        self._searched = typed
+        if "://" not in typed:
+            source = self._source
+            self._run(self._open(lambda client: search(client, source, typed)))
+            return
+        try:
+            source = find_source(typed)
+        except GistreadError as error:
+            self.say(str(error))
+            return
+        self._use(source)
+        self._searched = typed
+        self._run(self._open_own(source))
+
+    def _run(self, job: Coroutine[None, None, None]) -> None:
+        self._job = self.run_worker(self._with_errors(job), group="catalogue", exclusive=True)
+
+    async def _with_errors(self, job: Coroutine[None, None, None]) -> None:
+        """Say in place what went wrong."""
+        try:
+            with suppress(NoMatches):  # The screen was closed meanwhile.
+                await job
+        except GistreadError as error:
+            if not self._pages:
+                self._searched = None
+            self.say(error.message)
+
+    async def _open(
+        self,
+        fetch: Callable[[CatalogueClient], Awaitable[CataloguePage]],
+        *,
+        deeper: bool = False,
+    ) -> None:
+        """Show a page; Esc leads from a `deeper` one to the one before. Raises FetchError."""
+        self.say(f"Asking {self._source.host} …")
+        page = await self._with_login(fetch)
+        self._pages = [*self._pages, page] if deeper else [page]
+        self._show()
+
+    async def _open_own(self, source: Source) -> None:
+        """Open a catalogue by its address, and keep it among the others. Raises FetchError."""
+        await self._open(lambda client: open_page(client, source.url))
+        if source not in self._sources:
+            self._sources.append(source)
+            known = self._services.config.catalogues.split()
+            self._services.settings.set("catalogues", " ".join([*known, source.url]))
+
+    async def _add_page(self, url: str) -> None:
+        """Raises FetchError."""
+        self.say(f"Asking {self._source.host} …")
+        more = await self._with_login(lambda client: open_page(client, url))
+        page = self._pages[-1]
+        shelves = (*page.shelves, *more.shelves)
+        self._pages[-1] = CataloguePage((*page.books, *more.books), shelves, more.next)
+        self._show(at=next(iter(more.entries), None))
+
+    async def _download(self, book: OfferedBook) -> None:
+        """Raises FetchError, StorageError, BookError."""
+        paths = self._services.paths
+
+        async def fetch(client: CatalogueClient) -> Path:
+            file = await file_of(book, client)
+            return await client.download(
+                file.url, file.media_type, paths.books, _check, self._report
+            )
+
+        self.say(f"Getting {book.title} …")
+        path = await self._with_login(fetch)
+        added = await asyncio.to_thread(add_file, Catalogue(paths), path)
+        self.dismiss(added.path)
+
+    async def _with_login(self, fetch: Callable[[CatalogueClient], Awaitable[Result]]) -> Result:
+        """Use the network, after asking for a login if the server wants one. Raises FetchError."""
+        source = self._source
+        try:
+            async with open_catalogue(Network(), self._logins.get(source.url)) as client:
+                return await fetch(client)
+        except LoginNeededError:
+            login = await self.app.push_screen_wait(LoginScreen(source))
+            if login is None:
+                raise
+        self._logins[source.url] = login
+        async with open_catalogue(Network(), login) as client:
+            return await fetch(client)
+
+    def _report(self, progress: BookProgress) -> None:
+        now = time.monotonic()
+        if progress.notice:
+            self.say(f"{progress.notice[:1].upper()}{progress.notice[1:]}. Esc stops.")
+        elif now - self._drawn_s >= _REDRAW_S:
+            self._drawn_s = now
+            self.say(f"{_progress_text(progress)} · Esc stops")
+
+    def _show(self, at: OfferedBook | None = None) -> None:
+        """Show the last page."""
+        if not self._pages:
+            return
+        page = self._pages[-1]
+        rows = self._rows(page.entries)
+        if page.next:
+            rows.append(Row(NextPage(page.next), "More …"))
+        self.rows = rows
+        found = counted(len(page.books), "book")
+        if page.shelves and not page.books:
+            found = "choose a shelf"
+        more = " and more" if page.next else ""
+        name, host = self._source.name, self._source.host
+        where = name if name.startswith(host) else f"{name} · {host}"
+        self.note = f"{where} · {found}{more}"
+        self.show_rows(at or self.chosen)
+
+    def _rows(self, books: Sequence[OfferedBook]) -> list[Row[OfferedBook | NextPage | Path]]:
+        """The books in columns; some catalogues tell language and size only with the file."""
+        facts = [_facts(book) for book in books]
+        facts_cells = max(map(len, facts), default=0)
+        width = max(0, self.list.row_width - facts_cells - _GAP)
+        authors = int(_AUTHOR_SHARE * width) if any(book.by for book in books) else 0
+        titles = max(_LEAST_TITLE, width - authors - _GAP)
+        return [_row(book, tail, titles, authors) for book, tail in zip(books, facts, strict=True)]
+
+
+def _row(
+    book: OfferedBook, tail: str, title_cells: int, author_cells: int
+) -> Row[OfferedBook | NextPage | Path]:
+    title = _cell(book.title, title_cells)
+    text = f"{title}{' ' * _GAP}{crop(clean(book.by), author_cells)}".rstrip()
+    muted = Span(min(len(title), len(text)), len(text), "muted")
+    return Row(book, text, spans=(muted,), tail=tail)
+
+
+def _facts(book: OfferedBook) -> str:
+    """Language and size."""
+    size = book.files[0].size_bytes if book.files else None
+    facts = f"{book.language[:5]:5} {format_size(size) if size else '':>7}"
+    return facts if facts.strip() else ""
+
+
+def _cell(text: str, cells: int) -> str:
+    """The text in exactly so many cells."""
+    text = crop(clean(text), cells)
+    return text + " " * (cells - cell_len(text))
+
+
+def _progress_text(progress: BookProgress) -> str:
+    done = format_size(progress.done_bytes)
+    if not progress.total_bytes:
+        return done
+    bar = progress_bar(progress.done_bytes / progress.total_bytes, _BAR)
+    return f"{bar}  {done} of {format_size(progress.total_bytes)}"
+
+
+def _check(path: Path) -> None:
+    """Raises BookError for what is no book that gistread reads."""
+    read_book_file(path)

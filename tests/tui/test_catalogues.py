@@ -1,0 +1,158 @@
+"""Getting a book from a catalogue, from an empty library to its first page."""
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from gistread.acquisition.sources import Source
+from gistread.config import load_config
+from gistread.engine.fetching.network import Network
+from gistread.tui.app import GistreadApp
+from gistread.tui.screens.catalogues import CatalogueScreen
+from tests.cli.test_get import epub
+from tests.engine.fetching.server import (
+    FaultyServer,
+    File,
+    Handler,
+    faulty_server,
+    without_environment,
+)
+from tests.tui.scripted import app_on, opened, paths_in, text_of, until
+
+_SIZE = (80, 24)
+_FEED = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:dc="http://purl.org/dc/terms/">
+<title>Shelf</title>{links}{entries}</feed>"""
+_BOOK = """<entry><title>{title}</title><author><name>Ada Ro</name></author>
+<dc:language>en</dc:language><link rel="http://opds-spec.org/acquisition"
+type="application/epub+zip" href="/{name}.epub" length="1234567"/></entry>"""
+_SHELF = """<entry><title>{title}</title><link rel="subsection"
+type="application/atom+xml;profile=opds-catalog" href="{href}"/></entry>"""
+
+
+def _feed(*entries: str, links: str = "") -> File:
+    text = _FEED.format(entries="".join(entries), links=links)
+    return File(text.encode(), headers={"Content-Type": "application/atom+xml"})
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+    """A catalogue in the place of Project Gutenberg."""
+    without_environment(monkeypatch)
+    quick = Network(stall_s=2.0, pause_s=0.01, attempts=2)
+    monkeypatch.setattr("gistread.tui.screens.catalogues.Network", lambda: quick)
+    with faulty_server() as server:
+        search = f"{server.url}/search?q={{searchTerms}}"
+        source = Source("Test Books", f"{server.url}/opds", search)
+        monkeypatch.setattr("gistread.acquisition.sources.SOURCES", {"gutenberg": source})
+        lamp = _BOOK.format(title="The Lamp", name="lamp")
+        other = _BOOK.format(title="The Other Lamp", name="other")
+        more = '<link rel="next" type="application/atom+xml" href="/more"/>'
+        server.files["/search"] = _feed(lamp, links=more)
+        server.files["/more"] = _feed(other)
+        server.files["/opds"] = _feed(_SHELF.format(title="New books", href="/search"))
+        server.files["/lamp.epub"] = File(epub(), headers={"Content-Type": "application/epub+zip"})
+        yield server
+
+
+async def _panel(app: GistreadApp, pilot: Pilot[None]) -> None:
+    await until(pilot, lambda: "gets one from a catalogue" in text_of(app))
+    await pilot.press("c")
+    await until(pilot, lambda: isinstance(app.screen, CatalogueScreen))
+
+
+async def test_from_an_empty_library_to_page_one_in_three_keys_and_the_words(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await _panel(app, pilot)
+        assert "Enter asks 127.0.0.1; nothing is sent before" in text_of(app)
+        await pilot.press(*"lamp")
+        assert server.requests == []
+        await pilot.press("enter")
+        await until(pilot, lambda: "Ada Ro" in text_of(app))
+        assert "1 MB" in text_of(app)
+        await pilot.press("enter")
+        screen = await opened(pilot)
+        assert screen.book.title == "The Lamp"
+    assert [path.name for path in paths_in(tmp_path).books.iterdir()] == ["lamp.epub"]
+
+
+async def test_shelves_open_pages_go_on_and_escape_leads_back(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await _panel(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: "New books" in text_of(app))
+        await pilot.click("#rows", offset=(3, 0))
+        await until(pilot, lambda: "The Lamp" in text_of(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "The Other Lamp" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "New books" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, CatalogueScreen))
+
+
+async def test_an_own_catalogue_with_a_login_is_kept_without_the_login(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    wanted = "Basic " + base64.b64encode(b"ada:secret").decode()
+
+    def guard(handler: Handler) -> bool:
+        is_known = handler.headers.get("Authorization") == wanted
+        if not is_known:
+            handler.empty(401, {"WWW-Authenticate": "Basic"})
+        return not is_known
+
+    server.always = guard
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await _panel(app, pilot)
+        app.screen.query_one("#typed", Input).value = f"{server.url}/search"
+        await pilot.press("enter")
+        await until(pilot, lambda: "Sent to 127.0.0.1 alone" in text_of(app))
+        await pilot.press(*"ada", "enter", *"secret", "enter")
+        await until(pilot, lambda: "The Lamp" in text_of(app))
+    config = load_config(paths_in(tmp_path).config_file)
+    assert config.catalogues == f"{server.url}/search"
+    assert "secret" not in paths_in(tmp_path).config_file.read_text()
+
+
+async def test_errors_are_told_in_place_and_a_download_stops_and_goes_on(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    whole = epub()
+
+    def stall(handler: Handler) -> bool:
+        handler.start(200, 0, len(whole))
+        handler.send(whole[:1_000])
+        server.stall(20.0)
+        return True
+
+    def page(handler: Handler) -> bool:
+        handler.empty(500)
+        return True
+
+    server.faults.append(page)
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await _panel(app, pilot)
+        await pilot.press(*"lamp", "enter")
+        await until(pilot, lambda: "127.0.0.1 returned 500" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "Ada Ro" in text_of(app))
+        server.faults.append(stall)
+        await pilot.press("enter")
+        await until(pilot, lambda: "kB of" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "goes on where it stopped" in text_of(app))
+        await pilot.press("enter")
+        assert (await opened(pilot)).book.title == "The Lamp"
+    assert [request.first for request in server.gets("/lamp.epub")] == [0, 1_000]
