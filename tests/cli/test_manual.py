@@ -13,6 +13,7 @@ from gistread import __version__
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "man" / "gistread.1"
+_NO_BREAK = "\u00a0"
 ARGUMENTS = [
     *("--module", "gistread.cli.parser", "--function", "whole_parser", "--prog", "gistread"),
     *("--project-name", "gistread", "--version", __version__, "--manual-title", "User Commands"),
@@ -32,7 +33,9 @@ def manual() -> str:
     for line in made.stdout.decode().splitlines():
         fills = line == ".fi" or (fills and line != ".nf")
         if fills and not line.startswith((".", "'")):
-            lines += textwrap.wrap(line, 78, break_long_words=False, break_on_hyphens=False)
+            together = line.replace(" ...", f"{_NO_BREAK}...")  # A point begins a macro
+            wrapped = textwrap.wrap(together, 78, break_long_words=False, break_on_hyphens=False)
+            lines += [row.replace(_NO_BREAK, " ") for row in wrapped]
         else:
             lines.append(line.replace(r"\-", "-") if line.startswith(".TH") else line)
     lines.insert(1, ".ad l")  # Long options cannot be justified.

@@ -27,6 +27,7 @@ from gistread.readers.steering import Steering
 from gistread.session.events import ReadingState
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
+from gistread.tui.services import Opening
 from tests.fake_engine import FakeEngine
 from tests.folders import paths_in as paths_in
 
@@ -94,6 +95,7 @@ def app_on(
     folder: Path,
     engine: FakeEngine | None = None,
     config: Config | None = None,
+    look_at: Opening | None = None,
 ) -> GistreadApp:
     """The app on this book; with an engine, as if a model were chosen already."""
     return GistreadApp(
@@ -102,6 +104,7 @@ def app_on(
         config=config or Config(min_words=40, max_words=90),
         model="fake" if engine else "",
         make_engine=(lambda model: engine) if engine else None,
+        look_at=look_at,
     )
 
 

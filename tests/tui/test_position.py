@@ -6,6 +6,7 @@ import pytest
 
 from gistread.store.model import ReadingPlace, merged_ranges
 from gistread.tui.reading.position import STAYED_S, ModelPlace, ReadingPosition
+from gistread.tui.services import Opening
 from tests.tui.books import long_book
 from tests.tui.scripted import app_on, opened, text_of, until
 
@@ -218,3 +219,25 @@ def test_reading_on_is_a_turned_screen_whatever_number_of_words_it_has() -> None
     position.moved(5350, 6350)  # all but two lines of it
     assert (position.place, position.looking) == (5350, False)
     assert position.read[-1] == (5000, 5350)
+
+
+async def test_opening_at_a_place_only_looks(tmp_path: Path) -> None:
+    book = long_book()
+    app = app_on(book, tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("space", "space")
+        await until(pilot, lambda: screen.book_pane.place > 0)
+        place, read = screen.book_pane.place, screen.controllers.context.position.read
+        await pilot.press("q")
+    offset = book.chapters[-2].start
+    look = Opening(Path("book.txt"), (offset, offset))
+    again = app_on(book, tmp_path, look_at=look)
+    async with again.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.book_pane.place == offset)
+        position = screen.controllers.context.position
+        await pilot.press("escape")
+        assert (position.looking, position.place, position.read) == (True, place, read)
+        await pilot.press("backspace")
+        await until(pilot, lambda: screen.book_pane.place == place)

@@ -353,6 +353,21 @@ def add_session_models(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_place(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--at",
+        metavar="PLACE",
+        help="look at this place first: a page, 40%%, a chapter, '\"words of the book\"' or "
+        "an EPUB CFI",
+    )
+
+
+def add_open(parser: argparse.ArgumentParser) -> None:
+    add_book(parser)
+    add_session_models(parser)
+    add_place(parser)
+
+
 def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     parser.add_argument(
         "book",

@@ -238,9 +238,12 @@ def _main_parser(epilog: str) -> Parser:
         "and answers questions from it, with sources.",
         epilog,
     )
-    parser.usage = "gistread [--model MODEL] [--context N] [BOOK]\n       gistread COMMAND …"
+    parser.usage = (
+        "gistread [--model MODEL] [--context N] [--at PLACE] [BOOK]\n       gistread COMMAND …"
+    )
     parser.add_argument("-V", "--version", action="version", version=_VERSION)
     arguments.add_session_models(parser)
+    arguments.add_place(parser)
     return parser
 
 

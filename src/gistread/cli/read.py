@@ -1,4 +1,4 @@
-"""The commands that open the screen: `gistread [BOOK]`, `sample`, `last` and `docs`.
+"""The commands that open the screen: `gistread [BOOK]`, `open`, `sample`, `last` and `docs`.
 
 `serve` opens it in a browser.
 """
@@ -7,7 +7,7 @@ import argparse
 import os
 import re
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gistread.book.model import DOCUMENTATION, Book
@@ -28,6 +28,7 @@ from gistread.errors import BookError, ExitStatus, UsageError
 from gistread.library.entries import path_of
 from gistread.paths import default_paths
 from gistread.sample import story_path
+from gistread.store.user_data import UserData
 
 _NEEDS_TERMINAL = (
     "gistread needs a terminal for its screen, and standard output or input is not one."
@@ -63,6 +64,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
                     "Open one with `gistread BOOK`, or the sample: `gistread sample`.",
                 )
             return open_screen(path_of(last), config, model)
+    place = getattr(arguments, "at", None)
+    if place is not None and not arguments.book:
+        raise UsageError("--at needs a book.", "Example: gistread frankenstein.epub --at 40%")
     if arguments.book == STANDARD_INPUT:
         _check_terminal(piped=True)
         book = open_named(STANDARD_INPUT)
@@ -73,12 +77,50 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             raise UsageError(_NEEDS_TERMINAL, _WITHOUT) from None
         os.dup2(terminal, sys.stdin.fileno())
         os.close(terminal)
-        return open_screen(book, config, model, piped=True)
-    return open_screen(book_path(arguments.book) if arguments.book else None, config, model)
+        look = Look.at(place, book, None) if place is not None else None
+        return open_screen(book, config, model, piped=True, look=look)
+    if place is None:
+        return open_screen(book_path(arguments.book) if arguments.book else None, config, model)
+    path = book_path(arguments.book)
+    look = Look.at(place, open_named(arguments.book), path)
+    return open_screen(path, config, model, look=look)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A place to show first: `text[start:end]` of the book, with its words if some were named."""
+
+    path: Path
+    start: int
+    end: int
+    words: str = ""
+
+    @classmethod
+    def at(cls, typed: str, book: Book, path: Path | None) -> "Look":
+        """The likeliest place that was typed. Raises UsageError."""
+        from gistread.search.destinations import destinations_of
+
+        here = UserData(default_paths()).position(book.sha256)
+        wanted = f"p{typed}" if typed.isdecimal() else typed  # As books are quoted
+        found = destinations_of(wanted, book, here, path)
+        if not found.destinations:
+            raise UsageError(
+                f"No place {typed!r}: {found.problem or 'it is empty.'}",
+                'Name a page, 40%, a chapter, "words of the book" or an EPUB CFI.',
+            )
+        place = found.destinations[0]
+        end = place.offset if place.end is None else place.end
+        words = " ".join(book.text[place.offset : end].split())
+        return cls(path or Path(STANDARD_INPUT), place.offset, end, words)
 
 
 def open_screen(
-    book: Path | Book | None, config: Config, model: str, *, piped: bool = False
+    book: Path | Book | None,
+    config: Config,
+    model: str,
+    *,
+    piped: bool = False,
+    look: Look | None = None,
 ) -> ExitStatus:
     """Run the screen on a book, or on the library if None.
 
@@ -88,8 +130,12 @@ def open_screen(
     if isinstance(book, Path):
         open_file(book).close()
     from gistread.tui.app import run as run_screen
+    from gistread.tui.services import Opening
 
-    return ExitStatus(run_screen(book, paths=default_paths(), config=config, model=model))
+    at = Opening(look.path, (look.start, look.end), look.words) if look else None
+    return ExitStatus(
+        run_screen(book, paths=default_paths(), config=config, model=model, look_at=at)
+    )
 
 
 def _check_terminal(*, piped: bool) -> None:

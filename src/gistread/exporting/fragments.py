@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gistread.book.model import Book
+from gistread.errors import BookError
 from gistread.marking import Mark
 
 _EPUB = "epub"
@@ -17,12 +18,11 @@ def cfis_of(book: Book, marks: Iterable[Mark], path: Path) -> dict[str, str]:
     placed = [mark for mark in marks if not mark.lost]
     if not placed or book.source_format != _EPUB:
         return {}
-    from gistread.book.formats.archive import ArchiveError
-    from gistread.book.formats.epub_cfi import read_source  # Parsers take a while to import
+    from gistread.book.formats.epub_cfi import open_source  # Parsers take a while to import
 
     try:
-        source = read_source(path.read_bytes())
-    except (ArchiveError, OSError):
+        source = open_source(path)
+    except BookError:
         return {}
     identifiers = source.identifiers(book.text, [(mark.start, mark.end) for mark in placed])
     found = zip(placed, identifiers, strict=True)

@@ -61,7 +61,10 @@ RUN_ON_S = 1.0  # For work that goes on by itself next time
 
 
 class GistreadApp(CommandTarget, App[None]):
-    """Opens a book, or the library if `book` is None. `model` as typed, or empty."""
+    """Opens a book, or the library if `book` is None. `model` as typed, or empty.
+
+    `look_at`: the place of the book to show first.
+    """
 
     TITLE = "gistread"
     CSS_PATH = "gistread.tcss"
@@ -79,6 +82,7 @@ class GistreadApp(CommandTarget, App[None]):
         make_engine: Callable[[str], Engine] | None = None,
         tour: bool = False,
         light: bool = False,
+        look_at: Opening | None = None,
     ) -> None:
         super().__init__(driver_class=None if os.environ.get("TEXTUAL_DRIVER") else FollowingDriver)
         self.paths = paths
@@ -91,6 +95,7 @@ class GistreadApp(CommandTarget, App[None]):
         self._told_unsaved = ""  # What could not be saved when the user last wanted to quit
         self._first = book
         self._is_reopening = False  # A book is closed to be opened anew
+        self._look_at = look_at
         self._tour = tour  # whether the first book is shown with the tour
         keys = CommandKeys(COMMANDS, config.keys)
         self._keys = keys
@@ -138,7 +143,7 @@ class GistreadApp(CommandTarget, App[None]):
         if self._first is None:
             self.action_library()
         else:
-            self.open_book(self._first)
+            self.open_book(self._first, self._look_at)
         if self._problems:
             self.notify("\n".join(self._problems), severity="warning", timeout=10)
 
@@ -488,9 +493,17 @@ class GistreadApp(CommandTarget, App[None]):
         super()._handle_exception(DefectError(error, self.paths.log_file))
 
 
-def run(book: Opened | None, *, paths: Paths, config: Config, model: str) -> int:
+def run(
+    book: Opened | None,
+    *,
+    paths: Paths,
+    config: Config,
+    model: str,
+    look_at: Opening | None = None,
+) -> int:
     """Run the app on a terminal and return the exit status.
 
+    `look_at`: the place of the book to show first.
     Raises GistreadError if the book cannot be opened.
     """
     log_to(paths.log_file)
@@ -500,7 +513,13 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str) -> int
     tour = not UserData(paths).recent()
     unasked = config.theme or "NO_COLOR" in os.environ or "TEXTUAL_DRIVER" in os.environ
     app = GistreadApp(
-        book, paths=paths, config=config, model=model, tour=tour, light=not unasked and ask()
+        book,
+        paths=paths,
+        config=config,
+        model=model,
+        tour=tour,
+        light=not unasked and ask(),
+        look_at=look_at,
     )
     with terminal_order_off(config.bidi, os.environ):
         app.run()

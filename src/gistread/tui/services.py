@@ -99,11 +99,11 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What the library opens: a book where the user left it, or a look at a place in it."""
+    """A book to open where the user left it, or a look at a place in it."""
 
     path: Path
     place: tuple[int, int] | None = None
-    words: str = ""  # The words searched for, or the question asked
+    words: str = ""  # The words searched for, or the question asked; they are marked
     came_from: object = field(default=None, compare=False, repr=False)  # The list, for the way back
 
 

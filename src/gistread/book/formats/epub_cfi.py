@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
+from pathlib import Path
 
 import regex
 from lxml import etree
@@ -21,6 +22,7 @@ from lxml import etree
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.elements.markup import local_name, parse
 from gistread.book.formats.epub_package import spine_references
+from gistread.errors import BookError
 
 # Letters before and after a place that tell it from other places with the same words, the most
 # telling first. One side alone helps where the other stands beside a number that the file lacks.
@@ -215,13 +217,19 @@ class SourceText:
         return None
 
 
+def open_source(path: Path) -> SourceText:
+    """Raises BookError."""
+    try:
+        return read_source(path.read_bytes())
+    except OSError as error:
+        raise BookError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except ArchiveError as error:
+        raise BookError(f"{path.name} cannot be read as an EPUB: {error}.") from error
+
+
 def read_source(data: bytes) -> SourceText:
     """The documents of the EPUB with these bytes that need no repair. Raises ArchiveError."""
     return SourceText(_documents(Archive(io.BytesIO(data))))
-
-
-def is_identifier(text: str) -> bool:
-    return _IDENTIFIER.fullmatch(text.strip()) is not None
 
 
 def _documents(archive: Archive) -> Iterator[tuple[str, etree._Element]]:

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 from textual.screen import Screen
 
 from gistread.book.model import Book
+from gistread.search.destinations import HINT, Destination, destinations_of
 from gistread.session.events import Obstacle
 from gistread.session.session import Session
 from gistread.store.model import AskingChoice, NameCorrection, ReadingPlace
 from gistread.store.pace import ReadingSpeed
 from gistread.tui.progress import Progress
-from gistread.tui.reading.destination import HINT, Destination, destinations_of, step_among
-from gistread.tui.reading.jumps import JumpList
+from gistread.tui.reading.jumps import JumpList, step_among
 from gistread.tui.reading.layers import MarkLayers
 from gistread.tui.reading.pane_switcher import BookScreen, Pane
 from gistread.tui.reading.position import ModelPlace, ReadingPosition
@@ -197,7 +197,8 @@ class Navigation(InputLineClient):
         self.typed("")
 
     def typed(self, words: str) -> None:
-        found = destinations_of(words, self._context.book, self._context.place)
+        context = self._context
+        found = destinations_of(words, context.book, context.place, context.path)
         self._destinations = found.destinations
         self._context.input_line.choose_from(
             [destination.words for destination in found.destinations]

@@ -1,5 +1,7 @@
 """The history of jumps in the book, to go back and forward as in a browser."""
 
+from bisect import bisect_right
+
 LONGEST = 200
 
 
@@ -42,3 +44,16 @@ class JumpList:
             return None
         target.append(here)
         return source.pop()
+
+
+def step_among(starts: list[int], here: int, step: int) -> int:
+    """The start of the part `step` parts on; `here` after the last.
+
+    A step back within a part goes to its start.
+    """
+    if not starts:
+        return 0
+    at = max(0, bisect_right(starts, here) - 1)
+    if step < 0 and here > starts[at]:
+        step += 1
+    return starts[max(0, at + step)] if at + step < len(starts) else here

@@ -18,12 +18,12 @@ from gistread.readers.bound import offset_of
 from gistread.readers.recap import suggestions
 from gistread.readers.selection import CHOICES, extend_bound
 from gistread.readers.thread import QuestionAnswer, Thread, is_follow_up, within_bound
+from gistread.search.destinations import destinations_of
 from gistread.session.questions import thread_of
 from gistread.store.model import BoundChoice, SavedThread
 from gistread.tui.commands import THREAD_KEY, display_key
 from gistread.tui.marking.caret import whole_words
 from gistread.tui.reading.context import ReadingContext
-from gistread.tui.reading.destination import destinations_of
 from gistread.tui.widgets.input_line import InputLineClient, QuestionInput
 from gistread.tui.widgets.lines import Actions
 from gistread.units import in_quotes, short

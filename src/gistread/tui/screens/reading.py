@@ -68,7 +68,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         tour: bool,
         look_at: Opening | None = None,
     ) -> None:
-        """`look_at`: the place in the book that the library leads to; Escape leads back."""
+        """`look_at`: a place in the book; Escape leads back to the list that it came from."""
         super().__init__(classes=f"-{Pane.BOOK}-pane")
         self._source = book
         self.services = services
@@ -328,13 +328,26 @@ class ReadingScreen(CommandTarget, BookScreen):
             await session.cancel_question()
         elif panes.current is not Pane.BOOK:
             panes.show(Pane.BOOK)
-        elif self._look_at is not None and controllers.context.position.looking:
+        elif self._came_from_list and controllers.context.position.looking:
+            assert self._look_at is not None
             self.services.back_to_library(self._look_at)
         elif not (controllers.links.close_note() or controllers.search.clear()):
             panes.show_answers(False)
             panes.leave_focus_mode()
             panes.unseen_answer = False
         self.redraw_lines()
+
+    @property
+    def _came_from_list(self) -> bool:
+        return self._look_at is not None and self._look_at.came_from is not None
+
+    def _look(self, controllers: Controllers, place: tuple[int, int]) -> None:
+        """Show the place that the book was opened at, with its words marked."""
+        assert self._look_at is not None
+        if self._look_at.words:
+            controllers.search.look(self._look_at.words, place)
+        else:
+            controllers.context.navigation.jump(place[0])
 
     def _closes_line(self, controllers: Controllers) -> bool:
         """Close the line that is open, if any: of an input, or of a step of an answer."""
@@ -435,7 +448,7 @@ class ReadingScreen(CommandTarget, BookScreen):
             ):  # The view is at the reading place first.
                 self._looked = True
                 self._not_begun = context.position.snapshot if self._is_new else None
-                controllers.search.look(self._look_at.words, self._look_at.place or view)
+                self._look(controllers, self._look_at.place or view)
         if context.position.looking is not looked:
             self.lines.show_status()
         if view is not None and self.panes.current is Pane.BOOK and not controllers.speech.running:

@@ -1,9 +1,13 @@
-"""Destinations typed after "go to"."""
+"""Places of a book by the words that name them."""
+
+from pathlib import Path
 
 import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
-from gistread.tui.reading.destination import destinations_of
+from gistread.book.open import open_book
+from gistread.search.destinations import destinations_of
+from tests.book.make_epub import epub, page
 
 TITLES = (
     ("Book One", 1),
@@ -91,3 +95,26 @@ def test_invalid_destinations_are_explained(typed: str, said: str) -> None:
 )
 def test_any_destination_can_be_typed_without_an_error(typed: str) -> None:
     destinations_of(typed, book(), 0)
+
+
+def test_words_in_quotes_are_found_behind_this_place_first() -> None:
+    text = "The ferry came. " + "Rain. " * 50 + "A ferry left, and the Ferry sank."
+    one = Book(text, "A Book", (Paragraph(0, len(text)),), (Chapter("", 0, len(text)),))
+    ferry = text.index("A ferry") + 2
+    found = destinations_of("“ferry”", one, 10).destinations
+    assert [place.offset for place in found] == [ferry, text.index("Ferry sank"), 4]
+    assert (found[0].end, found[0].words) == (ferry + 5, "“ferry left, and the Ferry sank.”, 91%")
+    assert destinations_of('"Ferry"', one, 0).destinations[0].offset == text.index("Ferry sank")
+    assert "“boat” is not" in destinations_of('"boat"', one, 0).problem
+
+
+def test_an_epub_cfi_is_found_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "book.epub"
+    path.write_bytes(epub({"a.xhtml": page("<h1>One</h1><p>The <em>boat</em> came in.</p>")}))
+    opened = open_book(path)
+    (place,) = destinations_of("epubcfi(/6/2!/4/4,/2/1:0,/3:5)", opened, 0, path).destinations
+    assert opened.text[place.offset : place.end] == "boat came"
+    assert "no such place" in destinations_of("epubcfi(/6/8!/4)", opened, 0, path).problem
+    assert "Only an EPUB" in destinations_of("epubcfi(/6/8!/4)", book(), 0, path).problem
+    path.write_bytes(b"no archive")
+    assert "as an EPUB" in destinations_of("epubcfi(/6/8!/4)", opened, 0, path).problem

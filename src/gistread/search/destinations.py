@@ -1,24 +1,31 @@
-"""Parses the text typed after "go to" into places of the book.
+"""Finds the places of a book that a few typed words name.
 
-`40%`, `page 12`, a chapter, an offset.
+`40%`, `page 12`, a chapter, `"words of the book"`, an offset, an EPUB CFI.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.book.numbers import parse_number
+from gistread.errors import BookError
+from gistread.search.book_search import FoldedText
 from gistread.search.tokens import folded
+from gistread.units import in_quotes, short
 
 MOST = 8
-HINT = "40% · p12 · chapter 7 or how its title begins · +5% · @ and an offset"
+HINT = '40% · p12 · chapter 7 or how its title begins · +5% · "words" · @ and an offset'
 
 _PERCENT = re.compile(r"([+-]?)\s*(\d+(?:[.,]\d+)?)\s*%$")
 _PAGE = re.compile(r"(?:page|pg|p)[\s.:]*(\d+)$", re.IGNORECASE)
 _CHAPTER = re.compile(r"(?:chapter|chap|ch)[\s.:]*(\S+)$", re.IGNORECASE)
 _OFFSET = re.compile(r"(?:@|offset\s*:?)\s*(\d+)$", re.IGNORECASE)
+_QUOTED = re.compile(r"""["“”„«»](.+)["“”„«»]$""")
+_CFI_START = "epubcfi("
+_SHOWN = 40  # Characters of the words that were found
 _EDGES = {"start": 0.0, "begin": 0.0, "beginning": 0.0, "top": 0.0, "end": 1.0, "bottom": 1.0}
 _TITLE_WORD = re.compile(r"\w+(?:[-’']\w+)*")
 _LABEL = re.compile(
@@ -33,6 +40,7 @@ class Destination:
 
     offset: int
     words: str
+    end: int | None = None  # Of the words that were named, to show them
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +51,23 @@ class GoToTarget:
     problem: str = ""
 
 
-def destinations_of(typed: str, book: Book, here: int) -> GoToTarget:
-    """The places that `typed` may name for someone at offset `here`."""
+def destinations_of(typed: str, book: Book, here: int, source: Path | None = None) -> GoToTarget:
+    """The places that `typed` may name for someone at offset `here`.
+
+    `source`: the book's file, for EPUB CFIs.
+    """
     typed = " ".join(typed.split())
     if not typed:
         return GoToTarget()
+    if match := _QUOTED.match(typed):
+        return _words(book, here, match[1])
+    if typed.startswith(_CFI_START):
+        return _cfi(book, typed, source)
+    return _named(typed, book, here)
+
+
+def _named(typed: str, book: Book, here: int) -> GoToTarget:
+    """A place by its number or by the title of a chapter."""
     length = len(book.text)
     if match := _PERCENT.match(typed):
         return _percent(book, here, match[1], float(match[2].replace(",", ".")))
@@ -72,6 +92,41 @@ def destinations_of(typed: str, book: Book, here: int) -> GoToTarget:
     if not found:
         return GoToTarget(problem="No such chapter or place.")
     return GoToTarget(tuple(found[:MOST]))
+
+
+def _words(book: Book, here: int, words: str) -> GoToTarget:
+    """Where the words stand: behind `here` first, then from the beginning."""
+    hits = list(FoldedText(book.text).find(words))
+    if not hits:
+        return GoToTarget(problem=f"{in_quotes(short(words, _SHOWN))} is not in the book.")
+    behind = [hit for hit in hits if hit[0] > here]
+    before = [hit for hit in hits if hit[0] <= here]
+    return GoToTarget(
+        tuple(
+            Destination(start, f"{_quote(book, start)}, {_share(start, book)}", end)
+            for start, end in islice((*behind, *before), MOST)
+        )
+    )
+
+
+def _cfi(book: Book, identifier: str, source: Path | None) -> GoToTarget:
+    if source is None or book.source_format != "epub":
+        return GoToTarget(problem="Only an EPUB has places of this form.")
+    from gistread.book.formats.epub_cfi import open_source  # Parsers take a while to import
+
+    try:
+        place = open_source(source).place(identifier, book.text)
+    except BookError as error:
+        return GoToTarget(problem=error.message)
+    if place is None:
+        return GoToTarget(problem="This EPUB has no such place.")
+    start, end = place
+    return GoToTarget((Destination(start, f"{_quote(book, start)}, {_share(start, book)}", end),))
+
+
+def _quote(book: Book, start: int) -> str:
+    """The words at a place."""
+    return in_quotes(short(book.text[start : start + 2 * _SHOWN], _SHOWN))
 
 
 def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
@@ -144,16 +199,3 @@ def _plain(text: str) -> str:
 
 def _share(offset: int, book: Book) -> str:
     return f"{offset / max(1, len(book.text)):.0%}"
-
-
-def step_among(starts: list[int], here: int, step: int) -> int:
-    """The start of the part `step` parts on; `here` after the last.
-
-    A step back within a part goes to its start.
-    """
-    if not starts:
-        return 0
-    at = max(0, bisect_right(starts, here) - 1)
-    if step < 0 and here > starts[at]:
-        step += 1
-    return starts[max(0, at + step)] if at + step < len(starts) else here
