@@ -268,6 +268,34 @@ def test_a_login_goes_to_its_catalogue_alone(
         assert all("Authorization" not in request.headers for request in other.requests)
 
 
+def test_a_server_of_digests_gets_no_other_login(
+    run: Run, server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Calibre's content server, which answers another form of login with 400."""
+
+    def protected(handler: Handler) -> bool:
+        login = handler.headers.get("Authorization", "")
+        if login.startswith('Digest username="ada"'):
+            return False
+        challenge = 'Digest realm="calibre", nonce="n1", algorithm="MD5", qop="auth"'
+        handler.empty(400 if login else 401, {"WWW-Authenticate": challenge})
+        return True
+
+    server.always = protected
+    monkeypatch.setenv("GISTREAD_CATALOGUE_PASSWORD", "secret-word")
+    login = ("--user", "ada", "--pick", "1")
+    assert run("get", "--from", f"{server.url}/opds", "lamp", *login).status == ExitStatus.DONE
+    assert saved() == ["lamp.epub"]
+
+
+def test_a_search_that_the_server_answers_with_404_has_found_nothing(
+    run: Run, server: FaultyServer
+) -> None:
+    server.files["/opds"].data = server.files["/opds"].data.replace(b"/opds?q=", b"/none?q=")
+    ran = run("get", "--from", f"{server.url}/opds", "lamp")
+    assert (ran.status, ran.err) == (ExitStatus.FAILED, "Nothing was found for 'lamp'.\n")
+
+
 def test_a_full_disk_is_told_and_nothing_is_opened(
     run: Run, server: FaultyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,10 @@ class LoginNeededError(FetchError):
     """The server refuses access without a login, or with this one."""
 
 
+class NotThereError(FetchError):
+    """The server has nothing at this address."""
+
+
 @dataclass(frozen=True, slots=True)
 class BookProgress:
     done_bytes: int
@@ -66,7 +70,7 @@ class CatalogueClient:
         self._client = client
         self._network = network
         self._login = login
-        self._uses_digest = False
+        self._uses_digest: bool | None = None  # None: not known yet
 
     async def feed(self, url: str) -> Feed:
         """Raises FetchError."""
@@ -104,25 +108,29 @@ class CatalogueClient:
     async def response(
         self, url: str, headers: Mapping[str, str]
     ) -> AsyncIterator["httpx2.Response"]:
-        """The response after redirects, with the login where the server asks for it."""
+        """The response after redirects, with the login for its own server."""
         import httpx2
 
         login = self._login if self._login and self._login.covers(url) else None
         self._client.auth = httpx2.Auth()
+        if login and self._uses_digest is None:
+            self._uses_digest = await self._asks_for_digest(url)
         if login and self._uses_digest:
             self._client.auth = httpx2.DigestAuth(login.user, login.password)
         elif login:
             self._client.auth = httpx2.BasicAuth(login.user, login.password)
         async with open_response(self._client, self._network, url, headers) as response:
-            is_refused = response.status_code == HTTPStatus.UNAUTHORIZED
-            challenge = response.headers.get("WWW-Authenticate", "").lower()
-            asks_for_digest = is_refused and "digest" in challenge
-            if login is None or self._uses_digest or not asks_for_digest:
-                yield response
-                return
-        self._uses_digest = True  # Calibre's content server asks for a digest.
-        async with self.response(url, headers) as response:
             yield response
+
+    async def _asks_for_digest(self, url: str) -> bool:
+        """Whether a login goes as a digest.
+
+        Asked without a login: Calibre's content server answers another form with 400.
+        """
+        async with open_response(self._client, self._network, url, {}) as response:
+            is_refused = response.status_code == HTTPStatus.UNAUTHORIZED
+            challenges = response.headers.get("WWW-Authenticate", "").lower()
+            return is_refused and "digest" in challenges
 
     async def download(
         self,
@@ -335,5 +343,7 @@ def _refusal(response: "httpx2.Response") -> FetchError:
             "It needs a login, or this one is wrong: use --user NAME.",
         )
     if status in (404, 410):
-        return FetchError(f"{host} has no such book or catalogue.", "Check the number or address.")
+        return NotThereError(
+            f"{host} has no such book or catalogue.", "Check the number or address."
+        )
     return FetchError(f"{host} returned {status}.", "Try again later.")

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from gistread.acquisition.download import CatalogueClient
+from gistread.acquisition.download import CatalogueClient, NotThereError
 from gistread.acquisition.opds import Acquisition, Feed, OfferedBook, search_url
 from gistread.acquisition.sources import Source
 from gistread.errors import FetchError
@@ -33,7 +33,10 @@ async def search(catalogue: CatalogueClient, source: Source, words: str) -> Cata
         template = await catalogue.search_template(start)
     if not template:
         raise FetchError(f"{source.name} cannot be searched.", "Give the address of a shelf.")
-    return await open_page(catalogue, search_url(template, words))
+    try:
+        return await open_page(catalogue, search_url(template, words))
+    except NotThereError:  # Of Calibre, if nothing is found
+        return CataloguePage()
 
 
 async def open_page(catalogue: CatalogueClient, url: str) -> CataloguePage:

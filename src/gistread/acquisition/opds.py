@@ -106,7 +106,12 @@ def search_url(template: str, words: str) -> str:
     'https://example.org/?q=war%20and%20peace&n='
     >>> search_url("https://example.org/find{?query,title}", "emma")
     'https://example.org/find?query=emma'
+    >>> search_url("https://example.org/search/{searchTerms}", "war/peace")
+    'https://example.org/search/war%20peace'
     """
+    path = template.partition("?")[0]
+    if "{searchTerms}" in path:  # Calibre takes even an escaped slash for the end of the words.
+        words = words.replace("/", " ")
     quoted = quote(words, safe="")
     if "{?" in template:  # RFC 6570, as OPDS 2.0 has it
         start, _, rest = template.partition("{?")
