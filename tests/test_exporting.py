@@ -231,7 +231,7 @@ def test_cards_for_anki_have_headers_and_one_gap_each() -> None:
 
 
 def test_readwise_gets_its_columns() -> None:
-    rows = list(csv.DictReader(as_readwise(EVERYTHING).splitlines(keepends=True)))
+    rows = list(csv.DictReader(as_readwise([EVERYTHING]).splitlines(keepends=True)))
     assert list(rows[0]) == ["Highlight", "Title", "Author", "URL", "Note", "Location", "Date"]
     assert [row["Highlight"] for row in rows] == [
         "She trimmed it at dusk",

@@ -114,6 +114,11 @@ def cached_text(digest: str, directory: Path) -> str | None:
     return None
 
 
+def cached_book(digest: str, name: str, directory: Path) -> Book | None:
+    """The book of the file with this SHA-256, named `name`; None if it is not cached."""
+    return _load(_entry(digest, directory), name) if digest else None
+
+
 def _entry(digest: str, directory: Path) -> Path:
     return directory / f"{digest}-{EXTRACTION_VERSION}{_SUFFIX}"
 

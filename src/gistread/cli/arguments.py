@@ -208,7 +208,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 
 def add_export(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
-    add_book(parser)
+    add_book(parser, optional=True)
+    all_help = "every book of the library that has marks, notes or questions; no BOOK"
+    option("--all", action="store_true", help=all_help)
     formats = parser.add_mutually_exclusive_group()
     formats.add_argument(
         "--format",
@@ -237,7 +239,10 @@ def add_export(parser: argparse.ArgumentParser) -> None:
         type=_export_parts,
         help=f"leave out the rest: {', '.join(EXPORT_PARTS)}, separated by commas",
     )
-    output_help = "write to this file, or into this folder; a suffix may give the format"
+    output_help = (
+        "write to this file, or into this folder; a suffix may give the format. With --all, a "
+        "folder gets a file for each book, and a file (json, anki, readwise) all of them"
+    )
     option("-o", "--output", metavar="FILE", type=_output_path, help=output_help)
     option("-f", "--force", action="store_true", help="overwrite an existing file")
     add_quiet(parser)

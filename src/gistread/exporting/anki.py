@@ -9,7 +9,7 @@ import csv
 import html
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gistread.book.model import Book
 from gistread.exporting.model import Export, quoted_marks
@@ -33,17 +33,22 @@ _ENTITIES = {
 _SPECIAL = re.compile("|".join(map(re.escape, _ENTITIES)))
 
 
-def as_cards(export: Export) -> str:
-    """Cards of highlights, of answers with verified quotes, and of names."""
-    book, text = export.book, io.StringIO()
+def as_cards(exports: Iterable[Export]) -> str:
+    """Cards of highlights, of answers with verified quotes, and of names; a deck for each book."""
+    text = io.StringIO()
     text.writelines(f"{header}\n" for header in _HEADERS)
     writer = csv.writer(text, delimiter="\t", lineterminator="\n")
-    deck = f"gistread::{' '.join(book.title.replace('::', ' ').split())}"
+    for export in exports:
+        writer.writerows(_rows(export))
+    return text.getvalue()
+
+
+def _rows(export: Export) -> Iterator[tuple[str, str, str, str]]:
+    deck = f"gistread::{' '.join(export.book.title.replace('::', ' ').split())}"
     for kind, front, back in _cards(export):
         hidden = _answer(front[1]) if kind == "question" else _escape(front[1])
         field = _escape(front[0]) + "{{c1::" + hidden + "}}" + _escape(front[2])
-        writer.writerow((re.sub("^#", "&#35;", field), _escape(back), deck, f"gistread {kind}"))
-    return text.getvalue()
+        yield re.sub("^#", "&#35;", field), _escape(back), deck, f"gistread {kind}"
 
 
 def _cards(export: Export) -> Iterator[tuple[str, tuple[str, str, str], str]]:

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -45,18 +45,46 @@ def write_export(export: Export, form: ExportFormat, path: Path, *, force: bool 
     return f"Wrote {path}."
 
 
-def as_readwise(export: Export) -> str:
+def check_together(form: ExportFormat) -> None:
+    """Raises UsageError for a format in which a document holds one book."""
+    if form not in _TOGETHER:
+        several = ", ".join(_TOGETHER)
+        raise UsageError(
+            f"{form} has a file for each book: name a folder with --output.",
+            f"Formats for all books in one file: {several}.",
+        )
+
+
+def render_together(exports: Iterable[Export], form: ExportFormat) -> str:
+    """One document of several books. Raises UsageError, as `check_together` does."""
+    check_together(form)
+    return _TOGETHER[form](exports)
+
+
+def write_together(
+    exports: Iterable[Export], form: ExportFormat, path: Path, *, force: bool = False
+) -> None:
+    """Write one document of several books. Raises UsageError, ExistsError, StorageError."""
+    write_document(path, render_together(exports, form), replace=force)
+
+
+def as_readwise(exports: Iterable[Export]) -> str:
     """Highlights and notes as the CSV that Readwise imports; `Location` is the offset."""
-    text, book = io.StringIO(), export.book
+    text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("Highlight", "Title", "Author", "URL", "Note", "Location", "Date"))
-    for mark in quoted_marks(export.marks):
-        place = "" if mark.lost else mark.start
-        authors = ", ".join(book.authors)
-        writer.writerow(
-            (mark.place.exact, book.title, authors, "", mark.note, place, iso_time(mark.made_at))
-        )
+    for export in exports:
+        title, authors = export.book.title, ", ".join(export.book.authors)
+        for mark in quoted_marks(export.marks):
+            place = "" if mark.lost else mark.start
+            date = iso_time(mark.made_at)
+            writer.writerow((mark.place.exact, title, authors, "", mark.note, place, date))
     return text.getvalue()
+
+
+def all_as_json(exports: Iterable[Export]) -> dict[str, Any]:
+    """`as_json` of each book."""
+    return {"version": 1, "books": [as_json(export) for export in exports]}
 
 
 def as_json(export: Export) -> dict[str, Any]:
@@ -93,7 +121,11 @@ def _csl_document(export: Export) -> str:
 
 
 def _json_document(export: Export) -> str:
-    return orjson.dumps({"schema": 1, **as_json(export)}, option=_JSON).decode()
+    return _json_text(as_json(export))
+
+
+def _json_text(document: dict[str, Any]) -> str:
+    return orjson.dumps({"schema": 1, **document}, option=_JSON).decode()
 
 
 def _mark_json(book: Book, mark: Mark) -> dict[str, Any]:
@@ -134,9 +166,15 @@ _RENDERERS: dict[str, Callable[[Export], str]] = {
     ExportFormat.JSON: _json_document,
     ExportFormat.MARKDOWN: as_markdown,
     ExportFormat.OBSIDIAN: as_note,
-    ExportFormat.ANKI: as_cards,
-    ExportFormat.READWISE: as_readwise,
+    ExportFormat.ANKI: lambda export: as_cards([export]),
+    ExportFormat.READWISE: lambda export: as_readwise([export]),
     ExportFormat.ANNOTATIONS: _annotations_document,
     ExportFormat.BIBTEX: lambda export: as_bibtex(export.book),
     ExportFormat.CSL: _csl_document,
+}
+# Formats in which one document may hold several books
+_TOGETHER: dict[str, Callable[[Iterable[Export]], str]] = {
+    ExportFormat.JSON: lambda exports: _json_text(all_as_json(exports)),
+    ExportFormat.ANKI: as_cards,
+    ExportFormat.READWISE: as_readwise,
 }

@@ -1,9 +1,11 @@
 """What is exported, in which format, and to which file."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
 from gistread.book.model import Book
 from gistread.marking import Mark, MarkKind
@@ -12,6 +14,9 @@ from gistread.memory.passages import Passage
 from gistread.people.joining import Entity
 from gistread.store.files import safe_file_name
 from gistread.store.model import SavedQuestion
+
+_MOST_BYTES = 240  # Of a file name: systems allow 255, and a hash may come to it
+_HASH = 8  # Characters that tell books of one name apart
 
 
 class ExportFormat(StrEnum):
@@ -54,11 +59,37 @@ class Export:
 
 def export_file_name(title: str, form: ExportFormat, authors: Sequence[str] = ()) -> str:
     """`Title – notes.md`; for Obsidian `Author — Title.md`."""
-    name = safe_file_name(title)
+    before, after = "", form.suffix
     if form is ExportFormat.OBSIDIAN:
-        return " — ".join((*map(safe_file_name, authors[:1]), f"{name}{form.suffix}"))
-    is_book = form in (ExportFormat.TEXT, ExportFormat.BIBTEX, ExportFormat.CSL)
-    return f"{name}{'' if is_book else ' – notes'}{form.suffix}"
+        before = "".join(f"{safe_file_name(author)} — " for author in authors[:1])
+    elif form not in (ExportFormat.TEXT, ExportFormat.BIBTEX, ExportFormat.CSL):
+        after = f" – notes{form.suffix}"
+    room = _MOST_BYTES - len(f"{before}{after}".encode())
+    name = safe_file_name(title).encode()[:room].decode("utf-8", "ignore").rstrip()
+    return f"{before}{name}{after}"
+
+
+class Named(Protocol):
+    """A book, or what the library knows of it."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def authors(self) -> tuple[str, ...]: ...
+    @property
+    def sha256(self) -> str: ...
+
+
+def separate_file_names(books: Sequence[Named], form: ExportFormat) -> list[str]:
+    """A name for each book; those of one name get the beginning of their hashes."""
+    names = [export_file_name(book.title, form, book.authors) for book in books]
+    times = Counter(name.casefold() for name in names)
+    return [
+        name
+        if times[name.casefold()] == 1
+        else f"{name.removesuffix(form.suffix)} ({book.sha256[:_HASH]}){form.suffix}"
+        for book, name in zip(books, names, strict=True)
+    ]
 
 
 def format_for(path: Path) -> ExportFormat | None:

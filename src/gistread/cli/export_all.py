@@ -1,0 +1,133 @@
+"""`gistread export --all`: the user's data about every book, a file for each or one for all."""
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gistread.cli.export_data import format_of, gather, output_of, print_document
+from gistread.cli.opening import library_entries
+from gistread.cli.output import fail, say, write_json
+from gistread.cli.progress import ProgressLine
+from gistread.errors import BookError, ExitStatus, GistreadError, StorageError
+from gistread.exporting.documents import (
+    all_as_json,
+    check_together,
+    render_together,
+    write_export,
+    write_together,
+)
+from gistread.exporting.model import Export, ExportFormat, separate_file_names
+from gistread.library.entries import LibraryEntry, is_folder
+from gistread.library.texts import text_of_entry
+from gistread.paths import default_paths
+from gistread.store.user_data import MarkStore, UserData
+from gistread.units import counted
+
+
+def export_all(arguments: argparse.Namespace) -> ExitStatus:
+    """Export each book that has marks, notes or questions; one that fails stops no other."""
+    output = output_of(arguments)
+    folder = output if output is not None and _is_for_folder(output) else None
+    form = format_of(arguments, None if folder is not None else output)
+    if folder is None:
+        check_together(form)
+    entries = list(_with_data(library_entries()))
+    with ProgressLine() as line:
+        run = _Run(entries, form, arguments.only, line)
+        if folder is not None:
+            run.write_separately(folder, force=arguments.force)
+        elif output is not None:
+            write_together(run.exports(), form, output, force=arguments.force)
+        elif arguments.json:
+            write_json(all_as_json(run.exports()))
+        else:
+            print_document(render_together(run.exports(), form))
+    run.tell(output)
+    return ExitStatus.FAILED if run.failed else ExitStatus.DONE
+
+
+def _is_for_folder(output: Path) -> bool:
+    return is_folder(output) or not output.suffix
+
+
+def _with_data(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
+    """Raises StorageError."""
+    paths = default_paths()
+    user_data, store = UserData(paths), MarkStore(paths)
+    for entry in entries:
+        if entry.sha256 and (store.marks(entry.sha256) or user_data.questions(entry.sha256)):
+            yield entry
+
+
+@dataclass(slots=True)
+class _Run:
+    """Exports books one by one: their texts are not held together in memory."""
+
+    entries: Sequence[LibraryEntry]
+    form: ExportFormat
+    only: frozenset[str] | None
+    line: ProgressLine
+    done: int = 0
+    failed: int = 0
+
+    def exports(self) -> Iterator[Export]:
+        """What is to be exported of each book; failures are told and counted."""
+        for number in range(len(self.entries)):
+            export = self._export(number)
+            if export is not None:
+                self.done += 1
+                yield export
+
+    def write_separately(self, folder: Path, *, force: bool) -> None:
+        """Write a file for each book. Raises StorageError if the folder cannot be made."""
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or error
+            raise StorageError(f"{folder} cannot be made: {reason}.", "Choose another.") from error
+        names = separate_file_names(self.entries, self.form)
+        for number, name in enumerate(names):
+            export = self._export(number)
+            if export is None:
+                continue
+            try:
+                write_export(export, self.form, folder / name, force=force)
+                self.done += 1
+            except GistreadError as error:
+                self._fail(str(error))
+
+    def _export(self, number: int) -> Export | None:
+        """None if the book failed, or has nothing of what is wanted."""
+        entry = self.entries[number]
+        self.line.show(f"{number + 1} of {len(self.entries)}: {entry.title}")
+        try:
+            export = self._gathered(entry)
+        except GistreadError as error:
+            self._fail(f"{entry.title}: {error}")
+            return None
+        has_any = bool(export.marks or export.questions or export.memory)
+        return export if has_any or not self.only else None
+
+    def _gathered(self, entry: LibraryEntry) -> Export:
+        """Raises BookError if the text is wanted and gone, StorageError."""
+        known = text_of_entry(entry, default_paths())
+        if known.notice:
+            self.line.say(f"Note: {known.notice}")
+        if self.form is ExportFormat.TEXT and not known.has_text:
+            raise BookError("Its text is gone.")
+        return gather(known.book, known.path, self.form, self.only)
+
+    def _fail(self, reason: str) -> None:
+        self.failed += 1
+        self.line.clear()
+        fail(reason)
+
+    def tell(self, output: Path | None) -> None:
+        """Say how many books were exported."""
+        if not self.done and not self.failed:
+            say("No book of your library has what you want to export.")
+            return
+        where = f" to {output}" if output is not None else ""
+        failed = f"; {self.failed} failed" if self.failed else ""
+        say(f"Exported {counted(self.done, 'book')}{where}{failed}.")

@@ -1,0 +1,112 @@
+"""What an export holds, where it goes and in which format."""
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from gistread.book.cache import file_digest
+from gistread.book.model import Book
+from gistread.cli.memory import memory_store, saved_memories
+from gistread.cli.opening import STANDARD_INPUT
+from gistread.cli.output import say, write, write_bytes
+from gistread.errors import GistreadError, StorageError, UsageError
+from gistread.exporting.fragments import cfis_of
+from gistread.exporting.model import Export, ExportFormat, format_for
+from gistread.library.entries import is_folder
+from gistread.library.moving import migrate_user_data
+from gistread.memory.model import GistMemory
+from gistread.memory.spoilers import usual_bound
+from gistread.paths import default_paths
+from gistread.readers.introductions import names_to_learn
+from gistread.store.user_data import MarkStore, UserData
+
+_STANDARD_OUTPUT = Path("-")
+
+
+def print_document(text: str) -> None:
+    if sys.stdout.isatty():
+        write(text, end="" if text.endswith("\n") else "\n")
+    else:  # A pipe or a file gets the exact bytes.
+        write_bytes(text.encode("utf-8"))
+
+
+def output_of(arguments: argparse.Namespace) -> Path | None:
+    """The file or folder to write to; None for standard output."""
+    output: Path | None = arguments.output
+    return None if output == _STANDARD_OUTPUT else output
+
+
+def format_of(arguments: argparse.Namespace, output: Path | None) -> ExportFormat:
+    """The chosen format, else the format of the output file's suffix, else Markdown.
+
+    Raises UsageError.
+    """
+    chosen = ExportFormat.JSON if arguments.json else arguments.format
+    if chosen or output is None or is_folder(output):
+        return ExportFormat(chosen or ExportFormat.MARKDOWN)
+    if (form := format_for(output)) is None:
+        raise UsageError(f"Unknown format: {output}", f"Use --format {', '.join(ExportFormat)}.")
+    return form
+
+
+def carry_over(book: Book, path: Path | None) -> None:
+    """Carry over the data of an earlier version of the file."""
+    user_data = UserData(default_paths())
+    if user_data.opened_at(book.sha256):
+        return
+    try:
+        store = MarkStore(default_paths())
+        file = file_digest(path) if path else ""
+        migrate_user_data(book, user_data, store, file=file, path=path)
+    except StorageError as error:
+        say(f"Note: data of an earlier version of this book is left out: {error.message}")
+
+
+def gather(
+    book: Book, path: Path | None, form: ExportFormat, only: frozenset[str] | None
+) -> Export:
+    """The parts of the book's data that are wanted, all without `only`. Raises StorageError.
+
+    `path`: the book's file.
+    """
+    if form in (ExportFormat.TEXT, ExportFormat.BIBTEX, ExportFormat.CSL):
+        return Export(book)
+    paths = default_paths()
+    user_data = UserData(paths)
+    marks = MarkStore(paths).marks(book.sha256)
+    export = Export(book, marks, user_data.questions(book.sha256), _memory(book, path))
+    if only:
+        export = _only(export, only)
+    elif form is ExportFormat.ANKI:
+        export = replace(export, names=names_to_learn(book, user_data))
+    if form is ExportFormat.ANNOTATIONS and path is not None:
+        export = replace(export, cfis=cfis_of(book, export.marks, path))
+    return export
+
+
+def _only(export: Export, parts: frozenset[str]) -> Export:
+    """The parts that the user wants."""
+    marks = [mark for mark in export.marks if "marks" in parts or ("notes" in parts and mark.note)]
+    return replace(
+        export,
+        marks=marks,
+        questions=export.questions if "questions" in parts else (),
+        memory=export.memory if "gists" in parts else None,
+    )
+
+
+def _memory(book: Book, path: Path | None) -> GistMemory | None:
+    try:
+        headers = saved_memories(book, str(path or STANDARD_INPUT))
+        read = [header for header in headers if header.pages]
+        if not read:
+            return None
+        memory = memory_store().load(book, read[0])
+        user_data = UserData(default_paths())
+        place = user_data.reading_place(book.sha256)
+        bound = usual_bound(book, place.furthest, user_data.bound_choice(book.sha256))
+        return memory if bound is None else memory.upto(bound)
+    except GistreadError as error:
+        say(f"Note: the gists are left out: {error.message}")
+        return None

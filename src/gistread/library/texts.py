@@ -1,0 +1,69 @@
+"""The text of a book of the library, also where its file is gone or has changed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gistread.book.cache import cached_book, file_digest, open_cached
+from gistread.book.model import Book, Chapter
+from gistread.errors import BookError, StorageError
+from gistread.library.entries import LibraryEntry
+from gistread.library.moving import migrate_user_data
+from gistread.paths import Paths
+from gistread.store.user_data import MarkStore, UserData
+
+
+@dataclass(frozen=True, slots=True)
+class KnownText:
+    """A book, as far as it can be had."""
+
+    book: Book
+    path: Path | None  # Its file; None if that is gone or holds another text
+    notice: str = ""  # For the user: why the text is not that of the file, or has changed
+    has_text: bool = True  # False: title, length and hash are known, and no words
+
+
+def text_of_entry(entry: LibraryEntry, paths: Paths) -> KnownText:
+    """The text with the user's data: of the file, else from the cache, else without words.
+
+    If the file has a new text of the same book, the data is carried over to that.
+    """
+    if entry.path is None or entry.missing:
+        what = "was read from standard input" if entry.path is None else "is missing"
+        return _remembered(entry, paths, what)
+    try:
+        book = open_cached(entry.path, paths.texts, encodings=paths.encodings)
+    except BookError as error:
+        return _remembered(entry, paths, f"cannot be read ({error.message})")
+    if book.sha256 == entry.sha256:
+        return KnownText(book, entry.path)
+    return _changed(entry, book, entry.path, paths)
+
+
+def _changed(entry: LibraryEntry, book: Book, path: Path, paths: Paths) -> KnownText:
+    """The file has another text: a new version of the book, or another book."""
+    user_data, store = UserData(paths), MarkStore(paths)
+    try:
+        migrated = migrate_user_data(book, user_data, store, file=file_digest(path), path=path)
+        is_same_book = migrated is not None or bool(store.marks(book.sha256))
+    except StorageError:
+        migrated, is_same_book = None, False
+    if not is_same_book:
+        return _remembered(entry, paths, "holds another text now")
+    lost = f", {migrated.lost} of its marks are lost" if migrated and migrated.lost else ""
+    return KnownText(book, path, f"{entry.title}: its file has changed{lost}.")
+
+
+def _remembered(entry: LibraryEntry, paths: Paths, reason: str) -> KnownText:
+    book = cached_book(entry.digest, entry.title, paths.texts)
+    if book is not None and book.sha256 == entry.sha256:
+        return KnownText(book, None, f"{entry.title}: its file {reason}; its text is still known.")
+    notice = f"{entry.title}: its file {reason}; only marked and quoted words are left."
+    return KnownText(_without_words(entry), None, notice, has_text=False)
+
+
+def _without_words(entry: LibraryEntry) -> Book:
+    """A book of the right length, so that places keep their share of it."""
+    chapter = Chapter("", 0, entry.length)
+    book = Book(" " * entry.length, entry.title, (), (chapter,), entry.authors)
+    vars(book).update(sha256=entry.sha256, words=entry.words)  # Not those of the blanks
+    return book
