@@ -1,5 +1,4 @@
-"""Marks names, numbers and quotations of an answer that the text lacks; no other wording is ever
-marked.
+"""Marks names, numbers and quotations of an answer that the text lacks, and no other wording.
 
 A model that understands a text says it in words of its own, so shared words speak for a statement
 and missing ones do not speak against it. Names, numbers and quotations are copied from the text,
@@ -8,7 +7,7 @@ and can be compared with it.
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache, partial
@@ -18,7 +17,7 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import capitals_mark_names
-from gistread.memory.passages import overlaps
+from gistread.memory.passages import Span, overlaps
 from gistread.people.joining import first_names
 from gistread.people.mentions import titles, word_set
 from gistread.readers.phrases import pattern
@@ -31,6 +30,14 @@ _QUOTED_WORDS = 4  # Shorter quotations are terms or titles
 _LEAST_NUMBER = 3  # Smaller numbers are counted ("the two of them")
 _NEAR = 0.2  # Largest relative error of a number after "about"
 _SIMILAR = 0.8  # Least similarity (`difflib`) of two spellings of a name
+_INFLECTED_LETTERS = 5  # Shorter names are looked for without another ending
+_ENDING_LETTERS = 2  # Of a name that may differ: "Montresors"
+_COMMON_LETTERS = 4  # With which a name begins in two languages
+_LEAST_LETTERS = 3  # Of a name
+_COMMON_LETTERS_OF_DATES = 3  # Of a month or day and its abbreviation
+_HUNDRED = 100  # Other languages write smaller and round numbers in words of their own
+_DECADE = 10  # Years
+_CENTURY = 100  # Years
 _TOLD_WORDS = 2  # Least words shared with what the book tells elsewhere of a number or a date
 _NEARBY = 300  # Characters around a paragraph that belong to it
 _BEGINNING = 200_000  # Characters of a book that show how it uses capitals
@@ -41,7 +48,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _SPANS_OF_TIME = {
-    re.compile(rf"\b{told}\b", re.IGNORECASE): number for told, number in _TABLES["spans"].items()
+    re.compile(rf"\b{words}\b", re.IGNORECASE): years for words, years in _TABLES["spans"].items()
 }
 _CALENDAR, _IN_OTHER_LANGUAGES = (
     frozenset(_TABLES[name].split()) for name in ("dates", "other_languages")
@@ -61,33 +68,43 @@ _UNIT_NEAR = 40  # Characters between a number and its unit
 def find_marks(
     answer: str, question: str, shown: str, book: Book, *, only_shown: bool = False
 ) -> tuple[AnswerMark, ...]:
-    """Marks in the order of the answer. `shown`: all that the model saw of the book and of the
-    conversation.
+    """Marks in the order of the answer.
 
-    Names and quotations may be anywhere in the book, numbers and dates where it tells of the same;
-    unless `only_shown`.
+    `shown`: all that the model saw of the book and of the conversation. Names and quotations may
+    be anywhere in the book, numbers and dates where it tells of the same; unless `only_shown`.
     """
-    said = REFERENCE.sub(lambda found: " " * len(found[0]), answer)
+    answer = _blank_out(answer, REFERENCE.finditer(answer))
     text = _Text(f"{shown}\n{question}", book, "" if only_shown else book.text)
-    language = language_of(said, text.language)
-    quoted = pattern("quotation").finditer(said)
-    quotations = [found for found in quoted if len(_WORD.findall(found[0])) >= _QUOTED_WORDS]
-    lacking = [
-        (found.span(), AnswerMarkKind.QUOTATION)
-        for found in quotations
-        if not text.has_quotation(found[0], language_of(found[0], language))
+    language = language_of(answer, text.language)
+    matches = pattern("quotation").finditer(answer)
+    quotations = [match for match in matches if len(_WORD.findall(match[0])) >= _QUOTED_WORDS]
+    foreign_quotations = [
+        quotation.span()
+        for quotation in quotations
+        if not text.has_quotation(quotation[0], language_of(quotation[0], language))
     ]
-    outside = said
-    for found in quotations:  # Checked as a whole
-        outside = f"{outside[: found.start()]}{' ' * len(found[0])}{outside[found.end() :]}"
+    outside = _blank_out(answer, quotations)  # They are checked as a whole.
     names = _foreign_names(outside, question, text, language)
-    lacking += [(span, AnswerMarkKind.NAME) for span in names]
-    numbers = _foreign_numbers(
-        outside, text
-    )  # "Twenty Thousand Leagues" is marked once, as a name.
-    lacking += [(span, AnswerMarkKind.NUMBER) for span in numbers if not overlaps(names, span)]
-    lacking.sort(key=lambda one: one[0][0])
-    return tuple(AnswerMark(*span, kind, NOT_IN_TEXT) for span, kind in lacking)
+    # "Twenty Thousand Leagues" is marked once, as a name.
+    numbers = [span for span in _foreign_numbers(outside, text) if not overlaps(names, span)]
+    spans_by_kind = (
+        (AnswerMarkKind.QUOTATION, foreign_quotations),
+        (AnswerMarkKind.NAME, names),
+        (AnswerMarkKind.NUMBER, numbers),
+    )
+    marks = [
+        AnswerMark(start, end, kind, NOT_IN_TEXT)
+        for kind, spans in spans_by_kind
+        for start, end in spans
+    ]
+    return tuple(sorted(marks, key=lambda mark: mark.start))
+
+
+def _blank_out(text: str, matches: Iterable[re.Match[str]]) -> str:
+    """The text with blanks in place of the matches, so that offsets stay."""
+    for match in matches:
+        text = f"{text[: match.start()]}{' ' * len(match[0])}{text[match.end() :]}"
+    return text
 
 
 @dataclass
@@ -133,18 +150,23 @@ class _Text:
 
         Or in a similar spelling.
         """
-        plain = re.sub(r"'s?\Z", "", fold(word))
-        if language != self.language and (
-            plain in _IN_OTHER_LANGUAGES or any(plain[:4] == name[:4] for name in self.names)
-        ):
-            return True  # "Londres", "Cornouailles"
-        stem = plain if len(plain) < 5 else plain[:-2]
+        plain = _without_genitive(fold(word))
+        if language != self.language and self._has_translation(plain):
+            return True
+        stem = plain if len(plain) < _INFLECTED_LETTERS else plain[:-_ENDING_LETTERS]
         if re.search(rf"\b{re.escape(stem)}\w{{0,4}}\b", self.words):
             return True
-        return bool(
-            get_close_matches(
-                plain, (name for name in self.names if name[0] == plain[0]), 1, _SIMILAR
-            )
+        names = (name for name in self.names if name[0] == plain[0])
+        return bool(get_close_matches(plain, names, 1, _SIMILAR))
+
+    def _has_translation(self, plain: str) -> bool:
+        """Whether a word may be a name of the text in another language.
+
+        "Londres", "Cornouailles"
+        """
+        beginning = plain[:_COMMON_LETTERS]
+        return plain in _IN_OTHER_LANGUAGES or any(
+            beginning == name[:_COMMON_LETTERS] for name in self.names
         )
 
     def tells_elsewhere(self, statement: str, has: Callable[[str], bool]) -> bool:
@@ -156,41 +178,35 @@ class _Text:
         if not self.whole or len(own) < _TOLD_WORDS:
             return False
         for paragraph in self.book.paragraphs:
-            if paragraph.kind is not _HEADING and has(
-                self.book.text[paragraph.start : paragraph.end]
-            ):
-                near = self.book.text[max(0, paragraph.start - _NEARBY) : paragraph.end + _NEARBY]
-                if len(own & {terms.stem(word) for word in terms.words(near)}) >= _TOLD_WORDS:
-                    return True
+            if paragraph.kind is _HEADING:
+                continue
+            if not has(self.book.text[paragraph.start : paragraph.end]):
+                continue
+            near = self.book.text[max(0, paragraph.start - _NEARBY) : paragraph.end + _NEARBY]
+            if len(own & {terms.stem(word) for word in terms.words(near)}) >= _TOLD_WORDS:
+                return True
         return False
 
     def has_measure(self, value: int, unit: str) -> bool:
         """Whether a number near this unit has the value."""
-        is_unit = re.compile(
-            r"f(?:ee|oo)t" if unit in ("foot", "feet") else rf"\b{unit}", re.IGNORECASE
+        spelling = r"f(?:ee|oo)t" if unit in ("foot", "feet") else rf"\b{unit}"
+        return any(
+            value in _numbers_told(near)
+            for text in (self.shown, self.whole)
+            for near in _lines_around(re.compile(spelling, re.IGNORECASE), text, _UNIT_NEAR)
         )
-        for told in (self.shown, self.whole):
-            for found in is_unit.finditer(told):
-                before = told[max(0, found.start() - _UNIT_NEAR) : found.start()].rpartition("\n")[
-                    2
-                ]
-                near = before + told[found.start() : found.end() + _UNIT_NEAR].partition("\n")[0]
-                if value in _numbers_told(near):
-                    return True
-        return False
 
     def has_quotation(self, quotation: str, language: str) -> bool:
-        """Whether the text has it, but for punctuation, speech tags and what an ellipsis leaves
-        out, or a title.
+        """Whether the text has it, or it is a translation or a title.
+
+        Punctuation, speech tags and what an ellipsis leaves out do not count.
         """
-        if language != self.language:
-            return True  # A translation
+        is_translation = language != self.language
         words = _WORD.findall(quotation)
-        if sum(word[0].isupper() for word in words) > len(words) / 2:
+        is_title = sum(word[0].isupper() for word in words) > len(words) / 2
+        if is_translation or is_title:
             return True
-        pieces = [
-            piece for part in pattern("omission").split(quotation) if (piece := _letters(part))
-        ]
+        pieces = list(filter(None, map(_letters, pattern("omission").split(quotation))))
         texts = (*_letters_of(self.shown), *_letters_of(self.whole))
         return any(all(piece in letters for piece in pieces) for letters in texts)
 
@@ -200,8 +216,16 @@ def fold(text: str) -> str:
     """The text in lower case, without diacritics, with straight apostrophes."""
     text = text.casefold().replace("’", "'")
     return text.translate(
-        {ord(one): folded(one) for one in set(text) if not one.isascii() and one.isalpha()}
+        {
+            ord(letter): folded(letter)
+            for letter in set(text)
+            if not letter.isascii() and letter.isalpha()
+        }
     )
+
+
+def _without_genitive(word: str) -> str:
+    return re.sub(r"'s?\Z", "", word)
 
 
 def _letters(text: str) -> str:
@@ -221,150 +245,201 @@ def _letters_of(text: str) -> tuple[str, str]:
     return _letters(text), _letters(untagged)
 
 
-def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
-    """(start, end) of numbers, in digits or English words, that the text shown lacks."""
-    for start, end, value in _numbers_of(said):
-        before = said[:start]
-        if said[start:end].lower() == "score":
-            continue  # In a game; twenty is "a score of"
-        unit = pattern("unit_of_measure").match(said, end) if text.language == "en" else None
-        if value < _LEAST_NUMBER or (
-            text.has_measure(value, unit[1].lower()) if unit else value in text.numbers
-        ):
-            continue
-        is_told = partial(
-            _has_era if pattern("era_suffix").match(said, end) else _has_number, value
-        )
-        if pattern("era_suffix").match(said, end) and any(
-            _has_era(value, str(year)) for year in text.numbers
-        ):
-            continue
-        if text.language != "en" and (value < 100 or not value % 100):
-            continue  # The text may have it in words of its language
-        is_label = re.search(r"(?:\A|\n)[ \t*-]*\Z", before) and re.match(r"[.)]\s+\S", said[end:])
-        if is_label or pattern("numbered_thing").search(before):
-            continue
-        is_near = any(abs(value - number) <= _NEAR * value for number in text.numbers)
-        if pattern("begins_a_list").match(said, end) or (
-            is_near and pattern("approximately").search(before)
-        ):
-            continue
-        if unit or not text.tells_elsewhere(_sentence_around(said, start), is_told):
-            yield start, end
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number of an answer, in digits or English words: `answer[start:end]`."""
+
+    start: int
+    end: int
+    value: int
+
+
+def _foreign_numbers(answer: str, text: _Text) -> Iterator[Span]:
+    """The numbers of an answer that the text lacks."""
+    for number in _numbers_of(answer):
+        if not (_states_nothing(number, answer) or _has_number(number, answer, text)):
+            yield number.start, number.end
+
+
+def _states_nothing(number: _Number, answer: str) -> bool:
+    """Whether a number is small, or the label of an item or thing."""
+    before = answer[: number.start]
+    is_score = answer[number.start : number.end].lower() == "score"  # Twenty is "a score of".
+    if is_score or number.value < _LEAST_NUMBER:
+        return True
+    begins_line = re.search(r"(?:\A|\n)[ \t*-]*\Z", before)
+    if begins_line and re.match(r"[.)]\s+\S", answer[number.end :]):
+        return True
+    if pattern("numbered_thing").search(before):
+        return True
+    return bool(pattern("begins_a_list").match(answer, number.end))
+
+
+def _has_number(number: _Number, answer: str, text: _Text) -> bool:
+    """Whether the text has a number of the answer, or may have it in other words."""
+    value = number.value
+    unit = None
+    if text.language == "en":
+        unit = pattern("unit_of_measure").match(answer, number.end)
+    is_shown = text.has_measure(value, unit[1].lower()) if unit else value in text.numbers
+    if is_shown or _has_in_other_words(number, answer, text):
+        return True
+    if unit:
+        return False
+    tells = _tells_year_of_era if _is_era(number, answer) else _tells_number
+    return text.tells_elsewhere(_sentence_around(answer, number.start), partial(tells, value))
+
+
+def _has_in_other_words(number: _Number, answer: str, text: _Text) -> bool:
+    """As a year of an era, as a word of another language, or about so many."""
+    value = number.value
+    if _is_era(number, answer) and any(value in _eras_of(year) for year in text.numbers):
+        return True
+    if text.language != "en" and (value < _HUNDRED or not value % _HUNDRED):
+        return True
+    if not pattern("approximately").search(answer[: number.start]):
+        return False
+    return any(abs(value - other) <= _NEAR * value for other in text.numbers)
+
+
+def _is_era(number: _Number, answer: str) -> bool:
+    return bool(pattern("era_suffix").match(answer, number.end))
 
 
 def _numbers_told(text: str) -> frozenset[int]:
     """The numbers of a text, also in other words: "the half of a century" is fifty years."""
-    spans = frozenset(value for told, value in _SPANS_OF_TIME.items() if told.search(text))
+    spans = frozenset(years for words, years in _SPANS_OF_TIME.items() if words.search(text))
     return spans | frozenset(part for _, parts in numbers_in(text) for part in parts)
 
 
-def _has_number(value: int, text: str) -> bool:
+def _tells_number(value: int, text: str) -> bool:
     return any(value == number for number, _ in numbers_in(text))
 
 
-def _has_era(value: int, text: str) -> bool:
-    """Whether a year of this decade or century is told.
+def _tells_year_of_era(era: int, text: str) -> bool:
+    return any(era in _eras_of(number) for number, _ in numbers_in(text))
 
-    1897 is one of the 1890s and of the 19th century.
-    """
-    return any(
-        value in (number, number // 10 * 10, number // 100 + 1) for number, _ in numbers_in(text)
+
+def _eras_of(year: int) -> frozenset[int]:
+    """The decade and the century of a year, and itself: 1897 is of the 1890s and the 19th."""
+    return frozenset((year, year // _DECADE * _DECADE, year // _CENTURY + 1))
+
+
+def _lines_around(words: re.Pattern[str], text: str, most: int) -> Iterator[str]:
+    """What stands on the line of each match, at most so many characters to each side."""
+    for match in words.finditer(text):
+        before = text[max(0, match.start() - most) : match.start()].rpartition("\n")[2]
+        after = text[match.start() : match.end() + most].partition("\n")[0]
+        yield before + after
+
+
+def _sentence_around(answer: str, offset: int) -> str:
+    sentences = (
+        answer[start:end] for start, end in sentence_spans(answer) if start <= offset < end
     )
+    return next(sentences, answer)
 
 
-def _sentence_around(said: str, at: int) -> str:
-    return next((said[start:end] for start, end in sentence_spans(said) if start <= at < end), said)
-
-
-def _numbers_of(said: str) -> Iterator[tuple[int, int, int]]:
-    """(start, end, value) of each number: runs of words that `numbers_in` understands."""
-    runs: list[tuple[int, int]] = []
-    for found in pattern("number_of_an_answer").finditer(said):
-        is_number = any(numbers_in(found[0]))
-        if (
-            is_number
-            and runs
-            and re.fullmatch(r"[ -]+(?:and |a )?", said[runs[-1][1] : found.start()])
-        ):
-            runs[-1] = runs[-1][0], found.end()
-        elif is_number:
-            runs.append(found.span())
+def _numbers_of(answer: str) -> Iterator[_Number]:
+    """The numbers of an answer: runs of words that `numbers_in` understands."""
+    runs: list[Span] = []
+    for match in pattern("number_of_an_answer").finditer(answer):
+        if not any(numbers_in(match[0])):
+            continue
+        between = answer[runs[-1][1] : match.start()] if runs else "\n"
+        if re.fullmatch(r"[ -]+(?:and |a )?", between):
+            runs[-1] = runs[-1][0], match.end()
+        else:
+            runs.append(match.span())
     for start, end in runs:
-        numbers = list(numbers_in(said[start:end]))
+        numbers = list(numbers_in(answer[start:end]))
         if len(numbers) == 1:
-            yield start, end, numbers[0][0]
+            yield _Number(start, end, numbers[0][0])
 
 
-def _foreign_names(said: str, question: str, text: _Text, language: str) -> list[tuple[int, int]]:
-    """(start, end) of names that neither the text nor the question has; neighbours together."""
+def _foreign_names(answer: str, question: str, text: _Text, language: str) -> list[Span]:
+    """The names that neither the text nor the question has; neighbours together."""
     if language == "de" or not capitals_mark_names(text.book.text[:_BEGINNING]):
         return []  # Capitals mark all nouns.
-    names: list[tuple[int, int]] = []
-    for found in _WORD.finditer(said):
-        if fold(found[0]) in _CALENDAR:
-            is_foreign = _is_foreign_date(found, said, text, language)
-        else:
-            is_foreign = _is_name(found, said, question) and not text.has_name(found[0], language)
-        place = pattern("in_a_place").search(said, 0, found.start())
-        if not is_foreign or (place and text.has_name(place[1], language)):
+    names: list[Span] = []
+    for word in _WORD.finditer(answer):
+        if not _is_foreign(word, answer, question, text, language):
             continue
-        if any(text.has_name(part, language) for part in found[0].split("-")[:-1]):
-            continue
-        if names and not said[names[-1][1] : found.start()].strip():
-            names[-1] = names[-1][0], found.end()
+        if names and not answer[names[-1][1] : word.start()].strip():
+            names[-1] = names[-1][0], word.end()
         else:
-            names.append(found.span())
+            names.append(word.span())
     return names
 
 
-def _is_foreign_date(found: re.Match[str], said: str, text: _Text, language: str) -> bool:
-    """Whether a month or day of the week is neither in the text shown nor told elsewhere of the
-    same. English only.
+def _is_foreign(
+    word: re.Match[str], answer: str, question: str, text: _Text, language: str
+) -> bool:
+    """Whether a word of the answer is a name or date that the text lacks."""
+    if fold(word[0]) in _CALENDAR:
+        is_foreign = _is_foreign_date(word, answer, text, language)
+    else:
+        is_foreign = _is_name(word, answer, question) and not text.has_name(word[0], language)
+    if not is_foreign:
+        return False
+    place = pattern("in_a_place").search(answer, 0, word.start())
+    if place and text.has_name(place[1], language):
+        return False
+    return not any(text.has_name(part, language) for part in word[0].split("-")[:-1])
+
+
+def _is_foreign_date(match: re.Match[str], answer: str, text: _Text, language: str) -> bool:
+    """Whether the text lacks a month or day of the week, shown or told elsewhere of the same.
+
+    English only.
     """
-    word = found[0].lower()
-    opens = word in ("march", "may") and pattern("opens_sentence").search(said, 0, found.start())
-    if not found[0].istitle() or opens or not text.language == language == "en":
+    word = match[0].lower()
+    if not match[0].istitle() or not text.language == language == "en":
         return False
-    is_named = re.compile(rf"(?i:\b{word}s?\b)|\b{word[:3].title()}[a-z]{{0,2}}\.")
-    if is_named.search(text.shown):
+    if word in ("march", "may") and pattern("opens_sentence").search(answer, 0, match.start()):
         return False
-    return not text.tells_elsewhere(
-        _sentence_around(said, found.start()), lambda told: bool(is_named.search(told))
-    )
+    abbreviated = word[:_COMMON_LETTERS_OF_DATES].title()
+    names_it = re.compile(rf"(?i:\b{word}s?\b)|\b{abbreviated}[a-z]{{0,2}}\.")
+    if names_it.search(text.shown):
+        return False
+    sentence = _sentence_around(answer, match.start())
+    return not text.tells_elsewhere(sentence, lambda paragraph: bool(names_it.search(paragraph)))
 
 
-def _is_name(found: re.Match[str], said: str, question: str) -> bool:
+def _is_name(match: re.Match[str], answer: str, question: str) -> bool:
     """Whether a capitalised word is a name.
 
     Not a title or nationality, and seldom the first of a sentence.
     """
-    word = found[0]
-    plain = re.sub(r"'s?\Z", "", fold(word))
-    if (
-        not word[0].isupper()
-        or len(plain) < 3
-        or not word[0].isascii()
-        or _ROMAN.fullmatch(word)
-        or word.isupper()
-    ):
+    plain = _without_genitive(fold(match[0]))
+    if not _may_be_name(match[0]) or len(plain) < _LEAST_LETTERS:
         return False
-    if plain in _not_names() or re.search(rf"\b{re.escape(plain)}\b", said):
+    if plain in _not_names() or re.search(rf"\b{re.escape(plain)}\b", answer):
         return False
-    before = said[: found.start()]
-    if not pattern("opens_sentence").search(before) or pattern("abbreviation").search(before):
-        return not (
-            pattern("abstract_ending").fullmatch(plain) or pattern("title_case").search(before)
-        )
-    if plain in first_names()[0]:
-        return True
+    before = answer[: match.start()]
+    if pattern("opens_sentence").search(before) and not pattern("abbreviation").search(before):
+        return plain in first_names()[0] or _is_name_at_first(match, plain, answer, question)
+    is_abstract = pattern("abstract_ending").fullmatch(plain)
+    return not (is_abstract or pattern("title_case").search(before))
+
+
+def _may_be_name(word: str) -> bool:
+    """Whether a word is capitalised, and no abbreviation or Roman numeral."""
+    is_capitalised = word[0].isupper() and word[0].isascii()
+    return is_capitalised and not (word.isupper() or _ROMAN.fullmatch(word))
+
+
+def _is_name_at_first(match: re.Match[str], plain: str, answer: str, question: str) -> bool:
+    """Whether the first word of a sentence is a name: it acts, or is the whole answer."""
     if pattern("pronoun_or_plural").fullmatch(plain) or pattern("common_ending").fullmatch(plain):
         return False
-    acts = bool(pattern("person_acts").match(said, found.end()))
-    if pattern("asks_who_or_a_name").match(question) and not before.strip():
-        is_bare = len(said.split()) <= _BARE_WORDS and len(_WORD.findall(said)) == 1
-        return is_bare or acts or bool(pattern("acts").match(said, found.end()))
-    return acts
+    if pattern("person_acts").match(answer, match.end()):
+        return True
+    is_asked_for = pattern("asks_who_or_a_name").match(question)
+    if not is_asked_for or answer[: match.start()].strip():
+        return False
+    is_bare = len(answer.split()) <= _BARE_WORDS and len(_WORD.findall(answer)) == 1
+    return is_bare or bool(pattern("acts").match(answer, match.end()))
 
 
 def _not_names() -> frozenset[str]:

@@ -3,11 +3,13 @@
 What the model says and chooses, and the answer, streamed and checked for loops.
 """
 
+import math
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,6 +43,8 @@ from gistread.words import PART, WORD
 
 SHORT_TOKENS = 40  # Longest answer in a few words
 NOTE_TOKENS = 64
+STOP_OF_NOTES = ("\n\n", "\n---")
+REPEAT_PENALTY = 1.1  # Mild: names have to be repeated
 _ANSWER_SHARE = 0.25  # Largest share of the window that is kept for the answer
 STOP = "STOP"  # The model's choice when it wants no more
 SAID_TOKENS = 64  # Longest choice with words: the JSON, the option and some forty tokens
@@ -184,8 +188,8 @@ class Asking:
             trained = "task_answer" if may_abstain else "task_answer_always"
             return prompts.load(trained, options.wording).text
         task = prompts.load(task_name or form_of(self.question).task).text
-        asked = pattern("about_selection").sub("", without_options(self.question))
-        if language_of(asked, "en") != "en" or not asked.isascii():
+        question = pattern("about_selection").sub("", without_options(self.question))
+        if language_of(question, "en") != "en" or not question.isascii():
             task += f" {prompts.load('task_language').text}"
         if name in _NUMBERED_UNITS and self.is_asked_to_cite:
             task += f" {prompts.load('task_cite').fill(unit=_NUMBERED_UNITS[name])}"
@@ -196,9 +200,9 @@ class Asking:
 
     async def complete_scored(self, prompt: Prompt, sampling: Sampling) -> Completion:
         """The completion, with the log-probability of its text if `sampling` wants it."""
-        said = await self.engine.complete(prompt, sampling)
-        self.usage += said.usage
-        return said
+        completion = await self.engine.complete(prompt, sampling)
+        self.usage += completion.usage
+        return completion
 
     async def choose(self, prompt: Prompt, options: Sequence[str], default: int) -> int:
         """The index of one of these options; `default` if the model names none."""
@@ -209,21 +213,20 @@ class Asking:
     async def choose_and_say(
         self, prompt: Prompt, options: Sequence[str], otherwise: Prompt, key: str = "reason"
     ) -> tuple[int, str]:
-        """The index of an option, and the words under `key`. `prompt` asks for JSON, `otherwise`
-        for the option alone.
+        """The index of an option, and the words under `key`.
 
-        As in `choose_several`, a constrained choice follows a reply without a legal one: a server
-        may ignore the grammar.
+        `prompt` asks for JSON, `otherwise` for the option alone. As in `choose_several`, a
+        constrained choice follows a reply without a legal one: a server may ignore the grammar.
         """
         form = reply_forms.choice_with_words(options, key)
         sampling = Sampling(
-            SAID_TOKENS, repeat_penalty=1.1, grammar=form.grammar, schema=form.schema
+            SAID_TOKENS, repeat_penalty=REPEAT_PENALTY, grammar=form.grammar, schema=form.schema
         )
-        said = await self.complete(prompt, sampling)
-        named = reply_forms.read_choice(said)
+        reply = await self.complete(prompt, sampling)
+        named = reply_forms.read_choice(reply)
         if named not in options:
             return await self.choose(otherwise, options, len(options) - 1), ""
-        return options.index(named), reply_forms.read_words(said)
+        return options.index(named), reply_forms.read_words(reply)
 
     async def choose_several(self, prompt: Prompt, options: Sequence[str], most: int) -> list[int]:
         """The indices of up to `most` options, the best first.
@@ -232,8 +235,8 @@ class Asking:
         """
         form = reply_forms.several_choices(options, most, STOP)
         sampling = Sampling(_OPTION_TOKENS * (most + 2), grammar=form.grammar, schema=form.schema)
-        said = await self.complete(prompt, sampling)
-        named = reply_forms.read_several(said, STOP)
+        reply = await self.complete(prompt, sampling)
+        named = reply_forms.read_several(reply, STOP)
         chosen = [options.index(name) for name in dict.fromkeys(named) if name in options][:most]
         if chosen or STOP in named:
             return chosen
@@ -242,10 +245,8 @@ class Asking:
 
     async def take_note(self, prompt: Prompt) -> str:
         """What the model notes, on one line; empty if that adds nothing."""
-        said = await self.complete(
-            prompt, Sampling(NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---"))
-        )
-        note = " ".join(said.split())
+        sampling = Sampling(NOTE_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=STOP_OF_NOTES)
+        note = " ".join((await self.complete(prompt, sampling)).split())
         return "" if adds_nothing(note) else note
 
     async def answer_from(
@@ -255,11 +256,10 @@ class Asking:
         prompt: Prompt,
         numbered: Sequence[tuple[int, Passage]] = (),
     ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-        """Stream the answer; the last event is `draft` with it and the cost. It stays "not found"
-        if that says so.
+        """Stream the answer; the last event is `draft` with it and the cost.
 
-        `text`: everything in the prompt that is from the book. `numbered`: its places with numbers
-        to cite.
+        It stays "not found" if that says so. `text`: everything in the prompt that is from the
+        book. `numbered`: its places with numbers to cite.
         """
         options = self.options
         draft = replace(draft, context_tokens=await self.engine.count(text) if text else 0)
@@ -280,52 +280,67 @@ class Asking:
     async def _write_answer(
         self, draft: Answered, prompt: Prompt, numbered: Mapping[int, Passage]
     ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-        stop = _STOP if self.options.model.is_believed else _STOP_WEAK
-        sampling = Sampling(self.answer_tokens, repeat_penalty=1.1, stop=stop)
-        text = ""
-        finish: Finish = "end"
-        usage = NO_USAGE
         telling = TellingSentences(without_options(self.question), self.memory)
-        references = References(numbered, telling)
+        new_references = partial(References, numbered, telling)
+        written = _Written()
+        async with aclosing(self._stream_answer(written, prompt, new_references)) as stream:
+            async for event in stream:
+                yield event
+        usage = written.usage
+        if not (usage.prefilled or usage.reused):  # The stream was left before it told them.
+            usage = replace(usage, prefilled=await self.engine.measure(prompt))
+        self.usage += usage
+        text, finish = self._tidied(written.text, written.finish)
+        references = new_references()
+        answer = (references.add(text) + references.rest()).strip()
+        yield replace(
+            draft,
+            answer=answer,
+            found=draft.found and bool(answer) and not says_not_found(answer),
+            usage=self.usage,
+            cited=references.cited,
+            finish=finish,
+        )
+
+    async def _stream_answer(
+        self, written: "_Written", prompt: Prompt, new_references: Callable[[], References]
+    ) -> AsyncGenerator[AnswerDelta | Restarted, None]:
+        """Stream the answer with its references resolved; `written` holds it as the model wrote it.
+
+        Ends early when the answer repeats itself, or is long and a sentence ends.
+        """
+        stop = _STOP if self.options.model.is_believed else _STOP_WEAK
+        sampling = Sampling(self.answer_tokens, repeat_penalty=REPEAT_PENALTY, stop=stop)
+        references = new_references()
         async with aclosing(self.engine.stream(prompt, sampling)) as stream:
             async for event in stream:
                 match event:
-                    case TextDelta(piece, now):
-                        if self._is_ending(now) and ends_before(text, piece):
-                            finish = "length"
+                    case TextDelta(piece, usage):
+                        if self._is_ending(usage) and ends_before(written.text, piece):
+                            written.finish = "length"
                             break
-                        text += piece
-                        usage = now
+                        written.text += piece
+                        written.usage = usage
                         if ready := references.add(piece):
                             yield AnswerDelta(ready)
-                        if self._repeats_itself(text, piece):
-                            finish = "length"
+                        if self._repeats_itself(written.text, piece):
+                            written.finish = "length"
                             break
                     case protocol.StreamRestarted(reason):
-                        text, references = "", References(numbered, telling)
+                        written.text = ""
+                        references = new_references()
                         yield Restarted(reason)
                     case Completion():
-                        text = event.text
-                        finish = event.finish
-                        usage = event.usage
+                        written.text = event.text
+                        written.finish = event.finish
+                        written.usage = event.usage
         if rest := references.rest():
             yield AnswerDelta(rest)
-        if not (usage.prefilled or usage.reused):  # The stream was left before it told them.
-            usage = replace(usage, prefilled=await self.engine.measure(prompt))
-        answer, finish = self._tidied(text, finish)
-        references = References(numbered, telling)
-        answer = (references.add(answer) + references.rest()).strip()
-        found = draft.found and bool(answer) and not says_not_found(answer)
-        self.usage += usage
-        cited = references.cited
-        yield replace(
-            draft, answer=answer, found=found, usage=self.usage, cited=cited, finish=finish
-        )
 
     def _is_ending(self, usage: Usage) -> bool:
         """Whether an answer is so long that it should end with its sentence."""
         most = self.answer_tokens
-        ending = most - min(_ENDING_TOKENS, most // 4)
+        ending = most - min(_ENDING_TOKENS, int(_ENDING_SHARE * most))
         return self.options.model.is_believed and usage.generated > ending
 
     def _repeats_itself(self, text: str, piece: str) -> bool:
@@ -335,8 +350,9 @@ class Asking:
         return is_weak and bool(_ENDS.search(piece)) and without_repetition(text) != text
 
     def _tidied(self, text: str, finish: Finish) -> tuple[str, Finish]:
-        """The answer without a label, control tokens and repetitions; a cut one in whole
-        sentences. Also why it ends.
+        """The answer as it is kept, and why it ends.
+
+        Without a label, control tokens and repetitions; a cut one in whole sentences.
         """
         answer = re.sub(r"\A\W{0,3}answer\W{0,2}:[\s*_]*", "", text.strip(), flags=re.IGNORECASE)
         if not self.options.model.is_believed:
@@ -347,6 +363,15 @@ class Asking:
         if answer and finish != "end":
             answer = until_sentence_end(answer)
         return answer, finish
+
+
+@dataclass(slots=True)
+class _Written:
+    """What the model has written of an answer."""
+
+    text: str = ""
+    finish: Finish = "end"
+    usage: Usage = NO_USAGE
 
 
 # A method of answering questions: it yields events, the last `Answered`.
@@ -372,11 +397,10 @@ def until_sentence_end(answer: str) -> str:
 
 
 def is_looping(text: str) -> bool:
-    """Whether a text ends in a piece repeated at least three times, over at least thirty
-    characters.
-    """
-    for length in range(1, min(160, len(text) // 3) + 1):
-        times = max(3, -(-30 // length))
+    """Whether a text ends in a piece that is repeated at least three times."""
+    longest = min(_LONGEST_LOOP, len(text) // _LEAST_REPEATS)
+    for length in range(1, longest + 1):
+        times = max(_LEAST_REPEATS, math.ceil(_LEAST_LOOPING / length))
         if text.endswith(text[-length:] * times) and text[-length:].strip():
             return True
     return False
@@ -388,18 +412,32 @@ def without_repetition(text: str) -> str:
     plain = [word[0].casefold() for word in words]
     for at in range(len(words)):
         for length in range(1, min(_LONGEST_RUN, (len(words) - at) // 2) + 1):
-            times = 2 if length >= 4 else max(3, -(-6 // length))
+            times = _repeats_of_run(length)
             if plain[at : at + length * times] == plain[at : at + length] * times:
                 return text[: words[at + length].start()].rstrip()
     return text
+
+
+def _repeats_of_run(words: int) -> int:
+    """How often a run of so many words stands in a text that repeats itself."""
+    if words >= _LONG_RUN:
+        return 2
+    return max(_LEAST_REPEATS, math.ceil(_LEAST_REPEATED_WORDS / words))
 
 
 _ENDS = re.compile(r"[.!?。！？\n]")
 _SENTENCE_END = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d, ]+\])*|\n)\s*\Z")
 _SENTENCE_ENDS = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d, ]+\])*(?=\s)|\n)")
 _ENDING_TOKENS = 48  # Before the limit of an answer, in which it may end with a sentence
+_ENDING_SHARE = 0.25  # The same of a short limit
+_LONGEST_LOOP = 160  # Characters of a piece that may be repeated
+_LEAST_LOOPING = 30  # Characters of all its repetitions
+_LEAST_REPEATS = 3  # Of a short piece or run: "no, no" is said
+_LONG_RUN = 4  # Words of a run that is not said twice in a row
+_LEAST_REPEATED_WORDS = 6  # Of all repetitions of a shorter run
 _LEAST_KEPT = 0.5  # Share of a cut answer that stays when it is cut back to a sentence
 _LONGEST_RUN = 40  # Words of a run that may be repeated; longer ones are sentences
+_SAME_PHRASE = 0.85  # Least similarity (`difflib`) to such a phrase
 # "The book does not say", in the languages of books
 _AGREED_PHRASES = Path(__file__).with_name("not_found.txt").read_text("utf-8").splitlines()
 
@@ -416,7 +454,9 @@ def says_not_found(answer: str) -> bool:
 def says_only_not_found(answer: str) -> bool:
     """Whether an answer is the agreed phrase alone, without an explanation."""
     plain = re.sub(r"[^\w\s]", "", answer).casefold().strip()
-    return any(SequenceMatcher(None, plain, known).ratio() > 0.85 for known in _AGREED_PHRASES)
+    return any(
+        SequenceMatcher(None, plain, known).ratio() > _SAME_PHRASE for known in _AGREED_PHRASES
+    )
 
 
 def adds_nothing(note: str) -> bool:

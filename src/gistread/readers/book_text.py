@@ -31,6 +31,8 @@ from gistread.readers.steering import Steps
 from gistread.words import count_words
 
 _NUMBER_TOKENS = 6  # Of the number of a passage and the blank line before it
+_BLANK_LINE_TOKENS = 2
+_STEPS_TO_FIT = 20  # Steps in which passages are dropped until they fit
 
 
 @dataclass(slots=True)
@@ -45,8 +47,8 @@ class BookText(Asking):
     is_redecided: bool = False  # Whether the user changed what was proposed last
     _reasons: Reasons | None = None
 
-    async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
-        """As many passages as fit budget (0: none) and window.
+    async def fit(self, places: Sequence[Passage], budget: int = 0) -> list[Passage]:
+        """As many of these places as fit budget (0: none) and window, in the book's order.
 
         Raises PromptTooLongError, BudgetTooSmallError.
         """
@@ -67,24 +69,30 @@ class BookText(Asking):
             return await measure(self.rendered([place])) <= room
 
         book = self.memory.book
-        shown: list[Passage] = []
-        left, more = room, _NUMBER_TOKENS if self.is_asked_to_cite else 2
-        for start, end in wanted:
-            left -= await engine.count(book.text[start:end]) + more
-            if left < 0:
-                break
-            shown.append((start, end))
+        shown = await self._first_within(places, room)
         # The token counts of pieces add up only approximately, so the whole text is measured.
         while shown and await measure(self.rendered(join(shown, book))) > room:
-            del shown[-max(1, len(shown) // 20) :]
-        if shown or not wanted:
+            del shown[-max(1, len(shown) // _STEPS_TO_FIT) :]
+        if shown or not places:
             return join(shown, book)
-        if (beginning := await fit_beginning(wanted[0], book, fits)) is not None:
+        if (beginning := await fit_beginning(places[0], book, fits)) is not None:
             return [beginning]
-        needed = await measure(self.rendered(wanted[:1]))
+        needed = await measure(self.rendered(places[:1]))
         if least + needed > window:
             raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
         raise BudgetTooSmallError(needed, budget)
+
+    async def _first_within(self, places: Sequence[Passage], tokens: int) -> list[Passage]:
+        """The first places, as many as about so many tokens have."""
+        text = self.memory.book.text
+        tokens_between = _NUMBER_TOKENS if self.is_asked_to_cite else _BLANK_LINE_TOKENS
+        first: list[Passage] = []
+        for start, end in places:
+            tokens -= await self.engine.count(text[start:end]) + tokens_between
+            if tokens < 0:
+                break
+            first.append((start, end))
+        return first
 
     async def select(
         self,
@@ -95,44 +103,52 @@ class BookText(Asking):
         first: Sequence[Passage] = (),
         named_budget: int | None = None,
     ) -> AsyncGenerator[events.Proposed | events.Refused, None]:
-        """Select the passages to show: those named or pinned by the user, then the nearest that
-        fit.
+        """Select what to show: what the user named or pinned, then the nearest passages that fit.
 
         The user may review the pages. `most`: most passages of `ranked`. `first`: passages proposed
         instead, until the user objects. `named_budget`: the budget if the user named or pinned
         passages. Raises as `fit`.
         """
-        memory = self.memory
         steering = self.steering
         known = list(self.shown)
-        agreed = False
+        is_agreed = False
         while True:
-            own = places_of(memory, steering.pinned - steering.refused)
-            closed = [*places_of(memory, steering.refused), *own]
-            open_to_all = not (steering.only or agreed)
-            free = [place for place in ranked if not overlaps(closed, place)] if open_to_all else []
-            wanted = first or free[:most]
-            limit = budget if named_budget is None or not own else named_budget
-            self.shown = await self.fit(
-                [*own, *wanted], self.options.budget_tokens if first else limit
-            )
-            fitting = [place for place in wanted if overlaps(self.shown, place)]
-            new = [place for place in fitting if not overlaps(known, place)]
-            if agreed:
+            pinned = places_of(self.memory, steering.pinned - steering.refused)
+            proposed = first
+            limit = self.options.budget_tokens
+            if not first:
+                proposed = [] if is_agreed else self._open_places(ranked, pinned)[:most]
+                limit = named_budget if pinned and named_budget is not None else budget
+            self.shown = await self.fit([*pinned, *proposed], limit)
+            if is_agreed:
                 return
-            async for event in self.review(new):
+            fitting = [place for place in proposed if overlaps(self.shown, place)]
+            async for event in self.review(_others(fitting, known)):
                 yield event
             if not self.is_redecided:
                 return
-            decision = steering.decision
-            agreed = bool(decision.pages) or steering.stop
-            refused = places_of(memory, steering.refused)
-            accepted = [place for place in fitting if not overlaps(refused, place)]
-            # What was named replaces what was refused; else the next nearest take its place.
-            first = accepted if agreed and not decision.refuses else ()
+            accepted = _others(fitting, places_of(self.memory, steering.refused))
             known += accepted
-            steering.pinned.update(decision.pages)
-            steering.only = steering.only or (decision.refuses and agreed)
+            is_agreed = self._apply_decision()
+            # What was named replaces what was refused; else the next nearest take its place.
+            first = accepted if is_agreed and not steering.decision.refuses else ()
+
+    def _open_places(
+        self, ranked: Sequence[Passage], pinned: Sequence[Passage]
+    ) -> Sequence[Passage]:
+        """The passages that the user neither pinned nor refused; none if only named ones count."""
+        if self.steering.only:
+            return []
+        return _others(ranked, [*places_of(self.memory, self.steering.refused), *pinned])
+
+    def _apply_decision(self) -> bool:
+        """Pin the pages that the user named. Returns whether nothing else is to be proposed."""
+        steering = self.steering
+        decision = steering.decision
+        is_agreed = bool(decision.pages) or steering.stop
+        steering.pinned.update(decision.pages)
+        steering.only = steering.only or (decision.refuses and is_agreed)
+        return is_agreed
 
     async def review(
         self, places: Sequence[Passage]
@@ -143,12 +159,12 @@ class BookText(Asking):
         if steering.stop or steering.steps is Steps.ALONE:
             return
         sections = await asyncio.to_thread(self._sections_wanted, places)
-        asked = [section for section in sections if not self.accepted.issuperset(section.pages)]
-        if not asked:
+        new = [section for section in sections if not self.accepted.issuperset(section.pages)]
+        if not new:
             return
-        pages = tuple(number for section in asked for number in section.pages)
+        pages = tuple(number for section in new for number in section.pages)
         last = Sections(self.memory).last
-        async for event in steering.review(events.Proposed(pages, 1, last, sections=tuple(asked))):
+        async for event in steering.review(events.Proposed(pages, 1, last, sections=tuple(new))):
             yield event
         refused = steering.decision.refused_of(pages)
         self.accepted.update(set(pages).difference(refused))
@@ -246,6 +262,11 @@ class BookText(Asking):
         return self.answer_prompt(
             "answer_passages", must_answer=must_answer, text=text, opening=opening
         )
+
+
+def _others(places: Sequence[Passage], closed: Sequence[Passage]) -> list[Passage]:
+    """The places that overlap with none of the closed ones."""
+    return [place for place in places if not overlaps(closed, place)]
 
 
 async def fit_beginning(

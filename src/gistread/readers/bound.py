@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from gistread.memory.model import GistMemory
 
 
+_ALL_PERCENT = 100
+_SIMILAR = 0.4  # Least similarity (`difflib`) of a title to suggest
+
+
 class Bound(NamedTuple):
     unit: Literal["offset", "percent", "page", "section", "chapter", "here", "all"]
     value: float | str = 0  # A chapter is given by its number in `gistread toc`, or its title
@@ -29,7 +33,7 @@ def parse_bound(text: str) -> Bound:
             return Bound("chapter", title)
         if unit in ("page", "section") and int(value) >= 1:
             return Bound("page" if unit == "page" else "section", int(value))
-        if text.endswith("%") and 0 <= float(text[:-1]) <= 100:
+        if text.endswith("%") and 0 <= float(text[:-1]) <= _ALL_PERCENT:
             return Bound("percent", float(text[:-1]))
         if text.isdecimal():
             return Bound("offset", int(text))
@@ -71,16 +75,16 @@ def chapter_index(book: "Book", name: str) -> int:
 
     Raises UsageError.
     """
-    wanted, titles = name.casefold(), [chapter.title.casefold() for chapter in book.chapters]
+    typed = name.casefold()
+    titles = [chapter.title.casefold() for chapter in book.chapters]
     for known in (book.chapter_numbers, titles):
-        if wanted in known:
-            return known.index(wanted)
-    if not wanted.isdecimal() and (
-        titled := [index for index, title in enumerate(titles) if wanted in title]
-    ):
-        return titled[0]
-    near = get_close_matches(wanted, titles, n=1, cutoff=0.4)
-    hint = f"Did you mean “{book.chapters[titles.index(near[0])].title}”?" if near else ""
-    raise UsageError(
-        f"There is no chapter {name}.", hint or "`gistread toc BOOK` lists the chapters."
-    )
+        if typed in known:
+            return known.index(typed)
+    with_words = [index for index, title in enumerate(titles) if typed in title]
+    if with_words and not typed.isdecimal():
+        return with_words[0]
+    hint = "`gistread toc BOOK` lists the chapters."
+    similar = get_close_matches(typed, titles, n=1, cutoff=_SIMILAR)
+    if similar:
+        hint = f"Did you mean “{book.chapters[titles.index(similar[0])].title}”?"
+    raise UsageError(f"There is no chapter {name}.", hint)

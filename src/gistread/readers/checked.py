@@ -31,7 +31,7 @@ from gistread.readers.events import Answered, ReaderEvents, Started, Stopped, St
 from gistread.readers.leaks import without_leaks
 from gistread.readers.support import Statement, check
 from gistread.readers.thread import begun_answer, with_options, with_thread, within_bound
-from gistread.readers.trace import bound_phrase
+from gistread.readers.trace import LEAST_SHARE, bound_phrase
 from gistread.store.model import AnswerMark, AnswerMarkKind, Citation
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
@@ -42,7 +42,6 @@ _NAMED = re.compile(
     rf"(?<=[a-z,;] ){_NAME}(?:\.? {_NAME})*"
 )  # Not a first word, which is always capitalised
 _MOST_SOURCES = 3
-_LEAST_SHARE = 0.01  # Of the text looked at; a smaller share is told as this one
 _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
 
 
@@ -63,15 +62,17 @@ def with_checks(by_method: Reader) -> Reader:
         if begun:
             question = begun.question
             options = replace(options, thread=begun.before, begun=begun.text)
-        asked = with_options(question, options.choices)
-        asked = with_thread(
-            asked, options.thread, info.context_tokens, short=not options.model.remembers
+        as_asked = with_thread(
+            with_options(question, options.choices),
+            options.thread,
+            info.context_tokens,
+            short=not options.model.remembers,
         )
         # Questions about a passage have a reader of their own, whatever the method.
         reader = selection.about_selection if options.selection else by_method
         memory = replace(memory, entries=list(memory.entries))  # Reading may go on meanwhile.
         asking = replace(asking, question=question, memory=memory, options=options)
-        return _check_events(reader(replace(asking, question=asked)), asking)
+        return _check_events(reader(replace(asking, question=as_asked)), asking)
 
     return ask
 
@@ -157,36 +158,39 @@ def _places(answered: Answered, asking: Asking) -> list[Passage]:
 
 
 def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answered:
-    """The answer, its unsupported statements marked; the sentences closest to the question if it
-    tells nothing.
+    """The answer with its unsupported statements marked, or the sentences closest to the question.
 
-    An answer tells nothing, too, if each of its statements has a name, a number or a quotation that
-    the text lacks.
+    An answer tells nothing if each of its statements has a name, a number or a quotation that the
+    text lacks.
     """
     question = asking.question
     memory = asking.memory
-    selected = asking.options.selection
     if says_not_found(answered.answer):
         return replace(answered, answer=not_found_text(answered, memory, started), found=False)
     answered, statements = _without_meta(answered, question, memory)
+    is_invented = bool(statements) and all(statement.foreign for statement in statements)
+    if answered.found and answered.answer.strip(" .\n") and not is_invented:
+        citations = answered.citations or _sources_of(answered, statements, asking)
+        return replace(answered, citations=citations, marks=_marks_of(statements))
     places = _places(answered, asking)
-    invented = bool(statements) and all(statement.foreign for statement in statements)
-    if answered.found and answered.answer.strip(" .\n") and not invented:
-        compared = tuple(
-            dict.fromkeys(statement.quote for statement in statements if statement.quote)
-        )
-        if compared:
-            told = (
-                cite(answered.answer, question, memory, places, answered.cited)
-                or compared[:_MOST_SOURCES]
-            )
-        else:
-            told = closest_sentences(question, memory, places, selected)
-        return replace(answered, citations=answered.citations or told, marks=_marks_of(statements))
-    if quotes := closest_sentences(question, memory, places, selected):
+    if quotes := closest_sentences(question, memory, places, asking.options.selection):
         return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes)
     text = not_found_text(answered, memory, started) if answered.answer else NO_ANSWER
     return replace(answered, answer=text, found=False)
+
+
+def _sources_of(
+    answered: Answered, statements: Sequence[Statement], asking: Asking
+) -> tuple[Citation, ...]:
+    """The sentences that tell a weak model's answer; without any, those closest to the question."""
+    question = asking.question
+    memory = asking.memory
+    places = _places(answered, asking)
+    compared = dict.fromkeys(statement.quote for statement in statements if statement.quote)
+    if not compared:
+        return closest_sentences(question, memory, places, asking.options.selection)
+    cited = cite(answered.answer, question, memory, places, answered.cited)
+    return cited or tuple(compared)[:_MOST_SOURCES]
 
 
 def _does_not_name(
@@ -248,7 +252,7 @@ def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> 
         if not answered.seen or share > NEARLY_ALL:
             return f"Not found in the text that was looked at{bound}."
         return (
-            f"Not found in the passages that were looked at ({max(_LEAST_SHARE, share):.0%} of the "
+            f"Not found in the passages that were looked at ({max(LEAST_SHARE, share):.0%} of the "
             f"text{bound})."
         )
     if not started.complete:
@@ -271,12 +275,15 @@ def _without_meta(
     """The answer without statements about the task, and its other statements."""
     places, text = (*answered.seen, *answered.noted), answered.answer
     statements = check(text, question, memory, places, answered.gists)
-    said = [(statement, text[statement.start : statement.end]) for statement in statements]
-    meta = [one for one, words in said if not one.supported and is_meta(words)]
+    meta = [
+        statement
+        for statement in statements
+        if not statement.supported and is_meta(text[statement.start : statement.end])
+    ]
     if not meta:
         return answered, statements
-    for one in reversed(meta):
-        text = f"{text[: one.start]}{text[one.end :].lstrip(' ')}"
+    for statement in reversed(meta):
+        text = f"{text[: statement.start]}{text[statement.end :].lstrip(' ')}"
     text = text.strip()
     return replace(answered, answer=text), check(text, question, memory, places, answered.gists)
 

@@ -10,6 +10,7 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from gistread.engine.protocol import Usage, choose_or
 from gistread.errors import EngineError
@@ -61,8 +62,7 @@ def nearest_sentences(
     places: Sequence[Passage],
     closed: Sequence[Passage] | None = None,
 ) -> list[tuple[Citation, float]]:
-    """Sentences by their nearness to the answer as a whole or to one of its statements, the nearest
-    first.
+    """Sentences, the nearest to the answer or to one of its statements first.
 
     `places`: what was shown of the book. The rest of it counts as well but for the places `closed`;
     None: nothing else.
@@ -71,31 +71,33 @@ def nearest_sentences(
     if len(_LISTED.findall(answer)) < 2:
         parts.insert(0, answer)
     if closed is not None:
-        said = [f"{question} {part}" for part in dict.fromkeys(parts)]
-        places = join({*places, *_told_elsewhere(said, memory, closed)}, memory.book)
+        queries = [f"{question} {part}" for part in dict.fromkeys(parts)]
+        places = join({*places, *_told_elsewhere(queries, memory, closed)}, memory.book)
     evidence = Evidence(question, memory, places)
-    found: dict[Citation, float] = {}
+    scores: dict[Citation, float] = {}
     for part in dict.fromkeys(parts):
         for citation, score in evidence.ranked(part):
-            found[citation] = max(score, found.get(citation, 0.0))
-    return sorted(found.items(), key=lambda item: -item[1])
+            scores[citation] = max(score, scores.get(citation, 0.0))
+    return sorted(scores.items(), key=lambda scored: -scored[1])
 
 
 def leading(ranked: Sequence[tuple[Citation, float]]) -> tuple[Citation, ...]:
     """The nearest sentences, while they are not much farther from the answer than the first."""
-    return tuple(one for one, score in ranked[:_MOST] if score >= _LEAST_SHARE * ranked[0][1])
+    return tuple(
+        citation for citation, score in ranked[:_MOST] if score >= _LEAST_SHARE * ranked[0][1]
+    )
 
 
 def _told_elsewhere(
-    said: Iterable[str], memory: GistMemory, closed: Sequence[Passage]
+    queries: Iterable[str], memory: GistMemory, closed: Sequence[Passage]
 ) -> Iterator[Passage]:
-    """The passages of the book nearest to what is said: a model may know more than it was shown."""
+    """The passages of the book nearest to the queries: a model may know more than it was shown."""
     passages = split_into_passages(memory.book)
     relevance = Relevance(
         [memory.book.text[start:end] for start, end in passages], memory.book.language
     )
-    for part in said:
-        scores = relevance.scores(REFERENCE.sub(" ", part))
+    for query in queries:
+        scores = relevance.scores(REFERENCE.sub(" ", query))
         by_own_words = sorted(range(len(passages)), key=scores.alone.__getitem__, reverse=True)
         for index in {*scores.order[:_FURTHER_PASSAGES], *by_own_words[:_FURTHER_PASSAGES]}:
             if not overlaps(closed, passages[index]):
@@ -125,12 +127,12 @@ def _citing(answer: str, number: int) -> str:
     References after the full stop belong to the sentence before.
     """
     spans = statement_spans(answer)
-    said: list[str] = []
-    for found in re.finditer(rf"(?:\[\d+\] ?)*\[{number}\]", answer):
-        said += [
-            answer[start:end] for start, end in spans if start <= max(0, found.start() - 2) < end
-        ][:1]
-    return " ".join(said) or answer
+    citing: list[str] = []
+    for reference in re.finditer(rf"(?:\[\d+\] ?)*\[{number}\]", answer):
+        offset = max(0, reference.start() - len(". "))
+        around = (answer[start:end] for start, end in spans if start <= offset < end)
+        citing += islice(around, 1)
+    return " ".join(citing) or answer
 
 
 MOST_OFFERED = (
@@ -153,17 +155,17 @@ async def with_sources(
     if not answer:
         return replace(answered, citations=())
     ranked = await asyncio.to_thread(nearest_sentences, answer, question, memory, places, closed)
-    found = leading(ranked)
-    is_clear = len(found) == 1 and _shares_words(answer, question, memory, found[0])
-    if not found or is_clear or not asking.options.model.cites:
-        return replace(answered, citations=found)
+    nearest = leading(ranked)
+    is_clear = len(nearest) == 1 and _shares_words(answer, question, memory, nearest[0])
+    if not nearest or is_clear or not asking.options.model.cites:
+        return replace(answered, citations=nearest)
     offered = [citation for citation, _ in ranked[:MOST_OFFERED]]
     with contextlib.suppress(EngineError):  # The answer is kept if the model fails after it.
         first, usage = await _named_source(asking, answer, offered)
-        others = [citation for citation in found if citation != first]
-        sources = (first, *others)[: len(found)] if first else ()
+        others = [citation for citation in nearest if citation != first]
+        sources = (first, *others)[: len(nearest)] if first else ()
         return replace(answered, citations=sources, usage=answered.usage + usage)
-    return replace(answered, citations=found)
+    return replace(answered, citations=nearest)
 
 
 async def _named_source(

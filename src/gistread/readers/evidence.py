@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 
@@ -26,6 +26,7 @@ _STEM_LETTERS = 6  # "Greedier" counts as "greedy"
 _DATE_DIGITS = 3  # Of numbers that tell something alone
 _LENGTH_WORDS = 120.0  # A sentence with as many content words needs twice the score
 _LABEL = re.compile(r"^[ \t]*\d{1,2}[.)](?=\s)", re.MULTILINE)  # Of an item of a list
+_SMOOTHING = 0.5  # Of a term's rarity, as in BM25
 _ANSWER_WEIGHT = 0.5  # Of the whole answer's words, relative to those of the citing statement
 
 
@@ -55,6 +56,27 @@ class Sentence:
     is_gist: bool = False  # Whether it is one of a gist; the place is that of the page
 
 
+class _Weights:
+    """How much each term of a statement and its question counts."""
+
+    def __init__(self, by_term: Mapping[str, float], of_statement: frozenset[str]) -> None:
+        self.by_term = by_term
+        self.of_statement = of_statement
+        self._counts = {term for term in by_term if term.isdecimal() and len(term) < _DATE_DIGITS}
+        self._has_more = bool(of_statement - self._counts)
+
+    def shared_with(self, sentence: Sentence) -> Set[str]:
+        """The terms that a sentence has too.
+
+        A count alone is none of them if the statement has more: else "nine people" would be found
+        in "nine o'clock".
+        """
+        shared = self.by_term.keys() & sentence.terms
+        if self._has_more and not shared - self._counts:
+            return frozenset()
+        return shared
+
+
 class Evidence:
     """Scores sentences of a book against statements by the rarity of the words they share."""
 
@@ -66,7 +88,7 @@ class Evidence:
         self._stem = cache(terms.stem)
         self._is_number = cache(lambda word: any(numbers_in(word)))
         self._stop_words = terms.stop_words or stop_words()["en"]
-        self._asked = self._content(question)
+        self._of_question = self._content(question)
         book = memory.book
         spans = [
             span for place in places for span in sentences_of(book, *place) if _can_tell(book, span)
@@ -97,21 +119,10 @@ class Evidence:
         self, statement: str, places: Sequence[Passage] = ()
     ) -> list[tuple[Citation, float]]:
         """The sentences that share a word with the statement or the question, the nearest first."""
-        # An answer in another language shares only names and numbers.
-        language = language_of(statement, self._language)
-        is_foreign = language != self._language
-        small = self._content(" ".join(stop_words()[language])) if is_foreign else frozenset[str]()
-        own, asked = self._content(statement) - small, self._asked - small
-        weights = {
-            term: self._rarity(term) * (1.0 if term in own else _QUESTION_WEIGHT)
-            for term in own | asked
-        }
-        counts = {term for term in weights if term.isdecimal() and len(term) < _DATE_DIGITS}
-        shared = [weights.keys() & sentence.terms for sentence in self._sentences]
-        # Else a sentence that counts something else would match: "nine people", "nine o'clock".
-        if own - counts:
-            shared = [terms if terms - counts else set() for terms in shared]
-        alone = [sum(weights[term] for term in terms) for terms in shared]
+        weights = self._weights(statement)
+        own = weights.of_statement
+        shared = [weights.shared_with(sentence) for sentence in self._sentences]
+        alone = [sum(weights.by_term[term] for term in terms) for terms in shared]
         padded = [0.0, *alone, 0.0]
         scored: list[tuple[Citation, float]] = []
         for at, sentence in enumerate(self._sentences):
@@ -123,9 +134,27 @@ class Evidence:
             scored.append((citation, score))
         return sorted(scored, key=lambda pair: -pair[1])
 
+    def _weights(self, statement: str) -> "_Weights":
+        # An answer in another language shares only names and numbers.
+        language = language_of(statement, self._language)
+        small = frozenset[str]()
+        if language != self._language:
+            small = self._content(" ".join(stop_words()[language]))
+        of_statement = self._content(statement) - small
+        of_question = self._of_question - small
+        weights = {
+            term: self._rarity(term) * (1.0 if term in of_statement else _QUESTION_WEIGHT)
+            for term in of_statement | of_question
+        }
+        return _Weights(weights, of_statement)
+
     def _rarity(self, term: str) -> float:
-        count = self._spread[term]
-        return math.log(1 + (len(self._sentences) - count + 0.5) / (count + 0.5)) if count else 0.0
+        """The inverse document frequency, as in BM25; 0 for a term that no sentence has."""
+        having = self._spread[term]
+        if not having:
+            return 0.0
+        others = len(self._sentences) - having
+        return math.log(1 + (others + _SMOOTHING) / (having + _SMOOTHING))
 
     def _content(self, text: str) -> frozenset[str]:
         """Stems of the content words, and numbers as digits."""

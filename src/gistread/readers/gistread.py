@@ -119,14 +119,14 @@ class _Passages:
         return _LOOKS if can_find_nothing and fits and not self.budget.is_whole else 1
 
     async def _look(
-        self, wanted: Sequence[Passage], seen: Sequence[Passage], may_look_again: bool
+        self, candidates: Sequence[Passage], seen: Sequence[Passage], may_look_again: bool
     ) -> ReaderEvents:
-        """Show as many of the wanted passages as fit, and answer from them.
+        """Show as many of the candidates as fit, and answer from them.
 
         `may_look_again`: hold the events back in `held` if nothing is found.
         """
         text, steering = self.text, self.text.steering
-        async with aclosing(self._select(wanted, is_first=not seen)) as stream:
+        async with aclosing(self._select(candidates, is_first=not seen)) as stream:
             async for proposed in stream:
                 yield proposed
         shown, pinned = text.shown, steering.pinned - steering.refused
@@ -141,17 +141,17 @@ class _Passages:
             self.opened.append(number)
             yield events.LookedUp(number, len(self.opened), reasons[number])
             yield events.Expanded(number, events.OpenedBy.AGENT)
-        everything = self._is_everything(wanted)
+        everything = self._is_everything(candidates)
         reason = events.StopReason.NOTHING_LEFT if everything else events.StopReason.WINDOW
         answered = text.answer(shown, tuple(self.opened), {*self.opened, *pinned})
-        told = _after_stop(events.Stopped(reason), answered, text, seen)
+        ending = _after_stop(events.Stopped(reason), answered, text, seen)
         if may_look_again and not everything:
-            told = _unless_not_found(told, steering, self.held)
-        async with aclosing(told) as stream:
+            ending = _unless_not_found(ending, steering, self.held)
+        async with aclosing(ending) as stream:
             async for event in stream:
                 yield event
 
-    async def _select(self, wanted: Sequence[Passage], *, is_first: bool) -> ReaderEvents:
+    async def _select(self, candidates: Sequence[Passage], *, is_first: bool) -> ReaderEvents:
         text, options = self.text, self.text.options
         again: list[Passage] = []
         if is_first:  # Only the first look uses the last answer's passages again.
@@ -161,7 +161,7 @@ class _Passages:
             self.budget.tokens, options.model.passage_tokens
         )
         async for proposed in text.select(
-            wanted, self.budget.tokens, first=again, named_budget=named_budget
+            candidates, self.budget.tokens, first=again, named_budget=named_budget
         ):
             yield proposed
 
@@ -172,11 +172,11 @@ class _Passages:
         pages = pages_in(self.text.shown, self.ranked, self.text.memory, known)
         return pages[: self.text.options.max_pages - len(self.opened)]
 
-    def _is_everything(self, wanted: Sequence[Passage]) -> bool:
+    def _is_everything(self, candidates: Sequence[Passage]) -> bool:
         steering = self.text.steering
         refused = places_of(self.text.memory, steering.refused)
         visible = [*self.text.shown, *refused]
-        return steering.only or all(overlaps(visible, place) for place in wanted)
+        return steering.only or all(overlaps(visible, place) for place in candidates)
 
 
 async def _after_stop(

@@ -1,5 +1,4 @@
-"""GraphReader: a rational plan, five paths through the graph of key elements, and one answer
-(sections 3.3 and 3.4).
+"""GraphReader: a plan, five paths through the graph of key elements, and one answer (section 3).
 
 Missing facts are extracted first (`memory/facts.py`). The model plans and chooses the initial
 elements; a path with its own notebook starts at each, all concurrently. The answer is written from
@@ -26,7 +25,14 @@ from gistread.memory import facts
 from gistread.memory.facts import Element, Fact, build_graph
 from gistread.memory.passages import Span, join
 from gistread.readers import events
-from gistread.readers.answering import NOTE_TOKENS, STOP, Asking, user_prompt, words_of
+from gistread.readers.answering import (
+    NOTE_TOKENS,
+    REPEAT_PENALTY,
+    STOP,
+    Asking,
+    user_prompt,
+    words_of,
+)
 from gistread.readers.book_text import setting_of
 from gistread.readers.reasons import Reasons, page_wanted
 from gistread.readers.thread import without_options
@@ -39,8 +45,11 @@ PATHS = 5  # Number of initial nodes (section 4.1)
 SHORTLIST = 40  # Elements offered as initial nodes; a book of 256k tokens has some 15,000
 STEPS = 10  # Most function calls of one path; three or four are usual (section 5.3)
 _PLAN_TOKENS = 96
+_PLAN_CHARACTERS = 600
 _CHOICE_TOKENS = 48  # Longest reply with one or several choices
 _FACTS_SHOWN = 40
+_FACTS_RANKED = 12  # Of an element, by which it is compared with the question
+_SHARE_TO_FIT = 0.75  # Share of the facts that is tried next if they do not fit
 _NEIGHBOURS_SHOWN = 30  # A node may have a hundred; the list must fit a window of 4,000 tokens
 _PAGES_QUEUED = 3
 _NOTES_KEPT = 8
@@ -85,8 +94,9 @@ class _Search(Asking):
         return Reasons.over(self.question, self.memory)
 
     def place(self, page: int) -> Span:
-        found = self.memory.entry(page).page
-        return found.start, found.end
+        """The text of the page with this number."""
+        text = self.memory.entry(page).page
+        return text.start, text.end
 
 
 @dataclass(slots=True)
@@ -115,29 +125,12 @@ async def graphreader(asking: Asking) -> events.ReaderEvents:
     """Answer from the graph of key elements."""
     search = _Search.of(asking)
     memory = asking.memory
-    engine = asking.engine
     steering = asking.steering
-    answer_tokens, window = asking.answer_tokens, engine.info.context_tokens
-    needed = (
-        await engine.measure(user_prompt("plan", question=search.question))
-        + _PLAN_TOKENS
-        + answer_tokens
-    )
-    # Facts, pages and the notebook need as much room as question and plan.
-    if 2 * needed > window:
-        raise PromptTooLongError(2 * needed - answer_tokens, answer_tokens, window)
+    await _check_window(search)
     yield events.Started(NAME, len(memory.read_entries), memory.estimated_pages, memory.complete)
-    # The first page may take a minute, so progress is reported before it.
-    if not (left := await asyncio.to_thread(facts.remaining, memory)).complete:
-        yield events.Prepared("facts", left.done, left.total)
-    async with aclosing(facts.build(memory, engine, Priority.INTERACTIVE)) as building:
-        async for progress in building:
-            search.usage = progress.usage
-            yield events.Prepared("facts", progress.done, progress.total)
-            if steering.stop:
-                break  # answers from the facts so far
-    known = await asyncio.to_thread(facts.known_facts, memory)
-    search.graph = await asyncio.to_thread(build_graph, known, memory.book.language)
+    async with aclosing(_prepare_facts(search)) as preparing:
+        async for prepared in preparing:
+            yield prepared
     paths: list[_Path] = []
     if not steering.stop:
         starts = await _plan(search)
@@ -153,46 +146,86 @@ async def graphreader(asking: Asking) -> events.ReaderEvents:
         yield event
 
 
+async def _check_window(search: _Search) -> None:
+    """Raise PromptTooLongError if the window has no room for more than the question.
+
+    Facts, pages and the notebook need as much room as question and plan.
+    """
+    window = search.engine.info.context_tokens
+    answer_tokens = search.answer_tokens
+    plan = await search.engine.measure(user_prompt("plan", question=search.question))
+    needed = 2 * (plan + _PLAN_TOKENS + answer_tokens)
+    if needed > window:
+        raise PromptTooLongError(needed - answer_tokens, answer_tokens, window)
+
+
+async def _prepare_facts(search: _Search) -> events.ReaderEvents:
+    """Extract missing facts, and build the graph; if stopped, of the facts so far."""
+    memory = search.memory
+    # The first page may take a minute, so progress is reported before it.
+    left = await asyncio.to_thread(facts.remaining, memory)
+    if not left.complete:
+        yield events.Prepared("facts", left.done, left.total)
+    async with aclosing(facts.build(memory, search.engine, Priority.INTERACTIVE)) as building:
+        async for progress in building:
+            search.usage = progress.usage
+            yield events.Prepared("facts", progress.done, progress.total)
+            if search.steering.stop:
+                break
+    known = await asyncio.to_thread(facts.known_facts, memory)
+    search.graph = await asyncio.to_thread(build_graph, known, memory.book.language)
+
+
 def _path_of_facts(search: _Search) -> _Path:
     """A notebook of the known facts nearest to the question, for a search that noted nothing."""
-    made = facts.known_facts(search.memory)
-    shown = _nearest(
-        search, [fact for fact in made if fact.page not in search.steering.refused], _NOTES_KEPT
-    )
-    notes = [_Note(fact.text, search.place(fact.page), from_text=False) for fact in shown]
-    return _Path(1, Element("", "", tuple(shown), ()), notes)
+    refused = search.steering.refused
+    open_facts = [fact for fact in facts.known_facts(search.memory) if fact.page not in refused]
+    nearest = _nearest(search, open_facts, _NOTES_KEPT)
+    notes = [_Note(fact.text, search.place(fact.page), from_text=False) for fact in nearest]
+    return _Path(1, Element("", "", tuple(nearest), ()), notes)
 
 
 async def _plan(search: _Search) -> list[Element]:
     """Make the plan; returns the initial nodes."""
     prompt = user_prompt("plan", question=search.question)
-    planned = await search.complete(prompt, Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
-    search.plan = "\n".join(line.strip() for line in planned.splitlines() if line.strip())[:600]
-    search.plan = search.plan or search.question
+    sampling = Sampling(_PLAN_TOKENS, repeat_penalty=REPEAT_PENALTY)
+    planned = await search.complete(prompt, sampling)
+    lines = filter(None, map(str.strip, planned.splitlines()))
+    search.plan = "\n".join(lines)[:_PLAN_CHARACTERS] or search.question
     elements = list(search.graph.values())
     query = f"{search.question} {search.question} {search.plan}"
     order = await asyncio.to_thread(
         _rank_elements, elements, query, SHORTLIST, search.memory.book.language
     )
     shown = [elements[index] for index in order] or elements[:SHORTLIST]
-    shown, labels, prompt = await _offer(search, shown, partial(search.prompt, "start_nodes"))
-    if shown:
-        return [shown[index] for index in await search.choose_several(prompt, labels, PATHS)]
-    return []
+    offer = await _offer(search, shown, partial(search.prompt, "start_nodes"))
+    if not offer.elements:
+        return []
+    chosen = await search.choose_several(offer.prompt, offer.labels, PATHS)
+    return [offer.elements[index] for index in chosen]
 
 
-async def _offer(
-    search: _Search, elements: list[Element], prompt: Callable[..., Prompt]
-) -> tuple[list[Element], list[str], Prompt]:
-    """As many of the elements as fit the prompt, their labels, and the prompt."""
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """Elements to choose from, listed by number in a prompt."""
+
+    elements: list[Element]
+    prompt: Prompt
+
+    @property
+    def labels(self) -> list[str]:
+        return [str(number) for number in range(1, len(self.elements) + 1)]
+
+
+async def _offer(search: _Search, elements: list[Element], prompt: Callable[..., Prompt]) -> _Offer:
+    """As many of the elements as fit the prompt."""
     while True:
-        labels = [str(number) for number in range(1, len(elements) + 1)]
         listed = "\n".join(
-            f"{label}. {element.name}" for label, element in zip(labels, elements, strict=True)
+            f"{number}. {element.name}" for number, element in enumerate(elements, start=1)
         )
-        filled = prompt(elements=listed)
-        if not elements or await search.fits(filled, _CHOICE_TOKENS):
-            return elements, labels, filled
+        offer = _Offer(elements, prompt(elements=listed))
+        if not elements or await search.fits(offer.prompt, _CHOICE_TOKENS):
+            return offer
         elements = elements[: len(elements) // 2]
 
 
@@ -221,32 +254,14 @@ async def _follow(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvent
 
 
 async def _walk(search: _Search, path: _Path) -> events.ReaderEvents:
-    steering = search.steering
-    while path.steps < STEPS and not steering.stop:
+    """Read facts and pages from element to element, until the path ends."""
+    while not _is_over(search, path):
         path.visited.add(path.element.key)
         async for event in _read_facts(search, path):
             yield event
-        while path.queue and path.steps < STEPS and not steering.stop:
-            page = path.queue.popleft()
-            if page in steering.refused or page in path.pages_read:
-                continue
-            reason, step = f"path {path.number}, {path.element.name}", len(path.pages_read) + 1
-            section = page_wanted(page, search.memory, search.reasons)
-            proposed = events.Proposed(
-                (page,), step, len(search.memory.entries), reason, path.number, (section,)
-            )
-            async for said in steering.review(proposed):
-                yield said
-            path.queue.extendleft(reversed(steering.decision.pages))
-            if page in steering.refused or steering.stop:
-                continue
-            path.pages_read.append(page)
-            yield events.LookedUp(page, step, reason, path.number)
-            async for event in _read_page(search, path, page):
-                yield event
-            if path.has_enough:
-                return
-        if path.steps >= STEPS or steering.stop:
+        async for event in _read_queue(search, path):
+            yield event
+        if _is_over(search, path):
             return
         neighbour = await _neighbour(search, path)
         if neighbour is None:
@@ -254,36 +269,77 @@ async def _walk(search: _Search, path: _Path) -> events.ReaderEvents:
         path.element = neighbour
 
 
+def _is_over(search: _Search, path: _Path) -> bool:
+    return path.has_enough or path.steps >= STEPS or search.steering.stop
+
+
+async def _read_queue(search: _Search, path: _Path) -> events.ReaderEvents:
+    """Read the queued pages that the user agrees to."""
+    steering = search.steering
+    while path.queue and not _is_over(search, path):
+        page = path.queue.popleft()
+        if page in steering.refused or page in path.pages_read:
+            continue
+        step = len(path.pages_read) + 1
+        reason = f"path {path.number}, {path.element.name}"
+        section = page_wanted(page, search.memory, search.reasons)
+        last = len(search.memory.entries)
+        proposed = events.Proposed((page,), step, last, reason, path.number, (section,))
+        async for reviewed in steering.review(proposed):
+            yield reviewed
+        path.queue.extendleft(reversed(steering.decision.pages))
+        if page in steering.refused or steering.stop:
+            continue
+        path.pages_read.append(page)
+        yield events.LookedUp(page, step, reason, path.number)
+        async for event in _read_page(search, path, page):
+            yield event
+
+
 async def _read_facts(search: _Search, path: _Path) -> events.ReaderEvents:
+    """Note what the facts of an element tell, and queue pages of theirs."""
     path.steps += 1
-    refused, known = search.steering.refused, path.known
-    all_facts = [
-        fact for fact in path.element.facts if fact.page not in refused and fact not in known
-    ]
-    shown = await asyncio.to_thread(_nearest, search, all_facts, _FACTS_SHOWN)
-
-    def prompt(asked: str) -> Callable[..., Prompt]:
-        listed = _group_by_page(shown)
-        return partial(
-            search.prompt, "node_facts", task=asked, facts=listed, element=path.element.name
-        )
-
-    pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
-    while shown and not await search.fits(prompt(note_task)(notes=path.notebook()), NOTE_TOKENS):
-        shown = await asyncio.to_thread(_nearest, search, all_facts, len(shown) * 3 // 4)
+    note_task = prompts.load("task_note").text
+    shown = await _facts_to_show(search, path, note_task)
     if not shown:
         return
     path.known.update(shown)
     pages = sorted({fact.page for fact in shown})
     yield events.Visited(path.number, path.element.name, len(shown), tuple(pages))
-    if note := await _note(search, path, prompt(note_task)(notes=path.notebook()), shown):
+    prompt = _facts_prompt(search, path, shown)
+    note = await _note(search, path, prompt(task=note_task, notes=path.notebook()), shown)
+    if note:
         yield events.Noted(note.text, *note.place, path.number)
     unread = [page for page in pages if page not in path.pages_read]
-    asked = await _fit_prompt(search, path, prompt(pages_task), _CHOICE_TOKENS)
-    if asked and unread:
+    task = prompts.load("task_pages").text
+    to_choose = await _fit_prompt(search, path, partial(prompt, task=task), _CHOICE_TOKENS)
+    if to_choose and unread:
         options = [f"Page {page}" for page in unread]
-        chosen = await search.choose_several(asked, options, _PAGES_QUEUED)
+        chosen = await search.choose_several(to_choose, options, _PAGES_QUEUED)
         path.queue.extend(unread[index] for index in chosen)
+
+
+async def _facts_to_show(search: _Search, path: _Path, task: str) -> list[Fact]:
+    """The new facts of the element that are nearest to the question, as many as fit the prompt."""
+    new = [
+        fact
+        for fact in path.element.facts
+        if fact.page not in search.steering.refused and fact not in path.known
+    ]
+    shown = await asyncio.to_thread(_nearest, search, new, _FACTS_SHOWN)
+    while shown:
+        prompt = _facts_prompt(search, path, shown)(task=task, notes=path.notebook())
+        if await search.fits(prompt, NOTE_TOKENS):
+            break
+        fewer = int(_SHARE_TO_FIT * len(shown))
+        shown = await asyncio.to_thread(_nearest, search, new, fewer)
+    return shown
+
+
+def _facts_prompt(search: _Search, path: _Path, shown: list[Fact]) -> Callable[..., Prompt]:
+    """The prompt over these facts, which takes `task` and `notes`."""
+    element = path.element.name
+    return partial(search.prompt, "node_facts", facts=_group_by_page(shown), element=element)
 
 
 async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEvents:
@@ -300,22 +356,31 @@ async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEv
         yield events.Unfit(page)
         return
     note = await _note(search, path, to_note, page)
-    left = set(range(1, len(memory.entries) + 1)).difference(
-        path.pages_read, path.queue, search.steering.refused
-    )
-    beside = {_PREVIOUS: page - 1, _NEXT: page + 1}
-    possible = {action: number for action, number in beside.items() if number in left}
-    actions = [_MORE, *possible, _END]
-    described = "; ".join(prompts.load(_ACTIONS[action]).text for action in actions)
-    asked = prompts.load("task_action").fill(actions=described)
-    to_choose = await _fit_prompt(search, path, partial(prompt, task=asked), _CHOICE_TOKENS)
-    if to_choose is not None:
-        action = actions[await search.choose(to_choose, actions, 0)]
-        if action in possible:
-            path.queue.appendleft(possible[action])
-        path.has_enough = action == _END
+    await _choose_action(search, path, page, prompt)
     if note:
         yield events.Noted(note.text, *note.place, path.number)
+
+
+async def _choose_action(
+    search: _Search, path: _Path, page: int, prompt: Callable[..., Prompt]
+) -> None:
+    """Let the model queue the page before or after this one, or end the path."""
+    closed = {*path.pages_read, *path.queue, *search.steering.refused}
+    possible = {
+        action: number
+        for action, number in ((_PREVIOUS, page - 1), (_NEXT, page + 1))
+        if 1 <= number <= len(search.memory.entries) and number not in closed
+    }
+    actions = [_MORE, *possible, _END]
+    described = "; ".join(prompts.load(_ACTIONS[action]).text for action in actions)
+    task = prompts.load("task_action").fill(actions=described)
+    to_choose = await _fit_prompt(search, path, partial(prompt, task=task), _CHOICE_TOKENS)
+    if to_choose is None:
+        return
+    action = actions[await search.choose(to_choose, actions, 0)]
+    if action in possible:
+        path.queue.appendleft(possible[action])
+    path.has_enough = action == _END
 
 
 async def _fit_prompt(
@@ -337,10 +402,13 @@ async def _neighbour(search: _Search, path: _Path) -> Element | None:
     ]
     unseen = [element for element in unseen if not path.known.issuperset(element.facts)]
     nearest = await asyncio.to_thread(_nearest_elements, search, unseen)
-    asked = partial(search.prompt, "neighbours", notes=path.notebook(), element=path.element.name)
-    shown, labels, prompt = await _offer(search, nearest, asked)
-    index = await search.choose(prompt, [*labels, STOP], len(labels)) if shown else 0
-    return shown[index] if index < len(shown) else None
+    prompt = partial(search.prompt, "neighbours", notes=path.notebook(), element=path.element.name)
+    offer = await _offer(search, nearest, prompt)
+    if not offer.elements:
+        return None
+    labels = offer.labels
+    index = await search.choose(offer.prompt, [*labels, STOP], len(labels))
+    return offer.elements[index] if index < len(labels) else None
 
 
 async def _note(
@@ -364,9 +432,7 @@ async def _note(
 
 
 def _nearest(search: _Search, facts: Sequence[Fact], most: int, query: str = "") -> list[Fact]:
-    """The facts nearest to the query, by default the question and the plan (BM25), in the order of
-    the book.
-    """
+    """The facts nearest to the query (BM25), by default question and plan, in the book's order."""
     if len(facts) <= most:
         return list(facts)
     ranker = Ranker([fact.text for fact in facts], search.memory.book.language)
@@ -377,7 +443,7 @@ def _nearest(search: _Search, facts: Sequence[Fact], most: int, query: str = "")
 def _rank_elements(elements: Sequence[Element], query: str, most: int, language: str) -> list[int]:
     """Indices of the elements nearest to a query (BM25), nearest first."""
     texts = [
-        f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}"
+        " ".join([element.name, *(fact.text for fact in element.facts[:_FACTS_RANKED])])
         for element in elements
     ]
     return Ranker(texts, language).top(query, most)
@@ -403,7 +469,8 @@ def _group_by_page(facts: list[Fact]) -> str:
 async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvents:
     filled = [path for path in paths if path.notes]
     while True:
-        text, numbered = _notebooks(search, filled)
+        notebooks = _notebooks(search, filled)
+        text = notebooks.text
         prompt = search.answer_prompt("notebooks_answer", notes=text or _FOUND_NOTHING)
         if not filled or await search.fits(prompt, search.answer_tokens):
             break
@@ -411,40 +478,48 @@ async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvent
         del fullest.notes[0]
         filled = [path for path in filled if path.notes]
     notes = [note for path in filled for note in path.shown()]
-    places = sorted({note.place for note in notes})
-    read = [page for path in paths for page in path.pages_read if page not in path.unfit]
+    pages_read = _pages_read(paths)
     draft = events.Answered(
         found=bool(filled),
         compression_rate=search.compression_rate(count_words(text)),
         seen=tuple(join({note.place for note in notes if note.from_text}, search.memory.book)),
-        noted=tuple(places),
-        lookups=tuple(dict.fromkeys(read)),
-        expanded=tuple(sorted(set(read))),
+        noted=tuple(sorted({note.place for note in notes})),
+        lookups=pages_read,
+        expanded=tuple(sorted(pages_read)),
     )
-    async for event in search.answer_from(draft, text, prompt, numbered):
+    async for event in search.answer_from(draft, text, prompt, notebooks.numbered):
         yield event
 
 
-def _notebooks(search: _Search, paths: Sequence[_Path]) -> tuple[str, tuple[tuple[int, Span], ...]]:
-    """The notes by path, and the place of each number if the model is asked to cite them.
+def _pages_read(paths: Sequence[_Path]) -> tuple[int, ...]:
+    """The pages that were read and fitted the window, each once."""
+    read = (page for path in paths for page in path.pages_read if page not in path.unfit)
+    return tuple(dict.fromkeys(read))
 
-    A note whose words are all in an earlier one is left out.
-    """
-    told: list[frozenset[str]] = []
+
+@dataclass(frozen=True, slots=True)
+class _Notebooks:
+    text: str
+    # The place of each number if the model is asked to cite them
+    numbered: tuple[tuple[int, Span], ...]
+
+
+def _notebooks(search: _Search, paths: Sequence[_Path]) -> _Notebooks:
+    """The notes by path; one whose words are all in an earlier one is left out."""
+    written: list[frozenset[str]] = []
     notebooks: list[str] = []
     places: list[Span] = []
     for path in paths:
         lines = [f"Searcher {path.number}:"]
         for note in path.shown():
             words = words_of(note.text)
-            if not any(words <= other for other in told):
-                told.append(words)
-                places.append(note.place)
-                lines.append(
-                    f"[{len(places)}] {note.text}" if search.is_asked_to_cite else f"- {note.text}"
-                )
+            if any(words <= earlier for earlier in written):
+                continue
+            written.append(words)
+            places.append(note.place)
+            mark = f"[{len(places)}]" if search.is_asked_to_cite else "-"
+            lines.append(f"{mark} {note.text}")
         if lines[1:]:
             notebooks.append("\n".join(lines))
-    return "\n\n".join(notebooks), tuple(
-        enumerate(places, start=1)
-    ) if search.is_asked_to_cite else ()
+    numbered = enumerate(places, start=1) if search.is_asked_to_cite else ()
+    return _Notebooks("\n\n".join(notebooks), tuple(numbered))

@@ -1,8 +1,7 @@
-"""Finds the sentences that tell who somebody is, for questions such as "Who is Mr. Bingley?" or
-"Who is the vicar?".
+"""Finds the sentences that tell who somebody is.
 
-The sentences are chosen by English rules (`people/telling.py`). In other languages the first
-mention counts.
+For questions such as "Who is Mr. Bingley?" or "Who is the vicar?". The sentences are chosen by
+English rules (`people/telling.py`). In other languages the first mention counts.
 """
 
 import re
@@ -42,28 +41,44 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
 
     About 1 s for War and Peace.
     """
-    asked = pattern("asks_who").fullmatch(question)
-    words = asked["name"].split() if asked else []
-    names = [word for word in words if word.lower() not in _SMALL]
-    if not names:
+    match = pattern("asks_who").fullmatch(question)
+    words = match["name"].split() if match else []
+    content = [word for word in words if word.lower() not in _SMALL]
+    if not content:
         return None
     book = memory.book
-    is_named = all(word[:1].isupper() for word in names)
-    if not supports_names(book):
-        return _by_text(" ".join(words), book) if is_named else None
+    is_named = all(word[:1].isupper() for word in content)
+    if supports_names(book):
+        return _by_index(words, book) if is_named else _by_small_words(words, content, book)
+    return _by_text(" ".join(words), book) if is_named else None
+
+
+def _by_small_words(words: list[str], content: list[str], book: Book) -> Introductions | None:
+    """Who holds a role, as in "who is the vicar", or bears a name: "who is filby"."""
     index = index_of(book)
-    if not is_named:
-        role = role_in(names)
-        if role and (told := find_holder(role, [word for word in names if word != role], index)):
-            return Introductions(" ".join(words), (told.place,), tells=True)
-        # "who is filby": a name if the book has it only with a capital.
-        if not index.find(" ".join(words), exactly=True):
-            return None
-        words = [word if word.lower() in _SMALL else word.capitalize() for word in words]
+    role = role_in(content)
+    if role:
+        holder = find_holder(role, [word for word in content if word != role], index)
+        if holder:
+            return Introductions(" ".join(words), (holder.place,), tells=True)
+    # It is a name if the book has it only with a capital.
+    if not index.find(" ".join(words), exactly=True):
+        return None
+    return _by_index([_as_in_a_name(word) for word in words], book)
+
+
+def _as_in_a_name(word: str) -> str:
+    return word if word.lower() in _SMALL else word.capitalize()
+
+
+def _by_index(words: list[str], book: Book) -> Introductions:
+    """The sentence that tells best who bears a name; by the text alone if the index lacks it."""
+    index = index_of(book)
     name = " ".join(words)
     for form in _forms(name):
-        if found := index.find(form):
-            return _introduced(name, telling_sentences(form, found[0].forms, book))
+        entities = index.find(form)
+        if entities:
+            return _introduced(name, telling_sentences(form, entities[0].forms, book))
     return _by_text(name, book)
 
 
@@ -75,8 +90,8 @@ def introducing_sentences(entity: Entity, book: Book) -> tuple[Passage, ...]:
     return _introduced(entity.name, telling_sentences(entity.name, entity.forms, book)).sentences
 
 
-def _introduced(name: str, told: list[Told]) -> Introductions:
-    return Introductions(name, (told[0].place,), tells=told[0].tells)
+def _introduced(name: str, ranked: list[Told]) -> Introductions:
+    return Introductions(name, (ranked[0].place,), tells=ranked[0].tells)
 
 
 def _by_text(name: str, book: Book) -> Introductions:
@@ -86,33 +101,39 @@ def _by_text(name: str, book: Book) -> Introductions:
     """
     text = _without_diacritics(book.text)
     for form in _forms(_without_diacritics(name)):
-        # "The Belgian detective, Hercule Poirot": between what somebody is and the surname stands a
-        # first name.
-        named = (
-            r"(?:(?<=, )[A-Z][^\W\d_]+ )?\b" + r"\W{1,3}".join(map(re.escape, form.split())) + r"\b"
-        )
-        mentions: dict[str, array[int]] = defaultdict(
-            lambda: array("I")
-        )  # Their starts, by the name as written
-        for match in re.compile(named).finditer(text, front_matter_end(book)):
-            mentions[match[0]].append(match.start())
+        mentions = _mentions(form, text, front_matter_end(book))
         places = (sentence_at(book, start) for start in sorted(chain(*mentions.values())))
         first = next((place for place in places if _is_prose(text[slice(*place)])), None)
-        if first and supports_names(book):
+        if first is None:
+            continue
+        if supports_names(book):
             forms = [
-                Form(name, starts, array("B", bytes(len(starts))))
-                for name, starts in mentions.items()
+                Form(written, starts, array("B", bytes(len(starts))))
+                for written, starts in mentions.items()
             ]
-            told = telling_sentences(form, forms, book)
-            return _introduced(name, told) if told[0].tells else Introductions(name, (first,))
-        if first:
-            return Introductions(name, (first,))
+            ranked = telling_sentences(form, forms, book)
+            if ranked[0].tells:
+                return _introduced(name, ranked)
+        return Introductions(name, (first,))
     return Introductions(name, ())
 
 
+def _mentions(name: str, text: str, start: int) -> "dict[str, array[int]]":
+    """Where a name stands after `start`, by the name as written there.
+
+    "The Belgian detective, Hercule Poirot": between what somebody is and the surname stands a first
+    name.
+    """
+    words = r"\W{1,3}".join(map(re.escape, name.split()))
+    named = re.compile(rf"(?:(?<=, )[A-Z][^\W\d_]+ )?\b{words}\b")
+    starts: dict[str, array[int]] = defaultdict(lambda: array("I"))
+    for match in named.finditer(text, start):
+        starts[match[0]].append(match.start())
+    return starts
+
+
 def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passage]]:
-    """The commonest names up to the reader's bound, each with the sentence that tells best what it
-    is.
+    """The commonest names up to the reader's bound, each with the sentence that tells it best.
 
     Empty if names are not found in the book's language. Searches the whole book. Raises
     StorageError.
@@ -126,16 +147,14 @@ def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passag
     view = index_of(book).upto(len(book.text) if bound is None else bound, corrections)
     common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS][:_MOST_NAMES]
     return [
-        (entity, places[0])
+        (entity, place)
         for entity in common
-        if (places := introducing_sentences(entity, view.book))
+        for place in introducing_sentences(entity, view.book)[:1]
     ]
 
 
 def _is_prose(sentence: str) -> bool:
-    """Whether most words begin with a small letter, unlike those of headings and tables of
-    contents.
-    """
+    """Whether most words begin with a small letter, unlike those of headings and contents."""
     words = re.findall(r"[^\W\d_]+", sentence)
     return len([word for word in words if word[0].islower()]) > len(words) / 2
 

@@ -42,16 +42,16 @@ def kind_of(question: str) -> Kind:
     >>> kind_of("Who stole the gold?"), kind_of("Why did he leave?"), kind_of("List the wines.")
     (<Kind.FACT: 'fact'>, <Kind.REASON: 'reason'>, <Kind.LIST: 'list'>)
     """
-    asked = pattern("about_selection").sub("", without_options(question))
-    if asks_for_story(asked) or pattern("asks_what_happens").match(asked):
-        return Kind.LIST if pattern("in_steps").search(asked) else Kind.STORY
-    if pattern("asks_for_a_meaning").match(asked):
+    question = pattern("about_selection").sub("", without_options(question))
+    if asks_for_story(question) or pattern("asks_what_happens").match(question):
+        return Kind.LIST if pattern("in_steps").search(question) else Kind.STORY
+    if pattern("asks_for_a_meaning").match(question):
         return Kind.MEANING
-    if pattern("asks_about_all").search(asked):
+    if pattern("asks_about_all").search(question):
         return Kind.LIST
-    if pattern("asks_for_a_reason").match(asked):
+    if pattern("asks_for_a_reason").match(question):
         return Kind.REASON
-    if pattern("asks_for_a_fact").match(asked):
+    if pattern("asks_for_a_fact").match(question):
         return Kind.FACT
     return Kind.OTHER
 

@@ -18,7 +18,7 @@ from gistread.errors import PromptTooLongError
 from gistread.memory.derived import as_finished
 from gistread.memory.passages import Span, join, render
 from gistread.readers import answering, events
-from gistread.readers.answering import words_of
+from gistread.readers.answering import REPEAT_PENALTY, words_of
 from gistread.readers.book_text import chunks_to_read, setting_of
 from gistread.readers.evidence import telling_passage
 from gistread.readers.thread import without_options
@@ -65,8 +65,8 @@ class _Team(answering.Asking):
 
     def findings(self) -> str:
         lines = []
-        for asked, reports in self.history:
-            lines.append(f"Asked: {without_options(asked)}")
+        for question, reports in self.history:
+            lines.append(f"Asked: {without_options(question)}")
             lines += [f"{report.parts}: {report.answer}" for report in reports] or [_NOTHING]
         return "\n".join(lines)
 
@@ -107,25 +107,30 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     )
     yield events.TeamFormed(tuple(team.chunks))
 
-    asked = team.question
+    question = team.question
     reason = events.StopReason.LIMIT
     for round_number in range(1, ROUNDS + 1):
-        yield events.MembersAsked(round_number, asked)
+        yield events.MembersAsked(round_number, question)
         reports: list[_Report] = []
-        async with aclosing(_ask_members(team, asked, from_end=round_number % 2 == 0)) as members:
+        async with aclosing(
+            _ask_members(team, question, from_end=round_number % 2 == 0)
+        ) as members:
             async for report in members:
                 yield events.Reported(
                     report.chunks[0] + 1, report.answer, *team.chunks[report.chunks[0]]
                 )
                 if report.answer:
                     reports.append(report)
-        async for settled in _resolve(team, asked, reports):
+        async for settled in _resolve(team, question, reports):
             yield settled
-        team.history.append((asked, _shortlist(reports, team.max_reports)))
+        team.history.append((question, _shortlist(reports, team.max_reports)))
         if team.steering.stop:
             reason = events.StopReason.PERSON
             break
-        if round_number < ROUNDS and not (asked := await _next_question(team)):
+        if round_number == ROUNDS:
+            break
+        question = await _next_question(team)
+        if not question:
             reason = events.StopReason.ENOUGH
             break
     yield events.Stopped(reason)
@@ -168,38 +173,52 @@ async def _ask_members(
 
 async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
     prompt = await team.member("member_answer", question, *chunks)
-    said = await team.complete(prompt, Sampling(_REPORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
-    answer = " ".join(said.split()).strip(" .\"'“”")
+    sampling = Sampling(_REPORT_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=("\n",))
+    report = await team.complete(prompt, sampling)
+    answer = " ".join(report.split()).strip(" .\"'“”")
     return "" if answering.says_not_found(answer) else answer
 
 
 async def _resolve(team: _Team, question: str, reports: list[_Report]) -> events.ReaderEvents:
-    """Read the chunks of two reports together while the leader finds two that contradict each other
-    (section 2.3).
-    """
-    for attempt in range(CONFLICTS):
-        groups = group_answers([report.answer for report in reports])
-        if not attempt:
-            for group in groups:
-                members = sorted(chunk + 1 for index in group for chunk in reports[index].chunks)
-                yield events.Agreed(reports[group[0]].answer, tuple(members))
+    """Read the chunks of two reports together while two contradict each other (section 2.3)."""
+    groups = _groups_of(reports)
+    for group in groups:
+        yield _agreement([reports[at] for at in group])
+    for _ in range(CONFLICTS):
         if len(groups) < 2 or team.steering.stop:
             return
         pair = await _conflict(team, question, [reports[group[0]] for group in groups[:_COMPARED]])
         if pair is None:
             return
-        first, second = (reports[groups[at][0]] for at in pair)
-        chunks = tuple(dict.fromkeys((*first.chunks[:1], *second.chunks[:1])))
-        answer = await _answer_from(team, question, *chunks)
-        # Without an answer from both, the larger group stays.
-        kept = _Report(chunks, answer) if answer else first
-        yield events.Shared(
-            (first.chunks[0] + 1, second.chunks[0] + 1), kept.chunks[0] + 1, kept.answer
-        )
-        dropped = {*groups[pair[0]], *groups[pair[1]]} if answer else set(groups[pair[1]])
-        reports[:] = [report for position, report in enumerate(reports) if position not in dropped]
-        if answer:
-            reports.append(kept)
+        larger, smaller = groups[pair[0]], groups[pair[1]]
+        first, second = reports[larger[0]], reports[smaller[0]]
+        together = await _read_together(team, question, first, second)
+        kept = together or first  # Without an answer from both, the larger group stays.
+        members = first.chunks[0] + 1, second.chunks[0] + 1
+        yield events.Shared(members, kept.chunks[0] + 1, kept.answer)
+        settled = {*larger, *smaller} if together else {*smaller}
+        reports[:] = [report for at, report in enumerate(reports) if at not in settled]
+        if together:
+            reports.append(together)
+        groups = _groups_of(reports)
+
+
+def _groups_of(reports: Sequence[_Report]) -> list[list[int]]:
+    return group_answers([report.answer for report in reports])
+
+
+async def _read_together(
+    team: _Team, question: str, first: _Report, second: _Report
+) -> _Report | None:
+    """The report of one member on the chunks of two; None if it has no answer."""
+    chunks = tuple(dict.fromkeys((*first.chunks[:1], *second.chunks[:1])))
+    answer = await _answer_from(team, question, *chunks)
+    return _Report(chunks, answer) if answer else None
+
+
+def _agreement(reports: Sequence[_Report]) -> events.Agreed:
+    members = sorted(chunk + 1 for report in reports for chunk in report.chunks)
+    return events.Agreed(reports[0].answer, tuple(members))
 
 
 async def _conflict(team: _Team, question: str, reports: list[_Report]) -> tuple[int, int] | None:
@@ -211,34 +230,29 @@ async def _conflict(team: _Team, question: str, reports: list[_Report]) -> tuple
     prompt = answering.user_prompt(
         "leader_conflict", reports=listed, question=without_options(question)
     )
-    options = [*(f"{one + 1} and {other + 1}" for one, other in pairs), _NONE]
+    options = [*(f"{first + 1} and {second + 1}" for first, second in pairs), _NONE]
     index = await team.choose(prompt, options, len(pairs))
     return pairs[index] if index < len(pairs) else None
 
 
 def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
-    order = [
-        position
-        for group in group_answers([report.answer for report in reports])
-        for position in group
-    ]
-    return sorted(
-        (reports[position] for position in order[:most]), key=lambda report: report.chunks
-    )
+    """The reports of the largest groups, in the order of their chunks."""
+    ordered = [reports[at] for group in _groups_of(reports) for at in group]
+    return sorted(ordered[:most], key=lambda report: report.chunks)
 
 
 async def _next_question(team: _Team) -> str:
     if await team.choose(team.leader("leader_decide"), ["ANSWER", "ASK"], 0) == 0:
         return ""
-    sampling = Sampling(answering.SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",))
-    said = await team.complete(team.leader("leader_ask"), sampling)
-    question = " ".join(said.split()).strip('"“” ')
-    known = any(agree(question, asked) for asked, _ in team.history)
-    return "" if not question or known or answering.says_not_found(question) else question
+    sampling = Sampling(answering.SHORT_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=("\n",))
+    reply = await team.complete(team.leader("leader_ask"), sampling)
+    question = " ".join(reply.split()).strip('"“” ')
+    is_known = any(agree(question, earlier) for earlier, _ in team.history)
+    return "" if is_known or answering.says_not_found(question) else question
 
 
 def _answer(team: _Team) -> events.ReaderEvents:
-    reports = [report for _, found in team.history for report in found]
+    reports = [report for _, of_round in team.history for report in of_round]
     places = {chunk + 1: team.chunks[chunk] for report in reports for chunk in report.chunks}
     seen = tuple(join(places.values(), team.memory.book))
     for number in places:
@@ -256,9 +270,9 @@ def _answer(team: _Team) -> events.ReaderEvents:
     return team.answer_from(draft, text, prompt, numbered)
 
 
-def agree(one: str, other: str) -> bool:
+def agree(answer: str, other: str) -> bool:
     """Whether all words of one answer are among the other's."""
-    first, second = words_of(one), words_of(other)
+    first, second = words_of(answer), words_of(other)
     if not first or not second:
         return not first and not second
     return first <= second or second <= first

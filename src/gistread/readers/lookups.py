@@ -1,5 +1,4 @@
-"""One question over a gist memory, for readers that look up pages: how it is shown, the open pages,
-and the answer.
+"""One question over a gist memory, for readers that look up pages: layout, open pages, answer.
 
 Pages are shown by their gists or in full; at several levels if they outgrow the window.
 """
@@ -29,7 +28,8 @@ from gistread.readers.steering import Steering
 from gistread.search.ranked import Ranker
 
 _TAG_TOKENS = 16  # Upper bound for the tag of a segment
-_TRIES = 12  # Attempts to fit the layout, each with at least a twentieth less
+_TRIES = 12  # Attempts to fit the layout
+_STEPS_TO_FIT = 20  # Each attempt has at least this part of the room less
 
 
 def render(memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] = ()) -> str:
@@ -38,16 +38,16 @@ def render(memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] =
     written: list[str] = []
     for segment in segments:
         if not _is_open(segment, left):
-            one, several = (
-                f"Page {segment.first}",
-                f"Pages {segment.first}-{segment.last}, shortened together",
-            )
-            written.append(
-                f"({one if segment.first == segment.last else several})\n{segment.summary.text}"
-            )
+            written.append(f"({_label_of(segment)})\n{segment.summary.text}")
         while left and left[-1] <= segment.last:
             written.append(_in_full(memory, left.pop()))
     return "\n\n".join([*written, *(_in_full(memory, number) for number in reversed(left))])
+
+
+def _label_of(segment: Node) -> str:
+    if segment.first == segment.last:
+        return f"Page {segment.first}"
+    return f"Pages {segment.first}-{segment.last}, shortened together"
 
 
 def _is_open(segment: Node, opened: Iterable[int]) -> bool:
@@ -110,9 +110,7 @@ class Search(Asking):
         *,
         must_answer: bool = False,
     ) -> Prompt:
-        """`shared`: characters of the text at its beginning that prompts of other questions have
-        too.
-        """
+        """`shared`: characters at the text's beginning that prompts of other questions have too."""
         values = {"memory": text, "opened": ", ".join(map(str, sorted(opened))) or "none"}
         if name == "answer":
             return self.answer_prompt(
@@ -157,61 +155,95 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
     """
     memory = search.memory
     engine = search.engine
-    measure = search.tokens_needed
-    steering = search.steering
     window = engine.info.context_tokens
-    last = len(memory.entries)
-    room = window - await measure("")
+    room = window - await search.tokens_needed("")
     if room < 0:
         answer_tokens = search.answer_tokens
         raise PromptTooLongError(window - room - answer_tokens, answer_tokens, window)
-    mean_words = sum(entry.page.words for entry in memory.entries) / last
-    typical = round(TOKENS_PER_WORD * mean_words) + _TAG_TOKENS
     opened: set[int] = set()
-    for number in sorted((steering.pinned - steering.refused).intersection(range(1, last + 1))):
+    for number in sorted(search.steering.pinned - search.steering.refused):
+        if not 1 <= number <= len(memory.entries):
+            continue
         needed = await engine.count(render(memory, (), [number]))
         if needed <= room:
             opened.add(number)
             room -= needed
+    mean_words = sum(entry.page.words for entry in memory.entries) / len(memory.entries)
+    page_tokens = round(TOKENS_PER_WORD * mean_words) + _TAG_TOKENS
     pages = page_by_page(memory)
-    least = min(max_pages, PAGES_OPEN) * typical
-    closed = [segment for segment in pages if segment.first not in opened]
-    if await _all_fit(closed, room - least, memory, engine) and (
-        not opened or await measure(render(memory, pages, opened)) <= window
-    ):
+    if await _leaves_room(search, pages, opened, room - min(max_pages, PAGES_OPEN) * page_tokens):
         return pages, opened
-    here = None if memory.complete else last  # favours the latest pages
-    if steering.here is not None:
-        page = memory.page_at(steering.here)
-        here = page.number if page else last
+    # First leave room for pages to open; in a small window, leave none.
+    budgets = (room - min(max_pages * page_tokens, room // 2), room)
+    segments = await _fitting_segments(search, opened, budgets)
+    if not segments:
+        while opened and await _measured(search, (), opened) > window:
+            opened.remove(max(opened))
+    return segments, opened
+
+
+async def _measured(search: Search, segments: Sequence[Node], opened: Collection[int]) -> int:
+    return await search.tokens_needed(render(search.memory, segments, opened))
+
+
+async def _leaves_room(
+    search: Search, pages: Sequence[Node], opened: Collection[int], room: int
+) -> bool:
+    """Whether all gists fit, and the room for pages to open is left."""
+    closed = [page for page in pages if page.first not in opened]
+    if not await _all_fit(closed, room, search.memory, search.engine):
+        return False
+    if not opened:
+        return True
+    return await _measured(search, pages, opened) <= search.engine.info.context_tokens
+
+
+async def _fitting_segments(
+    search: Search, opened: Collection[int], budgets: Iterable[int]
+) -> Sequence[Node]:
+    """Segments over the whole memory that fit the window, the more detailed the nearer.
+
+    Nearer to the question and to where the user reads. Empty if none fit.
+    """
+    memory = search.memory
+    window = search.engine.info.context_tokens
     top = await asyncio.to_thread(current_tree, memory)
-    documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
-    scores = await asyncio.to_thread(
-        lambda: Ranker(documents, memory.book.language).scores(search.question)
-    )
-    near = page_weights(scores, here)
+    near = page_weights(await asyncio.to_thread(_scores, search), _page_read(search))
 
     def cost(segment: Node) -> float:
-        return (
-            0.0
-            if _is_open(segment, opened)
-            else segment.summary.words * TOKENS_PER_WORD + _TAG_TOKENS
-        )
+        if _is_open(segment, opened):
+            return 0.0
+        return segment.summary.words * TOKENS_PER_WORD + _TAG_TOKENS
 
-    # First leave room for pages to open; in a small window, leave none.
-    for budget in (room - min(max_pages * typical, room // 2), room):
+    for budget in budgets:
         for _ in range(_TRIES):
             segments = choose_nodes(top, near, budget, cost)
             if not segments:
                 break
             # The token counts of segments add up only approximately, so the whole text is measured.
-            over = await measure(render(memory, segments, opened)) - window
+            over = await _measured(search, segments, opened) - window
             if over <= 0:
-                return segments, opened
-            budget -= max(over, budget // 20, 1)
-    while opened and await measure(render(memory, (), opened)) > window:
-        opened.remove(max(opened))
-    return (), opened
+                return segments
+            budget -= max(over, budget // _STEPS_TO_FIT, 1)
+    return ()
+
+
+def _scores(search: Search) -> Sequence[float]:
+    """How near each page is to the question."""
+    memory = search.memory
+    documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
+    return Ranker(documents, memory.book.language).scores(search.question)
+
+
+def _page_read(search: Search) -> int | None:
+    """The page where the user reads; the last one by default, None for a complete memory."""
+    memory = search.memory
+    last = len(memory.entries)
+    here = search.steering.here
+    if here is None:
+        return None if memory.complete else last
+    page = memory.page_at(here)
+    return page.number if page else last
 
 
 async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engine: Engine) -> bool:
@@ -223,14 +255,14 @@ async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engi
 
 async def begin(name: str, search: Search) -> events.ReaderEvents:
     """Report the layout of the memory, then apply steering."""
-    memory, segments = search.memory, search.segments
-    told = (
-        ()
-        if search.whole
-        else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made) for p in segments)
-    )
+    memory = search.memory
+    levels = [
+        events.SegmentLevel(segment.first, segment.last, segment.level, segment.made)
+        for segment in search.segments
+        if not search.whole
+    ]
     yield events.Started(
-        name, len(memory.read_entries), memory.estimated_pages, memory.complete, told
+        name, len(memory.read_entries), memory.estimated_pages, memory.complete, tuple(levels)
     )
     for page in sorted(search.opened):
         yield events.Expanded(page, events.OpenedBy.PERSON)

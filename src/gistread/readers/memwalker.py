@@ -1,11 +1,10 @@
-"""MemWalker: walks down a tree of summaries to the pages with the answer (section 3.2;
-`memory/tree.py`).
+"""MemWalker: walks down a tree of summaries to the pages with the answer (section 3.2).
 
-At a node the model picks the most promising child (triage), or answers if the summaries tell
-enough. At a page it says whether the page completes the answer, tells a part of it, which is noted,
-or does not help. Every prompt includes the working memory: the notes, and as many summaries of the
-path as fit. Rejected nodes are not offered again, so a walk always ends; then the answer comes from
-the summaries at the top and the notes.
+The tree is made by `memory/tree.py`. At a node the model picks the most promising child (triage),
+or answers if the summaries tell enough. At a page it says whether the page completes the answer,
+tells a part of it, which is noted, or does not help. Every prompt includes the working memory: the
+notes, and as many summaries of the path as fit. Rejected nodes are not offered again, so a walk
+always ends; then the answer comes from the summaries at the top and the notes.
 """
 
 import asyncio
@@ -33,6 +32,7 @@ CALLS = 40  # Most decisions of one walk
 NOT_FOUND = "The book does not say."
 _LABEL_TOKENS = 8  # Longest choice among children
 _NONE, _ANSWER = "none", "ANSWER"
+_HELPS = ("yes", "part", "no")  # Whether a page tells the answer, or a part of it
 _NOTHING_KNOWN = "nothing yet"
 
 _Task = Callable[..., Prompt]  # A prompt that takes the working memory as `memory`
@@ -47,6 +47,8 @@ class _Walk(Asking):
     notes: dict[int, str] = field(default_factory=dict)  # What pages told, by number
     lookups: list[int] = field(default_factory=list)
     calls: int = 0
+    answer_view: "_View | None" = None  # The page that completes the answer
+    ended: events.StopReason = events.StopReason.ENOUGH
 
     def open_children(self) -> list[Node]:
         new = (
@@ -56,11 +58,15 @@ class _Walk(Asking):
         )
         return [child for child in new if not self.steering.refused.issuperset(pages_of(child))]
 
+    @property
+    def is_at_top(self) -> bool:
+        return len(self.path) == 1
+
     def turn_back(self) -> events.TurnedBack:
         node = self.path.pop()
         self.rejected.add((node.level, node.first))
-        told = not self.notes.keys().isdisjoint(pages_of(node))
-        return events.TurnedBack(node.level, node.first, node.last, told)
+        is_told = not self.notes.keys().isdisjoint(pages_of(node))
+        return events.TurnedBack(node.level, node.first, node.last, is_told)
 
     def noted(self) -> dict[int, Span]:
         """The pages that notes were taken on, by number."""
@@ -106,141 +112,203 @@ class _Walk(Asking):
     def text(self, place: Span) -> str:
         return self.memory.book.text[slice(*place)].strip()
 
-    async def at_page(self, page: Page) -> tuple[Span, str]:
-        """The beginning of this page that fits, and the working memory shown with it.
+    async def at_page(self, page: Page) -> "_View":
+        """As much of this page as fits, with the working memory. Raises as `working_memory`."""
+        where = await asyncio.to_thread(setting_of, self.memory, (page.start, page.end))
 
-        Raises as `working_memory`.
-        """
-        place = page.start, page.end
-        answer_tokens = max(self.answer_tokens, SAID_TOKENS)
-
-        async def known_at(place: Span) -> str:
-            tasks = await self.leaf_tasks(page, place)
-            return await self.working_memory(*tasks, answer_tokens=answer_tokens)
+        async def view(place: Span) -> _View:
+            tasks = self._tasks_at(page, place, where)
+            answer_tokens = max(self.answer_tokens, SAID_TOKENS)
+            known = await self.working_memory(
+                tasks.helps, tasks.answer, answer_tokens=answer_tokens
+            )
+            return _View(page, place, known, tasks)
 
         async def fits(place: Span) -> bool:
             with suppress(PromptTooLongError):
-                await known_at(place)
+                await view(place)
                 return True
             return False
 
+        whole = page.start, page.end
         with suppress(PromptTooLongError):
-            return place, await known_at(place)
-        place = await fit_beginning(place, self.memory.book, fits) or place
-        return place, await known_at(place)
+            return await view(whole)
+        return await view(await fit_beginning(whole, self.memory.book, fits) or whole)
 
-    async def leaf_tasks(self, page: Page, place: Span) -> tuple[_Task, _Task]:
-        """To say whether a part of a page helps, and to answer from it."""
-        where = await asyncio.to_thread(setting_of, self.memory, (page.start, page.end))
+    def _tasks_at(self, page: Page, place: Span, where: str) -> "_PageTasks":
         shown: dict[str, Any] = {"text": self.text(place), "page": page.number, "where": where}
         helps = partial(user_prompt, "leaf", self.options.wording, question=self.question, **shown)
-        return helps, partial(self.answer_prompt, "leaf_answer", **shown)
+        return _PageTasks(helps, partial(self.answer_prompt, "leaf_answer", **shown))
+
+
+@dataclass(frozen=True, slots=True)
+class _PageTasks:
+    """What is asked of a part of a page."""
+
+    helps: _Task  # Whether it helps, and what it tells
+    answer: _Task
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A page as it is shown to the model."""
+
+    page: Page
+    place: Span  # The part of it that fits
+    known: str  # The working memory
+    tasks: _PageTasks
+
+    @property
+    def is_whole(self) -> bool:
+        return self.place == (self.page.start, self.page.end)
 
 
 async def memwalker(asking: Asking) -> events.ReaderEvents:
     """Answer by walking the tree of summaries."""
     walk = _Walk.of(asking)
     memory = asking.memory
-    steering = asking.steering
     least = min(memory.entries, key=lambda entry: entry.page.words)
     await walk.at_page(least.page)  # raises before a tree is built if no page fits
     yield events.Started(NAME, len(memory.read_entries), memory.estimated_pages, memory.complete)
-    # The first summary may take a minute, so progress is reported before it.
-    if not (left := await asyncio.to_thread(tree.remaining, memory)).complete:
-        yield events.Prepared("summaries", left.done, left.total)
-    async with aclosing(tree.build(memory, walk.engine, Priority.INTERACTIVE)) as building:
-        async for progress in building:
-            yield events.Prepared("summaries", max(left.done, progress.done), progress.total)
-            walk.usage = progress.usage
-            if steering.stop:
-                break
-    if not steering.stop:
-        walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
-    wanted: int | None = None  # A page that the user chose to walk to
-    while not isinstance(step := await _step(walk, wanted), events.StopReason):
+    for stage in (_prepare_tree, _walk_down):
+        async with aclosing(stage(walk)) as stream:
+            async for event in stream:
+                yield event
+    yield events.Stopped(walk.ended)
+    if walk.answer_view is not None:
+        answered = _answer_from_page(walk, walk.answer_view)
+    else:
+        answered = _answer_from_summaries(walk, enough=walk.ended is events.StopReason.ENOUGH)
+    async for event in answered:
+        yield event
+
+
+async def _walk_down(walk: _Walk) -> events.ReaderEvents:
+    """Walk from node to node until the walk ends, with `answer_view` if a page has the answer."""
+    chosen_page: int | None = None  # A page that the user chose to walk to
+    while walk.answer_view is None:
+        step = await _step(walk, chosen_page)
+        if isinstance(step, events.StopReason):
+            walk.ended = step
+            return
         if isinstance(step, events.TurnedBack):
             yield step
             continue
-        if wanted not in pages_of(step):
-            part, refused = pages_of(step), set(steering.refused)
-            proposed = walk.proposal_of(step)
-            async for said in steering.review(proposed):
-                if not (
-                    isinstance(said, events.Refused)
-                    and set(part).intersection(steering.decision.pages)
-                ):
-                    yield said
-            decision = steering.decision
-            wanted = next(iter(decision.pages), None)
-            if wanted and wanted not in pages_of(walk.path[-1]):
-                del walk.path[1:]  # It lies in another part of the book.
-            if wanted in part:  # Walking to a page of this node refuses none of its other pages.
-                steering.refused.intersection_update(refused)
-            if steering.stop or decision.refused_of(part) or decision.pages:
+        if chosen_page not in pages_of(step):
+            async for reviewed in _review(walk, step):
+                yield reviewed
+            decision = walk.steering.decision
+            chosen_page = next(iter(decision.pages), None)
+            if walk.steering.stop or decision.pages or decision.refused_of(pages_of(step)):
                 continue
         yield events.Walked(step.level, step.first, step.last)
         walk.path.append(step)
         if step.level:
             continue
-        walk.lookups.append(step.first)
-        page = memory.entry(step.first).page
-        reason = walk.reasons.of([(page.start, page.end)])
-        yield events.LookedUp(step.first, len(walk.lookups), reason)
-        try:
-            place, known = await walk.at_page(page)
-        except PromptTooLongError:
-            yield events.Unfit(page.number)
+        async for event in _read_page(walk, walk.memory.entry(step.first).page):
+            yield event
+        if walk.answer_view is None:
             yield walk.turn_back()
-            continue
-        yield opening_event(page.number, (page.start, page.end), [place], events.OpenedBy.AGENT)
-        task, answer_task = await walk.leaf_tasks(page, place)
-        helps, prompt = ["yes", "part", "no"], task(memory=known or _NOTHING_KNOWN)
-        index, note = await walk.choose_and_say(prompt, helps, prompt, "told")
-        walk.calls += 1
-        if helps[index] == "yes":
-            yield events.Stopped(events.StopReason.ENOUGH)
-            async for event in _answer_from_page(walk, page, place, known, answer_task):
-                yield event
-            return
-        if helps[index] == "part" and note and not adds_nothing(note):
-            walk.notes[page.number] = note
-            yield events.Noted(note, page.start, page.end)
-        yield walk.turn_back()
-    yield events.Stopped(step)
-    async for event in _answer_from_summaries(walk, enough=step is events.StopReason.ENOUGH):
-        yield event
+
+
+async def _prepare_tree(walk: _Walk) -> events.ReaderEvents:
+    """Build what the tree lacks, and stand at its top unless stopped."""
+    memory = walk.memory
+    # The first summary may take a minute, so progress is reported before it.
+    left = await asyncio.to_thread(tree.remaining, memory)
+    if not left.complete:
+        yield events.Prepared("summaries", left.done, left.total)
+    async with aclosing(tree.build(memory, walk.engine, Priority.INTERACTIVE)) as building:
+        async for progress in building:
+            yield events.Prepared("summaries", max(left.done, progress.done), progress.total)
+            walk.usage = progress.usage
+            if walk.steering.stop:
+                break
+    if not walk.steering.stop:
+        walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
+
+
+async def _review(walk: _Walk, node: Node) -> events.ReaderEvents:
+    """Let the user decide about walking to a node, or choose a page elsewhere."""
+    steering = walk.steering
+    pages = set(pages_of(node))
+    refused = set(steering.refused)
+    async for event in steering.review(walk.proposal_of(node)):
+        is_refusal = isinstance(event, events.Refused)
+        if not (is_refusal and pages.intersection(steering.decision.pages)):
+            yield event
+    chosen = next(iter(steering.decision.pages), None)
+    if chosen and chosen not in pages_of(walk.path[-1]):
+        del walk.path[1:]  # It lies in another part of the book.
+    if chosen in pages:  # Walking to a page of this node refuses none of its other pages.
+        steering.refused.intersection_update(refused)
+
+
+async def _read_page(walk: _Walk, page: Page) -> events.ReaderEvents:
+    """Show a page to the model: it completes the answer (`answer_view`), or tells a part of it."""
+    walk.lookups.append(page.number)
+    reason = walk.reasons.of([(page.start, page.end)])
+    yield events.LookedUp(page.number, len(walk.lookups), reason)
+    try:
+        view = await walk.at_page(page)
+    except PromptTooLongError:
+        yield events.Unfit(page.number)
+        return
+    by = events.OpenedBy.AGENT
+    yield opening_event(page.number, (page.start, page.end), [view.place], by)
+    prompt = view.tasks.helps(memory=view.known or _NOTHING_KNOWN)
+    index, note = await walk.choose_and_say(prompt, _HELPS, prompt, "told")
+    walk.calls += 1
+    if _HELPS[index] == "yes":
+        walk.answer_view = view
+    elif _HELPS[index] == "part" and note and not adds_nothing(note):
+        walk.notes[page.number] = note
+        yield events.Noted(note, page.start, page.end)
 
 
 def pages_of(node: Node) -> tuple[int, ...]:
     return tuple(range(node.first, node.last + 1))
 
 
-async def _step(walk: _Walk, wanted: int | None) -> Node | events.TurnedBack | events.StopReason:
+async def _step(walk: _Walk, page: int | None) -> Node | events.TurnedBack | events.StopReason:
+    """The next step: a child of the current node, back from it, or why the walk ends.
+
+    `page`: where the user chose to walk.
+    """
     if walk.steering.stop:
         return events.StopReason.PERSON
     if walk.calls >= CALLS:
         return events.StopReason.LIMIT
     children = walk.open_children()
-    at_top = len(walk.path) == 1
     if not children:
-        return events.StopReason.NOTHING_LEFT if at_top else walk.turn_back()
-    if chosen := next((child for child in children if wanted in pages_of(child)), None):
+        return events.StopReason.NOTHING_LEFT if walk.is_at_top else walk.turn_back()
+    chosen = next((child for child in children if page in pages_of(child)), None)
+    if chosen:
         return chosen
     labels = {str(number): child for number, child in enumerate(children, start=1)}
-    none = "" if at_top else f', "{_NONE}" if none of them would help'
-    stop = ", or if none of them would help" if at_top and not walk.options.wording else ""
-    summaries = _numbered(children)
-    task = partial(
-        user_prompt, "triage", summaries=summaries, question=walk.question, none=none, stop=stop
-    )
+    task = _triage_task(walk, children)
     known = await walk.working_memory(task, answer_tokens=_LABEL_TOKENS)
+    options = [*labels, _ANSWER] if walk.is_at_top else [*labels, _NONE, _ANSWER]
     prompt = task(memory=known or _NOTHING_KNOWN)
-    options = [*labels, *([] if at_top else [_NONE]), _ANSWER]
     option = options[await walk.choose(prompt, options, len(options) - 1)]
     walk.calls += 1
     if option == _ANSWER:
         return events.StopReason.ENOUGH
     return labels.get(option) or walk.turn_back()
+
+
+def _triage_task(walk: _Walk, children: Sequence[Node]) -> _Task:
+    """To choose a child; at the top, where there is no way back, "none" means to stop."""
+    none = ""
+    stop = ""
+    if not walk.is_at_top:
+        none = f', "{_NONE}" if none of them would help'
+    elif not walk.options.wording:
+        stop = ", or if none of them would help"
+    summaries = _numbered(children)
+    return partial(
+        user_prompt, "triage", summaries=summaries, question=walk.question, none=none, stop=stop
+    )
 
 
 def _numbered(children: Sequence[Node]) -> str:
@@ -256,21 +324,21 @@ def _pages_label(node: Node) -> str:
     return f"page {node.first}" if is_page else f"pages {node.first} to {node.last}"
 
 
-def _answer_from_page(
-    walk: _Walk, page: Page, place: Span, known: str, task: _Task
-) -> events.ReaderEvents:
-    text = walk.text(place)
+def _answer_from_page(walk: _Walk, view: _View) -> events.ReaderEvents:
+    known = view.known
+    text = walk.text(view.place)
     draft = events.Answered(
         compression_rate=walk.compression_rate(count_words(text) + count_words(known)),
-        seen=(place,),
+        seen=(view.place,),
         noted=tuple(walk.noted().values()),
         lookups=tuple(walk.lookups),
-        expanded=(page.number,) if place == (page.start, page.end) else (),
+        expanded=(view.page.number,) if view.is_whole else (),
     )
     text = f"{text}\n\n{known}" if known else text
-    places = walk.noted() | {page.number: place}
+    places = walk.noted() | {view.page.number: view.place}
     numbered = tuple(sorted(places.items())) if walk.is_asked_to_cite else ()
-    return walk.answer_from(draft, text, task(memory=known or _NOTHING_KNOWN), numbered)
+    prompt = view.tasks.answer(memory=known or _NOTHING_KNOWN)
+    return walk.answer_from(draft, text, prompt, numbered)
 
 
 async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> events.ReaderEvents:
@@ -281,7 +349,11 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> events.ReaderE
     lookups = tuple(walk.lookups)
     if not walk.path:
         yield events.Answered(
-            NOT_FOUND, False, lookups=lookups, compression_rate=100.0, usage=walk.usage
+            NOT_FOUND,
+            found=False,
+            lookups=lookups,
+            compression_rate=walk.compression_rate(words=0),
+            usage=walk.usage,
         )
         return
     walk.path = walk.path if enough else walk.path[:1]

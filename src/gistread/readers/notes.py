@@ -13,7 +13,14 @@ from gistread import prompts
 from gistread.engine.protocol import Engine, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory.passages import Span, join
-from gistread.readers.answering import Asking, adds_nothing, user_prompt, words_of
+from gistread.readers.answering import (
+    REPEAT_PENALTY,
+    STOP_OF_NOTES,
+    Asking,
+    adds_nothing,
+    user_prompt,
+    words_of,
+)
 from gistread.readers.book_text import chunks_to_read, setting_of
 from gistread.readers.events import (
     Answered,
@@ -133,7 +140,7 @@ async def _read_chunk(
     """
     start, end = place
     memory = asking.memory
-    sampling = Sampling(note_tokens, repeat_penalty=1.1, stop=("\n\n", "\n---"))
+    sampling = Sampling(note_tokens, repeat_penalty=REPEAT_PENALTY, stop=STOP_OF_NOTES)
     earlier = notebook.text() or _NONE
     where = await asyncio.to_thread(setting_of, memory, place)
     noted: list[str] = []  # On this chunk

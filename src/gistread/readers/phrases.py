@@ -12,9 +12,7 @@ _PHRASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def phrases(name: str) -> str:
-    """The expression with this name, its lines joined and each `${other}` replaced by that
-    expression.
-    """
+    """The expression with this name, on one line, with the expressions for each `${other}`."""
     joined = re.sub(r"\n\s*", "", _PHRASES[name])
     return re.sub(r"\$\{(\w+)\}", lambda other: phrases(other[1]), joined)
 

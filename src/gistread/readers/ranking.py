@@ -103,10 +103,10 @@ _ENDING_TURN = ("last", "last", "last", "first", "between")
 
 
 def spread_over(memory: GistMemory, *, to_the_end: bool = False) -> list[Passage]:
-    """The passages of a book so that the first ones tell of all of it: the end, where the reader is
-    or the book closes, the beginning, and places evenly spread between.
+    """The passages of a book, ordered so that the first ones tell of all of it.
 
-    `to_the_end`: mostly the end.
+    By turns from the end (where the reader is or the book closes), the beginning, and places evenly
+    spread between. `to_the_end`: mostly from the end.
     """
     book = memory.book
     story = range(front_matter_end(book), back_matter_start(book))

@@ -1,5 +1,4 @@
-"""ReadAgent's readers over the gist memory (sections 3.2 and 4): sequential and parallel look-up,
-and gists alone.
+"""ReadAgent's readers over the gist memory (sections 3.2 and 4): sequential and parallel look-up.
 
 The model can only choose an unopened page of those shown, or stop. Sequential look-up
 (ReadAgent-S, Figure 5) opens each page before the next choice; parallel look-up (ReadAgent-P,
@@ -18,6 +17,7 @@ from gistread.readers.events import (
     ReaderEvents,
     Stopped,
     StopReason,
+    WantedSection,
 )
 from gistread.readers.lookups import (
     Search,
@@ -28,77 +28,109 @@ from gistread.readers.lookups import (
     start_search,
 )
 from gistread.readers.reasons import Reasons, page_wanted
+from gistread.readers.steering import Steering
 
 
 async def readagent_s(asking: Asking) -> ReaderEvents:
     """Open one page after another, then answer."""
-    search, steering = await start_search(asking, asking.options.max_pages), asking.steering
+    search = await start_search(asking, asking.options.max_pages)
     async for event in begin("readagent-s", search):
         yield event
-    may_stop = True
-    while True:
-        proposal = await _propose(search, may_stop=may_stop)
-        if isinstance(proposal, StopReason):
-            yield Stopped(proposal)
-            break
-        async for said in steering.review(proposal):
-            yield said
-        decision = steering.decision
-        if steering.stop or not (proposal.pages or decision.refuses or decision.pages):
-            yield Stopped(StopReason.PERSON if steering.stop else StopReason.ENOUGH)
-            break
-        may_stop = bool(proposal.pages or decision.pages)
-        for page in proposal.pages:
-            if page in steering.refused:
-                continue
-            search.lookups.append(page)
-            yield LookedUp(page, len(search.lookups), proposal.reason)
-            if page not in steering.refused and page not in search.opened:
-                search.opened.add(page)
-                yield Expanded(page, OpenedBy.AGENT)
-        async for opened in apply_steering(search):
-            yield opened
+    async for event in _look_up_pages(search):
+        yield event
     async for opened in apply_steering(search):
         yield opened
     async for answered in answer(search):
         yield answered
 
 
+async def _look_up_pages(search: Search) -> ReaderEvents:
+    """Open one page after another, as the model proposes and the user agrees."""
+    steering = search.steering
+    may_stop = True
+    while True:
+        proposal = await _propose(search, may_stop=may_stop)
+        if isinstance(proposal, StopReason):
+            yield Stopped(proposal)
+            return
+        async for reviewed in steering.review(proposal):
+            yield reviewed
+        decision = steering.decision
+        if steering.stop:
+            yield Stopped(StopReason.PERSON)
+            return
+        is_answer = not proposal.pages
+        if is_answer and not (decision.refuses or decision.pages):
+            yield Stopped(StopReason.ENOUGH)
+            return
+        may_stop = not is_answer or bool(decision.pages)
+        for page in proposal.pages:
+            async for event in _look_up(search, page, proposal.reason):
+                yield event
+        async for opened in apply_steering(search):
+            yield opened
+
+
+async def _look_up(search: Search, page: int, reason: str) -> ReaderEvents:
+    """Open a page, unless the user refuses it, also while it is reported."""
+    refused = search.steering.refused
+    if page in refused:
+        return
+    search.lookups.append(page)
+    yield LookedUp(page, len(search.lookups), reason)
+    if page not in refused and page not in search.opened:
+        search.opened.add(page)
+        yield Expanded(page, OpenedBy.AGENT)
+
+
 async def readagent_p(asking: Asking) -> ReaderEvents:
     """Name all pages in one step, the most important first, then answer."""
-    search, steering = await start_search(asking, asking.options.max_pages), asking.steering
+    search = await start_search(asking, asking.options.max_pages)
     async for event in begin("readagent-p", search):
         yield event
+    async for event in _name_pages(search):
+        yield event
+    async for opened in apply_steering(search):
+        yield opened
+    async for answered in answer(search):
+        yield answered
+
+
+async def _name_pages(search: Search) -> ReaderEvents:
+    """Open the pages that the model names; if the user refuses some, it is asked for others."""
+    steering = search.steering
+    last = len(search.memory.entries)
     while True:
         named, ended = await _choose_pages(search)
         reasons = Reasons.over(search.question, search.memory)
         sections = tuple(page_wanted(page, search.memory, reasons) for page in named)
-        last = len(search.memory.entries)
-        proposal = Proposed(tuple(named), 1, last, sections=sections)
-        async for event in steering.review(proposal):
-            yield event
-        decision = steering.decision
-        accepted = [page for page in named if page not in steering.refused]
-        for page, section in zip(named, sections, strict=True):
-            if page in accepted:
-                search.lookups.append(page)
-                yield LookedUp(page, len(search.lookups), section.reason)
-        is_last = steering.stop or bool(decision.pages)
-        if is_last or not (decision.refuses or decision.refused_of(named)):
+        async for reviewed in steering.review(Proposed(tuple(named), 1, last, sections=sections)):
+            yield reviewed
+        accepted = [section for section in sections if not steering.refused & {*section.pages}]
+        for section in accepted:
+            (page,) = section.pages
+            search.lookups.append(page)
+            yield LookedUp(page, len(search.lookups), section.reason)
+        if _is_settled(steering, named):
             break
         async for event in _open_pages(search, accepted):
             yield event
     yield Stopped(StopReason.PERSON if steering.stop else ended)
     async for event in _open_pages(search, accepted):
         yield event
-    async for opened in apply_steering(search):
-        yield opened
-    async for answered in answer(search):
-        yield answered
 
 
-async def _open_pages(search: Search, pages: Sequence[int]) -> ReaderEvents:
-    for page in pages:
+def _is_settled(steering: Steering, named: Sequence[int]) -> bool:
+    """Whether no other pages are to be named in place of refused ones."""
+    decision = steering.decision
+    if steering.stop or decision.pages:
+        return True
+    return not (decision.refuses or decision.refused_of(named))
+
+
+async def _open_pages(search: Search, sections: Sequence[WantedSection]) -> ReaderEvents:
+    for section in sections:
+        (page,) = section.pages
         if page not in search.opened:
             search.opened.add(page)
             yield Expanded(page, OpenedBy.AGENT)
@@ -135,12 +167,10 @@ async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
         offered = await openable_pages(search)
         if ended := _must_end(search, offered):
             return ended
-        options, reason = [*(f"Page {page}" for page in offered), *[STOP] * may_stop], ""
-        if search.options.model.chooses:
-            prompts = search.prompt("lookup_reason"), search.prompt("lookup")
-            index, reason = await search.choose_and_say(prompts[0], options, prompts[1])
-        else:
-            index = await search.choose(search.prompt("lookup"), options, len(options) - 1)
+        options = [f"Page {page}" for page in offered]
+        if may_stop:
+            options.append(STOP)
+        index, reason = await _choose_with_reason(search, options)
         if steering.stop:
             return StopReason.PERSON
         if index == len(offered):
@@ -153,6 +183,14 @@ async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
             section = page_wanted(page, search.memory, reasons, reason)
             return Proposed((page,), step, last, section.reason, sections=(section,))
         search.unfit.add(page)
+
+
+async def _choose_with_reason(search: Search, options: Sequence[str]) -> tuple[int, str]:
+    """The index of the model's choice, and its reason if it can give one."""
+    prompt = search.prompt("lookup")
+    if search.options.model.chooses:
+        return await search.choose_and_say(search.prompt("lookup_reason"), options, prompt)
+    return await search.choose(prompt, options, len(options) - 1), ""
 
 
 def _must_end(search: Search, offered: Sequence[int]) -> StopReason | None:

@@ -30,10 +30,10 @@ class Reasons:
         self._terms = Terms(language)
         words = self._terms.words(without_options(question))
         content = [word for word in words if word not in self._terms.stop_words]
-        self._asked = frozenset(map(self._terms.stem, content))
+        self._of_question = frozenset(map(self._terms.stem, content))
         related = related_stems(language)
-        others = (related.get(stem, frozenset()) for stem in self._asked)
-        self._related = frozenset().union(*others) - self._asked
+        others = (related.get(stem, frozenset()) for stem in self._of_question)
+        self._related = frozenset().union(*others) - self._of_question
 
     @classmethod
     def over(cls, question: str, memory: GistMemory) -> "Reasons":
@@ -42,18 +42,18 @@ class Reasons:
     def of(self, places: Iterable[Passage], otherwise: str = "") -> str:
         """Why these places are wanted; `otherwise` if they share nothing with the question."""
         parts = list(places)
-        shared = self._words_in(parts, self._asked) or self._words_in(parts, self._related)
+        shared = self._words_in(parts, self._of_question) or self._words_in(parts, self._related)
         if shared:
             return f"because it has {shared}"
         around = [(max(0, start - _AROUND), end + _AROUND) for start, end in parts]
-        near = self._words_in(around, self._asked)
+        near = self._words_in(around, self._of_question)
         if near:
             return f"because near it stands {near}"
         return otherwise
 
     def in_words(self, text: str) -> str:
         """Why a summary is wanted; empty if it shares nothing with the question."""
-        shared = self._shared(text, self._asked) or self._shared(text, self._related)
+        shared = self._shared(text, self._of_question) or self._shared(text, self._related)
         return f"because its summary has {shared}" if shared else ""
 
     def _words_in(self, places: Iterable[Passage], stems: frozenset[str]) -> str:

@@ -1,5 +1,4 @@
-"""The story so far, at once and without a model: sentences about the story up to a place, and the
-people near it.
+"""The story so far, at once and without a model: sentences about the story, and who is near.
 
 The sentences are from summaries of parts, else from gists of pages. Where a gist says what its
 pages do not, or nothing has been read, they are the book's own. At the same place, questions are
@@ -9,13 +8,14 @@ suggested by the names near it.
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import choose, shared_terms
 from gistread.memory.front_matter import back_matter_start, front_matter_end
 from gistread.memory.guard import Draft, foreign_names, foreign_numbers, told_before
-from gistread.memory.model import GistMemory
+from gistread.memory.model import GistMemory, MemoryEntry
 from gistread.memory.passages import Span, sentence_at, sentences_of
 from gistread.memory.spoilers import has_plot
 from gistread.memory.tree import Node, existing_summaries, page_by_page
@@ -69,49 +69,66 @@ class Recap:
 
 def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
     """Recap a memory that ends where the user is (`GistMemory.upto`)."""
-    if (story_end := back_matter_start(memory.book)) < len(memory.book.text):
+    story_end = back_matter_start(memory.book)
+    if story_end < len(memory.book.text):
         memory = memory.upto(story_end)
-    book, end = memory.book, len(memory.book.text.rstrip())
-    chapters = [book.chapter_index(entry.page.start) for entry in memory.entries]
+    book = memory.book
+    end = len(book.text.rstrip())
     last = book.chapter_index(max(0, end - 1))
     read_until = max((entry.page.end for entry in memory.read_entries), default=0)
-    is_behind = bool(chapters) and (
-        book.chapter_index(read_until - 1) < last or end - read_until > _BEHIND
-    )
-    begins = max(
-        len(memory.entries) - _CHAPTER_PAGES * (not is_behind),
-        sum(index < last for index in chapters),
-    )
-    front = front_matter_end(book)
-    # A page may be a heading alone, as that of a part.
-    told = [
-        entry.is_read
-        and entry.page.end > front
-        and entry.gist.text.strip() != book.chapter_title(entry.page.start)
-        for entry in memory.entries
+    is_behind = bool(memory.entries) and _is_behind(read_until, end, book)
+    first_page = _first_page_of_chapter(last, memory, is_behind=is_behind)
+    story_start = front_matter_end(book)
+    telling = [_tells(entry, book, story_start) for entry in memory.entries]
+    before = [
+        node
+        for node in existing_summaries(memory, first_page)
+        if any(telling[node.first - 1 : node.last])
     ]
-    nodes = [
-        node for node in existing_summaries(memory, begins) if any(told[node.first - 1 : node.last])
-    ]
-    now = [node for node in page_by_page(memory)[begins:] if told[node.first - 1]]
-    chapter, people = book.chapters[last], _people_near(memory, end, corrections)
-    chapter_words = _CHAPTER_WORDS if nodes else _BEFORE_WORDS + _CHAPTER_WORDS
-    untold = max(chapter.start, read_until) if is_behind else chapter.start
+    now = [node for node in page_by_page(memory)[first_page:] if telling[node.first - 1]]
+    people = _people_near(memory, end, corrections)
     if now:
-        in_chapter = _tell(now, chapter_words, memory)
+        words = _CHAPTER_WORDS if before else _BEFORE_WORDS + _CHAPTER_WORDS
+        in_chapter = _tell(now, words, memory)
     else:
-        in_chapter = _own_sentences(book, untold, end, " ".join(people))
+        start = book.chapters[last].start
+        start = max(start, read_until) if is_behind else start
+        in_chapter = _own_sentences(book, start, end, " ".join(people))
     return Recap(
-        _tell(nodes, _BEFORE_WORDS, memory),
-        chapter.title,
-        in_chapter,
-        people,
-        sentence_at(book, end - 1) if end else None,
-        sum(told),
-        sum(bool(node.children) for node in nodes),
-        is_behind,
-        read_until,
+        before=_tell(before, _BEFORE_WORDS, memory),
+        title=book.chapters[last].title,
+        chapter=in_chapter,
+        people=people,
+        stopped=sentence_at(book, end - 1) if end else None,
+        pages=sum(telling),
+        summaries=sum(bool(node.children) for node in before),
+        is_behind=is_behind,
+        read_until=read_until,
     )
+
+
+def _is_behind(read_until: int, end: int, book: Book) -> bool:
+    """Whether a memory that ends at `read_until` lacks much of the story up to `end`."""
+    is_in_chapter = book.chapter_index(read_until - 1) >= book.chapter_index(max(0, end - 1))
+    return not is_in_chapter or end - read_until > _BEHIND
+
+
+def _first_page_of_chapter(chapter: int, memory: GistMemory, *, is_behind: bool) -> int:
+    """Index of the first page that is told as the last chapter; those before are the story so far.
+
+    None is, if the memory is behind.
+    """
+    book = memory.book
+    pages_before = sum(book.chapter_index(entry.page.start) < chapter for entry in memory.entries)
+    pages_of_chapter = 0 if is_behind else _CHAPTER_PAGES
+    return max(len(memory.entries) - pages_of_chapter, pages_before)
+
+
+def _tells(entry: MemoryEntry, book: Book, story_start: int) -> bool:
+    """Whether a page was read and tells something: some are a heading alone, as that of a part."""
+    is_story = entry.page.end > story_start
+    is_heading = entry.gist.text.strip() == book.chapter_title(entry.page.start)
+    return entry.is_read and is_story and not is_heading
 
 
 def describe_sources(story: Recap) -> str:
@@ -131,35 +148,43 @@ def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapS
 
     Each has the place of the most similar sentence in the book.
     """
-    titles = " ".join(memory.book.text[: front_matter_end(memory.book)].split())
+    titles = _on_one_line(memory.book.text[: front_matter_end(memory.book)])
     sentences = [
-        (text, node)
+        (sentence, node)
         for node in nodes
-        for start, end in sentence_spans(node.summary.text)
-        if (text := " ".join(node.summary.text[start:end].split())).rstrip(".") not in titles
+        for sentence in _sentences_in(node.summary.text)
+        if sentence.rstrip(".") not in titles
     ]
     acts = max(1, min(words // _ACT_WORDS, len(nodes)))
     chosen: dict[RecapSentence, None] = {}
     for act in range(acts):
         part = sentences[act * len(sentences) // acts : (act + 1) * len(sentences) // acts]
         for at in _choose([text for text, _ in part], words // acts)[:_MOST_OF_ACT]:
-            chosen[_told(*part[at], memory)] = None
+            chosen[_as_told(*part[at], memory)] = None
     return tuple(sorted(chosen, key=lambda sentence: sentence.start))
 
 
-def _told(sentence: str, node: Node, memory: GistMemory) -> RecapSentence:
-    """The sentence of a gist, or the book's most similar one where the gist says what its pages do
-    not.
-    """
+def _as_told(sentence: str, node: Node, memory: GistMemory) -> RecapSentence:
+    """The sentence of a gist if its pages tell it, else the book's most similar sentence."""
     place = _place(sentence, node, memory)
-    pages = [memory.entry(number).page for number in range(node.first, node.last + 1)]
-    told = told_before(memory.book.text, pages[0].start, memory.focus.wording)
-    draft = Draft(sentence, memory.book.text[pages[0].start : pages[-1].end], told_before=told)
+    text = memory.book.text
+    start = memory.entry(node.first).page.start
+    pages = text[start : memory.entry(node.last).page.end]
+    earlier = told_before(text, start, memory.focus.wording)
+    draft = Draft(sentence, pages, told_before=earlier)
     terms = set(shared_terms(sentence))
-    is_sure = len(terms.intersection(shared_terms(draft.page))) >= _LEAST_SHARED * len(terms)
+    is_sure = len(terms.intersection(shared_terms(pages))) >= _LEAST_SHARED * len(terms)
     if is_sure and not foreign_numbers(draft) and not foreign_names(draft)[0]:
         return RecapSentence(sentence, place[0])
-    return RecapSentence(" ".join(memory.book.text[slice(*place)].split()), place[0])
+    return RecapSentence(_on_one_line(text[slice(*place)]), place[0])
+
+
+def _sentences_in(text: str) -> list[str]:
+    return [_on_one_line(text[start:end]) for start, end in sentence_spans(text)]
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def own_story(memory: GistMemory) -> tuple[RecapSentence, ...]:
@@ -188,14 +213,20 @@ def _own_sentences(
     """
     chapter_words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
     words = words or chapter_words
-    places = ((a, b) for a, b in _whole_sentences(book, start, end) if _is_of_the_story(a, book))
-    every = [RecapSentence(" ".join(book.text[a:b].split()), a) for a, b in places]
-    told = [
-        one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_speech(one, book)
+    sentences = [
+        RecapSentence(_on_one_line(book.text[begin:until]), begin)
+        for begin, until in _whole_sentences(book, start, end)
+        if _is_of_the_story(begin, book)
     ]
-    if sum(count_words(one.text) for one in told) < words:  # most of the chapter is direct speech
-        told = every
-    return tuple(told[at] for at in _choose([one.text for one in told], words, names))
+    narrated = [
+        sentence
+        for sentence in sentences
+        if count_words(sentence.text) >= _LEAST_WORDS and not _is_speech(sentence, book)
+    ]
+    is_narrated = sum(count_words(sentence.text) for sentence in narrated) >= words
+    candidates = narrated if is_narrated else sentences  # Else it is mostly direct speech.
+    texts = [sentence.text for sentence in candidates]
+    return tuple(candidates[at] for at in _choose(texts, words, names))
 
 
 def _whole_sentences(book: Book, start: int, end: int) -> Iterator[Span]:
@@ -203,31 +234,30 @@ def _whole_sentences(book: Book, start: int, end: int) -> Iterator[Span]:
     last = len(book.text.rstrip())
     ends = (".", "!", "?", "…", ":", *_QUOTES, "’", "»", ")")
     return (
-        (a, b)
-        for a, b in sentences_of(book, start, end)
-        if b < last or book.text[:b].rstrip().endswith(ends)
+        (begin, until)
+        for begin, until in sentences_of(book, start, end)
+        if until < last or book.text[:until].rstrip().endswith(ends)
     )
 
 
 def _is_of_the_story(offset: int, book: Book) -> bool:
-    """Whether the paragraph here is neither a heading nor in brackets, like a note of the
-    transcriber.
-    """
+    """Whether the paragraph here is no heading, nor in brackets like a note of the transcriber."""
     paragraph = book.paragraphs[book.paragraph_index(offset)]
     is_in_brackets = book.text[paragraph.start] == "[" and book.text[paragraph.end - 1] == "]"
     return paragraph.kind is not ParagraphKind.HEADING and not is_in_brackets
 
 
-def _is_speech(told: RecapSentence, book: Book) -> bool:
+def _is_speech(sentence: RecapSentence, book: Book) -> bool:
     """Whether the sentence is direct speech.
 
     A quotation begins with it, or earlier in its paragraph.
     """
-    before = book.text[book.text.rfind("\n\n", 0, told.start) + 1 : told.start]
+    paragraph = book.text.rfind("\n\n", 0, sentence.start) + 1
+    before = book.text[paragraph : sentence.start]
     is_open = before.count('"') % 2 or any(
         before.count(opens) > before.count(closes) for opens, closes in _PAIRS
     )
-    return bool(is_open) or told.text[0] in _QUOTES
+    return bool(is_open) or sentence.text[0] in _QUOTES
 
 
 def _choose(sentences: Sequence[str], words: int, names: str = "") -> Sequence[int]:
@@ -235,9 +265,7 @@ def _choose(sentences: Sequence[str], words: int, names: str = "") -> Sequence[i
 
 
 def _place(sentence: str, node: Node, memory: GistMemory) -> Span:
-    """The sentence of the book most similar to this one, on the page of the node with the most
-    similar gist.
-    """
+    """The book's sentence most similar to this one, on the page with the most similar gist."""
     terms = set(shared_terms(sentence))
 
     def similarity(text: str) -> int:
@@ -259,8 +287,8 @@ def _people_near(
     if not supports_names(memory.book):
         return ()
     named = corrected(join_names(find_names(memory.book, max(0, end - _ON_STAGE))), corrections)
-    people = [one for one in named if one.kind is Kind.PERSON]
-    return tuple(person.name for person in people[:_MOST_PEOPLE])
+    people = [entity.name for entity in named if entity.kind is Kind.PERSON]
+    return tuple(people[:_MOST_PEOPLE])
 
 
 _REACH = 12_000  # Characters in front of the bound whose names are known
@@ -269,15 +297,16 @@ _GISTS = 3  # Gists of the last pages, whose names count more: they say who matt
 _GIST_WEIGHT = 2
 _LEAST = 2  # Times a name must occur
 _PERSON_WORDS = 3
+_SUGGESTED = 3  # Questions
 
 
 def suggestions(
     memory: GistMemory, corrections: Sequence[NameCorrection] = (), *, plot: bool | None = None
 ) -> tuple[str, ...]:
-    """Three questions for the end of this memory's book, cut by `GistMemory.upto`; none unless it
-    is English.
+    """Three questions for the end of this memory's book, cut by `GistMemory.upto`.
 
-    `plot`: whether the whole book `has_plot`; None: judge by this part of it.
+    None unless it is English. `plot`: whether the whole book `has_plot`; None: judge by this part
+    of it.
     """
     book = memory.book
     if not book.text.strip() or not supports_names(book):
@@ -290,7 +319,9 @@ def suggestions(
         (entity for entity in counts if counts[entity] >= _LEAST),
         key=lambda entity: -counts[entity],
     )
-    return tuple(_questions(near, plot=has_plot(book) if plot is None else plot))[:3]
+    is_story = has_plot(book) if plot is None else plot
+    questions = _questions_about_story(near) if is_story else _questions_about_text(near)
+    return tuple(islice(questions, _SUGGESTED))
 
 
 def _mentions(entity: Entity, end: int, gists: str) -> int:
@@ -303,28 +334,32 @@ def _mentions(entity: Entity, end: int, gists: str) -> int:
     )
 
 
-def _questions(near: list[Entity], *, plot: bool) -> Iterator[str]:
-    people = [entity for entity in near if entity.kind is not Kind.PLACE]
+def _questions_about_text(near: list[Entity]) -> Iterator[str]:
+    subjects = [entity for entity in near if entity.kind is not Kind.PLACE]
+    if subjects:
+        yield f"What does {subjects[0].name} mean here?"
+    yield "What is this part about?"
+    yield "What are the main points so far?"
+    yield "What follows from them?"
+
+
+def _questions_about_story(near: list[Entity]) -> Iterator[str]:
+    subjects = [entity for entity in near if entity.kind is not Kind.PLACE]
     places = [entity for entity in near if entity.kind is Kind.PLACE]
-    if not plot:
-        yield from (f"What does {one.name} mean here?" for one in people[:1])
-        yield "What is this part about?"
-        yield "What are the main points so far?"
-        yield "What follows from them?"
-        return
-    # A longer name is that of an office or a company.
-    persons = [
-        person
-        for person in people
-        if person.kind is Kind.PERSON and len(person.name.split()) <= _PERSON_WORDS
-    ]
-    yield from (
-        f"Who is {one.name}?" if one in persons else f"What do we learn about {one.name}?"
-        for one in people[:1]
-    )
-    if len(persons) > 1:
-        yield f"What do {persons[0].name} and {persons[1].name} have to do with each other?"
+    people = [entity for entity in subjects if _is_person(entity)]
+    if subjects:
+        first = subjects[0]
+        is_person = first in people
+        yield f"Who is {first.name}?" if is_person else f"What do we learn about {first.name}?"
+    if len(people) > 1:
+        yield f"What do {people[0].name} and {people[1].name} have to do with each other?"
     yield "What has happened so far?"
-    yield from (f"What happens in {one.name}?" for one in places[:1])
+    if places:
+        yield f"What happens in {places[0].name}?"
     yield "Who are the people in this story?"
     yield "Where does this take place?"
+
+
+def _is_person(entity: Entity) -> bool:
+    """Whether it is a person; a longer name is that of an office or a company."""
+    return entity.kind is Kind.PERSON and len(entity.name.split()) <= _PERSON_WORDS

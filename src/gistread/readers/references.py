@@ -50,10 +50,11 @@ class References:
         return held
 
     def _renumbered(self, reference: re.Match[str]) -> str:
-        wanted: list[int] = []
+        numbers: list[int] = []
         for first, last in re.findall(r"(\d+)(?:\s*[-–]\s*(\d+))?", reference[1]):
-            wanted += range(int(first), min(int(last or first), int(first) + _LONGEST_RANGE) + 1)
-        known = [number for number in dict.fromkeys(wanted) if number in self._numbered]
+            until = min(int(last or first), int(first) + _LONGEST_RANGE)
+            numbers += range(int(first), until + 1)
+        known = [number for number in dict.fromkeys(numbers) if number in self._numbered]
         statement = _last_statement(self._before + reference.string[: reference.start()])
         marks = "".join(f"[{self._number_of(statement, number)}]" for number in known)
         return f" {marks}" if marks and reference[0][0].isspace() else marks

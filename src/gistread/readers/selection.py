@@ -21,7 +21,7 @@ from gistread.memory.passages import (
 from gistread.readers.answering import Asking, user_prompt
 from gistread.readers.book_text import BookText
 from gistread.readers.events import Answered, ReaderEvents, Shown, Stopped, StopReason
-from gistread.readers.introductions import introductions
+from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.kinds import Kind, kind_of
 from gistread.readers.phrases import pattern
 from gistread.readers.quoting import quote_introductions
@@ -81,16 +81,18 @@ async def about_selection(asking: Asking) -> ReaderEvents:
     before, mark, own = asking.question.rpartition("\nQuestion: ")
     about = f"{before}{mark}About {abbreviate(words, _MOST_WORDS)}: {own}"
     text = BookText.of(replace(asking, question=about), NAME)
-    asked = without_options(asking.question)
-    is_who = pattern("asks_who_it_is").match(asked)
-    who = await asyncio.to_thread(introductions, f"Who is {words}?", memory) if is_who else None
-    if is_translation(asked):
-        told = _translation(asked, selection, text)
+    question = without_options(asking.question)
+    who: Introductions | None = None
+    if pattern("asks_who_it_is").match(question):
+        who = await asyncio.to_thread(introductions, f"Who is {words}?", memory)
+    if is_translation(question):
+        answered = _translation(question, selection, text)
     elif who and who.sentences and not text.options.model.is_believed:
-        told = quote_introductions(who, text)
+        answered = quote_introductions(who, text)
     else:
-        told = _answer(passages_around(selection, memory.book), who.sentences if who else (), text)
-    async with aclosing(told) as stream:
+        introduced = who.sentences if who else ()
+        answered = _answer(passages_around(selection, memory.book), introduced, text)
+    async with aclosing(answered) as stream:
         async for event in stream:
             yield event
 
@@ -101,12 +103,12 @@ async def _answer(
     options = text.options
     further = [place for place in introduced if not overlaps(near[:1], place)]
     tokens = min(options.budget_tokens or _TOKENS, options.model.passage_tokens)
-    wanted = [*near[:1], *further, *(place for place in near[1:] if not overlaps(further, place))]
+    others = [place for place in near[1:] if not overlaps(further, place)]
     assert options.selection is not None
     if not options.wording:
         around = "".join(text.memory.book.text[start:end] for start, end in near)
         text.marked = Marked.in_text(options.selection, around)
-    shown = await text.fit(wanted, tokens)
+    shown = await text.fit([*near[:1], *further, *others], tokens)
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT)
     must_answer = kind_of(text.question) is Kind.MEANING  # The model knows the language.

@@ -1,5 +1,4 @@
-"""Checks each statement of a weak model's answer against the text in the prompt: is it a statement
-of the text at all?
+"""Checks whether the text in the prompt tells each statement of a weak model's answer at all.
 
 For models that failed their check; docs/methods.md has the error rates. A statement is unsupported
 if it has a name, a number or a quotation that the text lacks (`answer_marks.py`), or if no three
@@ -59,9 +58,7 @@ def check(
     places: Sequence[tuple[int, int]],
     gists: Sequence[int] = (),
 ) -> tuple[Statement, ...]:
-    """The statements of `answer`, checked against these places of the book and the gists of these
-    pages.
-    """
+    """The statements of an answer, checked against these places and the gists of these pages."""
     check = _Check(question, memory, places, gists)
     return tuple(check.statement(answer, start, end) for start, end in statement_spans(answer))
 
@@ -94,7 +91,7 @@ class _Check:
         self._terms = Terms(memory.book.language)
         self._stem = cache(self._terms.stem)
         self._question = question
-        self._asked = self._content(question)
+        self._of_question = self._content(question)
         self._windows: list[list[Sentence]] = []
         texts = [memory.book.text[start:end] for start, end in places]
         for start, end in places:
@@ -117,42 +114,46 @@ class _Check:
 
     def statement(self, answer: str, start: int, end: int) -> Statement:
         text = answer[start:end]
-        new = self._content(text) - self._asked
+        new = self._content(text) - self._of_question
         marks = find_marks(text, self._question, self._text, self._memory.book, only_shown=True)
         foreign = tuple(text[mark.start : mark.end] for mark in marks)
-        best = max(self._windows, key=lambda window: self._overlap(new, _union(window)), default=[])
-        if not _fits(text, self._question, len(self._terms.words(text))):
-            supported = False
-        elif not new:
-            supported = not (
-                pattern("asks_for_more").match(self._question) and self._only_repeats(text)
-            )
-        elif new <= self._names_and_numbers:
-            supported = self._stands_near_the_question(new)
-        elif len(new) > 1:
-            shared, asked = self._overlap(new, _union(best))
-            supported = shared > _LEAST_SHARE * len(new) and shared + asked > 1
-        elif len(self._terms.words(text)) == 1 and not pattern("asks_who_or_where").match(
-            self._question
-        ):
-            supported = True  # "Angry.": a single word may name what the text only implies.
-        else:
-            supported = new <= self._known
-        supported = supported and not foreign
-        quote = (self._quote(new, best) or self._quote_of_numbers(text)) if supported else None
-        return Statement(start, end, supported, foreign, quote)
+        if foreign or not self._is_supported(text, new):
+            return Statement(start, end, supported=False, foreign=foreign)
+        quote = self._quote(new, self._nearest(new)) or self._quote_of_numbers(text)
+        return Statement(start, end, supported=True, quote=quote)
+
+    def _is_supported(self, text: str, new: frozenset[str]) -> bool:
+        """`new`: the words of the statement that are not in the question."""
+        words = self._terms.words(text)
+        if not _fits(text, self._question, len(words)):
+            return False
+        if not new:
+            asks_for_more = pattern("asks_for_more").match(self._question)
+            return not (asks_for_more and self._only_repeats(text))
+        if new <= self._names_and_numbers:
+            return self._stands_near_the_question(new)
+        if len(new) > 1:
+            shared, asked_too = self._overlap(new, _union(self._nearest(new)))
+            return shared > _LEAST_SHARE * len(new) and shared + asked_too > 1
+        if len(words) == 1 and not pattern("asks_who_or_where").match(self._question):
+            return True  # "Angry.": a single word may name what the text only implies.
+        return new <= self._known
+
+    def _nearest(self, new: frozenset[str]) -> list[Sentence]:
+        """The window that has most of these words."""
+        return max(self._windows, key=lambda window: self._overlap(new, _union(window)), default=[])
 
     def _only_repeats(self, text: str) -> bool:
-        """Whether it only repeats words of the question: "Mrs.
+        """Whether it only repeats words of the question.
 
-        Kerr." does not answer who bought Kerr's farm.
+        "Mrs. Kerr." does not answer who bought Kerr's farm.
         """
         words = {
             self._stem(word)
             for word in self._terms.words(text)
             if word not in ARTICLES | _FORMS_OF_ADDRESS
         }
-        return bool(words) and words <= self._asked
+        return bool(words) and words <= self._of_question
 
     def _add(self, sentences: list[Sentence]) -> None:
         last = max(1, len(sentences) - _WINDOW_SENTENCES + 1)
@@ -161,8 +162,8 @@ class _Check:
     def _sentences_of(self, start: int, end: int) -> list[Sentence]:
         book = self._memory.book
         return [
-            Sentence(one, self._content(book.text[slice(*one)]))
-            for one in sentences_of(book, start, end)
+            Sentence(span, self._content(book.text[slice(*span)]))
+            for span in sentences_of(book, start, end)
         ]
 
     def _content(self, text: str) -> frozenset[str]:
@@ -183,12 +184,15 @@ class _Check:
 
     def _stands_near_the_question(self, new: frozenset[str]) -> bool:
         """Whether a window with these words also has enough words of the question."""
-        asked = [(len(self._asked & terms), new <= terms) for terms in map(_union, self._windows)]
-        most = max((count for count, _ in asked), default=0)
-        return not most or any(has and count > _LEAST_SHARE * most for count, has in asked)
+        windows = [_union(window) for window in self._windows]
+        most = max((len(self._of_question & terms) for terms in windows), default=0)
+        having = [terms for terms in windows if new <= terms]
+        return not most or any(
+            len(self._of_question & terms) > _LEAST_SHARE * most for terms in having
+        )
 
     def _overlap(self, new: frozenset[str], terms: frozenset[str]) -> tuple[int, int]:
-        return len(new & terms), len(self._asked & terms)
+        return len(new & terms), len(self._of_question & terms)
 
     def _quote(self, new: frozenset[str], window: list[Sentence]) -> Citation | None:
         if window and window[0].is_gist:
@@ -199,7 +203,9 @@ class _Check:
     def _quote_of_numbers(self, text: str) -> Citation | None:
         """The sentence with the numbers of a statement and most words of the question."""
         numbers = set(_DIGITS.findall(text))
-        sentences = {one for window in self._windows for one in window if not one.is_gist}
+        sentences = {
+            sentence for window in self._windows for sentence in window if not sentence.is_gist
+        }
         book = self._memory.book.text
         having = [
             sentence
@@ -207,7 +213,9 @@ class _Check:
             if numbers and numbers <= set(_DIGITS.findall(book[slice(*sentence.place)]))
         ]
         best = max(
-            having, key=lambda one: (len(self._asked & one.terms), -one.place[0]), default=None
+            having,
+            key=lambda sentence: (len(self._of_question & sentence.terms), -sentence.place[0]),
+            default=None,
         )
         return citation_of(best.place, self._memory) if best else None
 

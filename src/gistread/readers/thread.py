@@ -106,8 +106,10 @@ def begun_answer(question: str, thread: Sequence[QuestionAnswer]) -> BegunAnswer
 
 def within_bound(thread: Sequence[QuestionAnswer], upto: int | None) -> Thread:
     """The exchanges that used no text past the spoiler bound `upto`."""
+    if upto is None:
+        return tuple(thread)
     return tuple(
-        one for one in thread if upto is None or (one.upto is not None and one.upto <= upto)
+        exchange for exchange in thread if exchange.upto is not None and exchange.upto <= upto
     )
 
 
@@ -120,18 +122,22 @@ def with_thread(
     """
     room = min(_SHORT_WORDS if short else _MOST_WORDS, int(window_tokens * _WINDOW_SHARE / 2))
     shown: list[str] = []
-    for one in reversed(thread[-1:] if short else thread):
-        asked, answer = one.question.split(), _CITED.sub("", one.answer).split()
-        room -= len(asked)
+    for exchange in reversed(thread[-1:] if short else thread):
+        words_asked = exchange.question.split()
+        answer = _CITED.sub("", exchange.answer).split()
+        room -= len(words_asked)
         if room <= 0 or (shown and room < len(answer)):
             break
         most = min(room, _SHORT_ANSWER) if short else room
         cut = " …" if len(answer) > most else ""
-        shown.insert(0, f"{' '.join(asked)}\nAnswer: {' '.join(answer[:most])}{cut}")
+        shown.insert(0, f"{' '.join(words_asked)}\nAnswer: {' '.join(answer[:most])}{cut}")
         room -= len(answer)
     return "\nQuestion: ".join([*shown, question])
 
 
 def retrieval_context(thread: Sequence[QuestionAnswer]) -> str:
     """The text of the last exchanges, for names that a follow-up leaves out."""
-    return " ".join(f"{without_options(one.question)} {one.answer}" for one in thread[-_RETRIEVED:])
+    return " ".join(
+        f"{without_options(exchange.question)} {exchange.answer}"
+        for exchange in thread[-_RETRIEVED:]
+    )

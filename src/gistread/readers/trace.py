@@ -1,7 +1,8 @@
 """The trace of an answer: the events of a reader as steps in words, linked to the book."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import NamedTuple
 
 from gistread.book.model import Book
@@ -20,6 +21,8 @@ CUT = {
     "filter": "The server's content filter withheld the rest of the answer.",
 }
 _CONNECTED = ("because ", "as ", "to ")  # How a reason begins that goes on with the sentence
+_SHORT_CHARACTERS = 80  # Of a step that stands for all
+LEAST_SHARE = 0.01  # Of a book; a smaller share is told as this one
 _LISTED = 10  # Most pages or places named in one step
 
 _STOPPED = {
@@ -129,25 +132,84 @@ def _pages(numbers: Iterable[int]) -> list[Piece]:
 
 def step_of(event: ReaderEvent, places: Places) -> Step | None:
     """An event in words; None if it is no step of its own."""
+    by_kind = (
+        _step_of_all_readers(event, places),
+        _step_of_sections(event),
+        _step_of_tree(event),
+        _step_of_graph(event),
+        _step_of_team(event, places),
+    )
+    return next(filter(None, by_kind), None)
+
+
+def _step_of_all_readers(event: ReaderEvent, places: Places) -> Step | None:
     match event:
         case events.Started(choice=choice) if choice:
             return Step(choice)
         case events.Shown(places=shown, reasons=reasons):
             return _given(shown, places, reasons)
+        case events.Noted(text=text, start=start, end=end, path=path):
+            lead = f"path {path}, " if path else ""
+            if end > start:
+                return _noted(places, (start, end), text, lead, "✎")
+            return Step(lead + text, "✎")
+        case events.Stopped(reason=reason) if reason in _STOPPED:
+            return Step(_STOPPED[reason], "■")
+        case events.Restarted(reason=reason):
+            return Step(f"the answer begins again: {reason.rstrip('.')}", "↻")
+    return None
+
+
+def _step_of_sections(event: ReaderEvent) -> Step | None:
+    match event:
+        case events.LookedUp(page=page, step=number, reason=reason):
+            sign = _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})"
+            return Step(with_reason(f"section {page}", reason), sign, ToPage(page))
+        case events.Expanded(page=page, by=events.OpenedBy.PERSON):
+            return Step(f"section {page}, opened by you", "◆", ToPage(page))
+        case events.Refused(pages=pages, instead=instead):
+            words = "not answered yet, as you chose"
+            if pages:
+                words = f"{pages_words(pages)} refused by you"
+            return Step(f"{words}, {pages_words(instead)} instead" if instead else words, "×")
+        case events.Unfit(page=page, shown=shown):
+            why = "does not fit the model's window"
+            if shown:
+                why = "is too long for the model's window or the budget: "
+                why += f"read up to {shown:.0%} of it"
+            return Step(f"section {page} {why}", "◇", ToPage(page))
+    return None
+
+
+def _step_of_tree(event: ReaderEvent) -> Step | None:
+    """Of MemWalker; what a page told is a step of its own."""
+    match event:
         case events.Walked(level=level, first=first, last=last) if level:
             return _step("▸", "down to ", *_pages(range(first, last + 1)))
-        case events.TurnedBack(level=level, first=first, last=last, told=told) if level or not told:
-            ends = ": no answer there" if level else " has no answer"
-            if told:
-                ends = ""
-            return _step("×", "back from " if level else "", *_pages(range(first, last + 1)), ends)
+        case events.TurnedBack(level=level, first=first, last=last, told=is_told):
+            pages = _pages(range(first, last + 1))
+            if level:
+                ending = "" if is_told else ": no answer there"
+                return _step("×", "back from ", *pages, ending)
+            return None if is_told else _step("×", *pages, " has no answer")
+    return None
+
+
+def _step_of_graph(event: ReaderEvent) -> Step | None:
+    """Of GraphReader."""
+    match event:
         case events.Planned(plan=plan, starts=starts):
             begins = f"; begins at: {', '.join(starts)}" if starts else ""
             return Step(f"plan: {' '.join(plan.split())}{begins}")
         case events.Visited(path=path, element=element, facts=facts, pages=pages):
-            return _step(
-                "▸", f"path {path}: {counted(facts, 'fact')} about {element} on ", *_pages(pages)
-            )
+            words = f"path {path}: {counted(facts, 'fact')} about {element} on "
+            return _step("▸", words, *_pages(pages))
+    return None
+
+
+def _step_of_team(event: ReaderEvent, places: Places) -> Step | None:
+    """Of LongAgent, and paths or members that agree."""
+    match event:
         case events.TeamFormed(parts=parts):
             return Step(f"{counted(len(parts), 'member')}, each with a part of the book")
         case events.MembersAsked(round=number, question=question) if number > 1:
@@ -160,33 +222,6 @@ def step_of(event: ReaderEvent, places: Places) -> Step | None:
             )
         case events.Agreed(answer=answer, by=by) if len(by) > 1:
             return Step(f"{len(by)} say: {answer}", "=")
-        case events.LookedUp(page=page, step=number, reason=reason):
-            return Step(
-                with_reason(f"section {page}", reason),
-                _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})",
-                ToPage(page),
-            )
-        case events.Expanded(page=page, by=events.OpenedBy.PERSON):
-            return Step(f"section {page}, opened by you", "◆", ToPage(page))
-        case events.Refused(pages=pages, instead=instead):
-            if pages:
-                what = f"{pages_words(pages)} refused by you"
-            else:
-                what = "not answered yet, as you chose"
-            return Step(f"{what}, {pages_words(instead)} instead" if instead else what, "×")
-        case events.Unfit(page=page, shown=shown):
-            why = f"is too long for the model's window or the budget: read up to {shown:.0%} of it"
-            why = why if shown else "does not fit the model's window"
-            return Step(f"section {page} {why}", "◇", ToPage(page))
-        case events.Noted(text=text, start=start, end=end, path=path):
-            lead = f"path {path}, " if path else ""
-            if end > start:
-                return _noted(places, (start, end), text, lead, "✎")
-            return Step(lead + text, "✎")
-        case events.Stopped(reason=reason) if reason in _STOPPED:
-            return Step(_STOPPED[reason], "■")
-        case events.Restarted(reason=reason):
-            return Step(f"the answer begins again: {reason.rstrip('.')}", "↻")
     return None
 
 
@@ -212,21 +247,35 @@ def summary_of(trace: Sequence[ReaderEvent], places: Places) -> str:
 
     Empty if nothing but answering.
     """
-    opened = [event.page for event in trace if isinstance(event, events.LookedUp)]
-    members = [len(event.parts) for event in trace if isinstance(event, events.TeamFormed)][-1:]
-    notes = sum(isinstance(event, events.Noted) for event in trace)
-    said = [f"{_step('', *_pages(opened)).text} opened"] if opened else []
-    said += [f"{counted(count, 'member')} asked" for count in members if count]
-    said += [counted(notes, "note")] if notes else []
-    if given := [event.places for event in trace if isinstance(event, events.Shown)]:
-        passages = [place for place in given[-1] if place[1] > place[0]]
-        said.append(_read_words(passages, places))
-    if said:
-        return " · ".join(said)
+    parts = [*_opened_words(trace), *_asked_words(trace), *_noted_words(trace)]
+    shown = [event.places for event in trace if isinstance(event, events.Shown)]
+    if shown:
+        passages = [(start, end) for start, end in shown[-1] if end > start]
+        parts.append(_read_words(passages, places))
+    if parts:
+        return " · ".join(parts)
     steps = (
         step_of(event, places) for event in reversed(trace) if not isinstance(event, events.Started)
     )
-    return short(next((step.text for step in steps if step), ""), 80)
+    return short(next((step.text for step in steps if step), ""), _SHORT_CHARACTERS)
+
+
+def _opened_words(trace: Sequence[ReaderEvent]) -> Iterator[str]:
+    opened = [event.page for event in trace if isinstance(event, events.LookedUp)]
+    if opened:
+        yield f"{_step('', *_pages(opened)).text} opened"
+
+
+def _asked_words(trace: Sequence[ReaderEvent]) -> Iterator[str]:
+    teams = [event.parts for event in trace if isinstance(event, events.TeamFormed)]
+    if teams and teams[-1]:
+        yield f"{counted(len(teams[-1]), 'member')} asked"
+
+
+def _noted_words(trace: Sequence[ReaderEvent]) -> Iterator[str]:
+    notes = sum(isinstance(event, events.Noted) for event in trace)
+    if notes:
+        yield counted(notes, "note")
 
 
 def _read_words(passages: Sequence[tuple[int, int]], places: Places) -> str:
@@ -239,21 +288,30 @@ def _read_words(passages: Sequence[tuple[int, int]], places: Places) -> str:
     return ", ".join(filter(None, (words, places.pages(passages))))
 
 
-def progress_of(trace: Sequence[ReaderEvent]) -> tuple[str, int, int] | None:
-    """What is under way at the end of the trace, with how much of it is done: `("parts", 3, 8)`."""
+class Progress(NamedTuple):
+    what: str  # `summaries`, `parts read`
+    done: int
+    total: int
+
+
+def progress_of(trace: Sequence[ReaderEvent]) -> Progress | None:
+    """What is under way at the end of the trace: `Progress("parts read", 3, 8)`."""
     match trace[-1] if trace else None:
         case events.Prepared(what=what, done=done, total=total):
-            return what, done, total
+            return Progress(what, done, total)
         case events.PartRead(number=number, total=total) if number < total:
-            return "parts read", number, total
+            return Progress("parts read", number, total)
         case events.Reported():
-            last_round = max(
-                index for index, one in enumerate(trace) if isinstance(one, events.MembersAsked)
-            )
-            done = sum(isinstance(one, events.Reported) for one in trace[last_round:])
-            total = next(len(one.parts) for one in trace if isinstance(one, events.TeamFormed))
-            return ("members have read", done, total) if done < total else None
+            return _progress_of_members(trace)
     return None
+
+
+def _progress_of_members(trace: Sequence[ReaderEvent]) -> Progress | None:
+    """How many members have reported since they were last asked; None once all have."""
+    asked_at = [at for at, event in enumerate(trace) if isinstance(event, events.MembersAsked)]
+    done = sum(isinstance(event, events.Reported) for event in trace[asked_at[-1] :])
+    total = next(len(event.parts) for event in trace if isinstance(event, events.TeamFormed))
+    return Progress("members have read", done, total) if done < total else None
 
 
 def describe_cost(usage: Usage) -> str:
@@ -269,42 +327,42 @@ def describe_cost(usage: Usage) -> str:
 def describe_scope(started: events.Started) -> str:
     """The part of the book and memory that a question covers; empty for everything."""
     bound = bound_phrase(started)
-    said = []
+    sentences: list[str] = []
     if not started.complete and started.share_shown is None:
-        said.append(f"From {started.pages_read} of ~{started.pages_total} sections{bound}.")
+        sentences.append(f"From {started.pages_read} of ~{started.pages_total} sections{bound}.")
     elif bound:
-        said.append(f"{bound.strip().capitalize()}.")
+        sentences.append(f"{bound.strip().capitalize()}.")
     if started.is_spread:
-        said.append("From passages of all its parts: there are no gists to tell it.")
-    return " ".join([*said, *([describe_segments(started.told)] if started.told else [])])
+        sentences.append("From passages of all its parts: there are no gists to tell it.")
+    if started.told:
+        sentences.append(describe_segments(started.told))
+    return " ".join(sentences)
 
 
 def bound_phrase(started: events.Started) -> str:
     """` up to 12% of the book`, where the spoiler bound is; empty without one."""
     if started.bound_share < 1:
-        return f" up to {max(0.01, started.bound_share):.0%} of the book"
+        return f" up to {max(LEAST_SHARE, started.bound_share):.0%} of the book"
     return ""
 
 
-def describe_segments(told: Sequence[events.SegmentLevel]) -> str:
+def describe_segments(segments: Sequence[events.SegmentLevel]) -> str:
     """How many pages are shown at which level, in one sentence."""
-    own = sum(not one.level for one in told)
-    said: list[str] = []
-    if own:
-        whose = "its" if own == 1 else "their"
-        said.append(f"{counted(own, 'section')} by {whose} own gist")
-    if summaries := [one for one in told if one.level]:
+    gists = sum(not segment.level for segment in segments)
+    summaries = [segment for segment in segments if segment.level]
+    parts: list[str] = []
+    if gists:
+        whose = "its" if gists == 1 else "their"
+        parts.append(f"{counted(gists, 'section')} by {whose} own gist")
+    if summaries:
         pages = sum(summary.last - summary.first + 1 for summary in summaries)
-        said.append(
-            f"{counted(pages, 'section')} in {len(summaries)} "
-            f"summar{'y' if len(summaries) == 1 else 'ies'}"
-        )
-    unmade = sum(not one.made for one in told)
+        noun = "summary" if len(summaries) == 1 else "summaries"
+        parts.append(f"{counted(pages, 'section')} in {len(summaries)} {noun}")
+    sentence = f"The memory is larger than the model's window: {', '.join(parts)}."
+    unmade = sum(not segment.made for segment in segments)
     if unmade:
-        stand_in = f" {unmade} of these are sentences of the gists, until the model makes them."
-    else:
-        stand_in = ""
-    return f"The memory is larger than the model's window: {', '.join(said)}.{stand_in}"
+        sentence += f" {unmade} of these are sentences of the gists, until the model makes them."
+    return sentence
 
 
 def describe_proposed(proposed: events.Proposed) -> str:
@@ -323,8 +381,8 @@ def with_reason(words: str, reason: str) -> str:
 
 def pages_words(numbers: Iterable[int]) -> str:
     """`section 3`, `sections 3, 5–7`."""
-    said = ranges_words(numbers)
-    return f"section {said}" if said.isdecimal() else f"sections {said}"
+    words = ranges_words(numbers)
+    return f"section {words}" if words.isdecimal() else f"sections {words}"
 
 
 def _given(shown: Sequence[tuple[int, int]], places: Places, reasons: Sequence[str] = ()) -> Step:
@@ -339,12 +397,12 @@ def _given(shown: Sequence[tuple[int, int]], places: Places, reasons: Sequence[s
     named: dict[str, tuple[int, int]] = {}
     for place in passages:
         named.setdefault(places.words(*place), place)
-    for index, (words, place) in enumerate(list(named.items())[:_LISTED]):
+    for index, (words, place) in enumerate(islice(named.items(), _LISTED)):
         reason = why.get(place, "") if words.endswith("%") else ""
         pieces += [" · " if index else "", (words, ToPlace(*place)), with_reason("", reason)]
-    return _step(
-        "¶", *pieces, f" · and {len(named) - _LISTED} more" if len(named) > _LISTED else ""
-    )
+    if len(named) > _LISTED:
+        pieces.append(f" · and {len(named) - _LISTED} more")
+    return _step("¶", *pieces)
 
 
 def _noted(places: Places, place: tuple[int, int], note: str, lead: str, sign: str) -> Step:

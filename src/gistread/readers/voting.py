@@ -31,22 +31,22 @@ def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
     An answer gains by being of the kind asked for, by its probability, by the rank of its passage,
     and by words that other answers share.
     """
-    asked = _words(question)
-    told = [_words(vote.answer) - asked for vote in votes]
+    of_question = _words(question)
+    words = [_words(vote.answer) - of_question for vote in votes]
 
     def score(at: int) -> float:
-        own = told[at]
+        own = words[at]
         shared = sum(
-            len(own & other) / max(1, len(own)) for index, other in enumerate(told) if index != at
+            len(own & other) / max(1, len(own)) for index, other in enumerate(words) if index != at
         )
         fit = _fitness(question, votes[at].answer, own) + votes[at].log_probability
         return fit + _SHARE_WEIGHT * shared - _RANK_WEIGHT * at
 
     ranked = sorted(range(len(votes)), key=score, reverse=True)
-    return tuple(
-        votes[at]
-        for at in sorted(ranked, key=lambda at: not (at == ranked[0] or told[at] & told[ranked[0]]))
-    )
+    best = ranked[:1]
+    agreeing = [at for at in ranked[1:] if words[at] & words[best[0]]]
+    others = [at for at in ranked[1:] if at not in agreeing]
+    return tuple(votes[at] for at in (*best, *agreeing, *others))
 
 
 def agree(question: str, answer: str, other: str) -> bool:
@@ -56,10 +56,10 @@ def agree(question: str, answer: str, other: str) -> bool:
     return bool(own) == bool(others) and (own <= others or others <= own)
 
 
-def _fitness(question: str, answer: str, told: frozenset[str]) -> float:
-    """How well an answer is of the kind that the question asks for."""
+def _fitness(question: str, answer: str, new: frozenset[str]) -> float:
+    """How well an answer is of the kind that the question asks for. `new`: its own words."""
     usual = stop_words()["en"]
-    fit = 0.0 if told - usual else -2.0
+    fit = 0.0 if new - usual else -2.0
     if pattern("asks_for_a_name").match(question):
         names = {name.casefold() for name in _NAME.findall(answer)} - usual
         fit += 1.0 if any(name not in question.casefold() for name in names) else -1.0
