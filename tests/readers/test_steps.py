@@ -296,7 +296,7 @@ def test_a_typed_decision() -> None:
     assert [parse_decision(text, wants) for text in ("", "no", "answer")] == [YES, NO, None]
     assert parse_decision("3, 5", wants) == Decision(refuses=True, pages=(3, 5))
     assert parse_decision("+12", wants) == Decision(pages=(12,))
-    for text, message in (("maybe", "Enter a section’s number, no"), ("40", "Only sections 1 to 20")):
+    for text, message in (("maybe", "Enter a section’s number, no"), ("40", "Only sections 1 to")):
         with pytest.raises(ValueError, match=message):
             parse_decision(text, wants)
 
