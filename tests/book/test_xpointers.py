@@ -85,6 +85,11 @@ def test_other_forms_of_a_pointer_mean_the_same(spine: SpineText) -> None:
         "/body/DocFragment[2]/body/autoBoxing[3]/p[2]/b/em.0",
     ):
         assert spine.offset_of(form) == at
+    second = spine.offset_of("/body/DocFragment[2]/body/ul/li[1]/em.0")
+    assert spine.offset_of("/body/DocFragment[2]/body/ul/li[1].1") == second
+    assert spine.offset_of("/body/DocFragment[2]/body/p[3]/br.0") == spine.offset_of(
+        "/body/DocFragment[2]/body/p[3]/text()[2].0"
+    )
     start = spine.offset_of("/body/DocFragment[2]/body/h1.0")
     assert spine.offset_of("/body/DocFragment[2].0") == start
     assert spine.offset_of("/body/DocFragment[1]/body/div/img.0") == start

@@ -1,5 +1,6 @@
 """The place on another device: offered when a book is opened, and sent when it is closed."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from gistread.syncing.documents import content_id
 from gistread.tui.app import GistreadApp
 from tests.book.make_epub import epub, page
 from tests.engine.fetching.server import without_environment
-from tests.syncing.server import SyncServer, sync_server
+from tests.syncing.server import Handler, SyncServer, sync_server
 from tests.tui.scripted import app_on, paths_in, text_of, until
 
 _SIZE = (80, 24)
@@ -101,6 +102,41 @@ async def test_without_a_network_the_place_waits_and_goes_next_time(
         await until(pilot, lambda: bool(server.places))
         await until(pilot, lambda: not SyncQueue(paths_in(tmp_path)).waiting(account.name))
     assert server.places["ada", content_id(story)]["percentage"] == waiting.percentage
+
+
+async def test_keys_work_while_the_server_takes_its_time(
+    server: SyncServer, account: Account, story: Path, tmp_path: Path
+) -> None:
+    app = _app(story, tmp_path)
+    answer = threading.Event()
+
+    def slow(handler: Handler) -> None:
+        answer.wait(20.0)
+        handler.reply(200, server.places["ada", content_id(story)])
+
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "Letter 0:" in text_of(app) and server.requests)
+        _put(server, story, 300)
+        server.faults.append(slow)
+        await pilot.press("S")
+        await until(pilot, lambda: server.faults == [])
+        await pilot.press("space")
+        await until(pilot, lambda: "Letter 9:" in text_of(app))
+        answer.set()
+        await until(pilot, lambda: "The place of Kobo" in text_of(app))
+        assert "Letter 300:" in text_of(app)
+
+
+async def test_a_wrong_login_is_told_once(
+    server: SyncServer, account: Account, story: Path, tmp_path: Path
+) -> None:
+    server.users["ada"] = "changed"
+    app = _app(story, tmp_path)
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "does not accept the login of ada" in text_of(app))
+        await pilot.press("space", "q")
+    (waiting,) = SyncQueue(paths_in(tmp_path)).waiting(account.name)
+    assert waiting.percentage > 0
 
 
 async def test_nothing_is_sent_before_one_logs_in(

@@ -13,7 +13,7 @@ from gistread.book.cache import open_cached
 from gistread.book.model import Book
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.opening import book_path, library_entries
-from gistread.cli.output import Json, one_line, report, say
+from gistread.cli.output import Json, one_line, report, say, write, write_json
 from gistread.config import Config, load_config
 from gistread.errors import BookError, ExitStatus, FetchError, NotReadyError, UsageError
 from gistread.library.entries import is_file
@@ -208,7 +208,7 @@ class _Act(Protocol):
 
 async def _for_books(arguments: argparse.Namespace, books: list[_Named], act: _Act) -> ExitStatus:
     is_only = bool(arguments.book)
-    results = []
+    results: list[_Result] = []
     for named in books:
         try:
             result = await act(named, is_only=is_only)
@@ -219,11 +219,10 @@ async def _for_books(arguments: argparse.Namespace, books: list[_Named], act: _A
             continue
         if result is not None:
             results.append(result)
-    report(
-        arguments,
-        {"books": [_result_document(result) for result in results]},
-        (result.line for result in results),
-    )
+            if not arguments.json:  # At once: a later book may fail.
+                write(result.line)
+    if arguments.json:
+        write_json({"books": [_result_document(result) for result in results]})
     if not results:
         say("No other device has a place." if arguments.action == "pull" else "Nothing to send.")
     return ExitStatus.DONE

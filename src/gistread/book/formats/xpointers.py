@@ -20,7 +20,11 @@ from gistread.book.formats.epub_package import spine_paths
 from gistread.book.normalise import word_set
 
 Step = tuple[str, int]  # The name of an element or `text()`, and its number from 1
+# By spine item and path: the number of the first text node at or after an element or text node,
+# then those of its second child and the following ones
+_Places = dict[tuple[int, tuple[Step, ...]], list[int]]
 _TEXT = "text()"
+_DEEPEST, _MOST_PLACES = 40, 400_000  # Of any book; files are untrusted
 _WHITE = " \t\r\n"  # A no-break space is a letter to that engine
 _LONGEST_NODE = 8192  # Characters; a longer text is several nodes
 _POINTER = re.compile(
@@ -50,7 +54,6 @@ class _Node:
 
     start: int
     text: str
-    path: tuple[Step, ...]
     written: str  # Its path as a pointer has it
     keeps_space: bool
 
@@ -83,8 +86,7 @@ class SpineText:
 
     text: str = ""
     _nodes: list[_Node] = field(default_factory=list)
-    # The number of the first text node at or after each element and text node
-    _first: dict[tuple[int, tuple[Step, ...]], int] = field(default_factory=dict)
+    _places: _Places = field(default_factory=dict)
     _fragments: list[int] = field(default_factory=list)  # The first node of each spine item
 
     def pointer_at(self, offset: int) -> str:
@@ -103,15 +105,14 @@ class SpineText:
         steps = _steps_of(match[2]) if match else None
         if match is None or steps is None:
             return None
-        place = (int(match[1] or 1), steps)
-        if place not in self._first:
+        starts = self._places.get((int(match[1] or 1), steps))
+        if starts is None:
             return None
-        number = self._first[place]
-        if number >= len(self._nodes):
-            return len(self.text)
-        node = self._nodes[number]
-        is_text = bool(steps) and steps[-1][0] == _TEXT
-        return node.start + (node.offset_of(int(match[3] or 0)) if is_text else 0)
+        point = int(match[3] or 0)
+        if not (steps and steps[-1][0] == _TEXT):  # Of an element it is the number of a child.
+            return self._start_of(starts[min(point, len(starts) - 1)])
+        node = self._nodes[starts[0]]
+        return node.start + node.offset_of(point)
 
     def fragment_of(self, pointer: str) -> tuple[int, int] | None:
         """Start and end of the spine item that a pointer names; None if there is none."""
@@ -164,29 +165,38 @@ class _Reader:
     """Reads the bodies of a spine into text nodes."""
 
     nodes: list[_Node] = field(default_factory=list)
-    first: dict[tuple[int, tuple[Step, ...]], int] = field(default_factory=dict)
+    places: _Places = field(default_factory=dict)
     fragments: list[int] = field(default_factory=list)
     characters: int = 0
 
     def result(self) -> SpineText:
         text = "".join(node.text for node in self.nodes)
-        return SpineText(text, self.nodes, self.first, self.fragments)
+        return SpineText(text, self.nodes, self.places, self.fragments)
 
     def add(self, body: etree._Element | None) -> None:
         """Read the next item of the spine; None: it has no text that can be read."""
         self.fragments.append(len(self.nodes))
-        if body is None:
-            self._mark(())
-        else:
-            self._read(body, (), "", keeps_space=False)
+        starts = self._starts(())
+        if body is not None:
+            self._read(body, (), "", starts, keeps_space=False)
 
-    def _mark(self, path: tuple[Step, ...]) -> None:
-        self.first[len(self.fragments), path] = len(self.nodes)
+    def _starts(self, path: tuple[Step, ...]) -> list[int]:
+        """The list of an element or text node that begins here."""
+        starts = self.places[len(self.fragments), path] = [len(self.nodes)]
+        return starts
 
     def _read(
-        self, element: etree._Element, path: tuple[Step, ...], written: str, *, keeps_space: bool
+        self,
+        element: etree._Element,
+        path: tuple[Step, ...],
+        written: str,
+        starts: list[int],
+        *,
+        keeps_space: bool,
     ) -> None:
-        self._mark(path)
+        """Read an element; `starts` gets the first text node of each of its children."""
+        if len(path) > _DEEPEST or len(self.places) > _MOST_PLACES:
+            return
         keeps_space = keeps_space or local_name(element) in _KEEPS_SPACE
         children = list(_children(element, keeps_space=keeps_space))
         names = [_TEXT if isinstance(child, str) else local_name(child) for child in children]
@@ -196,12 +206,14 @@ class _Reader:
             number = so_far[name]
             below = (*path, (name, number))
             below_written = f"{written}/{name}" + (f"[{number}]" if totals[name] > 1 else "")
+            if len(so_far) > 1 or number > 1:
+                starts.append(len(self.nodes))
+            below_starts = self._starts(below)
             if isinstance(child, str):
-                self._mark(below)
-                self.nodes.append(_Node(self.characters, child, below, below_written, keeps_space))
+                self.nodes.append(_Node(self.characters, child, below_written, keeps_space))
                 self.characters += len(child)
             else:
-                self._read(child, below, below_written, keeps_space=keeps_space)
+                self._read(child, below, below_written, below_starts, keeps_space=keeps_space)
 
 
 def _children(element: etree._Element, *, keeps_space: bool) -> Iterator[etree._Element | str]:

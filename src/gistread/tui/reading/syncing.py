@@ -59,24 +59,28 @@ class SyncController:
             self._tell_refusal(error)
         context.screen.set_interval(SEND_S, self.send)
 
-    async def go_or_ask(self) -> None:
+    def go_or_ask(self) -> None:
         """Go to the place that was offered; without one, ask the server now."""
         if self._offered is not None:
             self._go(self._offered)
-            return
-        if self._sync is None or self._synced is None:
+        elif self._sync is None or self._synced is None:
             self._context.warn(_OFF)
-            return
+        else:  # Keys work while the server takes its time.
+            work = self._go_to_remote(self._sync, self._synced)
+            self._context.screen.run_worker(work, group="sync-now", exclusive=True)
+
+    async def _go_to_remote(self, sync: ProgressSync, synced: SyncedBook) -> None:
+        """Look at the place of another device, wherever it is."""
         try:
-            remote = await self._sync.pull(self._synced.document)
+            remote = await sync.pull(synced.document)
         except GistreadError as error:
             self._context.warn(str(error))
             return
         self._known = remote
-        if remote is None or self._sync.is_own(remote):
+        if remote is None or sync.is_own(remote):
             self._context.notify("No other device has stored a place in this book.")
             return
-        self._go(await self._offer_of(self._synced, remote))
+        self._go(await self._offer_of(synced, remote))
 
     async def send(self) -> None:
         """Send the reading place if it has changed; it waits in the queue without a network."""
