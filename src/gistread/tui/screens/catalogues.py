@@ -128,9 +128,12 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         self._show_keys()
 
     def _show_keys(self) -> None:
-        is_new = self.typed != self._searched
-        enter = ("Enter", "search" if is_new else "get", "choose")
-        keys = (enter, ("Tab", "another catalogue", "next_source"))
+        word = "open"
+        if self.typed != self._searched:
+            word = "search"
+        elif self._pages and self._pages[-1].books:
+            word = "get"
+        keys = (("Enter", word, "choose"), ("Tab", "another catalogue", "next_source"))
         self.query_one("#row-keys", Actions).show_actions(*keys)
 
     def action_choose(self) -> None:

@@ -205,6 +205,7 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
             self.query_one("#keys", KeyLine).show_keys(key_hints(self._services, "filter"))
             return
         leading = [("library-close", "stop")] if self._adding else []
+        leading += [] if self._has_books else [("library-get", "get a book")]
         leading += [] if self._session is not None else [("quit", "quit")]
         hidden = "library-close" if self._session is None and not self._adding else ""
         leading += [("library-undo", "undo")] if self._removed else []
