@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
+from gistread.cli.ask_template import FIELDS_OF_ONE
 from gistread.cli.models import check_results
 from gistread.engine.protocol import NO_USAGE, Completion
 from gistread.errors import ExitStatus, UsageError
@@ -44,6 +45,40 @@ def indexed(run: Run, book: Path, engine: FakeEngine) -> Path:
 def memory_of(book: Path) -> GistMemory:
     store, opened = MemoryStore(default_paths().memories), open_book(book)
     return store.load(opened, store.find(opened)[0])
+
+
+def test_a_template_gets_the_fields_of_the_json(run: Run, indexed: Path, tmp_path: Path) -> None:
+    options = (QUESTION, "--reader", "readagent-s")
+    document = run("ask", indexed, *options, "--json").json
+    assert set(document) | {"question", "title"} == FIELDS_OF_ONE
+    template = (
+        "{{ title }}: {{ question }} {{ answer }}{% for c in citations %} {{ c.place }}{% endfor %}"
+    )
+    ran = run("ask", indexed, *options, "--template", template)
+    assert ran.out.startswith(f"The Lamp: {QUESTION} He counted the stairs.")
+    assert ran.out.count(" section ") == len(document["citations"]) > 0
+    path = tmp_path / "answer.txt"
+    path.write_text("{{ answer | upper }}\n{{ citations[0].pages }}")
+    ran = run("ask", indexed, *options, "--template", path)
+    assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
+    assert "answer.txt, line 2: there is no field 'pages'." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        ("{{ answr }}", "--template: there is no field 'answr'."),
+        ("{{ answer", "--template, line 1: unexpected end of template"),
+        ("answer.txt", "No such file: answer.txt"),
+    ],
+)
+def test_a_wrong_template_is_told_before_a_model_is_asked(
+    run: Run, indexed: Path, engine: FakeEngine, template: str, reason: str
+) -> None:
+    engine._says = lambda prompt: pytest.fail("the model was asked")
+    ran = run("ask", indexed, QUESTION, "--template", template)
+    assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
+    assert reason in ran.err
 
 
 def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Path) -> None:

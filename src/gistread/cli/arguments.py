@@ -70,7 +70,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     )
     option("--index", action="store_true", help="read the book to its end first")
     add_reading(parser)
-    add_formats(parser, events=True)
+    add_formats(parser, events=True, template=True)
 
 
 def add_memory(parser: argparse.ArgumentParser) -> None:
@@ -233,6 +233,8 @@ def add_export(parser: argparse.ArgumentParser) -> None:
         "bibtex, csl: the book for a bibliography",
     )
     formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    template_help = "fill in your own template (`gistread docs scripting`)"
+    formats.add_argument("--template", metavar="FILE", type=Path, help=template_help)
     option(
         "--only",
         metavar="PARTS",
@@ -436,7 +438,9 @@ def add_focus(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> None:
+def add_formats(
+    parser: argparse.ArgumentParser, *, events: bool = False, template: bool = False
+) -> None:
     formats = parser.add_mutually_exclusive_group()
     json_help = 'one JSON document on standard output; {"error": …} on failure'
     formats.add_argument("--json", action="store_true", help=json_help)
@@ -444,6 +448,9 @@ def add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> Non
         formats.add_argument(
             "--events", action="store_true", help="print each event as a line of JSON"
         )
+    if template:
+        template_help = "fill in your own template, a text or a file (`gistread docs scripting`)"
+        formats.add_argument("--template", metavar="TEMPLATE", help=template_help)
     add_quiet(parser)
 
 

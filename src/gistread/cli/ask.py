@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
 from gistread.book.open import read_limited
@@ -54,6 +55,9 @@ from gistread.store.model import Citation, SavedQuestion, SavedThread, with_mess
 from gistread.store.user_data import UserData
 from gistread.units import counted, fields, format_duration, in_quotes
 
+if TYPE_CHECKING:
+    from gistread.exporting.templates import Template
+
 
 def run(arguments: argparse.Namespace) -> None:
     if arguments.question == "-":
@@ -69,6 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not ((arguments.book if arguments.all else arguments.question) or "").strip():
         raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
     check_length(arguments.book if arguments.all else arguments.question)
+    arguments.template = _template(arguments)
     if arguments.all:
         _ask_all(arguments)
         return
@@ -87,6 +92,15 @@ def run(arguments: argparse.Namespace) -> None:
     config = replace(config, steps=Steps.ALONE.value)
     header = None if arguments.index else _choose_memory(book, config, arguments)
     run_until_interrupted(_ask(book, config, arguments, header))
+
+
+def _template(arguments: argparse.Namespace) -> "Template | None":
+    """The template of `--template`. Raises UsageError."""
+    if arguments.template is None:
+        return None
+    from gistread.cli.ask_template import answer_template  # Jinja takes a while to import
+
+    return answer_template(arguments.template, of_all=arguments.all)
 
 
 def _name_last_book(arguments: argparse.Namespace) -> None:
@@ -202,26 +216,48 @@ async def _ask(
             trace: list[reader_events.ReaderEvent] = []
             async with aclosing(session.questions.stream(question)) as events:
                 told = _told(events, trace, session, memory, upto, arguments, line)
-                as_json = arguments.json or arguments.events
                 answered = await _print_answer(
-                    told, line, lambda citation: _place(citation, book), as_json=as_json
+                    told,
+                    line,
+                    lambda citation: _place(citation, book),
+                    as_fields=_wants_fields(arguments),
                 )
             if upto is not None and not answered.found and is_quiet():
                 share = f"{upto / max(1, len(book.text)):.0%}"
                 fail(f"Asked up to {share} only; `--upto all` asks the whole book.")
             info = question.model
             assert info is not None
-            if arguments.json:
-                started = [
-                    event.reader for event in trace if isinstance(event, reader_events.Started)
-                ]
-                steps = list(filter(None, map(step_document, trace)))
-                write_json(
-                    ask_document([config.reader, *started][-1], info, memory, steps, answered)
-                )
             made_by = memory.model_name if memory.entries else ""
             whole = with_answer(asked, answered, model=info.name, memory=made_by)
             _save(book, whole, tells=is_saved)
+            started = [event.reader for event in trace if isinstance(event, reader_events.Started)]
+            steps = list(filter(None, map(step_document, trace)))
+            reader = [config.reader, *started][-1]
+            document = ask_document(reader, info, memory, steps, answered)
+            if arguments.json:
+                write_json(document)
+            elif arguments.template is not None:
+                document = {**document, "question": asked.question, "title": book.title}
+                _write_by_template(
+                    document, answered, lambda citation: _place(citation, book), arguments
+                )
+
+
+def _wants_fields(arguments: argparse.Namespace) -> bool:
+    """Whether the answer is printed as fields, once it is whole."""
+    is_json = bool(arguments.json or arguments.events)
+    return is_json or arguments.template is not None
+
+
+def _write_by_template(
+    document: Json,
+    answered: reader_events.Answered,
+    place: Callable[[Citation], str],
+    arguments: argparse.Namespace,
+) -> None:
+    from gistread.cli.ask_template import write_by_template
+
+    write_by_template(arguments.template, document, answered.citations, place)
 
 
 def _bound(chosen: str | None, memory: GistMemory, before: SavedThread | None) -> int | None:
@@ -376,10 +412,16 @@ def _ask_all(arguments: argparse.Namespace) -> None:
                 named: list[NamedBook] = []
                 async with aclosing(question.stream(models.load_asking, checks)) as stream:
                     told = _books_named(stream, named, line)
-                    answered = await _print_answer(told, line, place, as_json=arguments.json)
+                    answered = await _print_answer(
+                        told, line, place, as_fields=_wants_fields(arguments)
+                    )
+                model = fields(models.answering.info, "name", "fingerprint")
+                document = {**_document_of_all(named, answered, question), "model": model}
                 if arguments.json:
-                    model = fields(models.answering.info, "name", "fingerprint")
-                    write_json({**_document_of_all(named, answered, question), "model": model})
+                    write_json(document)
+                elif arguments.template is not None:
+                    document["question"] = arguments.book
+                    _write_by_template(document, answered, place, arguments)
 
     try:
         run_until_interrupted(answer())
@@ -453,9 +495,9 @@ async def _print_answer(
     line: ProgressLine,
     place: Callable[[Citation], str],
     *,
-    as_json: bool,
+    as_fields: bool,
 ) -> reader_events.Answered:
-    """Print an answer, unless JSON is printed: word by word on a terminal, then its doubts and
+    """Print an answer, unless its fields are: word by word on a terminal, then its doubts and
     sources.
 
     `place`: where a citation is, in words.
@@ -463,7 +505,7 @@ async def _print_answer(
     streamed = ""
     answered: reader_events.Answered | None = None
     printer = AnswerPrinter()
-    is_drawn = not as_json and sys.stdout.isatty()
+    is_drawn = not as_fields and sys.stdout.isatty()
     async for event in stream:
         match event:
             case reader_events.AnswerDelta(text=text) if is_drawn:
@@ -477,7 +519,7 @@ async def _print_answer(
                 line.clear()
                 answered = event
     assert answered is not None, "a reader ends with Answered"
-    if as_json:
+    if as_fields:
         return answered
     printer.end()
     if streamed.strip() != answered.answer.strip():

@@ -17,7 +17,7 @@ from gistread.exporting.documents import (
     write_export,
     write_together,
 )
-from gistread.exporting.model import Export, ExportFormat, separate_file_names
+from gistread.exporting.model import Export, ExportFormat, Form, separate_file_names
 from gistread.library.entries import LibraryEntry, is_folder
 from gistread.library.texts import text_of_entry
 from gistread.paths import default_paths
@@ -65,7 +65,7 @@ class _Run:
     """Exports books one by one: their texts are not held together in memory."""
 
     entries: Sequence[LibraryEntry]
-    form: ExportFormat
+    form: Form
     only: frozenset[str] | None
     line: ProgressLine
     done: int = 0

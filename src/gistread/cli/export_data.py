@@ -12,7 +12,7 @@ from gistread.cli.opening import STANDARD_INPUT
 from gistread.cli.output import say, write, write_bytes
 from gistread.errors import GistreadError, StorageError, UsageError
 from gistread.exporting.fragments import cfis_of
-from gistread.exporting.model import Export, ExportFormat, format_for
+from gistread.exporting.model import Export, ExportFormat, Form, OtherFormat, format_for
 from gistread.library.entries import is_folder
 from gistread.library.moving import migrate_user_data
 from gistread.memory.model import GistMemory
@@ -21,6 +21,7 @@ from gistread.paths import default_paths
 from gistread.readers.introductions import names_to_learn
 from gistread.store.user_data import MarkStore, UserData
 
+_WITH_CFIS = ExportFormat.ANNOTATIONS
 _STANDARD_OUTPUT = Path("-")
 
 
@@ -37,11 +38,15 @@ def output_of(arguments: argparse.Namespace) -> Path | None:
     return None if output == _STANDARD_OUTPUT else output
 
 
-def format_of(arguments: argparse.Namespace, output: Path | None) -> ExportFormat:
-    """The chosen format, else the format of the output file's suffix, else Markdown.
+def format_of(arguments: argparse.Namespace, output: Path | None) -> Form:
+    """The chosen format or template, else that of the output file's suffix, else Markdown.
 
     Raises UsageError.
     """
+    if arguments.template is not None:
+        from gistread.exporting.templates import template_format  # Jinja takes a while to import
+
+        return template_format(arguments.template)
     chosen = ExportFormat.JSON if arguments.json else arguments.format
     if chosen or output is None or is_folder(output):
         return ExportFormat(chosen or ExportFormat.MARKDOWN)
@@ -63,9 +68,7 @@ def carry_over(book: Book, path: Path | None) -> None:
         say(f"Note: data of an earlier version of this book is left out: {error.message}")
 
 
-def gather(
-    book: Book, path: Path | None, form: ExportFormat, only: frozenset[str] | None
-) -> Export:
+def gather(book: Book, path: Path | None, form: Form, only: frozenset[str] | None) -> Export:
     """The parts of the book's data that are wanted, all without `only`. Raises StorageError.
 
     `path`: the book's file.
@@ -80,7 +83,8 @@ def gather(
         export = _only(export, only)
     elif form is ExportFormat.ANKI:
         export = replace(export, names=names_to_learn(book, user_data))
-    if form is ExportFormat.ANNOTATIONS and path is not None:
+    wants_cfis = form.wants_cfis if isinstance(form, OtherFormat) else form is _WITH_CFIS
+    if wants_cfis and path is not None:
         export = replace(export, cfis=cfis_of(book, export.marks, path))
     return export
 

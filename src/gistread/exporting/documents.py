@@ -14,7 +14,14 @@ from gistread.errors import UsageError
 from gistread.exporting.anki import as_cards
 from gistread.exporting.citing import as_bibtex, as_csl
 from gistread.exporting.markdown import append_to_note, as_markdown, as_note
-from gistread.exporting.model import Export, ExportFormat, percent, quoted_marks
+from gistread.exporting.model import (
+    Export,
+    ExportFormat,
+    Form,
+    OtherFormat,
+    percent,
+    quoted_marks,
+)
 from gistread.exporting.web_annotations import as_web_annotations
 from gistread.marking import Mark
 from gistread.store.files import write_document
@@ -24,20 +31,22 @@ from gistread.units import fields, iso_time
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
 
 
-def render_export(export: Export, form: ExportFormat) -> str:
+def render_export(export: Export, form: Form) -> str:
     """The exported document.
 
     As text it is exactly the book's text, with the same SHA-256. Raises UsageError.
     """
+    if isinstance(form, OtherFormat):
+        return form.render(export)
     if form not in _RENDERERS:
         raise UsageError(f"Unknown format {form!r}.", f"Use {', '.join(ExportFormat)}.")
     return _RENDERERS[form](export)
 
 
-def write_export(export: Export, form: ExportFormat, path: Path, *, force: bool = False) -> str:
+def write_export(export: Export, form: Form, path: Path, *, force: bool = False) -> str:
     """Write the document, or append to an Obsidian note; returns a message.
 
-    Raises ExistsError, StorageError.
+    Raises UsageError, ExistsError, StorageError.
     """
     if form is ExportFormat.OBSIDIAN:
         return append_to_note(export, path)
@@ -45,24 +54,24 @@ def write_export(export: Export, form: ExportFormat, path: Path, *, force: bool 
     return f"Wrote {path}."
 
 
-def check_together(form: ExportFormat) -> None:
+def check_together(form: Form) -> None:
     """Raises UsageError for a format in which a document holds one book."""
     if form not in _TOGETHER:
-        several = ", ".join(_TOGETHER)
+        several = ", ".join(map(str, _TOGETHER))
         raise UsageError(
             f"{form} has a file for each book: name a folder with --output.",
             f"Formats for all books in one file: {several}.",
         )
 
 
-def render_together(exports: Iterable[Export], form: ExportFormat) -> str:
+def render_together(exports: Iterable[Export], form: Form) -> str:
     """One document of several books. Raises UsageError, as `check_together` does."""
     check_together(form)
     return _TOGETHER[form](exports)
 
 
 def write_together(
-    exports: Iterable[Export], form: ExportFormat, path: Path, *, force: bool = False
+    exports: Iterable[Export], form: Form, path: Path, *, force: bool = False
 ) -> None:
     """Write one document of several books. Raises UsageError, ExistsError, StorageError."""
     write_document(path, render_together(exports, form), replace=force)
@@ -173,7 +182,7 @@ _RENDERERS: dict[str, Callable[[Export], str]] = {
     ExportFormat.CSL: _csl_document,
 }
 # Formats in which one document may hold several books
-_TOGETHER: dict[str, Callable[[Iterable[Export]], str]] = {
+_TOGETHER: dict[Form, Callable[[Iterable[Export]], str]] = {
     ExportFormat.JSON: lambda exports: _json_text(all_as_json(exports)),
     ExportFormat.ANKI: as_cards,
     ExportFormat.READWISE: as_readwise,

@@ -35,9 +35,9 @@ _TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|?)+")
 def as_markdown(export: Export) -> str:
     """Marks by chapter, then questions, then gists."""
     book = export.book
-    parts = [f"# {_inline(book.title)}"]
+    parts = [f"# {escape_markdown(book.title)}"]
     if book.authors:
-        parts.append(_inline(", ".join(book.authors)))
+        parts.append(escape_markdown(", ".join(book.authors)))
     if placed := [mark for mark in export.marks if not mark.lost]:
         parts.append("## Marks")
         parts += _by_chapter(book, [(mark.start, _mark(book, mark)) for mark in placed])
@@ -51,9 +51,9 @@ def as_markdown(export: Export) -> str:
         parts.append("## Questions")
         parts += [part for asked in export.questions for part in _question(book, asked)]
     if export.memory is not None and export.memory.read_entries:
-        parts += ["## Gists", _inline(f"Read by {export.memory.model_name}.")]
+        parts += ["## Gists", escape_markdown(f"Read by {export.memory.model_name}.")]
         gists = (
-            (entry.page.start, [f"**{entry.page.number}** {_inline(entry.gist.text)}"])
+            (entry.page.start, [f"**{entry.page.number}** {escape_markdown(entry.gist.text)}"])
             for entry in export.memory.read_entries
         )
         parts += _by_chapter(book, gists)
@@ -68,7 +68,7 @@ def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Itera
         index = book.chapter_index(offset)
         if index != chapter and len(book.chapters) > 1:
             chapter = index
-            yield f"### {_inline(book.chapter_title(offset))}"
+            yield f"### {escape_markdown(book.chapter_title(offset))}"
         yield from part
 
 
@@ -85,7 +85,7 @@ def _mark(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
     }.get(mark.kind, mark.kind.value)
     facts = (
         name,
-        _inline(chapter),
+        escape_markdown(chapter),
         "" if mark.lost else _place(book, mark.start),
         iso_time(mark.made_at)[:10],
     )
@@ -94,7 +94,7 @@ def _mark(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
 
 def _question(book: Book, asked: SavedQuestion) -> Iterator[str]:
     """The blocks of a question: a heading, the answer, its sources."""
-    yield f"### {_inline(asked.question)}"
+    yield f"### {escape_markdown(asked.question)}"
     yield (
         _answer(with_messages(asked.answer, asked.marks).text)
         if asked.answer.strip()
@@ -103,15 +103,20 @@ def _question(book: Book, asked: SavedQuestion) -> Iterator[str]:
     for one in asked.citations:
         section = f"section {one.page} · " if one.page else ""
         tells = f"another passage says {in_quotes(one.tells)} · " if one.tells else ""
-        yield f"{_quoted(one.quote)}\n>\n> — *{_inline(tells)}{section}{_place(book, one.start)}*"
+        place = f"{escape_markdown(tells)}{section}{_place(book, one.start)}"
+        yield f"{_quoted(one.quote)}\n>\n> — *{place}*"
     over = f", over the memory of {asked.memory}" if asked.memory not in ("", asked.model) else ""
     method = f"{asked.reader} with {asked.model}{over}" if asked.model else asked.reader
     if facts := " · ".join(filter(None, (method, iso_time(asked.asked_at)[:10]))):
-        yield f"*{_inline(facts)}*"
+        yield f"*{escape_markdown(facts)}*"
 
 
 def _place(book: Book, offset: int) -> str:
-    place = (_inline(book.volume_title(offset)), f"{percent(book, offset):g}%", f"offset {offset}")
+    place = (
+        escape_markdown(book.volume_title(offset)),
+        f"{percent(book, offset):g}%",
+        f"offset {offset}",
+    )
     return " · ".join(filter(None, place))
 
 
@@ -121,7 +126,7 @@ def _quoted(text: str) -> str:
 
 def _block(text: str) -> str:
     """Lines of text as Markdown."""
-    lines = [_inline(line.strip()) for line in text.strip().split("\n")]
+    lines = [escape_markdown(line.strip()) for line in text.strip().split("\n")]
     ends = [
         "\\" if line and number + 1 < len(lines) and lines[number + 1] else ""
         for number, line in enumerate(lines)
@@ -166,20 +171,20 @@ def _bold(text: str) -> str:
     """Text whose bold words stay bold."""
     pieces = _STRONG.split(text)
     return "".join(
-        f"**{_inline(piece)}**" if index % 2 else _spaced(piece)
+        f"**{escape_markdown(piece)}**" if index % 2 else _spaced(piece)
         for index, piece in enumerate(pieces)
     )
 
 
 def _spaced(piece: str) -> str:
     """Text without Markdown, with the white space around it."""
-    plain = _inline(piece)
+    plain = escape_markdown(piece)
     before = " " if piece[:1].isspace() else ""
     after = " " if piece[-1:].isspace() and plain else ""
     return f"{before}{plain}{after}"
 
 
-def _inline(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text on one line without Markdown or control characters.
 
     Signs and numbers at its start begin no list.

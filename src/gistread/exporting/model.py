@@ -1,7 +1,7 @@
 """What is exported, in which format, and to which file."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -57,7 +57,23 @@ class Export:
     cfis: Mapping[str, str] = field(default_factory=dict)  # EPUB CFIs by the ids of marks
 
 
-def export_file_name(title: str, form: ExportFormat, authors: Sequence[str] = ()) -> str:
+@dataclass(frozen=True, slots=True)
+class OtherFormat:
+    """A format of a template, or of another package."""
+
+    name: str
+    suffix: str  # With its point
+    render: Callable[[Export], str]
+    wants_cfis: bool = True  # Whether it uses `Export.cfis`
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Form = ExportFormat | OtherFormat
+
+
+def export_file_name(title: str, form: Form, authors: Sequence[str] = ()) -> str:
     """`Title – notes.md`; for Obsidian `Author — Title.md`."""
     before, after = "", form.suffix
     if form is ExportFormat.OBSIDIAN:
@@ -80,7 +96,7 @@ class Named(Protocol):
     def sha256(self) -> str: ...
 
 
-def separate_file_names(books: Sequence[Named], form: ExportFormat) -> list[str]:
+def separate_file_names(books: Sequence[Named], form: Form) -> list[str]:
     """A name for each book; those of one name get the beginning of their hashes."""
     names = [export_file_name(book.title, form, book.authors) for book in books]
     times = Counter(name.casefold() for name in names)

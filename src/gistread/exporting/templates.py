@@ -1,0 +1,135 @@
+"""Documents by the user's own templates, in the language of Jinja.
+
+https://jinja.palletsprojects.com/en/stable/templates/. A template sees its fields and nothing else.
+"""
+
+import shlex
+import traceback
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, meta
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from gistread.errors import UsageError
+from gistread.exporting.documents import as_json
+from gistread.exporting.markdown import escape_markdown
+from gistread.exporting.model import Export, OtherFormat
+
+_MOST_BYTES = 1_000_000
+_FILE_NAME = "<template>"  # Jinja's, in a traceback
+# What a template may do wrong, beside what Jinja calls an error
+_FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+EXPORT_FIELDS = frozenset(("version", "book", "marks", "questions", "gists"))
+
+
+class _Missing(StrictUndefined):
+    """Says which field a template wants that there is not."""
+
+    @property
+    def _undefined_message(self) -> str:
+        return f"there is no field {self._undefined_name!r}"
+
+
+class Template:
+    """A template that renders fields, or names its fault in one line.
+
+    >>> Template("{{ book.title }}", "title.txt").render({"book": {"title": "Emma"}})
+    'Emma'
+    """
+
+    def __init__(self, text: str, name: str) -> None:
+        """`name`: used in messages. Raises UsageError."""
+        self.name = name
+        environment = ImmutableSandboxedEnvironment(
+            undefined=_Missing,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+            finalize=_or_nothing,
+        )
+        environment.filters["markdown"] = escape_markdown
+        try:
+            self.names = frozenset(meta.find_undeclared_variables(environment.parse(text)))
+            self._template = environment.from_string(text)
+            self._text = text
+        except TemplateSyntaxError as error:
+            raise self._fault(error.message or "", error.lineno) from error
+        except TemplateError as error:  # An unknown filter
+            raise self._fault(error.message or "", None) from error
+
+    def check(self, known: Iterable[str]) -> None:
+        """Raises UsageError for a field that is not among the known."""
+        unknown = sorted(self.names.difference(known))
+        if unknown:
+            raise self._fault(f"there is no field {unknown[0]!r}", None, known)
+
+    def names_field(self, name: str) -> bool:
+        """Whether the name stands anywhere in the template."""
+        return name in self._text
+
+    def render(self, fields: Mapping[str, Any]) -> str:
+        """Raises UsageError."""
+        self.check(fields)
+        try:
+            return self._template.render(fields)
+        except (TemplateError, *_FAULTS) as error:
+            raise self._fault(str(error), _line_of(error)) from error
+
+    def _fault(self, reason: str, line: int | None, known: Iterable[str] = ()) -> UsageError:
+        place = f"{self.name}, line {line}" if line else self.name
+        hint = f"The fields are {', '.join(sorted(known))}." if known else ""
+        return UsageError(f"{place}: {' '.join(reason.split()).removesuffix('.')}.", hint)
+
+
+def _or_nothing(value: object) -> object:
+    return "" if value is None else value
+
+
+def _line_of(error: Exception) -> int | None:
+    """The line of the template that failed."""
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == _FILE_NAME
+    ]
+    return lines[-1] if lines else None
+
+
+def read_template(path: Path) -> Template:
+    """Raises UsageError for a file that cannot be read or is no template."""
+    try:
+        data = path.read_bytes()[:_MOST_BYTES]
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
+    return Template(data.decode("utf-8-sig", "replace"), path.name)
+
+
+def export_fields(export: Export) -> dict[str, Any]:
+    """The fields of the JSON; and of each mark its page of print, CFI and way back."""
+    fields = as_json(export)
+    book = export.book
+    for mark, shown in zip(export.marks, fields["marks"], strict=True):
+        shown["print_page"] = None if mark.lost else book.page_at(mark.start)
+        shown["cfi"] = export.cfis.get(mark.id, "")
+        shown["open"] = f"gistread open {shlex.quote(book.title)} --at @{mark.start}"
+    return fields
+
+
+def template_format(path: Path) -> OtherFormat:
+    """Exports by the template in a file. Raises UsageError."""
+    template = read_template(path)
+    template.check(EXPORT_FIELDS)
+    return OtherFormat(
+        template.name,
+        _suffix_of(path),
+        lambda export: template.render(export_fields(export)),
+        wants_cfis=template.names_field("cfi"),
+    )
+
+
+def _suffix_of(template: Path) -> str:
+    """The suffix of documents: `.md` of `obsidian.md.j2` and of `obsidian.md`."""
+    name = template.name.removesuffix(".j2").removesuffix(".jinja")
+    return Path(name).suffix or ".txt"

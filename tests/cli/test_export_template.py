@@ -1,0 +1,91 @@
+"""`gistread export --template`: documents by the user's own template."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gistread.book.open import open_book
+from gistread.cli import read as screens
+from gistread.cli.parser import parse
+from gistread.errors import ExitStatus
+from gistread.marking import MarkKind, new_mark, quote_at
+from gistread.paths import default_paths
+from gistread.store.user_data import MarkStore, UserData
+from tests.cli.conftest import Run
+
+_DOCUMENT = Path(__file__).parents[2] / "docs" / "scripting.md"
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Path:
+    """The example in the documents."""
+    example = re.search(r"^```jinja\n(.*?)^```", _DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
+    path = tmp_path / "book.md"
+    path.write_text(example[1])
+    return path
+
+
+@pytest.fixture
+def marked(book: Path) -> Path:
+    opened = open_book(book)
+    UserData(default_paths()).record_opening(
+        opened.sha256, title=opened.title, authors=(), length=len(opened.text), path=book
+    )
+    start = opened.text.index("The Storm stood")
+    place = quote_at(opened.text, start, start + len("The Storm stood"))
+    MarkStore(default_paths()).put(
+        opened.sha256, new_mark(MarkKind.HIGHLIGHT, place, note="A *bold* storm")
+    )
+    return book
+
+
+def test_the_example_makes_a_note_for_obsidian_that_leads_back(
+    run: Run, marked: Path, template: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    ran = run("export", marked, "--template", template, "--output", notes)
+    assert ran.status == ExitStatus.DONE
+    text = (notes / "The Lamp – notes.md").read_text()
+    _, front, body = text.split("---\n", 2)
+    assert yaml.safe_load(front) == {"title": "The Lamp", "author": [], "tags": ["book"]}
+    assert "> The Storm stood\n> — Chapter 2: The Storm, p. " in body
+    assert r"A \*bold\* storm" in body
+    command = re.search("`(gistread .*)`", body)[1]
+    arguments = parse(shlex.split(command)[1:])
+    opened = open_book(marked)
+    look = screens.Look.at(arguments.at, opened, marked)
+    assert arguments.book == "The Lamp"
+    assert opened.text[look.start :].startswith("The Storm stood")
+
+
+def test_a_field_that_is_not_there_is_told_in_one_line(
+    run: Run, marked: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "own.txt.j2"
+    for text, reason in (
+        ("{{ book.title }}\n{% for m in marks %}{{ m.colour }}{% endfor %}", "line 2: there is no"),
+        ("{{ bok.title }}", "own.txt.j2: there is no field 'bok'."),
+        ("{{ book.title", "own.txt.j2, line 1: unexpected end of template"),
+        ("{{ book.__class__ }}", "line 1: there is no field '__class__'."),
+    ):
+        path.write_text(text)
+        ran = run("export", marked, "--template", path)
+        assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
+        assert reason in ran.err.splitlines()[0]
+    path.write_text("{{ book.title }}: {{ marks | length }}{{ marks[0].color }}\n")
+    assert run("export", marked, "--template", path).out == "The Lamp: 1\n"
+    assert "cannot be read" in run("export", marked, "--template", tmp_path / "none").err
+
+
+def test_all_books_are_exported_by_a_template(
+    run: Run, marked: Path, template: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    assert run("export", "--all", "--template", template, "--output", folder).status == 0
+    assert [path.name for path in folder.iterdir()] == ["The Lamp – notes.md"]
+    ran = run("export", "--all", "--template", template)
+    assert "book.md has a file for each book" in ran.err
