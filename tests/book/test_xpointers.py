@@ -90,6 +90,8 @@ def test_other_forms_of_a_pointer_mean_the_same(spine: SpineText) -> None:
     assert spine.offset_of("/body/DocFragment[2]/body/p[3]/br.0") == spine.offset_of(
         "/body/DocFragment[2]/body/p[3]/text()[2].0"
     )
+    paragraph = spine.offset_of("/body/DocFragment[2]/body/p[1]/text().0")
+    assert spine.offset_of("/body/DocFragment[2]/body/p[1]/text()[3].9") == paragraph
     start = spine.offset_of("/body/DocFragment[2]/body/h1.0")
     assert spine.offset_of("/body/DocFragment[2].0") == start
     assert spine.offset_of("/body/DocFragment[1]/body/div/img.0") == start

@@ -154,9 +154,13 @@ class CatalogueClient:
             whole = part.path.with_name(f".{key}.{name}")
             whole.unlink(missing_ok=True)  # Left by a process that was killed
             part.rename(whole)
-        try:
+
+        def check_whole() -> None:
             _refuse_page(whole, transfer.final_url, media_type or _type_of(url))
             check(whole)
+
+        try:
+            await asyncio.to_thread(check_whole)
         except BookError as error:
             whole.unlink(missing_ok=True)
             host = urlsplit(transfer.final_url).hostname
@@ -167,7 +171,7 @@ class CatalogueClient:
         except BaseException:
             whole.unlink(missing_ok=True)
             raise
-        return _keep(whole, folder / name)
+        return await asyncio.to_thread(_keep, whole, folder / name)
 
 
 @asynccontextmanager

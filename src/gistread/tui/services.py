@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gistread.config import Config, Value, save_setting
 from gistread.engine.protocol import Engine
@@ -17,6 +17,9 @@ from gistread.store.user_data import UserData
 from gistread.tui.commands import AnyCommand, CommandKeys
 from gistread.tui.drawing import Drawer
 from gistread.tui.text import clean
+
+if TYPE_CHECKING:
+    from gistread.acquisition.download import Login
 
 _WITH_PROGRESS = {
     "ghostty",
@@ -128,6 +131,8 @@ class AppServices:
     reopen: Callable[[Path, Callable[[], None]], Awaitable[None]]
     # Runs work to its end that may outlive a screen; quitting waits a moment for it
     run_on: Callable[[Coroutine[Any, Any, None]], None]
+    # Of catalogues, by their addresses; forgotten when the app ends
+    logins: "dict[str, Login]" = field(default_factory=dict)
 
     @property
     def config(self) -> Config:

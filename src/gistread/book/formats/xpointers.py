@@ -105,14 +105,17 @@ class SpineText:
         steps = _steps_of(match[2]) if match else None
         if match is None or steps is None:
             return None
-        starts = self._places.get((int(match[1] or 1), steps))
+        fragment, point = int(match[1] or 1), int(match[3] or 0)
+        starts = self._places.get((fragment, steps))
+        if steps and steps[-1][0] == _TEXT:
+            if starts is not None:
+                node = self._nodes[starts[0]]
+                return node.start + node.offset_of(point)
+            # The engine may have more nodes, parted by comments: go to the start of the paragraph.
+            starts, point = self._places.get((fragment, steps[:-1])), 0
         if starts is None:
             return None
-        point = int(match[3] or 0)
-        if not (steps and steps[-1][0] == _TEXT):  # Of an element it is the number of a child.
-            return self._start_of(starts[min(point, len(starts) - 1)])
-        node = self._nodes[starts[0]]
-        return node.start + node.offset_of(point)
+        return self._start_of(starts[min(point, len(starts) - 1)])  # The start of a child
 
     def fragment_of(self, pointer: str) -> tuple[int, int] | None:
         """Start and end of the spine item that a pointer names; None if there is none."""

@@ -56,14 +56,14 @@ class NextPage:
 
 
 class LoginScreen(Panel[Login | None]):
-    """Asks for name and password, which are kept until the panel of catalogues is closed."""
+    """Asks for name and password, which are kept until the app ends."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(f"Log in to {source.name}")
         self._source = source
 
     def compose_panel(self) -> ComposeResult:
-        note = f"Sent to {self._source.host} alone, and not stored."
+        note = f"Sent to {self._source.host} alone, and forgotten when gistread ends."
         yield Static(note, classes="panel-note", markup=False)
         yield Input(placeholder="name", compact=True, id="user")
         yield Input(placeholder="password", compact=True, password=True, id="password")
@@ -95,7 +95,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         self._services = services
         self._sources = all_sources(services.config.catalogues)
         self._source = self._sources[0]
-        self._logins: dict[str, Login] = {}  # By the address of their catalogue
+        self._logins = services.logins
         self._pages: list[CataloguePage] = []  # The last one is shown
         self._searched: str | None = None  # The words that the rows were found for
         self._job: Worker[None] | None = None
