@@ -206,7 +206,7 @@ def test_a_note_for_obsidian_grows_and_keeps_what_was_edited(tmp_path: Path) -> 
 def test_cards_for_anki_have_headers_and_one_gap_each() -> None:
     index = Index.from_book(BOOK)
     names = [(entity, introducing_sentences(entity, BOOK)[0]) for entity in index.entities[:2]]
-    asked = [replace(QUESTIONS[0], question="# Who:: {{lit}}\nthe <lamp>?"), *QUESTIONS]
+    asked = [replace(QUESTIONS[0], question="# Who:: {{lit}}\nthe <red lamp>?"), *QUESTIONS]
     text = render_export(Export(BOOK, MARKS, asked, names=names), ExportFormat.ANKI)
     headers = dict(line[1:].split(":", 1) for line in text.splitlines() if line.startswith("#"))
     assert headers["separator"] == "tab"
@@ -220,12 +220,13 @@ def test_cards_for_anki_have_headers_and_one_gap_each() -> None:
     assert all(len(row) == len(columns) for row in rows)
     assert all(len(re.findall(r"\{\{c1::.+?\}\}", row[0])) == 1 for row in rows)
     assert {row[2] for row in rows} == {"gistread::The Lamp at Skerry Point"}
+    assert [bool(row[4]) for row in rows] == [row[3] == "gistread question" for row in rows]
     assert [row[3].split()[1] for row in rows] == [
         *["highlight"] * 3,
         *["question"] * 2,
         *["name"] * 2,
     ]
-    question = "&#35; Who&#58;&#58; &#123;&#123;lit&#125;&#125;<br>the &lt;lamp&gt;?<br>"
+    question = "&#35; Who&#58;&#58; &#123;&#123;lit&#125;&#125;<br>the &lt;red lamp&gt;?<br>"
     assert rows[3][0] == question + "{{c1::Finch did.}}"
     assert rows[0][1].startswith("Every day?<br><br>Twice.<br>—")
 

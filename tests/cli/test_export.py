@@ -129,6 +129,28 @@ def test_only_the_last_answer_that_the_check_supports_becomes_a_card(
     cards = run("export", marked, "--format", "anki").out
     assert "A late answer." in cards
     assert not any(word in cards for word in ("early", "doubted", "Another"))
+    doubted = run("export", marked, "--format", "anki", "--doubted").out
+    assert "Another answer." in doubted
+    assert "Another passage says “something else”" in doubted
+    assert "late" not in doubted
+
+
+def test_a_question_asked_twice_is_one_card_that_a_new_answer_updates(
+    run: Run, marked: Path
+) -> None:
+    book = open_book(marked)
+    source = Citation(1, 100, 140, book.text[100:140])
+    guids = []
+    for at, question in enumerate(("Who came?", "who came", "Who  came ?"), start=1):
+        asked = SavedQuestion(
+            question, f"Answer {at}.", True, citations=(source,), asked_at=float(at)
+        )
+        UserData(default_paths()).add_question(book.sha256, asked)
+        cards = run("export", marked, "--format", "anki").out.splitlines()
+        (card,) = (line.split("\t") for line in cards if "gistread question" in line)
+        assert f"Answer {at}." in card[0]
+        guids.append(card[-1])
+    assert len(set(guids)) == 1
 
 
 def test_a_folder_that_may_not_be_entered_is_told(run: Run, marked: Path, tmp_path: Path) -> None:

@@ -241,6 +241,8 @@ def add_export(parser: argparse.ArgumentParser) -> None:
         type=_export_parts,
         help=f"leave out the rest: {', '.join(EXPORT_PARTS)}, separated by commas",
     )
+    doubted_help = "anki: also cards of answers that the check doubts"
+    option("--doubted", action="store_true", help=doubted_help)
     output_help = (
         "write to this file, or into this folder; a suffix may give the format. With --all, a "
         "folder gets a file for each book, and a file (json, anki, readwise) all of them"

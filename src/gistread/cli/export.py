@@ -3,7 +3,14 @@
 import argparse
 
 from gistread.cli.export_all import export_all
-from gistread.cli.export_data import carry_over, format_of, gather, output_of, print_document
+from gistread.cli.export_data import (
+    Wanted,
+    carry_over,
+    format_of,
+    gather,
+    output_of,
+    print_document,
+)
 from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
 from gistread.cli.output import say, write_json
 from gistread.errors import ExitStatus, UsageError
@@ -24,7 +31,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if output is not None and is_folder(output) and form is not ExportFormat.OBSIDIAN:
         output /= export_file_name(book.title, form, book.authors)
     carry_over(book, path)
-    export = gather(book, path, form, arguments.only)
+    export = gather(book, path, Wanted(form, arguments.only, arguments.doubted))
     if output is not None:
         say(write_export(export, form, output, force=arguments.force))
     elif arguments.json:

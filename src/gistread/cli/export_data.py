@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gistread.book.cache import file_digest
@@ -68,19 +68,27 @@ def carry_over(book: Book, path: Path | None) -> None:
         say(f"Note: data of an earlier version of this book is left out: {error.message}")
 
 
-def gather(book: Book, path: Path | None, form: Form, only: frozenset[str] | None) -> Export:
-    """The parts of the book's data that are wanted, all without `only`. Raises StorageError.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be exported."""
 
-    `path`: the book's file.
-    """
+    form: Form
+    only: frozenset[str] | None = None  # The parts of the data; None: all
+    doubted: bool = False  # Whether doubted answers become cards
+
+
+def gather(book: Book, path: Path | None, wanted: Wanted) -> Export:
+    """What is wanted of the book's data. `path`: the book's file. Raises StorageError."""
+    form = wanted.form
     if form in (ExportFormat.TEXT, ExportFormat.BIBTEX, ExportFormat.CSL):
         return Export(book)
     paths = default_paths()
     user_data = UserData(paths)
     marks = MarkStore(paths).marks(book.sha256)
-    export = Export(book, marks, user_data.questions(book.sha256), _memory(book, path))
-    if only:
-        export = _only(export, only)
+    questions = user_data.questions(book.sha256)
+    export = Export(book, marks, questions, _memory(book, path), doubted=wanted.doubted)
+    if wanted.only:
+        export = _only(export, wanted.only)
     elif form is ExportFormat.ANKI:
         export = replace(export, names=names_to_learn(book, user_data))
     wants_cfis = form.wants_cfis if isinstance(form, OtherFormat) else form is _WITH_CFIS

@@ -1,25 +1,32 @@
 """Cards for Anki: a text file with the headers that Anki 2.1.55 and later read, each note a cloze
 deletion.
 
-The format: https://docs.ankiweb.net/importing/text-files.html. Anki identifies a note by its first
-field, so importing again updates notes.
+The format: https://docs.ankiweb.net/importing/text-files.html. Anki identifies a note by its GUID,
+else by its first field, so importing again updates notes. Questions have a GUID: a new answer takes
+the place of the old one.
 """
 
 import csv
+import hashlib
 import html
 import io
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from gistread.book.model import Book
 from gistread.exporting.model import Export, quoted_marks
 from gistread.store.model import SavedQuestion
+from gistread.units import in_quotes
 
 _HEADERS = (
-    *("#separator:tab", "#html:true", "#notetype:Cloze", "#columns:Text\tBack Extra\tDeck\tTags"),
-    *("#deck column:3", "#tags column:4"),
+    *("#separator:tab", "#html:true", "#notetype:Cloze"),
+    "#columns:Text\tBack Extra\tDeck\tTags\tGUID",
+    *("#deck column:3", "#tags column:4", "#guid column:5"),
 )
 _SOURCE = re.compile(r"\s?\[\d+\]")  # In an answer
+_GUID = 16  # Characters
+_WORDS = re.compile(r"\w+")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 # Text that Anki would read as a field, a hint, a comment or a sound.
 _ENTITIES = {
@@ -43,32 +50,45 @@ def as_cards(exports: Iterable[Export]) -> str:
     return text.getvalue()
 
 
-def _rows(export: Export) -> Iterator[tuple[str, str, str, str]]:
+def _rows(export: Export) -> Iterator[tuple[str, ...]]:
     deck = f"gistread::{' '.join(export.book.title.replace('::', ' ').split())}"
-    for kind, front, back in _cards(export):
-        hidden = _answer(front[1]) if kind == "question" else _escape(front[1])
-        field = _escape(front[0]) + "{{c1::" + hidden + "}}" + _escape(front[2])
-        yield re.sub("^#", "&#35;", field), _escape(back), deck, f"gistread {kind}"
+    for card in _cards(export):
+        hidden = _answer(card.hidden) if card.kind == "question" else _escape(card.hidden)
+        field = _escape(card.before) + "{{c1::" + hidden + "}}" + _escape(card.after)
+        yield (
+            re.sub("^#", "&#35;", field),
+            _escape(card.back),
+            deck,
+            f"gistread {card.kind}",
+            card.guid,
+        )
 
 
-def _cards(export: Export) -> Iterator[tuple[str, tuple[str, str, str], str]]:
-    """(tag, (text before, in and after the gap), back) of each card."""
+@dataclass(frozen=True, slots=True)
+class _Card:
+    kind: str
+    before: str
+    hidden: str  # The words of the gap
+    after: str
+    back: str
+    guid: str = ""  # Empty: the first field identifies the note
+
+
+def _cards(export: Export) -> Iterator[_Card]:
     book = export.book
     for mark in quoted_marks(export.marks):
         quote = " ".join(mark.place.exact.split())
         if (gap := _gap(quote)) is not None:
             place = "" if mark.lost else _place(book, mark.start)
-            yield "highlight", gap, "\n".join(filter(None, (mark.note, place)))
-    answered = {asked.question: asked for asked in export.questions if _is_supported(asked)}
-    for asked in answered.values():  # The last answer to each question
-        answer = _SOURCE.sub("", asked.answer).strip()
-        if answer.endswith(":"):  # It only introduces its quotes: "What the book says of Ferrand:"
-            answer = " ".join(asked.citations[0].quote.split())
-        quotes = [
-            f"“{' '.join(citation.quote.split())}” {_place(book, citation.start)}"
-            for citation in asked.citations
-        ]
-        yield "question", (f"{asked.question}\n", answer, ""), "\n".join(quotes)
+            yield _Card("highlight", *gap, "\n".join(filter(None, (mark.note, place))))
+    last = {
+        _same_question(asked): asked
+        for asked in export.questions
+        if _has_sources(asked) and (export.doubted or not _is_doubted(asked))
+    }
+    for words, asked in last.items():
+        guid = hashlib.sha256(f"{book.sha256} {words}".encode()).hexdigest()[:_GUID]
+        yield _question_card(book, asked, guid)
     for entity, (start, end) in export.names:
         sentence = " ".join(book.text[start:end].split())
         name = max(
@@ -77,18 +97,42 @@ def _cards(export: Export) -> Iterator[tuple[str, tuple[str, str, str], str]]:
         if name:
             before, _, after = sentence.partition(name)
             others = f"\nAlso: {', '.join(entity.others)}" if entity.others else ""
-            yield (
-                "name",
-                (before, name, after),
-                f"{entity.name} ({entity.kind}){others}\n{_place(book, start)}",
-            )
+            back = f"{entity.name} ({entity.kind}){others}\n{_place(book, start)}"
+            yield _Card("name", before, name, after, back)
 
 
-def _is_supported(asked: SavedQuestion) -> bool:
-    """Whether the answer has sources, and the check doubts neither it nor them."""
-    is_doubted = bool(asked.marks) or any(citation.tells for citation in asked.citations)
+def _question_card(book: Book, asked: SavedQuestion, guid: str) -> _Card:
+    answer = _SOURCE.sub("", asked.answer).strip()
+    if answer.endswith(":"):  # It only introduces its quotes: "What the book says of Ferrand:"
+        answer = " ".join(asked.citations[0].quote.split())
+    quotes = [
+        f"“{' '.join(citation.quote.split())}” {_place(book, citation.start)}"
+        for citation in asked.citations
+    ]
+    doubts = [f"“{asked.answer[mark.start : mark.end]}”: {mark.message}" for mark in asked.marks]
+    rivals = [
+        f"Another passage says {in_quotes(citation.tells)}"
+        for citation in asked.citations
+        if citation.tells
+    ]
+    back = "\n".join((*quotes, *doubts, *rivals))
+    return _Card("question", f"{asked.question}\n", answer, "", back, guid)
+
+
+def _same_question(asked: SavedQuestion) -> str:
+    """The words of a question: one typed again in other case or without its mark is the same."""
+    return " ".join(_WORDS.findall(asked.question.casefold())) or asked.question
+
+
+def _has_sources(asked: SavedQuestion) -> bool:
+    """Whether the question has a whole answer with sources."""
     is_whole = asked.found and bool(asked.answer.strip()) and not asked.cut
-    return is_whole and bool(asked.citations) and not is_doubted
+    return is_whole and bool(asked.citations)
+
+
+def _is_doubted(asked: SavedQuestion) -> bool:
+    """Whether the check doubts the answer or its sources."""
+    return bool(asked.marks) or any(citation.tells for citation in asked.citations)
 
 
 def _gap(quote: str) -> tuple[str, str, str] | None:

@@ -54,6 +54,7 @@ class Export:
     names: Sequence[
         tuple[Entity, Passage]
     ] = ()  # Entities for cards, each with the sentence that introduces it
+    doubted: bool = False  # Whether answers that the check doubts become cards, too
     cfis: Mapping[str, str] = field(default_factory=dict)  # EPUB CFIs by the ids of marks
 
 
