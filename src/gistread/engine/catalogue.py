@@ -1,6 +1,4 @@
-"""The catalogue of models that can be fetched by name, and which of them suits a machine, from
-estimated sizes.
-"""
+"""The catalogue of models that can be fetched by name, and which of them suits a machine."""
 
 import datetime
 import difflib
@@ -54,18 +52,15 @@ class Catalogue:
     starter: CatalogueEntry  # Found by name only; not listed
 
     def find(self, name: str) -> CatalogueEntry | None:
-        wanted = name.casefold()
-        return next(
-            (entry for entry in (*self.entries, self.starter) if entry.name.casefold() == wanted),
-            None,
-        )
+        by_name = {entry.name.casefold(): entry for entry in (self.starter, *self.entries)}
+        return by_name.get(name.casefold())
 
     def similar(self, name: str) -> tuple[str, ...]:
         """Suggestions: names that contain this one, else the most similar."""
-        names, wanted = [entry.name for entry in self.entries], name.casefold()
-        return tuple(
-            [one for one in names if wanted in one] or difflib.get_close_matches(wanted, names, n=1)
-        )
+        names = [entry.name for entry in self.entries]
+        typed = name.casefold()
+        containing = [known for known in names if typed in known]
+        return tuple(containing or difflib.get_close_matches(typed, names, n=1))
 
 
 def read_catalogue() -> Catalogue:

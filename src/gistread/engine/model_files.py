@@ -33,15 +33,15 @@ def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:
     return Availability.READY if fit is None or fit.enough else Availability.TOO_LARGE
 
 
-def describe(found: ModelFile) -> ModelFile:
+def describe(model: ModelFile) -> ModelFile:
     """Add what the header tells; a broken model gets a `problem`."""
     try:
-        header = read_header(found.path, fingerprint=False)
+        header = read_header(model.path, fingerprint=False)
     except EngineError as error:
         reason = error.reason if isinstance(error, BrokenModelError) else error.message.rstrip(".")
-        return replace(found, problem=reason, has_template=False)
+        return replace(model, problem=reason, has_template=False)
     return replace(
-        found,
+        model,
         quantization=header.quantization,
         architecture=header.architecture,
         context_length=header.context_length or None,

@@ -1,6 +1,4 @@
-"""Finds model files in the user's folders, the Hugging Face cache, and the folders of Ollama and LM
-Studio.
-"""
+"""Finds model files in the user's folders and in those of Hugging Face, Ollama and LM Studio."""
 
 import contextlib
 import importlib.util
@@ -63,11 +61,11 @@ def found_models() -> list[ModelFile]:
     for model in _every():
         # Symbolic links (Hugging Face cache) and hard links (models shared between programs).
         try:
-            found = model.path.stat()
+            status = model.path.stat()
         except (OSError, ValueError):  # dangling or circular links
             continue
-        file = (found.st_dev, found.st_ino) if found.st_ino else model.path.resolve()
-        known = models.setdefault(file, replace(model, size_bytes=found.st_size))
+        file = (status.st_dev, status.st_ino) if status.st_ino else model.path.resolve()
+        known = models.setdefault(file, replace(model, size_bytes=status.st_size))
         if model.name not in (known.name, *known.aliases):
             models[file] = replace(known, aliases=(*known.aliases, model.name))
     return list(models.values())
@@ -78,10 +76,9 @@ def starter_path() -> Path | None:
 
     None if it is neither.
     """
-    found = importlib.util.find_spec(_STARTER_PACKAGE)
-    folders = [
-        Path(folder) for folder in (found.submodule_search_locations if found else None) or ()
-    ]
+    package = importlib.util.find_spec(_STARTER_PACKAGE)
+    locations = package.submodule_search_locations if package else None
+    folders = list(map(Path, locations or ()))
     paths = (folder / _STARTER_FILE for folder in [*folders, default_paths().models])
     return next((path for path in paths if path.is_file()), None)
 

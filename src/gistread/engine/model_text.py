@@ -1,6 +1,4 @@
-"""Describes models, local ones and those to download, in words, for the command line and the
-screen.
-"""
+"""Describes models in words, local ones and those to download."""
 
 from pathlib import Path
 
@@ -59,15 +57,26 @@ def placement_text(placement: Placement) -> str:
     return f"{where} · holds about {words_of(placement.kv_tokens)} words at once"
 
 
+_WORDS_PER_TOKEN = 0.75  # Of English
+_ROUNDED_FROM = 1000  # Words that are told in hundreds
+_BILLION_IN_MILLIONS = 1000
+_WHOLE_MEGABYTES = 9.5  # From here on a rate is told without a decimal
+
+
 def words_of(tokens: float) -> str:
     """About as many English words: `6,100`."""
-    words = round(tokens * 3 / 4)
-    return f"{words if words < 1000 else round(words, -2):,}"
+    words = round(tokens * _WORDS_PER_TOKEN)
+    if words >= _ROUNDED_FROM:
+        words = round(words, -2)
+    return f"{words:,}"
 
 
 def format_count(count: int) -> str:
     """`135 M`, `4.0 B`, as in model names."""
-    return f"{count / 1e9:.1f} B" if count >= 999.5e6 else f"{max(1, round(count / 1e6))} M"
+    millions = round(count / 1e6)
+    if millions >= _BILLION_IN_MILLIONS:
+        return f"{count / 1e9:.1f} B"
+    return f"{max(1, millions)} M"
 
 
 _CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says it is"}
@@ -111,7 +120,8 @@ def progress_text(progress: Progress) -> str:
         parts.append(progress.notice)
     elif progress.bytes_per_s:
         megabytes = progress.bytes_per_s / 1e6
-        parts.append(f"{megabytes:.0f} MB/s" if megabytes >= 9.5 else f"{megabytes:.1f} MB/s")
+        decimals = 0 if megabytes >= _WHOLE_MEGABYTES else 1
+        parts.append(f"{megabytes:.{decimals}f} MB/s")
         left_bytes = progress.total_bytes - progress.done_bytes
         parts.append(f"{format_duration(left_bytes / progress.bytes_per_s)} left")
     return " · ".join(parts)

@@ -51,25 +51,15 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
     `usable`: whether it has to be.
     """
     if spec in (STARTER, STARTER_BASE):
-        starter = starter_path()
-        if starter is None:
-            raise EngineError(
-                "The starter model is not installed.",
-                "Download it with: gistread models get starter",
-            )
-        return starter
-    if (path := _as_path(spec)) is not None:
+        return _installed_starter()
+    path = _as_path(spec)
+    if path is not None:
         return path
     # Read only the headers of models whose name matches.
-    models = [describe(found) for found in _matching(found_models(), spec)]
+    models = [describe(model) for model in _matching(found_models(), spec)]
     candidates = [model for model in models if model.usable or not usable] or models
     if not candidates:
-        there = [model for model in find_models() if model.usable]
-        if there:
-            hint = f"Available: {_names(there)}."
-        else:
-            hint = "No model was found; give the path of a .gguf file."
-        raise EngineError(f"No such file or model: {spec!r}", hint)
+        raise EngineError(f"No such file or model: {spec!r}", _models_hint())
     if len(candidates) > 1:
         raise EngineError(
             f"{spec!r} is ambiguous: {_names(candidates)}.", "Name one of them, or give its path."
@@ -77,6 +67,22 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
     if usable and candidates[0].problem:
         raise EngineError(f"{candidates[0].name} cannot be used: {candidates[0].problem}.", _LIST)
     return candidates[0].path
+
+
+def _installed_starter() -> Path:
+    starter = starter_path()
+    if starter is None:
+        raise EngineError(
+            "The starter model is not installed.", "Download it with: gistread models get starter"
+        )
+    return starter
+
+
+def _models_hint() -> str:
+    usable = [model for model in find_models() if model.usable]
+    if not usable:
+        return "No model was found; give the path of a .gguf file."
+    return f"Available: {_names(usable)}."
 
 
 def split_adapter(spec: str) -> tuple[str, str | None]:
@@ -128,19 +134,21 @@ def _as_path(spec: str) -> Path | None:
 
 
 def _matching(models: Sequence[ModelFile], spec: str) -> list[ModelFile]:
-    wanted = plain_name(spec).casefold()
+    """The models with this name; without any, those whose name begins with it, or contains it."""
+    typed = plain_name(spec).casefold()
     tests: list[Callable[[str], bool]] = [
-        lambda name: name in (wanted, f"{wanted}:latest"),  # as in Ollama
-        lambda name: name.startswith(wanted),
-        lambda name: wanted in name,
+        lambda name: name in (typed, f"{typed}:latest"),  # as in Ollama
+        lambda name: name.startswith(typed),
+        lambda name: typed in name,
     ]
     for test in tests:
-        if found := [
+        matching = [
             model
             for model in models
             if any(test(name.casefold()) for name in (model.name, *model.aliases))
-        ]:
-            return found
+        ]
+        if matching:
+            return matching
     return []
 
 
@@ -219,12 +227,12 @@ def settings_name(spec: str) -> str:
     return spec
 
 
-def same_model(one: str, other: str) -> bool:
+def same_model(spec: str, other: str) -> bool:
     """Whether two specifications name the same existing model. Reads folders."""
-    if one == other:
+    if spec == other:
         return True
     try:
-        return find_source(one) == find_source(other)
+        return find_source(spec) == find_source(other)
     except EngineError:
         return False
 

@@ -101,8 +101,10 @@ class ReasoningFilter:
             if not self.thinking and not self.begins_withheld:
                 passed += self._answer(self._withheld[: tag.start()])
             if tag[0] in _CLOSING:
-                if not self.thinking:
-                    passed, void, self.began_unseen = "", True, True
+                if not self.thinking:  # All before was a thought.
+                    passed = ""
+                    void = True
+                    self.began_unseen = True
                 self.thinking, self._trims = False, True
             else:
                 self.thinking = True

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from gistread.engine.fetching.network import (
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     import httpx2
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/\d+")
+_REPORT_INTERVAL_S = 0.1
+_LEAST_MEASURED_S = 0.2  # Before it, a rate would be a guess
 
 
 class DownloadStep(StrEnum):
@@ -65,12 +68,21 @@ async def download(file: RemoteFile, part: PartialFile, network: Network, report
     async with new_client(network) as client:
         await _Download(file, part, network, report).complete(client)
     report(Progress(DownloadStep.CHECKING, file.size_bytes, file.size_bytes))
-    if (found := await part.sha256()) != file.sha256:
+    sha256 = await part.sha256()
+    if sha256 != file.sha256:
         part.restart()
         problem = (
-            f"{file.name} has the wrong SHA-256: {found[:16]}… in place of {file.sha256[:16]}…."
+            f"{file.name} has the wrong SHA-256: {sha256[:16]}… in place of {file.sha256[:16]}…."
         )
         raise FetchError(problem, "Nothing was kept; try again.")
+
+
+def _continues_at(offset: int, response: "httpx2.Response") -> bool:
+    """Whether a response is the rest of a file from this offset on."""
+    content_range = response.headers.get("Content-Range", "").strip()
+    match = _CONTENT_RANGE.fullmatch(content_range)
+    is_part = response.status_code == HTTPStatus.PARTIAL_CONTENT
+    return is_part and match is not None and int(match[1]) == offset
 
 
 @dataclass(eq=False, slots=True)
@@ -115,10 +127,9 @@ class _Download:
             part.restart()
         headers = {"Range": f"bytes={part.length}-"} if part.length else {}
         async with open_response(client, self.network, self.file.url, headers) as response:
-            found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
-            if response.status_code == 200:
+            if response.status_code == HTTPStatus.OK:
                 part.restart()  # It cannot resume.
-            elif response.status_code != 206 or found is None or int(found[1]) != part.length:
+            elif not _continues_at(part.length, response):
                 raise self._refusal(response)
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise FetchError(
@@ -137,14 +148,14 @@ class _Download:
 
     def _report_received(self, count: int, seconds: float) -> None:
         """Report progress with the rate of this attempt, ten times a second at most."""
-        now, done, total = time.monotonic(), self.part.length, self.file.size_bytes
-        if now >= self.reported_at + 0.1 or done == total:
-            self.reported_at = now
-            self.report(
-                Progress(
-                    DownloadStep.FETCHING, done, total, count / seconds if seconds > 0.2 else None
-                )
-            )
+        now = time.monotonic()
+        done = self.part.length
+        total = self.file.size_bytes
+        if now < self.reported_at + _REPORT_INTERVAL_S and done != total:
+            return
+        self.reported_at = now
+        bytes_per_s = count / seconds if seconds > _LEAST_MEASURED_S else None
+        self.report(Progress(DownloadStep.FETCHING, done, total, bytes_per_s))
 
     def _refusal(self, response: "httpx2.Response") -> Exception:
         status, host = response.status_code, response.url.host

@@ -1,11 +1,12 @@
-"""Addresses of models, and queries to the hub (`GET /api/models/…?blobs=true`) for a repository's
-licence and files.
+"""Addresses of models, and queries to the hub for a repository's licence and files.
 
-An address is `hf:owner/repository:file`, another program's form of it, or a page of the hub.
+The query is `GET /api/models/…?blobs=true`. An address is `hf:owner/repository:file`, another
+program's form of it, or a page of the hub.
 """
 
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
@@ -56,8 +57,10 @@ def read_address(spec: str, endpoint: str) -> HubAddress:
     repository, at, revision = where.strip(" /").partition("@")
     match repository.split("/"):
         case [owner, name, page, shown, *path] if page in _PAGES:
-            repository, at, revision = f"{owner}/{name}", "@", shown
+            repository = f"{owner}/{name}"
+            revision = shown
             file = "/".join(path) or file
+            at = "@"
     address = HubAddress(repository, file, revision if at else "main")
     if not _REPOSITORY.fullmatch(address.repository):
         raise UsageError(f"{address.repository!r} is not a repository name.", _FORMS)
@@ -86,6 +89,8 @@ def file_url(endpoint: str, repository: str, revision: str, file: str) -> str:
 
 _PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)  # Of a model in several files
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_MOST_BYTES = 20_000_000  # Of an answer; a repository with thousands of files takes 2 MB
+_MOST_LISTED = 12  # Models in a hint
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -99,43 +104,55 @@ async def read_repository(
     revision = quote(address.revision, safe="")
     url = f"{network.endpoint}/api/models/{address.repository}/revision/{revision}?blobs=true"
     async with open_response(client, network, url, {"Accept": "application/json"}) as response:
-        if response.status_code != 200:
+        if response.status_code != HTTPStatus.OK:
             raise refusal_error(response, network, address.repository, address.repository)
-        body = bytearray()
-        async for data in response.aiter_bytes():
-            body += data
-            if len(body) > 20_000_000:  # A repository with thousands of files takes 2 MB
-                raise FetchError(
-                    f"{address.repository} is too large a repository.", "Use the file's address."
-                )
+        body = await _limited_body(response, address)
     try:
         document = orjson.loads(body)
         commit = str(document.get("sha") or "")
         revision = commit if _COMMIT.fullmatch(commit) else address.revision
-        found = {
-            one["rfilename"]: one
-            for one in document["siblings"]
-            if one["rfilename"].lower().endswith(SUFFIX)
+        listed = {
+            sibling["rfilename"]: sibling
+            for sibling in document["siblings"]
+            if sibling["rfilename"].lower().endswith(SUFFIX)
         }
     except (ValueError, LookupError, TypeError, AttributeError):
         raise FetchError(
             f"{response.url.host} does not respond like the hub.", "See HF_ENDPOINT."
         ) from None
     files: dict[str, RemoteFile] = {}
-    for path, one in sorted(found.items()):
-        try:
-            name = local_name(path)
-        except UsageError:
-            continue
-        if _PART.search(name) or name.casefold().startswith("mmproj"):
-            continue
+    for path, sibling in sorted(listed.items()):
         url = file_url(network.endpoint, address.repository, revision, path)
-        match one.get("lfs"):
-            case {"size": int(size), "sha256": str(sha256)} if size > 0 and _SHA256.fullmatch(
-                sha256
-            ):
-                files[path] = RemoteFile(url, name, size, sha256, address.repository)
+        file = _model_file(path, sibling.get("lfs"), url, address.repository)
+        if file is not None:
+            files[path] = file
     return files, _licence(document)
+
+
+async def _limited_body(response: "httpx2.Response", address: HubAddress) -> bytes:
+    body = bytearray()
+    async for data in response.aiter_bytes():
+        body += data
+        if len(body) > _MOST_BYTES:
+            raise FetchError(
+                f"{address.repository} is too large a repository.", "Use the file's address."
+            )
+    return bytes(body)
+
+
+def _model_file(path: str, stored: Any, url: str, repository: str) -> RemoteFile | None:
+    """A model in one file of a repository; None for others. `stored`: what the hub says of it."""
+    try:
+        name = local_name(path)
+    except UsageError:
+        return None
+    if _PART.search(name) or name.casefold().startswith("mmproj"):
+        return None
+    match stored:
+        case {"size": int(size), "sha256": str(sha256)}:
+            is_whole = size > 0 and _SHA256.fullmatch(sha256)
+            return RemoteFile(url, name, size, sha256, repository) if is_whole else None
+    return None
 
 
 def select_model(models: dict[str, RemoteFile], address: HubAddress) -> RemoteFile:
@@ -143,29 +160,32 @@ def select_model(models: dict[str, RemoteFile], address: HubAddress) -> RemoteFi
 
     Raises FetchError.
     """
-    repository, wanted = address.repository, address.file
-    name = plain_name(wanted).casefold()
+    repository = address.repository
+    name = plain_name(address.file).casefold()
     # With or without its folder; a quantization as a whole word: `Q4_K` is not `Q4_K_M`.
     exact = [
         file
         for path, file in models.items()
         if f"/{plain_name(path)}".casefold().endswith(f"/{name}")
     ]
-    word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(wanted)}(?![A-Za-z0-9_])", re.IGNORECASE)
+    word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(address.file)}(?![A-Za-z0-9_])", re.IGNORECASE)
     named = [file for file in models.values() if word.search(plain_name(file.name))]
-    found = (exact or named) if wanted else list(models.values())
-    if len(found) == 1:
-        return found[0]
-    shown = format_list([file.name for file in found or models.values()], 12)
+    candidates = list(models.values())
+    if address.file:
+        candidates = exact or named
+    if len(candidates) == 1:
+        return candidates[0]
+    names = [file.name for file in candidates or models.values()]
+    listed = format_list(names, _MOST_LISTED)
     if not models:
         raise FetchError(
             f"{repository} has no GGUF model in one file.",
             "Look for a repository whose name ends in -GGUF.",
         )
-    if not found:
-        raise FetchError(f"{repository} has no {wanted} in one file.", f"It has: {shown}.")
+    if not candidates:
+        raise FetchError(f"{repository} has no {address.file} in one file.", f"It has: {listed}.")
     raise FetchError(
-        f"{repository} has several models.", f"Name one: hf:{repository}:FILE, of {shown}."
+        f"{repository} has several models.", f"Name one: hf:{repository}:FILE, of {listed}."
     )
 
 

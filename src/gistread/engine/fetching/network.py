@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -114,7 +115,9 @@ def refusal_error(
     response: "httpx2.Response", network: Network, repository: str, name: str
 ) -> FetchError:
     """Say why a server did not send the file `name`, or the page of `repository`."""
-    status, headers, host = response.status_code, response.headers, response.url.host
+    status = response.status_code
+    headers = response.headers
+    host = response.url.host
     missing = {
         "EntryNotFound": f"file {name} in",
         "RevisionNotFound": "such revision of",
@@ -126,15 +129,15 @@ def refusal_error(
         else:
             hint = "Check the name; a private one needs HF_TOKEN."
         return FetchError(f"{host} has no {what} {repository}.", hint)
-    if status in (401, 403):
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         page = f"{network.endpoint}/{repository}"
         hint = f"Accept them at {page}, set HF_TOKEN to a token with access, and try again."
         return FetchError(f"Access to {repository} requires accepting its terms.", hint)
-    if status in (404, 410):
+    if status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
         return FetchError(
             f"{host} has no {name}.", "Check the name; files on the hub are sometimes renamed."
         )
-    if status == 429:
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
         wait = retry_after_s(headers)
         when = f"in {wait:.0f} s" if wait else "in some minutes"
         return FetchError(f"{host} limits requests from this address (429).", f"Try again {when}.")

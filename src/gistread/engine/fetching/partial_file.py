@@ -24,12 +24,12 @@ _LEAVE_FREE_BYTES = 64_000_000
 
 
 def partial_path(folder: Path, name: str, sha256: str) -> Path:
-    """The path of the incomplete file. With the checksum in its name, only the same file resumes
-    it.
+    """The path of the incomplete file, with the checksum in its name: only the same file resumes.
 
     A download begun by 0.2 keeps its path, `NAME.part`, with the checksum in `NAME.part.json`.
     """
-    path, begun = folder / f"{name}.{sha256[:12]}.part", folder / f"{name}.part"
+    path = folder / f"{name}.{sha256[:12]}.part"
+    begun = folder / f"{name}.part"
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
         if not path.exists() and orjson.loads(_state_of(begun).read_bytes())["sha256"] == sha256:
             return begun
@@ -141,11 +141,11 @@ def discard_download(folder: Path, name: str) -> list[Path]:
 
     Raises FetchError while another process fetches it.
     """
-    found = [path for path in folder.glob("*.part") if _model_name(path) == plain_name(name)]
-    for path in found:
+    paths = [path for path in folder.glob("*.part") if _model_name(path) == plain_name(name)]
+    for path in paths:
         with PartialFile(path) as partial:
             partial.discard()
-    return found
+    return paths
 
 
 def _model_name(path: Path) -> str:

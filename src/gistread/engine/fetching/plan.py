@@ -108,12 +108,12 @@ def check_disk(plan: Plan, folder: Path) -> None:
 async def _verify_existing(path: Path, file: RemoteFile, report: Report) -> None:
     report(Progress(DownloadStep.CHECKING, 0, file.size_bytes))
     try:
-        found = await sha256_of(path)
+        sha256 = await sha256_of(path)
     except OSError as error:
         raise StorageError(
             f"{path}: {error.strerror or error}.", "Move it away and try again."
         ) from error
-    if found != file.sha256:
+    if sha256 != file.sha256:
         raise StorageError(
             f"{path} exists already and is another file.", "Move it away and try again."
         )

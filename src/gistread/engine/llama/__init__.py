@@ -1,3 +1,4 @@
-"""The local engine: `client.py` is the engine, `worker/` the process that runs the model, `gguf.py`
-reads headers.
+"""The local engine.
+
+`client.py` is the engine, `worker/` the process that runs the model, `gguf.py` reads headers.
 """

@@ -94,6 +94,10 @@ def reject_copy(header: GgufHeader, folder: Path) -> None:
         copy_path(header, folder).write_bytes(b"")
 
 
+_DISK_SHARE = 3  # Free disk that a copy needs, in sizes of it
+_MEMORY_SHARE = 1.5  # The same of memory, while it is made
+
+
 def _make_room(header: GgufHeader, folder: Path) -> bool:
     """Remove what processes that were killed left.
 
@@ -105,4 +109,5 @@ def _make_room(header: GgufHeader, folder: Path) -> bool:
         for partial in folder.glob("*.partial"):
             if not psutil.pid_exists(int(partial.stem.rpartition(".")[2])):
                 partial.unlink()
-    return (free_disk_bytes(folder) or 0) >= 3 * size and available_bytes() >= 1.5 * size
+    has_disk = (free_disk_bytes(folder) or 0) >= _DISK_SHARE * size
+    return has_disk and available_bytes() >= _MEMORY_SHARE * size

@@ -37,6 +37,13 @@ _STREAMS_BYTES = 2**30  # Limit for streams beyond the least number
 _EXTRA_WINDOWS_ON_GPU = 3  # On a GPU dozens of requests run at once
 
 
+_LEAST_VOCABULARY = 32_000  # Assumed if the header has none
+_FLOAT_BYTES = 4  # Of a logit
+_GPU_RESERVE_BYTES = 256 * 2**20  # Of each card, for its driver and other programs
+_GPU_RESERVE_SHARE = 0.05  # The same, of its memory
+_FEWER_LAYERS = (0.75, 0.5, 0.25)  # Shares of those that should fit, to try if they do not
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSizes:
     """Memory needs of a model, in bytes."""
@@ -60,7 +67,9 @@ def sizes_of(header: GgufHeader, batch_tokens: int) -> ModelSizes:
         layers=max(1, header.layers),
         cell=memory.kv_bytes_per_token,
         states=memory.state_bytes * sequences,
-        scratch=(batch_tokens + sequences) * max(header.vocabulary, 32_000) * 4,
+        scratch=(batch_tokens + sequences)
+        * max(header.vocabulary, _LEAST_VOCABULARY)
+        * _FLOAT_BYTES,
         has_streams=memory.kind is MemoryKind.ATTENTION and memory.kv_bytes_per_token > 0,
     )
 
@@ -155,8 +164,11 @@ def free_memory(memory_bytes: int, gpus: tuple[Gpu, ...]) -> FreeMemory:
     for gpu in gpus:
         # A card that does not report free memory is assumed to have room; if not, the next layout
         # is tried.
-        free = gpu.free_bytes - 256 * 2**20 - round(0.05 * gpu.total_bytes)
-        usable += max(0, free) if gpu.total_bytes else memory_bytes
+        if not gpu.total_bytes:
+            usable += memory_bytes
+            continue
+        reserve = _GPU_RESERVE_BYTES + round(_GPU_RESERVE_SHARE * gpu.total_bytes)
+        usable += max(0, gpu.free_bytes - reserve)
     return FreeMemory(memory_bytes, usable, shared=all(gpu.shares_memory for gpu in gpus))
 
 
@@ -172,16 +184,18 @@ def layouts(
     )
     kv_type = "f16" if options.kv_cache == "auto" else options.kv_cache
     whole = Layout(window, window, kv_type, 0)
-    found: list[Layout] = []
+    considered: list[Layout] = []
     if room.gpu_bytes is not None and options.gpu_layers != 0:
-        every = sizes.layers + 1
-        wanted = every if options.gpu_layers is None else min(options.gpu_layers, every)
-        found += _on_gpu(sizes, replace(whole, gpu_layers=wanted), options, room)
+        layers = sizes.layers + 1
+        if options.gpu_layers is not None:
+            layers = min(options.gpu_layers, layers)
+        considered += _on_gpu(sizes, replace(whole, gpu_layers=layers), options, room)
     if room.gpu_bytes is None or not options.gpu_layers:
         streams = _streams(sizes, whole, room.memory_bytes)
         cells = window if streams else _cells(sizes, whole, room.memory_bytes, _EXTRA_WINDOWS)
-        found += [replace(whole, cells=cells, streams=streams), *_smaller_caches(whole, options)]
-    return list(dict.fromkeys(found))
+        considered.append(replace(whole, cells=cells, streams=streams))
+        considered += _smaller_caches(whole, options)
+    return list(dict.fromkeys(considered))
 
 
 def fits(
@@ -235,17 +249,11 @@ def _on_gpu(
     if options.gpu_layers is not None:
         yield from _smaller_caches(whole, options)
         return
-    most = next(
-        (
-            n
-            for n in range(whole.gpu_layers, 0, -1)
-            if fits(sizes, replace(whole, gpu_layers=n), room)
-        ),
-        0,
-    )
-    for layers in (most, *(int(most * share) for share in (0.75, 0.5, 0.25))):
-        if layers:
-            yield replace(whole, gpu_layers=layers)
+    fewer = (replace(whole, gpu_layers=count) for count in range(whole.gpu_layers, 0, -1))
+    most = next((layout.gpu_layers for layout in fewer if fits(sizes, layout, room)), 0)
+    for count in (most, *(int(most * share) for share in _FEWER_LAYERS)):
+        if count:
+            yield replace(whole, gpu_layers=count)
 
 
 def _smaller_caches(whole: Layout, options: LoadOptions) -> Iterator[Layout]:

@@ -46,8 +46,26 @@ _FILE_TYPES = {
     number: name for name, number in _TABLES["file_types"].items()
 }  # By `general.file_type`
 
-MAGIC, _ALIGNMENT, _DEFAULT_ALIGNMENT = b"GGUF", "general.alignment", 32
-_LARGEST_NUMBER, _LONGEST_KEY_BYTES = 1 << 48, 1024  # Larger numbers are no sizes
+MAGIC = b"GGUF"
+_VERSIONS = (2, 3)
+_ALIGNMENT = "general.alignment"
+_DEFAULT_ALIGNMENT = 32
+_MOST_ALIGNMENT_BITS = 20  # An alignment of gigabytes would count the whole file as header
+_LARGEST_NUMBER = 1 << 48  # Larger ones are no sizes
+_LONGEST_KEY_BYTES = 1024
+_MOST_TENSORS = 65_536
+_MOST_PAIRS = 4096
+_MOST_DIMENSIONS = 4
+_MOST_LAYERS = 4096
+_SHORT_ARRAY = 1024  # Numbers of an array that has one for each layer
+_LENGTH_BYTES = 8  # Of the length before a string
+_STATE_BYTES = 4  # Of a number in a recurrent state
+_HYBRID_INTERVAL = 4  # Every fourth layer of Qwen's hybrids attends
+_GUESSED_TYPE = 1024  # Marks a type that llama.cpp guessed
+_LICENCE_CHARACTERS = 80  # Some headers contain the whole text
+_SAMPLES = 64  # Of the tensors, in a fingerprint
+_SAMPLE_BYTES = 4096
+_FINGERPRINT_CHARACTERS = 32
 
 _MOST_BYTES = 64 << 20  # Largest header; real ones have some megabytes
 # In all arrays: the largest vocabularies have 250,000 tokens and twice as many merges
@@ -169,10 +187,10 @@ class Contents:
 
     def of_layers(self, key: str, layers: int, default: int = 0) -> tuple[int, ...]:
         """A count for each layer; the file has one for all layers, or an array."""
-        found = self.arrays.get(key)
-        if found is None:
+        array = self.arrays.get(key)
+        if array is None:
             return (self.number(key, default),) * layers
-        sound = [number if 0 <= number <= _LARGEST_NUMBER else default for number in found[:layers]]
+        sound = [number if 0 <= number <= _LARGEST_NUMBER else default for number in array[:layers]]
         return tuple(sound + [default] * (layers - len(sound)))
 
     @property
@@ -211,14 +229,7 @@ def read_contents(
         if not path.is_file() and path.exists():  # Reading a pipe or a device could block forever
             raise BrokenModelError(path, "it is not a regular file", _LIST_HINT)
         with path.open("rb", buffering=1 << 15) as file:
-            if file.read(len(MAGIC)) != MAGIC:
-                raise BrokenModelError(path, "it is not a GGUF model", _LIST_HINT)
-            version = int.from_bytes(file.read(4), "little")
-            if version and version not in (2, 3):
-                reason = f"it is GGUF version {version}, which is not supported"
-                raise BrokenModelError(
-                    path, reason, "Fetch a newer conversion of this model (GGUF 3)."
-                )
+            _check_format(path, file)
             contents = _Reader(file, arrays).read()
             contents.fingerprint = _fingerprint(file, contents) if fingerprint else ""
             return contents
@@ -229,27 +240,36 @@ def read_contents(
             path, "its header is damaged or cut off", "Fetch it again."
         ) from None
     except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise BrokenModelError(path, f"it cannot be read ({said})", _LIST_HINT) from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BrokenModelError(path, f"it cannot be read ({reason})", _LIST_HINT) from None
+
+
+def _check_format(path: Path, file: BinaryIO) -> None:
+    """Read the first bytes. Raises BrokenModelError unless they are of a known version of GGUF."""
+    if file.read(len(MAGIC)) != MAGIC:
+        raise BrokenModelError(path, "it is not a GGUF model", _LIST_HINT)
+    version = int.from_bytes(file.read(4), "little")
+    if version and version not in _VERSIONS:
+        reason = f"it is GGUF version {version}, which is not supported"
+        raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).")
 
 
 def _header_from(path: Path, contents: Contents) -> GgufHeader:
-    arch, title = contents.text("general.architecture"), contents.text("general.name")
+    arch = contents.text("general.architecture")
+    title = contents.text("general.name")
     most_used = contents.most_used_type()
+    file_type = contents.number("general.file_type", -1) & ~_GUESSED_TYPE
+    licence = " ".join(contents.text("general.license").split())
+    is_named_by_hash = path.stem.startswith("sha256-")  # As Ollama does
     return GgufHeader(
         path=path,
         file_bytes=contents.file_bytes,
-        name=title or path.stem
-        if path.stem.startswith("sha256-")
-        else path.stem,  # Ollama names files by hash
+        name=title if is_named_by_hash and title else path.stem,
         architecture=arch,
-        # 1024 marks a type that llama.cpp guessed
-        quantization=_FILE_TYPES.get(contents.number("general.file_type", -1) & ~1024, most_used),
+        quantization=_FILE_TYPES.get(file_type, most_used),
         layer_type=contents.most_used_type("blk.") or most_used,
         parameters=sum(tensor.weights for tensor in contents.tensors.values()),
-        licence=" ".join(contents.text("general.license").split())[
-            :80
-        ],  # Some headers contain the whole text
+        licence=licence[:_LICENCE_CHARACTERS],
         context_length=contents.number(f"{arch}.context_length"),
         layers=contents.number(f"{arch}.block_count"),
         memory=_memory_of(contents, arch),
@@ -268,7 +288,8 @@ def _memory_of(contents: Contents, architecture: str) -> Memory:
     def number(key: str, default: int = 0) -> int:
         return contents.number(f"{architecture}.{key}", default)
 
-    layers, state = min(number("block_count"), 4096), 0
+    layers = min(number("block_count"), _MOST_LAYERS)
+    state = 0
     heads = contents.of_layers(f"{architecture}.attention.head_count", layers)
     kv_heads = contents.of_layers(f"{architecture}.attention.head_count_kv", layers, default=-1)
     width = number("embedding_length")
@@ -284,19 +305,18 @@ def _memory_of(contents: Contents, architecture: str) -> Memory:
         kind = MemoryKind.SLIDING_WINDOW
     else:
         kind = MemoryKind.ATTENTION
-    # Every fourth layer of Qwen's hybrids attends, unless the file says otherwise.
-    every = max(
-        1,
-        number(
-            "full_attention_interval", 4 if architecture.startswith(("qwen35", "qwen3next")) else 1
-        ),
-    )
+    is_qwen_hybrid = architecture.startswith(("qwen35", "qwen3next"))
+    usual_interval = _HYBRID_INTERVAL if is_qwen_hybrid else 1
+    interval = max(1, number("full_attention_interval", usual_interval))
+    attending = range(interval - 1, layers, interval)
+    if kind is MemoryKind.RECURRENT:
+        attending = range(0)
     numbers = 0
-    for layer in () if kind is MemoryKind.RECURRENT else range(every - 1, layers, every):
+    for layer in attending:
         size = width // heads[layer] if heads[layer] else 0
         each = number("attention.key_length", size) + number("attention.value_length", size)
         numbers += each * (kv_heads[layer] if kv_heads[layer] >= 0 else heads[layer])
-    return Memory(kind, 2 * numbers, 4 * layers * state)
+    return Memory(kind, 2 * numbers, _STATE_BYTES * layers * state)
 
 
 def _fingerprint(file: BinaryIO, contents: Contents) -> str:
@@ -308,19 +328,20 @@ def _fingerprint(file: BinaryIO, contents: Contents) -> str:
         digest.update(block)
         left -= len(block)
     digest.update(struct.pack("<Q", size))
-    for at in range(data_start, size, max(4096, (size - data_start) // 64)):
+    step = max(_SAMPLE_BYTES, (size - data_start) // _SAMPLES)
+    for at in range(data_start, size, step):
         file.seek(at)
-        digest.update(file.read(4096))
-    return digest.hexdigest()[:32]
+        digest.update(file.read(_SAMPLE_BYTES))
+    return digest.hexdigest()[:_FINGERPRINT_CHARACTERS]
 
 
 class _Reader:
     """One pass over a header."""
 
-    def __init__(self, file: BinaryIO, wanted: Collection[str]) -> None:
-        """`file`: after the version."""
+    def __init__(self, file: BinaryIO, arrays: Collection[str]) -> None:
+        """`file`: after the version. `arrays`: keys of those to read."""
         self._file = file
-        self._wanted = wanted  # Keys of arrays to read
+        self._arrays_to_read = arrays
         self._left = _MOST_BYTES  # Bytes that the rest of the header may have
         self._strings_read = 0
         self._contents = Contents()
@@ -328,14 +349,13 @@ class _Reader:
     def read(self) -> Contents:
         """Raises _DamagedError, OSError."""
         tensors, pairs = self._number("Q"), self._number("Q")
-        if tensors > 65_536 or pairs > 4096:
+        if tensors > _MOST_TENSORS or pairs > _MOST_PAIRS:
             raise _DamagedError
         for _ in range(pairs):
             self._pair()
-        # As llama.cpp does. With an alignment of gigabytes the whole file would count as header.
-        if self._contents.pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in [
-            1 << power for power in range(21)
-        ]:
+        # As llama.cpp does.
+        alignments = [1 << bits for bits in range(_MOST_ALIGNMENT_BITS + 1)]
+        if self._contents.pairs.get(_ALIGNMENT, _DEFAULT_ALIGNMENT) not in alignments:
             raise _DamagedError
         self._contents.tensors.update(self._tensor() for _ in range(tensors))
         self._contents.header_bytes = self._file.tell()
@@ -345,7 +365,7 @@ class _Reader:
     def _tensor(self) -> tuple[str, Tensor]:
         name = self._text(_LONGEST_KEY_BYTES)
         dimensions = self._number("I")
-        if dimensions > 4:
+        if dimensions > _MOST_DIMENSIONS:
             raise _DamagedError
         tensor = Tensor(self._unpack(f"{dimensions}Q")[::-1], self._number("I"), self._number("Q"))
         if tensor.weights > _LARGEST_NUMBER or tensor.offset > _LARGEST_NUMBER:
@@ -366,32 +386,42 @@ class _Reader:
     def _array(self, key: str, kind: int, length: int) -> None:
         self._contents.array_lengths[key] = length
         if kind == STRING:
-            self._contents.strings[key] = self._strings(length, keep=key in self._wanted)
+            self._contents.strings[key] = self._strings(length, keep=key in self._arrays_to_read)
         elif kind not in SCALARS or length > _MOST_BYTES:
             raise _DamagedError
-        elif (length <= 1024 or key in self._wanted) and SCALARS[
-            kind
-        ] not in "fd":  # One number for each layer
+        elif SCALARS[kind] in "fd":
+            self._skip(length, SCALARS[kind])
+        elif length <= _SHORT_ARRAY or key in self._arrays_to_read:
             self._contents.arrays[key] = self._unpack(f"{length}{SCALARS[kind]}")
         else:
-            self._take(length * struct.calcsize("<" + SCALARS[kind]))
+            self._skip(length, SCALARS[kind])
+
+    def _skip(self, length: int, code: str) -> None:
+        self._take(length * struct.calcsize(f"<{code}"))
 
     def _strings(self, count: int, *, keep: bool) -> list[bytes]:
         """The strings, hundreds of thousands in a vocabulary; empty unless they are to be kept."""
         self._strings_read += count
         if self._strings_read > _MOST_STRINGS:
             raise _DamagedError
-        found: list[bytes] = []
-        read, number, left = self._file.read, int.from_bytes, self._left
+        strings: list[bytes] = []
+        # In local names, since this loop runs hundreds of thousands of times.
+        read = self._file.read
+        number = int.from_bytes
+        left = self._left
         for _ in range(count):
-            length = number(size := read(8), "little")
-            left -= 8 + length
-            if left < 0 or len(size) < 8 or len(text := read(length)) < length:
+            size = read(_LENGTH_BYTES)
+            length = number(size, "little")
+            left -= _LENGTH_BYTES + length
+            if left < 0 or len(size) < _LENGTH_BYTES:
+                raise _DamagedError
+            text = read(length)
+            if len(text) < length:
                 raise _DamagedError
             if keep:
-                found.append(text)
+                strings.append(text)
         self._left = left
-        return found
+        return strings
 
     def _text(self, most: int) -> str:
         """A text of at most so many bytes; empty if it is too long to be useful.

@@ -43,7 +43,7 @@ def ask_library() -> Library:
     """
     try:
         process = run_python(_DESCRIBE, timeout_s=_DESCRIBE_WITHIN_S)
-        found = orjson.loads(process.stdout) if process.returncode == 0 else None
+        described = orjson.loads(process.stdout) if process.returncode == 0 else None
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         raise _unusable(str(error)) from None
     if process.returncode == -signal.SIGILL:
@@ -51,12 +51,11 @@ def ask_library() -> Library:
         options = f"--force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
         rebuild = pip_install(f"{options} {_PACKAGE}=={installed_version()}")
         raise EngineError(message, f"Rebuild it, with a C++ compiler installed: {rebuild}")
-    if found is None:
-        said = process.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise _unusable(said[-1] if said else f"exit status {process.returncode}")
-    return Library(
-        found["version"], tuple(found["kernels"]), tuple(Gpu(**gpu) for gpu in found["gpus"])
-    )
+    if described is None:
+        log = process.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise _unusable(log[-1] if log else f"exit status {process.returncode}")
+    gpus = tuple(Gpu(**gpu) for gpu in described["gpus"])
+    return Library(described["version"], tuple(described["kernels"]), gpus)
 
 
 def _unusable(reason: str) -> EngineError:

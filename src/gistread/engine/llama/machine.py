@@ -16,7 +16,10 @@ import psutil
 _GROUP = Path("/sys/fs/cgroup")
 _PROCESSOR = Path("/proc/cpuinfo")
 
-NVIDIA, AMD, INTEL, APPLE = "NVIDIA", "AMD", "Intel", "Apple"
+NVIDIA = "NVIDIA"
+AMD = "AMD"
+INTEL = "Intel"
+APPLE = "Apple"
 
 # Files that exist when a card's driver is loaded.
 _DRIVERS = {

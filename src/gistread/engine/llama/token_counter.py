@@ -52,9 +52,7 @@ def _alphabet() -> list[str]:
 
 
 class TokenCounter:
-    """Counts the tokens of texts with one vocabulary as llama.cpp does, without parsing control
-    tokens.
-    """
+    """Counts tokens with one vocabulary as llama.cpp does, without parsing control tokens."""
 
     def __init__(self, encoding: "Encoding", added: Iterable[str]) -> None:
         """`added`: user-defined tokens."""
