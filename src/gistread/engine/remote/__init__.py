@@ -1,3 +1,4 @@
-"""Models on servers: `client.py` is the engine, `discovery.py` identifies the server,
-`connection.py` speaks HTTP.
+"""Models on servers.
+
+`client.py` is the engine, `discovery.py` identifies the server, `connection.py` speaks HTTP.
 """

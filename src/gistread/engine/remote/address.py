@@ -1,5 +1,6 @@
-"""Parses the address of a model on a server, `http://host:port/v1#model` without secrets, and finds
-its API key.
+"""Parses the address of a model on a server, and finds its API key.
+
+An address is `http://host:port/v1#model`, without secrets.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from gistread.errors import EngineError
 
-_SCHEMES = ("http", "https")
+_USUAL_PORTS = {"http": 80, "https": 443}  # By scheme
 # Endpoint paths that people copy from examples; they are removed.
 _ENDPOINTS = ("/chat/completions", "/completions", "/models")
 _FORM = "Write http://localhost:8080/v1#model."
@@ -63,13 +64,14 @@ def named_fingerprint(model: str) -> str:
 
 
 def is_address(spec: str) -> bool:
-    return spec.strip().casefold().startswith(tuple(f"{scheme}://" for scheme in _SCHEMES))
+    return spec.strip().casefold().startswith(tuple(f"{scheme}://" for scheme in _USUAL_PORTS))
 
 
 def parse_address(spec: str) -> ServerAddress:
     """Raises EngineError for an invalid address, or one that contains a secret."""
+    typed = spec.strip()
     try:
-        parts = urlsplit(spec.strip())
+        parts = urlsplit(typed)
         port = parts.port
     except ValueError:
         raise EngineError("This is not a valid server address.", _FORM) from None
@@ -79,19 +81,23 @@ def parse_address(spec: str) -> ServerAddress:
             "stored.",
             "Remove it; `gistread docs models` explains where to put a key.",
         )
-    if (
-        parts.scheme not in _SCHEMES
-        or not parts.hostname
-        or any(character.isspace() for character in spec.strip())
-    ):
+    has_space = any(map(str.isspace, typed))
+    if parts.scheme not in _USUAL_PORTS or not parts.hostname or has_space:
         raise EngineError("This is not a valid server address.", _FORM)
     path = parts.path.rstrip("/")
     for endpoint in _ENDPOINTS:
         path = path.removesuffix(endpoint)
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    is_usual = port is None or port == {"http": 80, "https": 443}[parts.scheme]
-    origin = f"{parts.scheme}://{host}" + ("" if is_usual else f":{port}")
+    origin = _origin(parts.scheme, parts.hostname, port)
     return ServerAddress(origin, path, unquote(parts.fragment))
+
+
+def _origin(scheme: str, host: str, port: int | None) -> str:
+    """`https://host:port`, without the usual port."""
+    if ":" in host:  # An IPv6 address
+        host = f"[{host}]"
+    if port is None or port == _USUAL_PORTS[scheme]:
+        return f"{scheme}://{host}"
+    return f"{scheme}://{host}:{port}"
 
 
 VARIABLE = (

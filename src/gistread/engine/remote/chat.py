@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Any
 
 from gistread.engine.protocol import NO_USAGE, Finish, Prompt, Sampling, Usage
@@ -18,6 +19,11 @@ from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 _PIECE = re.compile(
     r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+"
 )
+_REFUSES_FIELD = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+# An answer in more pieces or characters has more tokens than were asked for.
+_PIECES_PER_TOKEN = 4
+_SPARE_PIECES = 64
+_CHARACTERS_PER_PIECE = 16
 # Why servers end an answer before the model does; "error" comes with an event of its own.
 _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "filter"}
 
@@ -47,7 +53,7 @@ class AnswerEnd:
 @dataclass(frozen=True, slots=True)
 class Chat:
     connection: Connection
-    found: DiscoveredModel
+    model: DiscoveredModel
     unsupported: set[str] = field(default_factory=set)
 
     async def ask(
@@ -79,28 +85,36 @@ class Chat:
         self, body: Json, max_tokens: int, is_last: bool
     ) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         usage: Json = {}
-        finish, pieces, characters, whole = "", 0, 0, False
-        most_pieces = 4 * max_tokens + 64  # Some servers ignore the limit
-        most_characters, path = most_pieces * 16, f"{self.found.base}/chat/completions"
+        finish = ""
+        is_whole = False
+        pieces = 0
+        characters = 0
+        most_pieces = (
+            _PIECES_PER_TOKEN * max_tokens + _SPARE_PIECES
+        )  # Some servers ignore the limit
+        most_characters = most_pieces * _CHARACTERS_PER_PIECE
+        path = f"{self.model.base}/chat/completions"
         async with aclosing(self.connection.stream(path, body, is_last=is_last)) as events:
             try:
                 async for event in events:
                     if event is DONE:
-                        whole = True
+                        is_whole = True
                         break
-                    said, ended = _read(event)
-                    finish, usage = ended or finish, event.get("usage") or usage
-                    if said is not None:
-                        said = replace(said, text=said.text[: most_characters - characters])
-                        pieces, characters = pieces + 1, characters + len(said.text)
-                        yield said
+                    piece, ended = _read(event)
+                    finish = ended or finish
+                    usage = event.get("usage") or usage
+                    if piece is not None:
+                        piece = replace(piece, text=piece.text[: most_characters - characters])
+                        pieces += 1
+                        characters += len(piece.text)
+                        yield piece
                     if pieces > most_pieces or characters >= most_characters:
                         finish = "length"
                         break
             except ServerLostError:
                 if not finish:  # Only the usage is missing.
                     raise
-        if not finish and not whole:
+        if not finish and not is_whole:
             raise ServerLostError("broke off in the middle of an answer")
         yield _end_of(finish, usage, pieces)
 
@@ -108,14 +122,16 @@ class Chat:
         """Without penalties: each server has defaults that suit its models."""
         sampling = request.sampling
         body: dict[str, Any] = {
-            "model": self.found.model,
-            "messages": [{"role": one.role, "content": one.content} for one in request.prompt],
+            "model": self.model.model,
+            "messages": [
+                {"role": message.role, "content": message.content} for message in request.prompt
+            ],
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
             "seed": sampling.seed,
             "stream": True,
             "stream_options": {"include_usage": True},
-            **self.found.dialect.no_reasoning,
+            **self.model.dialect.no_reasoning,
         }
         if sampling.stop:
             body["stop"] = list(sampling.stop)
@@ -129,9 +145,9 @@ class Chat:
 def _read(event: Json) -> tuple[AnswerPiece | None, str]:
     match event:
         case {"choices": [{**choice}, *_]}:
-            said = choice.get("delta") or choice.get("message")
-            text, thinks = _parts(member(said, "content"))
-            separate = member(said, "reasoning_content") or member(said, "reasoning")
+            message = choice.get("delta") or choice.get("message")
+            text, thinks = _parts(member(message, "content"))
+            separate = member(message, "reasoning_content") or member(message, "reasoning")
             reasoning = thinks or bool(separate)
             finish = choice.get("finish_reason")
             piece = AnswerPiece(text, reasoning) if text or reasoning else None
@@ -161,12 +177,14 @@ def _end_of(finish: str, usage: Json, pieces: int) -> AnswerEnd:
 
 
 def _refused_field(refusal: RequestRefusedError, body: Mapping[str, Any], kept: set[str]) -> str:
-    if refusal.status not in (400, 422) or refusal.is_too_long:
+    if refusal.status not in _REFUSES_FIELD or refusal.is_too_long:
         return ""
-    named = [name for name in body if name not in kept and name in refusal.said]
+    named = [name for name in body if name not in kept and name in refusal.message]
     return max(named, key=len, default="")
 
 
+_TEMPLATE_TOKENS = 48  # Of a template with a system prompt, and of the first message
+_MESSAGE_TOKENS = 8  # Of the template around each further one
 _CHARACTERS_PER_TOKEN = 5  # Of a piece of ASCII, at most
 _LAST_OF_ALPHABETS = "\u2e7f"  # After it come the scripts of East Asia
 
@@ -187,4 +205,6 @@ def _most_tokens(piece: str) -> int:
 
 def estimate_prompt(prompt: Prompt) -> int:
     """Tokens of a prompt, with those of an unknown chat template and its own system prompt."""
-    return sum(estimate(message.content) for message in prompt) + 48 + 8 * (len(prompt) - 1)
+    further = len(prompt) - 1
+    template = _TEMPLATE_TOKENS + _MESSAGE_TOKENS * further
+    return sum(estimate(message.content) for message in prompt) + template

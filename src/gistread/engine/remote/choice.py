@@ -25,6 +25,8 @@ from gistread.engine.remote.requester import Requester
 from gistread.errors import NoChoiceError
 
 _MOST_MISSES = 2  # Replies outside the schema after which it is no longer sent
+_PADDING_TOKENS = 96  # Room for white space around an option
+_QUOTED_CHARACTERS = 400  # Of a reply, when it is asked for again
 _CHOICE = "choice"
 _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 
@@ -40,7 +42,8 @@ async def choose(
         return Choice(0, 1.0, NO_USAGE)
     # Enough tokens for any option: no token is shorter than a byte. Weak models pad JSON with white
     # space.
-    sampling = Sampling(max_tokens=max(len(json.dumps(option).encode()) for option in options) + 96)
+    longest = max(len(json.dumps(option).encode()) for option in options)
+    sampling = Sampling(max_tokens=longest + _PADDING_TOKENS)
     usage = NO_USAGE
     if requester.schema_misses < _MOST_MISSES:
         try:
@@ -61,13 +64,13 @@ async def choose(
     task = prompts.load("server_choice").fill(options=listed)
     for _ in range(2):
         *before, last = prompt
-        asked = (*before, Message(last.role, f"{last.content}\n\n{task}"))
-        reply = await requester.ask(ChatRequest(asked, sampling), priority)
+        with_task = (*before, Message(last.role, f"{last.content}\n\n{task}"))
+        reply = await requester.ask(ChatRequest(with_task, sampling), priority)
         usage += reply.usage
         if (index := match_option(reply.text, options)) is not None:
             return Choice(index, None, usage)
-        said = " ".join(reply.text.split())[:400] or "…"
-        task = prompts.load("server_choice_again").fill(said=said, options=listed)
+        quoted = " ".join(reply.text.split())[:_QUOTED_CHARACTERS] or "…"
+        task = prompts.load("server_choice_again").fill(said=quoted, options=listed)
     raise NoChoiceError(
         "The model on the server chose none of the options offered.",
         "Use a server that takes a JSON schema, or another model; `gistread docs models` names "
@@ -108,8 +111,9 @@ def match_option(reply: str, options: Sequence[str]) -> int | None:
 
     None if it names none, or several.
     """
-    if (said := _from_json(reply)) is not None:
-        forms = [said]
+    named = _from_json(reply)
+    if named is not None:
+        forms = [named]
     else:
         first = (reply.strip().splitlines() or [""])[0]
         # An option may be followed by a reason.
@@ -121,8 +125,9 @@ def match_option(reply: str, options: Sequence[str]) -> int | None:
     for key in (str.strip, lambda text: text.strip(_TRIMMED).casefold(), letters):
         keys = [key(option) for option in options]
         for form in forms:
-            if (wanted := key(form)) and keys.count(wanted) == 1:
-                return keys.index(wanted)
+            key_of_form = key(form)
+            if key_of_form and keys.count(key_of_form) == 1:
+                return keys.index(key_of_form)
     return None
 
 

@@ -114,17 +114,17 @@ class RemoteEngine(Activity, Engine):
             self.address, key, self.retry_policy, self.notice
         )
         with connection.translate_refusals():
-            found = await connection.call(lambda: discovery.find(connection))
-            dialect = found.dialect
-            slots = RequestSlots(self.connections or found.slots or dialect.connections)
-            requester = Requester(Chat(connection, found), slots, self, dialect.default_window)
+            model = await connection.call(lambda: discovery.find(connection))
+            dialect = model.dialect
+            slots = RequestSlots(self.connections or model.slots or dialect.connections)
+            requester = Requester(Chat(connection, model), slots, self, dialect.default_window)
             await _greet(requester)
-            reported = await discovery.loaded_window(connection, found) or found.context_tokens
+            reported = await discovery.loaded_window(connection, model) or model.context_tokens
         window = min(filter(None, (reported, self.context_tokens)), default=dialect.default_window)
         requester.window = window
         self._info = EngineInfo(
-            name=short_name(found.model),  # The same on every server
-            fingerprint=named_fingerprint(found.model),
+            name=short_name(model.model),  # The same on every server
+            fingerprint=named_fingerprint(model.model),
             context_tokens=window,
             device=f"{dialect.title} at {self.address.origin.partition('://')[2]}",
             is_remote=True,
@@ -161,7 +161,7 @@ class RemoteEngine(Activity, Engine):
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         stable = prompt[-1].content[: prompt[-1].cacheable_prefix]
-        if not stable or not (await self._started()).chat.found.dialect.has_prefix_cache:
+        if not stable or not (await self._started()).chat.model.dialect.has_prefix_cache:
             return NO_USAGE
         beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
         async with self._fitting(beginning, 1) as requester:

@@ -12,6 +12,7 @@ import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gistread import __version__
@@ -28,6 +29,7 @@ from gistread.engine.remote.failures import (
     UnreachableError,
     UntrustedError,
     WebPageError,
+    cut,
     lost_error,
     refused_error,
     retry_notice,
@@ -45,6 +47,9 @@ DONE = object()  # Sentinel: the server reported the end of the stream
 _BUSY = {429, 503, 529}
 _TRANSIENT = {408, 425, 500, 502, 504, *_BUSY}
 _MOST_BYTES = 64 * 2**20  # Largest answer or event
+_SHORT_CHARACTERS = 300  # Of what a server says
+_JITTER = 0.25  # Share of a wait: requests that failed together are not retried together
+_LONGEST_WAITS = 4  # A server that asks for a longer pause is not waited for, in longest waits
 
 
 @dataclass(eq=False, slots=True)
@@ -67,21 +72,21 @@ class Connection:
 
         Raises RequestRefusedError, ServerLostError.
         """
-        client, method = self._open_client(), "GET" if body is None else "POST"
+        client = self._open_client()
+        method = "GET" if body is None else "POST"
         async with (
             self._limited(self.policy.answer_s if loads else self.policy.short_s, "giving up"),
             client.stream(method, self.address.origin + path, json=body) as response,
         ):
             content = await _content(response)
-        if response.status_code >= 300:
+        if not response.is_success:
             raise self._failure(response.status_code, response.headers, content)
         return _decode(content)
 
     async def stream(self, path: str, body: Json, *, is_last: bool = False) -> AsyncGenerator[Json]:
-        """POST and yield the events of the answer, then `DONE` if it ends normally. Raises as
-        `fetch`.
+        """POST and yield the events of the answer, then `DONE` if it ends normally.
 
-        `is_last`: no other attempt follows.
+        `is_last`: no other attempt follows. Raises as `fetch`.
         """
         import httpx2
 
@@ -95,10 +100,10 @@ class Connection:
             content_type = response.headers.get("content-type", "").casefold()
             if response.is_success and "html" in content_type:
                 raise WebPageError(response.status_code, WEB_PAGE)
-            if response.status_code >= 300 or "json" in content_type:
+            if not response.is_success or "json" in content_type:
                 async with self._limited(limit_s, then):
                     content = await _content(response)
-                if response.status_code >= 300:
+                if not response.is_success:
                     raise self._failure(response.status_code, response.headers, content)
                 yield self._checked(_decode(content))
                 yield DONE
@@ -136,18 +141,16 @@ class Connection:
         attempts = policy.silent_attempts if isinstance(lost, SilentError) else policy.attempts
         if failures >= attempts * (2 if lost.busy else 1):
             raise lost_error(self.address, lost, failures) from None
-        # Jitter, so that requests that failed together are not retried together.
-        wait_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1)) * random.uniform(
-            0.75, 1.25
-        )
+        back_off_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1))
+        wait_s = back_off_s * random.uniform(1 - _JITTER, 1 + _JITTER)
         if lost.retry_after_s is not None:
-            if lost.retry_after_s > 4 * policy.longest_s:
+            if lost.retry_after_s > _LONGEST_WAITS * policy.longest_s:
                 raise EngineError(
                     f"The server at {self.address.origin} takes no requests for the next "
                     f"{lost.retry_after_s:,.0f} s.",
                     f"Try again then. {KEPT}",
                 ) from None
-            wait_s = lost.retry_after_s + policy.back_off_s * random.uniform(0.0, 0.25)
+            wait_s = lost.retry_after_s + policy.back_off_s * random.uniform(0.0, _JITTER)
         self.notice(retry_notice(self.address, lost, wait_s))
         await asyncio.sleep(wait_s)
 
@@ -229,34 +232,43 @@ class Connection:
             raise RequestRefusedError(0, _shorten(str(error))) from None
 
     def _failure(self, status: int, headers: "httpx2.Headers", content: bytes) -> Exception:
-        if status < 400:
+        if status < HTTPStatus.BAD_REQUEST:
             target = _shorten(headers.get("location", "another address"))
             return RequestRefusedError(status, f"it redirects to {target}")
-        said = _shorten(_message(content))
-        if (
-            status == 500 and "validation error" in said
-        ):  # llama_cpp.server says so of a field that it does not know
-            return RequestRefusedError(422, said)
+        message = _shorten(_message(content))
+        if status == HTTPStatus.INTERNAL_SERVER_ERROR and "validation error" in message:
+            # llama_cpp.server says so of a field that it does not know.
+            return RequestRefusedError(HTTPStatus.UNPROCESSABLE_ENTITY, message)
         if status in _TRANSIENT:
-            reason = f"failed ({status}" + (f": {said})" if said else ")")
-            return ServerLostError(reason, True, status in _BUSY, said, retry_after_s(headers))
-        return RequestRefusedError(status, said)
+            return ServerLostError(
+                f"failed ({status}: {message})" if message else f"failed ({status})",
+                answered=True,
+                busy=status in _BUSY,
+                message=message,
+                retry_after_s=retry_after_s(headers),
+            )
+        return RequestRefusedError(status, message)
 
     def _checked(self, event: Json) -> Json:
         """Raises the error that an event reports, if any."""
         error = member(event, "error")
         if not error:
             return event
-        said = _shorten(str(error.get("message", "")) if isinstance(error, dict) else str(error))
+        message = _shorten(str(error.get("message", "") if isinstance(error, dict) else error))
         code = member(error, "code")
-        code = (
-            int(code) if isinstance(code, str) and code.isdecimal() else code
-        )  # LiteLLM's are strings.
-        if isinstance(code, int) and 400 <= code < 500 and code not in _TRANSIENT:
-            raise RequestRefusedError(code, said)
+        if isinstance(code, str) and code.isdecimal():
+            code = int(code)  # LiteLLM's are strings.
+        if _is_refusal(code):
+            raise RequestRefusedError(code, message)
         raise ServerLostError(
-            f"failed in the middle of an answer ({said})", busy=code in _BUSY, said=said
+            f"failed in the middle of an answer ({message})", busy=code in _BUSY, message=message
         )
+
+
+def _is_refusal(code: Json) -> bool:
+    """Whether a status says that the request itself is at fault."""
+    is_client_error = isinstance(code, int) and code // 100 == HTTPStatus.BAD_REQUEST // 100
+    return is_client_error and code not in _TRANSIENT
 
 
 async def _content(response: "httpx2.Response") -> bytes:
@@ -276,7 +288,7 @@ def member(value: Json, name: str) -> Json:
 def _shorten(text: str) -> str:
     """What a server said, in one line for a message."""
     text = clean(" ".join(text.split()))
-    return text if len(text) <= 300 else text[:299] + "…"
+    return cut(text, _SHORT_CHARACTERS)
 
 
 def _decode(data: bytes | str) -> Json:

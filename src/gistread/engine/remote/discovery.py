@@ -1,13 +1,13 @@
-"""Discovers the program, model and window of a server with a few cheap requests, all of which may
-fail.
+"""Discovers the program, model and window of a server with a few cheap requests; all may fail.
 
 `Dialect` is what known server programs do differently.
 """
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +19,8 @@ from gistread.errors import EngineError
 from gistread.units import format_list
 
 _V1 = "/v1"
+_NO_SUCH_PATH = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)
+_MOST_NAMED = 8  # Models in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,32 +64,33 @@ async def find(connection: Connection) -> DiscoveredModel:
     base, listed = await _list_models(connection, address)
     entry = _select(address, listed)
     dialect = _DIALECTS.get(str(entry.get("owned_by", "")).casefold(), _OTHER)
-    found = DiscoveredModel(base, entry["id"], dialect, _listed_window(entry))
-    return await _with_details(
-        connection, found if dialect is not _OTHER else await _detect_dialect(connection, found)
-    )
+    model = DiscoveredModel(base, entry["id"], dialect, _listed_window(entry))
+    if dialect is _OTHER:
+        model = await _detect_dialect(connection, model)
+    return await _with_details(connection, model)
 
 
-async def loaded_window(connection: Connection, found: DiscoveredModel) -> int | None:
+async def loaded_window(connection: Connection, model: DiscoveredModel) -> int | None:
     """The window that the model was loaded with; only Ollama reports it, after loading."""
-    if found.dialect is not _OLLAMA:
+    if model.dialect is not _OLLAMA:
         return None
-    models = member(await _query(connection, f"{found.root}/api/ps"), "models")
-    for one in models if isinstance(models, list) else ():
-        if found.model in (member(one, "name"), member(one, "model")):
-            return tokens_of(member(one, "context_length"))
+    running = member(await _query(connection, f"{model.root}/api/ps"), "models")
+    for entry in running if isinstance(running, list) else ():
+        if model.model in (member(entry, "name"), member(entry, "model")):
+            return tokens_of(member(entry, "context_length"))
     return None
 
 
 async def _list_models(
     connection: Connection, address: ServerAddress
 ) -> tuple[str, list[Mapping[str, Any]]]:
+    """The base path of the service, and the models that it lists."""
     why = ""
     for base in (address.path, address.path + _V1) if address.path else (_V1, ""):
         try:
             answer = await connection.fetch(f"{base}/models")
         except RequestRefusedError as error:
-            if error.status not in (404, 405):
+            if error.status not in _NO_SUCH_PATH:
                 raise
             why = why or f" ({error.status})"
             continue
@@ -98,11 +101,7 @@ async def _list_models(
             continue
         match answer:
             case {"data": [*entries]} | {"models": [*entries]}:
-                return base, [
-                    entry
-                    for entry in entries
-                    if isinstance(entry, dict) and isinstance(entry.get("id"), str)
-                ]
+                return base, list(filter(_has_id, entries))
     if address.model:
         return address.path or _V1, []
     raise EngineError(
@@ -111,24 +110,16 @@ async def _list_models(
     )
 
 
+def _has_id(entry: Json) -> bool:
+    return isinstance(member(entry, "id"), str)
+
+
 def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[str, Any]:
-    wanted = address.model.casefold()
-    texts = [one for one in listed if "embed" not in one["id"].casefold()] or listed
-    if not wanted:
-        if len(texts) == 1:
-            return texts[0]
-        if not texts:
-            raise EngineError(f"{address.origin} has no model.", "Load one there and try again.")
-        raise EngineError(
-            f"{address.origin} has several models: {_names(texts)}.",
-            f"Name one: {address.origin}{address.path or _V1}#{texts[0]['id']}",
-        )
-    names = [(one, str(one["id"]).casefold()) for one in listed]
-    for matches in (
-        [one for one, name in names if name == wanted],
-        [one for one, name in names if short_name(name) == short_name(wanted)],
-        [one for one, name in names if wanted in name],
-    ):
+    """The listed model that the address names, or the only one for texts."""
+    if not address.model:
+        return _only_model(address, listed)
+    for has_name in _name_tests(address.model):
+        matches = [entry for entry in listed if has_name(str(entry["id"]).casefold())]
         if len(matches) == 1:
             return matches[0]
         if matches:
@@ -142,44 +133,65 @@ def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[
     return {"id": address.model}
 
 
+def _name_tests(name: str) -> tuple[Callable[[str], bool], ...]:
+    """Whether a listed name is meant, the surest test first."""
+    typed = name.casefold()
+    return (
+        lambda listed: listed == typed,
+        lambda listed: short_name(listed) == short_name(typed),
+        lambda listed: typed in listed,
+    )
+
+
+def _only_model(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[str, Any]:
+    texts = [entry for entry in listed if "embed" not in entry["id"].casefold()] or listed
+    if len(texts) == 1:
+        return texts[0]
+    if not texts:
+        raise EngineError(f"{address.origin} has no model.", "Load one there and try again.")
+    raise EngineError(
+        f"{address.origin} has several models: {_names(texts)}.",
+        f"Name one: {address.origin}{address.path or _V1}#{texts[0]['id']}",
+    )
+
+
 def _names(entries: list[Mapping[str, Any]]) -> str:
-    return format_list([entry["id"] for entry in entries], 8)
+    return format_list([entry["id"] for entry in entries], _MOST_NAMED)
 
 
-async def _with_details(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
-    match found.dialect.title:
+async def _with_details(connection: Connection, model: DiscoveredModel) -> DiscoveredModel:
+    match model.dialect.title:
         case _LLAMA_SERVER.title:
-            props = await _props(connection, found)
+            props = await _props(connection, model)
             window = tokens_of(member(member(props, "default_generation_settings"), "n_ctx"))
             slots = tokens_of(member(props, "total_slots"))
-            return replace(found, context_tokens=window or found.context_tokens, slots=slots)
+            return replace(model, context_tokens=window or model.context_tokens, slots=slots)
         case _OLLAMA.title:
-            shown = await _query(connection, f"{found.root}/api/show", {"model": found.model})
+            shown = await _query(connection, f"{model.root}/api/show", {"model": model.model})
             number = re.search(
                 r"^\s*num_ctx\s+(\d+)\s*$", str(member(shown, "parameters")), re.MULTILINE
             )
-            return replace(found, context_tokens=int(number[1]) if number else None)
+            return replace(model, context_tokens=int(number[1]) if number else None)
         case _LM_STUDIO.title:
-            details = await _query(connection, f"{found.root}/api/v0/models/{found.model}")
+            details = await _query(connection, f"{model.root}/api/v0/models/{model.model}")
             loaded = tokens_of(member(details, "loaded_context_length"))
             return replace(
-                found, context_tokens=loaded or tokens_of(member(details, "max_context_length"))
+                model, context_tokens=loaded or tokens_of(member(details, "max_context_length"))
             )
-    return found
+    return model
 
 
-async def _detect_dialect(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
-    props = await _query(connection, f"{found.root}/props")
+async def _detect_dialect(connection: Connection, model: DiscoveredModel) -> DiscoveredModel:
+    props = await _query(connection, f"{model.root}/props")
     if member(props, "default_generation_settings") is not None:
-        return replace(found, dialect=_LLAMA_SERVER)
-    version = await _query(connection, f"{found.root}/api/version")
+        return replace(model, dialect=_LLAMA_SERVER)
+    version = await _query(connection, f"{model.root}/api/version")
+    shown: Json = None
     if version:
-        shown = await _query(connection, f"{found.root}/api/show", {"model": found.model})
-    else:
-        shown = None
+        shown = await _query(connection, f"{model.root}/api/show", {"model": model.model})
     if member(shown, "model_info") is not None or member(shown, "modelfile") is not None:
-        return replace(found, dialect=_OLLAMA)
-    return found
+        return replace(model, dialect=_OLLAMA)
+    return model
 
 
 def _listed_window(entry: Mapping[str, Any]) -> int | None:
@@ -190,17 +202,17 @@ def _listed_window(entry: Mapping[str, Any]) -> int | None:
     return tokens_of(member(meta, "n_ctx") or member(meta, "n_ctx_train"))
 
 
-async def _props(connection: Connection, found: DiscoveredModel) -> Json:
+async def _props(connection: Connection, model: DiscoveredModel) -> Json:
     """llama-server's properties of the model, if any.
 
     Raises ServerLostError while a router loads the model.
     """
-    path = f"{found.root}/props"
+    path = f"{model.root}/props"
     try:
         match await connection.fetch(path):
             case {"role": "router"}:
                 return await connection.fetch(
-                    f"{path}?model={quote(found.model, safe='')}", loads=True
+                    f"{path}?model={quote(model.model, safe='')}", loads=True
                 )
             case props:
                 return props

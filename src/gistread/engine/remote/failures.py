@@ -4,6 +4,7 @@ They are retried, worked around, or become an EngineError without the key.
 """
 
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from gistread.engine.remote.address import ServerAddress, key_hint
 from gistread.errors import EngineError
@@ -19,6 +20,12 @@ _TOO_LONG = (
 )
 # llama-server, when concurrent requests filled the window they share
 _CACHE_FULL = "context size has been exceeded"
+_MAY_BE_TOO_LONG = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
+_NOTICE_CHARACTERS = 60  # Of what happened, in a notice
 _CHECK_ADDRESS = (
     "Check that it runs and serves models, and its address (http or https). See `gistread docs "
     "models`."
@@ -33,13 +40,13 @@ class RequestRefusedError(Exception):
     """The server rejected the request: retrying is useless."""
 
     status: int
-    said: str  # The server's message, shortened, without the key
+    message: str  # The server's, shortened, without the key
 
     @property
     def is_too_long(self) -> bool:
         """Whether prompt and answer exceed the window, going by the message."""
-        said = self.said.casefold()
-        return self.status in (400, 413, 422) and any(words in said for words in _TOO_LONG)
+        message = self.message.casefold()
+        return self.status in _MAY_BE_TOO_LONG and any(words in message for words in _TOO_LONG)
 
 
 class WebPageError(RequestRefusedError):
@@ -53,11 +60,11 @@ class ServerLostError(Exception):
     reason: str  # For people, to follow the server's name: `did not answer in time`
     answered: bool = False  # Whether there was an answer, though a useless one
     busy: bool = False  # Whether the server said it is overloaded
-    said: str = ""  # The server's own message, without the key
+    message: str = ""  # The server's own, without the key
     retry_after_s: float | None = None  # Delay requested by the server, if any
 
     def __post_init__(self) -> None:
-        self.busy = self.busy or _CACHE_FULL in self.said.casefold()
+        self.busy = self.busy or _CACHE_FULL in self.message.casefold()
 
 
 class SilentError(ServerLostError):
@@ -88,6 +95,11 @@ class RetryPolicy:
     longest_s: float = 30.0
 
 
+def cut(text: str, most: int) -> str:
+    """The text in at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
     if isinstance(lost, UntrustedError):
         return EngineError(
@@ -108,14 +120,13 @@ def retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) 
         what = f"no connection to {host} ({lost.reason})"
     else:
         what = f"{host} {lost.reason}"
-    what = what if len(what) <= 60 else what[:59] + "…"
-    return f"{what}; again in {max(1.0, seconds):.0f} s"
+    return f"{cut(what, _NOTICE_CHARACTERS)}; again in {max(1.0, seconds):.0f} s"
 
 
 def refused_error(
     address: ServerAddress, refusal: RequestRefusedError, *, with_key: bool
 ) -> EngineError:
-    if refusal.status in (401, 403):
+    if refusal.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         what = "rejects the key" if with_key else "requires a key"
         return EngineError(
             f"The server at {address.origin} {what} ({refusal.status}).", key_hint(address)
@@ -125,15 +136,15 @@ def refused_error(
             f"The server at {address.origin} sent {WEB_PAGE}, perhaps one to log in.",
             "Open the address in a browser to see it. The address of a model ends in /v1.",
         )
-    said = refusal.said.rstrip(".")
+    message = refusal.message.rstrip(".")
     if refusal.is_too_long:
         return EngineError(
-            f"The server at {address.origin} says that the prompt is too long: {said}.",
+            f"The server at {address.origin} says that the prompt is too long: {message}.",
             "Set context_tokens in the settings to the window that its model was loaded with.",
         )
     status = f" ({refusal.status})" if refusal.status else ""
     return EngineError(
         f"The server at {address.origin} refuses the request{status}"
-        + (f": {said}." if said else "."),
+        + (f": {message}." if message else "."),
         "See the server's log. `gistread docs models` lists the servers known to work.",
     )

@@ -128,11 +128,12 @@ class RequestSlots:
 
     def _preempt(self) -> None:
         """Ask the newest background requests to end, as many as interactive ones lack a slot."""
-        wanted = self._waiting[Priority.INTERACTIVE] - max(0, self.limit - len(self._taken))
+        free = max(0, self.limit - len(self._taken))
+        lacking = max(0, self._waiting[Priority.INTERACTIVE] - free)
         background = [
             slot for slot in reversed(self._taken) if slot.priority is Priority.BACKGROUND
         ]
-        for slot in background[: max(0, wanted)]:
+        for slot in background[:lacking]:
             slot.preempted.set()
 
 
@@ -156,41 +157,28 @@ class Requester:
         return await first_of(self.stream(request, priority), Completion)
 
     async def stream(self, request: ChatRequest, priority: Priority) -> AsyncGenerator[StreamEvent]:
-        """Yield the answer as it arrives, without thoughts, then the whole. Raises
-        RequestRefusedError, EngineError.
+        """Yield the answer as it arrives, without thoughts, then the whole.
 
         A thought that was cut off is repeated once with more room, and an empty answer is asked for
-        once more.
+        once more. Raises RequestRefusedError, EngineError.
         """
         failures = 0
-        room = 0 if request.only_warms else self.thinking_tokens
-        may_think_longer = may_ask_again = not request.only_warms
+        repeats = self._repeats_of(request)
         spent = NO_USAGE
         while True:
             streamed = False
             try:
                 async with self.slots.slot(priority) as slot:
                     is_last = failures + 1 >= self.chat.connection.policy.silent_attempts
-                    async with aclosing(self._send(request, room, slot, is_last=is_last)) as events:
+                    sending = self._send(request, repeats.room, slot, is_last=is_last)
+                    async with aclosing(sending) as events:
                         async for event in events:
                             if not isinstance(event, _Reply):
                                 streamed = streamed or isinstance(event, TextDelta)
                                 yield event
                                 continue
                             spent += event.usage
-                            if event.reasoned and not request.only_warms:
-                                self.thinking_tokens = max(
-                                    self.thinking_tokens, room, _THINKING_TOKENS
-                                )
-                            if event.is_cut_thought and may_think_longer:
-                                may_think_longer = False
-                                room = max(2 * room, _THINKING_TOKENS)
-                            elif not (event.text.strip() or event.is_cut_thought) and may_ask_again:
-                                may_ask_again = False
-                                # A stop string may have followed the thought; with room for one it
-                                # is not sent.
-                                room = max(room, self.thinking_tokens)
-                            else:
+                            if request.only_warms or not self._asks_again(event, repeats):
                                 yield Completion(event.text, event.finish, spent)
                                 return
                             if streamed:
@@ -204,6 +192,27 @@ class Requester:
                 if streamed:
                     yield StreamRestarted(f"the server {lost.reason}")
 
+    def _repeats_of(self, request: ChatRequest) -> "_Repeats":
+        if request.only_warms:
+            return _Repeats(0, may_think_longer=False, may_ask_again=False)
+        return _Repeats(self.thinking_tokens)
+
+    def _asks_again(self, reply: _Reply, repeats: "_Repeats") -> bool:
+        """Whether a request is to be repeated, each time for one reason."""
+        if reply.reasoned:
+            self.thinking_tokens = max(self.thinking_tokens, repeats.room, _THINKING_TOKENS)
+        if reply.is_cut_thought and repeats.may_think_longer:
+            repeats.may_think_longer = False
+            repeats.room = max(2 * repeats.room, _THINKING_TOKENS)
+            return True
+        is_empty = not (reply.text.strip() or reply.is_cut_thought)
+        if is_empty and repeats.may_ask_again:
+            repeats.may_ask_again = False
+            # A stop string may have followed the thought; with room for one it is not sent.
+            repeats.room = max(repeats.room, self.thinking_tokens)
+            return True
+        return False
+
     async def _send(
         self, request: ChatRequest, room: int, slot: RequestSlot, *, is_last: bool
     ) -> AsyncGenerator[TextDelta | StreamRestarted | _Reply]:
@@ -211,60 +220,109 @@ class Requester:
 
         Raises as `Chat.ask`, and _PreemptedError.
         """
-        wanted = request.sampling
-        room = max(0, min(room, self.window - estimate_prompt(request.prompt) - wanted.max_tokens))
-        # Without its grammar an answer may begin with a stop string, and a thought may contain one.
-        stops = StopStringFilter(wanted.stop, skip_leading=bool(wanted.grammar))
-        to_server = () if wanted.grammar or room else wanted.stop
-        sampling = replace(wanted, max_tokens=wanted.max_tokens + room, stop=to_server)
-        began = time.monotonic()
-        reasoning = ReasoningFilter(begun=self.begins_thinking)
-        text, reasoned_apart, pieces = "", False, 0
-        first_piece_s = 0.0
-        ended = AnswerEnd("end")
+        sampling = request.sampling
+        prompt_tokens = estimate_prompt(request.prompt)
+        room = max(0, min(room, self.window - prompt_tokens - sampling.max_tokens))
+        incoming = _Incoming(
+            ReasoningFilter(begun=self.begins_thinking),
+            # Without its grammar an answer may begin with a stop string, and a thought may contain
+            # one.
+            StopStringFilter(sampling.stop, skip_leading=bool(sampling.grammar)),
+        )
+        stop = () if sampling.grammar or room else sampling.stop
+        with_room = replace(sampling, max_tokens=sampling.max_tokens + room, stop=stop)
+        asking = self.chat.ask(replace(request, sampling=with_room), is_last=is_last)
         with self.activity.working(slot.priority):
-            async with aclosing(
-                self.chat.ask(replace(request, sampling=sampling), is_last=is_last)
-            ) as answer:
-                while (event := await _next(answer, slot)) is not None:
-                    if isinstance(event, AnswerEnd):
-                        ended = event
-                        break
-                    pieces += 1
-                    first_piece_s = first_piece_s or time.monotonic() - began
-                    self.activity.piece()
-                    reasoned_apart = reasoned_apart or event.reasoning
-                    said, void = reasoning.feed(event.text)
-                    if void and text:
-                        text = ""
-                        yield StreamRestarted("the text so far was reasoning")
-                    if new := stops.feed(said):
-                        text += new
-                        yield TextDelta(
-                            new, Usage(generated=pieces, seconds=time.monotonic() - began)
-                        )
-                    if stops.stopped:
-                        ended = AnswerEnd("end", Usage(generated=pieces))
-                        break
+            async with aclosing(asking) as answer:
+                async for event in self._receive(answer, slot, incoming):
+                    yield event
+        reasoning = incoming.reasoning
         # A reply that ends without closing a thought had none, so that the next one is streamed at
         # once.
-        self.begins_thinking = reasoning.began_unseen and not (
-            reasoning.begins_withheld and ended.finish == "end"
+        has_ended_unseen = reasoning.begins_withheld and incoming.ended.finish == "end"
+        self.begins_thinking = reasoning.began_unseen and not has_ended_unseen
+        is_cut = incoming.is_cut_thought(has_room=bool(room))
+        if not is_cut:
+            rest = incoming.stops.feed(reasoning.finish()) + incoming.stops.finish()
+            if rest:
+                yield incoming.pass_on(rest)
+            is_cut = incoming.reasoned_apart and not incoming.text.strip()
+        usage = replace(incoming.ended.usage, seconds=incoming.seconds)
+        if incoming.pieces:
+            self.pace.add_prompt(prompt_tokens, incoming.first_piece_s)
+            self.pace.add_answer(incoming.pieces - 1, usage.seconds - incoming.first_piece_s)
+        yield _Reply(
+            "" if is_cut else without_keys(incoming.text),
+            incoming.ended.finish,
+            usage,
+            incoming.reasoned_apart or reasoning.reasoned,
+            is_cut,
         )
-        is_cut = reasoning.thinking or (
-            ended.finish == "length"
-            and (reasoning.begins_withheld or (not room and seems_thought(text)))
-        )
-        if not is_cut and (new := stops.feed(reasoning.finish()) + stops.finish()):
-            text += new
-            yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
-        is_cut = is_cut or (reasoned_apart and not text.strip())
-        usage = replace(ended.usage, seconds=time.monotonic() - began)
-        if pieces:
-            self.pace.add_prompt(estimate_prompt(request.prompt), first_piece_s)
-            self.pace.add_answer(pieces - 1, usage.seconds - first_piece_s)
-        reasoned = reasoned_apart or reasoning.reasoned
-        yield _Reply("" if is_cut else without_keys(text), ended.finish, usage, reasoned, is_cut)
+
+    async def _receive(
+        self,
+        answer: AsyncGenerator[AnswerPiece | AnswerEnd],
+        slot: RequestSlot,
+        incoming: "_Incoming",
+    ) -> AsyncGenerator[TextDelta | StreamRestarted]:
+        """Pass on an answer without thoughts, until it ends or reaches a stop string."""
+        while (event := await _next(answer, slot)) is not None:
+            if isinstance(event, AnswerEnd):
+                incoming.ended = event
+                return
+            incoming.pieces += 1
+            incoming.first_piece_s = incoming.first_piece_s or incoming.seconds
+            self.activity.piece()
+            incoming.reasoned_apart = incoming.reasoned_apart or event.reasoning
+            passed, void = incoming.reasoning.feed(event.text)
+            if void and incoming.text:
+                incoming.text = ""
+                yield StreamRestarted("the text so far was reasoning")
+            new = incoming.stops.feed(passed)
+            if new:
+                yield incoming.pass_on(new)
+            if incoming.stops.stopped:
+                incoming.ended = AnswerEnd("end", Usage(generated=incoming.pieces))
+                return
+
+
+@dataclass(slots=True)
+class _Repeats:
+    """For what a request may still be repeated."""
+
+    room: int  # Tokens for reasoning
+    may_think_longer: bool = True
+    may_ask_again: bool = True
+
+
+@dataclass(slots=True)
+class _Incoming:
+    """An answer as it comes in."""
+
+    reasoning: ReasoningFilter
+    stops: StopStringFilter
+    text: str = ""  # Without thoughts, up to a stop string
+    pieces: int = 0
+    reasoned_apart: bool = False  # Whether the server reported separate reasoning text
+    first_piece_s: float = 0.0
+    ended: AnswerEnd = field(default_factory=lambda: AnswerEnd("end"))
+    _began: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def pass_on(self, text: str) -> TextDelta:
+        self.text += text
+        return TextDelta(text, Usage(generated=self.pieces, seconds=self.seconds))
+
+    def is_cut_thought(self, *, has_room: bool) -> bool:
+        """Whether it ends within a thought."""
+        if self.reasoning.thinking:
+            return True
+        if self.ended.finish != "length":
+            return False
+        return self.reasoning.begins_withheld or (not has_room and seems_thought(self.text))
 
 
 async def _next(

@@ -1,9 +1,8 @@
-"""The worker process: reads messages from a socket, and writes events to it. Argument: the socket's
-descriptor.
+"""The worker process: reads messages from a socket, and writes events to it.
 
-Whatever is printed goes to a log file. The reader thread answers counts at once and passes other
-requests to the main loop, which it interrupts for urgent ones. When the connection closes, the
-process exits at once.
+Its argument is the socket's descriptor. Whatever is printed goes to a log file. The reader thread
+answers counts at once and passes other requests to the main loop, which it interrupts for urgent
+ones. When the connection closes, the process exits at once.
 """
 
 import contextlib

@@ -1,5 +1,6 @@
-"""Renders conversations with a model's chat template, or a plain one, in a process with limits
-(`template.py`).
+"""Renders conversations with a model's chat template, or a plain one.
+
+In a process with limits (`template.py`).
 """
 
 import contextlib
@@ -74,8 +75,8 @@ class ChatTemplate:
         if not answer.endswith(b"\n"):
             self.close()
             raise TemplateError("it takes too long")
-        found = orjson.loads(answer)
-        if "error" in found:
-            raise TemplateError(found["error"])
-        text: str = found["text"]
+        rendered = orjson.loads(answer)
+        if "error" in rendered:
+            raise TemplateError(rendered["error"])
+        text: str = rendered["text"]
         return text

@@ -37,8 +37,9 @@ class BatchToken:
 
 
 class Context:
-    """A KV cache of `cells` tokens, shared by `sequences` sequences or, if not `unified`, divided
-    among them.
+    """A KV cache of `cells` tokens for `sequences` sequences.
+
+    They share it, or divide it among them if it is not `unified`.
     """
 
     def __init__(

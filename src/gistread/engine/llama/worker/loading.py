@@ -35,7 +35,8 @@ class LayoutError(EngineError):
     """This layout failed, mostly for lack of memory: the next one may succeed."""
 
 
-_PARALLEL, _PARALLEL_ON_GPU = 8, 32  # Concurrent requests: more gain little on a processor
+_PARALLEL = 8  # Concurrent requests: more gain little on a processor
+_PARALLEL_ON_GPU = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +53,13 @@ def load(message: Load, send: Callable[[LoadAttempt | EngineState], None]) -> Lo
 
     Raises EngineError.
     """
-    header, cards = (
-        read_header(Path(message.path), Path(message.adapter) if message.adapter else None),
-        gpus(),
-    )
+    header = read_header(Path(message.path), Path(message.adapter) if message.adapter else None)
+    cards = gpus()
     check_writes_text(header)
     template = ChatTemplate(header.chat_template)  # Starts while the weights are read
-    path, folder, uses_card = (
-        header.path,
-        Path(message.copies),
-        bool(cards) and message.options.gpu_layers != 0,
-    )
-    if message.copies and message.layout < 0 and not uses_card and needs_copy(header):
-        copy = find_copy(header, folder)
-        send(LoadAttempt(-1, 1, "" if copy else "Preparing the model (once)"))
-        path = copy or make_copy(header, folder) or path
+    uses_card = bool(cards) and message.options.gpu_layers != 0
+    copy = None if uses_card else _fast_copy(message, header, send)
+    path = copy or header.path
     loader = _Loader(message, header, cards, template, send, path)
     try:
         return loader.load()
@@ -75,10 +68,21 @@ def load(message: Load, send: Callable[[LoadAttempt | EngineState], None]) -> Lo
     except EngineError as error:
         if not loader.is_copy:
             raise
-        reject_copy(header, folder)
-        raise LayoutError(
-            error.message, error.hint
-        ) from None  # The next layout is the first of the model itself
+        reject_copy(header, Path(message.copies))
+        # The next layout is the first of the model itself.
+        raise LayoutError(error.message, error.hint) from None
+
+
+def _fast_copy(
+    message: Load, header: GgufHeader, send: Callable[[LoadAttempt], None]
+) -> Path | None:
+    """The model's fast copy, which is made once; None if it needs none or could not be made."""
+    if not message.copies or message.layout >= 0 or not needs_copy(header):
+        return None
+    folder = Path(message.copies)
+    copy = find_copy(header, folder)
+    send(LoadAttempt(-1, 1, "" if copy else "Preparing the model (once)"))
+    return copy or make_copy(header, folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +112,15 @@ class _Loader:
         every = fit.layouts(sizes, header.context_length, options, free)
         possible = [layout for layout in every if fit.fits(sizes, layout, free, options)]
         if not possible:
-            needed, there = (
-                fit.required_bytes(sizes, replace(every[-1], gpu_layers=0))[1],
-                free.memory_bytes,
-            )
+            _, needed = fit.required_bytes(sizes, replace(every[-1], gpu_layers=0))
             raise LayoutError(
-                f"{self.path.name} needs {format_size(needed)} of memory; {format_size(there)} "
-                "are free.",
+                f"{self.path.name} needs {format_size(needed)} of memory; "
+                f"{format_size(free.memory_bytes)} are free.",
                 "Choose a smaller model or quantisation, or a smaller window (--context).",
             )
         best = replace(every[0], gpu_layers=possible[0].gpu_layers)
         number = max(0, self.message.layout)
-        if number >= len(
-            possible
-        ):  # There is less free memory than when the layout before it was tried
+        if number >= len(possible):  # Less memory is free than when the layout before was tried.
             raise _no_room(self.path, best)
         layout = possible[number]
         notice = fit.reduction_notice(best, layout, sizes.layers)
@@ -133,27 +132,16 @@ class _Loader:
 
     def _load_in(self, layout: Layout, batch_tokens: int, notice: str) -> LoadedModel:
         """Raises LayoutError, or another EngineError if no layout can help."""
-        handle = _open(self.path, self.send, layout.gpu_layers)
-        # In the copy, the adapter is part of the weights.
-        adapter = "" if self.is_copy else str(self.header.adapter or "")
-        try:
-            weights = Weights(handle, self.template, adapter)
-        except TemplateError as error:
-            raise EngineError(
-                f"The chat template of {self.path.name} cannot be used: {str(error).rstrip('.')}.",
-                "Fetch another conversion of this model, or choose another (`gistread models "
-                "list`).",
-            ) from None
+        weights = self._weights(layout)
         # Hyperthreads only wait for each other: ggml's threads spin.
         threads = self.message.options.threads or physical_cores()
         new_context = partial(
             Context, weights, batch_tokens=batch_tokens, threads=threads, kv_type=layout.kv_type
         )
+        sequences = SEQUENCES if weights.can_roll_back else STATES
+        streams = None
         try:
-            context = new_context(
-                cells=layout.cells, sequences=SEQUENCES if weights.can_roll_back else STATES
-            )
-            streams = None
+            context = new_context(cells=layout.cells, sequences=sequences)
             if layout.streams and weights.can_roll_back and context.can_shift:
                 cells = layout.streams * STREAM_TOKENS
                 streams = new_context(cells=cells, sequences=layout.streams, unified=False)
@@ -171,23 +159,44 @@ class _Loader:
             notice=notice,
             streams=layout.streams if streams else 0,
         )
-        # A KV state depends on the weights, the type of the cache and the version of llama.cpp.
-        which, cache_folder = "a copy" if self.is_copy else "itself", self.message.cache_directory
-        identity = f"{self.header.fingerprint} {which} {layout.kv_type} {library()}"
-        cache_files = PromptCacheFiles(Path(cache_folder), identity) if cache_folder else None
+        info = self._info(layout.window, placement)
+        return LoadedModel(weights, context, info, self._cache_files(layout.kv_type), streams)
+
+    def _weights(self, layout: Layout) -> Weights:
+        handle = _open(self.path, self.send, layout.gpu_layers)
+        # In the copy, the adapter is part of the weights.
+        adapter = "" if self.is_copy else str(self.header.adapter or "")
+        try:
+            return Weights(handle, self.template, adapter)
+        except TemplateError as error:
+            raise EngineError(
+                f"The chat template of {self.path.name} cannot be used: {str(error).rstrip('.')}.",
+                "Fetch another conversion of this model, or choose another (`gistread models "
+                "list`).",
+            ) from None
+
+    def _info(self, window: int, placement: Placement) -> EngineInfo:
         quantization = self.header.quantization
-        info = EngineInfo(
+        return EngineInfo(
             name=self.header.name,
             fingerprint=self.header.fingerprint,
-            context_tokens=layout.window,
+            context_tokens=window,
             device=_device(self.cards, placement),
-            parallel=_PARALLEL_ON_GPU if layout.gpu_layers else _PARALLEL,
+            parallel=_PARALLEL_ON_GPU if placement.gpu_layers else _PARALLEL,
             weights=f"{FAST} copy of {quantization}" if self.is_copy else quantization,
             placement=placement,
             parameters=self.header.parameters,
             has_template=bool(self.header.chat_template),
         )
-        return LoadedModel(weights, context, info, cache_files, streams)
+
+    def _cache_files(self, kv_type: str) -> PromptCacheFiles | None:
+        """Files of KV states: they depend on weights, type of cache and version of llama.cpp."""
+        folder = self.message.cache_directory
+        if not folder:
+            return None
+        which = "a copy" if self.is_copy else "itself"
+        identity = f"{self.header.fingerprint} {which} {kv_type} {library()}"
+        return PromptCacheFiles(Path(folder), identity)
 
 
 def _warm_up(context: Context, tokens: int) -> bool:
@@ -246,24 +255,25 @@ def _device(cards: tuple[Gpu, ...], placement: Placement) -> str:
 
 
 def _load_error(path: Path, errors: list[str], *, on_gpu: bool) -> EngineError:
-    said = " ".join(errors)
+    log = " ".join(errors)
     # Each caller logs its own failure; only the first message has the cause.
     reason = re.sub(
         r"^.*error loading model(?: \w+)?: ",
         "",
         errors[0] if errors else "llama.cpp gave no reason",
     )
-    if found := re.search(r"unknown (?:model )?architecture: '([^']*)'", said):
+    unknown = re.search(r"unknown (?:model )?architecture: '([^']*)'", log)
+    if unknown:
         return EngineError(
-            f"{path.name} has the architecture “{found[1]}”, which this llama.cpp does not know.",
+            f"{path.name} has the architecture “{unknown[1]}”, which this llama.cpp does not know.",
             "Upgrade llama-cpp-python, or choose another model (`gistread models list`).",
         )
-    if re.search(r"alloc|out of memory|mmap failed", said, re.IGNORECASE):
+    if re.search(r"alloc|out of memory|mmap failed", log, re.IGNORECASE):
         return LayoutError(
             f"There is no memory for {path.name}.", "Choose a smaller model or quantisation."
         )
     problem = f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}."
-    if on_gpu and "device" in said.lower():
+    if on_gpu and "device" in log.lower():
         return LayoutError(problem, "Set gpu_layers = 0 to use the processor.")
     return EngineError(
         problem, "Fetch it again, upgrade llama-cpp-python, or choose another model."

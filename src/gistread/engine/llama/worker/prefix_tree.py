@@ -27,28 +27,28 @@ class PrefixTree:
     def length(self, sequence: int) -> int:
         return sum(len(node.tokens) for node in self._path(sequence))
 
-    def find(self, wanted: Sequence[int]) -> tuple[int | None, int]:
-        """The sequence with the longest common prefix with `wanted`, and its length."""
-        wanted = list(wanted)
+    def find(self, tokens: Sequence[int]) -> tuple[int | None, int]:
+        """The sequence with the longest common prefix with these tokens, and its length."""
+        tokens = list(tokens)
         best: tuple[int | None, int] = (None, 0)
         open_nodes = [(child, 0) for child in self._root.children]
         while open_nodes:
             node, start = open_nodes.pop()
-            shared = common_prefix(node.tokens, wanted[start : start + len(node.tokens)])
+            shared = common_prefix(node.tokens, tokens[start : start + len(node.tokens)])
             if shared and start + shared > best[1]:
                 best = (min(node.holders), start + shared)
             if shared == len(node.tokens):
                 open_nodes += [(child, start + shared) for child in node.children]
         return best
 
-    def find_whole(self, wanted: Sequence[int]) -> tuple[int | None, int]:
-        """The longest sequence that is itself a prefix of `wanted`, and its length."""
+    def find_whole(self, tokens: Sequence[int]) -> tuple[int | None, int]:
+        """The longest sequence that is itself a prefix of these tokens, and its length."""
         best: tuple[int | None, int] = (None, 0)
         for sequence in self._leaves:
             length = self.length(sequence)
-            if best[1] < length <= len(wanted):
-                tokens = [token for node in self._path(sequence) for token in node.tokens]
-                if tokens == list(wanted[:length]):
+            if best[1] < length <= len(tokens):
+                held = [token for node in self._path(sequence) for token in node.tokens]
+                if held == list(tokens[:length]):
                     best = (sequence, length)
         return best
 
@@ -62,9 +62,7 @@ class PrefixTree:
         self.cells += len(tokens)
 
     def share(self, source: int, target: int, length: int) -> None:
-        """Let the empty sequence `target` share the first `length` tokens of `source`, at least
-        one.
-        """
+        """Let the empty sequence `target` share the first tokens of `source`: one or more."""
         assert not self.length(target)
         at = 0
         for node in self._path(source):
@@ -119,9 +117,10 @@ class PrefixTree:
             node.parent.children.remove(node)
 
 
-def common_prefix(one: list[int] | str, other: list[int] | str) -> int:
-    limit = min(len(one), len(other))
-    if one[:limit] == other[:limit]:
+def common_prefix(first: list[int] | str, other: list[int] | str) -> int:
+    """Length of the beginning that both share."""
+    limit = min(len(first), len(other))
+    if first[:limit] == other[:limit]:
         return limit
     # Slices compare in C: bisection beats a loop over thousands of tokens.
-    return bisect_left(range(limit), True, key=lambda at: one[: at + 1] != other[: at + 1])
+    return bisect_left(range(limit), True, key=lambda at: first[: at + 1] != other[: at + 1])

@@ -1,5 +1,6 @@
-"""Prompt cache files: KV states on disk, by a hash of all they depend on, so that prefixes survive
-a restart.
+"""Prompt cache files: KV states on disk, so that prefixes survive a restart.
+
+They are named by a hash of all they depend on.
 """
 
 import contextlib

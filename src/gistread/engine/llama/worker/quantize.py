@@ -62,8 +62,8 @@ def _matrix(path: Path, contents: Contents, tensor: Tensor) -> npt.NDArray[np.fl
     if tensor.kind not in _DTYPES:
         raise ValueError(f"{path.name} has quantized matrices")
     start = contents.data_start + tensor.offset
-    found = np.fromfile(path, _DTYPES[tensor.kind], math.prod(tensor.shape), offset=start)
-    return found.astype(np.float32).reshape(tensor.shape)
+    numbers = np.fromfile(path, _DTYPES[tensor.kind], math.prod(tensor.shape), offset=start)
+    return numbers.astype(np.float32).reshape(tensor.shape)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""The state of a request in the worker, and the text it has decoded, without reasoning and up to a
-stop string.
+"""The state of a request in the worker, and the text it has decoded.
+
+The text is without reasoning, up to a stop string.
 """
 
 import codecs

@@ -150,18 +150,21 @@ class OptionSampler:
         return token
 
     def _legal(self) -> "np.ndarray[Any, Any]":
-        """Tokens that continue some option, ascending. Looked up by spelling: a grammar would check
-        the whole vocabulary, which takes a second for a hundred options.
+        """Tokens that continue some option, ascending.
+
+        Looked up by spelling: a grammar would check the whole vocabulary, which takes a second for
+        a hundred options.
         """
-        spelled, done = self._weights.spelled, len(self._text)
+        spelled = self._weights.spelled
+        done = len(self._text)
         left = [option for option in self._options if option.startswith(self._text)]
         longest = self._weights.longest_piece
-        wanted = {
+        pieces = {
             option[done:end]
             for option in left
             for end in range(done + 1, min(len(option), done + longest) + 1)
         }
-        tokens = {token for piece in wanted for token in spelled.get(piece, ())}
+        tokens = {token for piece in pieces for token in spelled.get(piece, ())}
         if self._text in left:
             tokens.update(self._weights.turn_ends)
         return np.array(sorted(tokens), dtype=np.int64)

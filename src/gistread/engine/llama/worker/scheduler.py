@@ -72,7 +72,8 @@ class Scheduler:
         self._requests.append(request)
 
     def cancel(self, request_id: int) -> None:
-        for request in [one for one in self._requests if one.id == request_id]:
+        cancelled = [request for request in self._requests if request.id == request_id]
+        for request in cancelled:
             self._finish(request, None)  # Nobody waits for a reply
 
     def interrupt_for(self, priority: Priority | None, request_id: int | None = None) -> None:
@@ -142,18 +143,7 @@ class Scheduler:
             next(r for r in self._requests if r.priority is priority and r.sequence is not None)
         )
         room = pool.context.batch_tokens
-        running = [request for request in pool.running if request.priority is priority]
-        decoding = [request for request in running if pool.pending(request) == 1]
-        prompts = [request for request in running if request not in decoding]
-        if decoding and prompts and not self._on_gpu:
-            self._decodes = self._owed_s >= 0
-            running = decoding if self._decodes else prompts
-        else:
-            self._decodes, self._owed_s = None, 0.0
-            running = decoding + prompts
-        if isinstance(pool, Streams):
-            running = pool.compact(decoding) if running[0] in decoding else running[:1]
-        for request in running:
+        for request in self._requests_to_advance(pool, priority):
             assert request.sequence is not None
             start = pool.evaluated(request)
             tokens = request.tokens[start : start + room]
@@ -161,12 +151,29 @@ class Scheduler:
                 break
             for position, token in enumerate(tokens, start):
                 # The token after the last one is sampled.
-                batch.append(
-                    BatchToken(token, position, request.sequence, position == request.length - 1)
-                )
+                is_last = position == request.length - 1
+                batch.append(BatchToken(token, position, request.sequence, is_last))
             room -= len(tokens)
             chosen.append(request)
         return chosen, batch
+
+    def _requests_to_advance(
+        self, pool: SequencePool, priority: Priority
+    ) -> list[ScheduledRequest]:
+        """The running requests whose tokens come next: decoding ones, prompts, or both."""
+        running = [request for request in pool.running if request.priority is priority]
+        decoding = [request for request in running if pool.pending(request) == 1]
+        prompts = [request for request in running if request not in decoding]
+        if decoding and prompts and not self._on_gpu:
+            self._decodes = self._owed_s >= 0
+            running = decoding if self._decodes else prompts
+        else:
+            self._decodes = None
+            self._owed_s = 0.0
+            running = decoding + prompts
+        if isinstance(pool, Streams):
+            return pool.compact(decoding) if running[0] in decoding else running[:1]
+        return running
 
     def _advance(
         self, chosen: list[ScheduledRequest], tokens: list[BatchToken], elapsed: float

@@ -140,8 +140,9 @@ class Slots(SequencePool):
         return outcome
 
     def save(self, beginning: list[int]) -> None:
-        """Write the KV state of these tokens to disk for the next process, if all are in the cache
-        and it is new.
+        """Write the KV state of these tokens to disk for the next process.
+
+        Does nothing unless all are in the cache, and the state is new.
         """
         if (
             self._cache_files is None

@@ -8,6 +8,7 @@ llama.cpp evaluates streams in one batch only if they are adjacent.
 
 from array import array
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
 from gistread.engine.llama.worker.prefix_tree import common_prefix
@@ -41,13 +42,9 @@ class Streams(SequencePool):
         if len(idle) <= _LEAST_IDLE:
             return False
         tokens = request.tokens[:-1]  # The last token is always evaluated, for its logits
-        (length, start, dropped), source = max(
-            (
-                (_reusable(held, tokens, request), stream)
-                for stream, held in enumerate(self._tokens)
-            ),
-            key=lambda one: one[0][0],
-        )
+        prefixes = [_reusable(held, tokens, request) for held in self._tokens]
+        source = max(range(len(prefixes)), key=lambda stream: prefixes[stream].length)
+        length, start, dropped = prefixes[source]
         decodes = isinstance(request.sampler, FreeSampler)
         if length < _LEAST_REUSED:
             target = self._free(idle, decodes=decodes)
@@ -115,19 +112,23 @@ class Streams(SequencePool):
             del self._tokens[stream][length:]
 
 
-def _reusable(
-    held: list[int], tokens: list[int], request: ScheduledRequest
-) -> tuple[int, int, int]:
-    """`(length, start, dropped)`.
+class _Reusable(NamedTuple):
+    """The prefix that a stream has once its `dropped` tokens at `start` are removed."""
 
-    The prefix that a stream has once its `dropped` tokens at `start` are removed.
-    """
+    length: int
+    start: int
+    dropped: int
+
+
+def _reusable(held: list[int], tokens: list[int], request: ScheduledRequest) -> _Reusable:
+    """How much of these tokens a stream that holds others can reuse."""
     start = common_prefix(held, tokens)
     sought = tokens[start : start + _LEAST_MOVED]
     if not start or not request.allow_kv_shift or len(sought) < _LEAST_MOVED:
-        return start, 0, 0
+        return _Reusable(start, 0, 0)
     at = array("i", held).tobytes().find(array("i", sought).tobytes(), start * _TOKEN_BYTES)
     if at < 0 or at % _TOKEN_BYTES:
-        return start, 0, 0
+        return _Reusable(start, 0, 0)
     at //= _TOKEN_BYTES
-    return start + common_prefix(held[at:], tokens[start:]), start, at - start
+    moved = common_prefix(held[at:], tokens[start:])
+    return _Reusable(start + moved, start, at - start)

@@ -1,5 +1,6 @@
-"""Describes the installed llama.cpp and its devices, for `library.ask_library`, and receives its
-log.
+"""Describes the installed llama.cpp and its devices, and receives its log.
+
+For `library.ask_library`.
 """
 
 import ctypes
@@ -29,9 +30,9 @@ def library() -> str:
 
 def kernels() -> list[str]:
     """Instruction sets that llama.cpp was built with and can use here: `AVX2`, `FMA`, `REPACK` …"""
-    said: str = llama.llama_print_system_info().decode("utf-8", "replace")
+    info: str = llama.llama_print_system_info().decode("utf-8", "replace")
     # CPU : SSE3 = 1 | AVX2 = 1 | … | CUDA : ARCHS = 900 | …
-    pairs = [part.rpartition(":")[2].partition("=") for part in said.split("|")]
+    pairs = [part.rpartition(":")[2].partition("=") for part in info.split("|")]
     return [name.strip() for name, _, value in pairs if value.strip() not in ("", "0")]
 
 
@@ -49,18 +50,19 @@ def gpus() -> tuple[Gpu, ...]:
         devices = map(device_at, range(_ggml("backend_dev_count", ctypes.c_size_t)()))
     except AttributeError:
         return ()
-    found: dict[int, list[Gpu]] = {_DISCRETE: [], _INTEGRATED: []}
+    by_kind: dict[int, list[Gpu]] = {_DISCRETE: [], _INTEGRATED: []}
     for device in devices:
-        if (kind := type_of(device)) in found:
+        kind = type_of(device)
+        if kind in by_kind:
             free, total = ctypes.c_size_t(), ctypes.c_size_t()
             read_memory(device, ctypes.byref(free), ctypes.byref(total))
             # Metal reports a discrete card, but Apple's processors share the machine's memory with
             # it.
             shares = kind == _INTEGRATED or sys.platform == "darwin"
-            found[kind].append(
+            by_kind[kind].append(
                 Gpu(name_of(device).decode("utf-8", "replace"), free.value, total.value, shares)
             )
-    return tuple(found[_DISCRETE] or found[_INTEGRATED])
+    return tuple(by_kind[_DISCRETE] or by_kind[_INTEGRATED])
 
 
 def _ggml(name: str, result: Any, *arguments: Any) -> Any:

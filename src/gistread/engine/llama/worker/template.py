@@ -1,5 +1,6 @@
-"""The process that renders chat templates. A template comes with a model file, and may loop or grow
-without end.
+"""The process that renders chat templates.
+
+A template comes with a model file, and may loop or grow without end.
 
 Reads JSON lines: `[source, bos, eos]`, then prompts. Answers each with `{"text": …}` or `{"error":
 …}`. The process ends when a template takes too long. Reasoning is turned off, because it takes too
@@ -131,7 +132,7 @@ def main() -> None:
             if template is None:
                 template, text = Template(*content), ""
             else:
-                text = template.render([Message(role, said) for role, said in content])
+                text = template.render([Message(role, text) for role, text in content])
             answer = {"text": text}
         except MemoryError:
             answer = {"error": "it takes too much memory"}

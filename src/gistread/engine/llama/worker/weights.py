@@ -25,6 +25,11 @@ def _is_marker(text: str) -> bool:
     return len(text) >= _LEAST_MARKER and not text.isspace() and not text.isalnum()
 
 
+def _with_a_space(control: re.Match[str]) -> str:
+    """A control token after whose first character a space makes it plain text."""
+    return f"{control[0][0]} {control[0][1:]}"
+
+
 class Weights:
     """Loaded weights, shared by their contexts (`context.py`)."""
 
@@ -93,10 +98,8 @@ class Weights:
         Control tokens in messages stay text: a book cannot speak as the system or the model.
         """
         harmless = [
-            Message(
-                m.role, self._control.sub(lambda found: f"{found[0][0]} {found[0][1:]}", m.content)
-            )
-            for m in prompt
+            Message(message.role, self._control.sub(_with_a_space, message.content))
+            for message in prompt
         ]
         tokens = self.tokens_of(self._template.render(harmless), special=True)
         bos = llama.llama_vocab_bos(self.vocab)
@@ -115,11 +118,11 @@ class Weights:
     @cached_property
     def spelled(self) -> Mapping[bytes, Sequence[int]]:
         """Tokens by their bytes. The first call takes a third of a second for 150,000 tokens."""
-        found: dict[bytes, list[int]] = {}
+        tokens: dict[bytes, list[int]] = {}
         for token in range(self.vocabulary):
-            found.setdefault(self.piece(token), []).append(token)
-        found.pop(b"", None)
-        return found
+            tokens.setdefault(self.piece(token), []).append(token)
+        tokens.pop(b"", None)
+        return tokens
 
     @cached_property
     def longest_piece(self) -> int:
