@@ -26,6 +26,7 @@ class SyncServer:
         self.faults: list[Fault] = []
         self.requests: list[tuple[str, str]] = []
         self.bodies: list[dict[str, Any]] = []
+        self.replies = 0
         self.now = 1_790_000_000
         self.may_register = True
         owner = self
@@ -141,6 +142,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
+        self.server_state.replies += 1
 
     def log_message(self, format: str, *args: Any) -> None:
         """Keep quiet."""

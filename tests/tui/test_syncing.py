@@ -115,7 +115,7 @@ async def test_keys_work_while_the_server_takes_its_time(
         handler.reply(200, server.places["ada", content_id(story)])
 
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "Letter 0:" in text_of(app) and server.requests)
+        await until(pilot, lambda: "Letter 0:" in text_of(app) and server.replies)
         _put(server, story, 300)
         server.faults.append(slow)
         await pilot.press("S")
@@ -125,6 +125,25 @@ async def test_keys_work_while_the_server_takes_its_time(
         answer.set()
         await until(pilot, lambda: "The place of Kobo" in text_of(app))
         assert "Letter 300:" in text_of(app)
+
+
+async def test_another_device_that_goes_on_meanwhile_is_offered_and_not_overwritten(
+    server: SyncServer,
+    account: Account,
+    story: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gistread.tui.reading.syncing.SEND_S", 0.1)
+    app = _app(story, tmp_path)
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "Letter 0:" in text_of(app) and server.replies)
+        _put(server, story, 300)
+        await pilot.press("space")
+        await until(pilot, lambda: "Kobo is at 50%. S goes there." in text_of(app))
+        assert server.places["ada", content_id(story)]["device"] == "Kobo"
+        await pilot.press("space")  # Reading on here is an answer too.
+        await until(pilot, lambda: server.places["ada", content_id(story)]["device"] != "Kobo")
 
 
 async def test_a_wrong_login_is_told_once(

@@ -3,14 +3,17 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gistread.errors import GistreadError
-from gistread.store.sync_queue import WaitingPlace
-from gistread.syncing.books import SyncedBook, synced_book
-from gistread.syncing.client import AuthorizationError, RemotePlace
-from gistread.syncing.sync import ProgressSync, progress_sync
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import Pane
+
+if TYPE_CHECKING:  # Imported once it is set up
+    from gistread.store.sync_queue import WaitingPlace
+    from gistread.syncing.books import SyncedBook
+    from gistread.syncing.client import RemotePlace
+    from gistread.syncing.sync import ProgressSync
 
 SEND_S = 60.0  # Between two sendings while the book is read
 _NOTICE_S = 20.0
@@ -21,7 +24,7 @@ _OFF = "Progress sync is off. `gistread sync login` in a terminal turns it on."
 class _Offer:
     """A place of another device."""
 
-    remote: RemotePlace
+    remote: "RemotePlace"
     offset: int
 
     @property
@@ -38,17 +41,22 @@ class SyncController:
         self._synced: SyncedBook | None = None
         self._offered: _Offer | None = None
         self._known: RemotePlace | None = None  # What the server had when it was asked last
-        self._sent: int | None = None  # The place that the server has; None: none of this device
+        # The place that needs no sending; None: any does
+        self._sent: int | None = context.position.place
         self._is_told = False  # That the login does not work
         self._sending = asyncio.Lock()
 
     async def start(self) -> None:
         """Ask the server for this book's place, and send what waits."""
         context, services = self._context, self._context.services
+        if not services.config.sync_server:
+            return
+        from gistread.syncing.books import synced_book
+        from gistread.syncing.sync import progress_sync
+
         self._sync = await asyncio.to_thread(progress_sync, services.config, services.paths)
         if self._sync is None or context.path is None:
             return
-        self._sent = context.position.place
         try:
             self._synced = await asyncio.to_thread(
                 synced_book, context.book, context.path, services.config.sync_match
@@ -69,7 +77,7 @@ class SyncController:
             work = self._go_to_remote(self._sync, self._synced)
             self._context.screen.run_worker(work, group="sync-now", exclusive=True)
 
-    async def _go_to_remote(self, sync: ProgressSync, synced: SyncedBook) -> None:
+    async def _go_to_remote(self, sync: "ProgressSync", synced: "SyncedBook") -> None:
         """Look at the place of another device, wherever it is."""
         try:
             remote = await sync.pull(synced.document)
@@ -102,25 +110,24 @@ class SyncController:
             await asyncio.to_thread(sync.queue.put, sync.account.name, waiting)
         self._context.services.run_on(self._push_last(sync, waiting))
 
-    async def _push_last(self, sync: ProgressSync, waiting: WaitingPlace) -> None:
+    async def _push_last(self, sync: "ProgressSync", waiting: "WaitingPlace") -> None:
         with suppress(GistreadError):
             await sync.push(waiting, self._known)
 
     async def _push(
-        self, sync: ProgressSync, synced: SyncedBook, waiting: WaitingPlace, place: int
+        self, sync: "ProgressSync", synced: "SyncedBook", waiting: "WaitingPlace", place: int
     ) -> None:
         try:
             winner = await sync.push(waiting, self._known)
         except GistreadError as error:
             self._tell_refusal(error)
             return
-        if winner is None:
-            self._sent = place
-        else:  # Another device has gone on meanwhile.
+        self._sent = place
+        if winner is not None:  # Another device has gone on: its place stays until one reads on.
             self._known = winner
             self._offer(await self._offer_of(synced, winner))
 
-    async def _ask(self, sync: ProgressSync, synced: SyncedBook) -> None:
+    async def _ask(self, sync: "ProgressSync", synced: "SyncedBook") -> None:
         """Offer the place of another device if it wins. Raises FetchError, StorageError."""
         position = self._context.position
         self._known = remote = await sync.pull(synced.document)
@@ -138,12 +145,12 @@ class SyncController:
         if sync.wins(there, replace(here, at=await self._waiting_since(sync, synced))):
             self._offer(offer)
 
-    async def _waiting_since(self, sync: ProgressSync, synced: SyncedBook) -> float:
+    async def _waiting_since(self, sync: "ProgressSync", synced: "SyncedBook") -> float:
         """When this device read what the server does not know; 0 if it knows everything."""
         waiting = await asyncio.to_thread(sync.queue.waiting, sync.account.name)
         return next((place.at for place in waiting if place.document == synced.document), 0.0)
 
-    async def _offer_of(self, synced: SyncedBook, remote: RemotePlace) -> _Offer:
+    async def _offer_of(self, synced: "SyncedBook", remote: "RemotePlace") -> _Offer:
         return _Offer(remote, await asyncio.to_thread(synced.offset_of, remote))
 
     def _offer(self, offer: _Offer) -> None:
@@ -162,6 +169,8 @@ class SyncController:
 
     def _tell_refusal(self, error: GistreadError) -> None:
         """Tell once that the login does not work; being offline is nothing to tell."""
+        from gistread.syncing.client import AuthorizationError
+
         if isinstance(error, AuthorizationError) and not self._is_told:
             self._is_told = True
             self._context.warn(str(error))
