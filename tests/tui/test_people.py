@@ -6,8 +6,10 @@ Each row leads to its place.
 import time
 from pathlib import Path
 
+from gistread.people.index import Index
 from gistread.tui.screens.listing import ListScreen
-from gistread.tui.screens.people import CardScreen, PeopleScreen
+from gistread.tui.screens.people import CardScreen, PeopleScreen, name_groups
+from tests.memory.books import make_book
 from tests.tui.books import small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, read_whole, text_of, until
 
@@ -34,6 +36,24 @@ async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.screen is screen)
         assert screen.controllers.context.position.looking
+
+
+def test_names_stand_in_groups_those_on_the_screen_first() -> None:
+    paragraphs = [
+        "Ada Brennan met Tomas Ferrand in Lisbon. Ada Brennan smiled. Tomas Ferrand bowed.",
+        "He lives in Lisbon, said Ada Brennan. In Lisbon, Mrs. Quill waited for Ada Brennan.",
+        "Mrs. Quill spoke to Tomas Ferrand.",
+    ]
+    book = make_book(paragraphs)
+    view = Index.from_book(book).upto(len(book.text))
+    names = list(zip(view.entities, view.strips, strict=True))
+    last = book.paragraphs[-1]
+    groups = name_groups(names, range(last.start, last.end))
+    assert [(group.title, [entity.name for entity, _ in group.names]) for group in groups] == [
+        ("On this screen", ["Tomas Ferrand", "Mrs. Quill"]),
+        ("People", ["Ada Brennan"]),
+        ("Places", ["Lisbon"]),
+    ]
 
 
 async def test_where_each_name_was_mentioned_once_the_list_says_so(tmp_path: Path) -> None:

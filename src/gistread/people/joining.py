@@ -6,6 +6,7 @@ decides which words are names.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -72,6 +73,12 @@ class Entity:
     def starts(self) -> list[int]:
         """Offsets of all mentions, ascending."""
         return list(merge(*(form.starts for form in self.forms)))
+
+    def is_in(self, offsets: range) -> bool:
+        """Whether it is mentioned within these offsets of the book."""
+        starts = self.starts()
+        following = bisect_left(starts, offsets.start)
+        return following < len(starts) and starts[following] < offsets.stop
 
 
 class _Group:

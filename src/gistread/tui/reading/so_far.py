@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from bisect import bisect_left
 from collections.abc import Callable
 from itertools import groupby
 
@@ -21,7 +20,7 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.screens.listing import Row, StoryScreen
-from gistread.tui.screens.people import CardScreen, Choice, PeopleScreen
+from gistread.tui.screens.people import CardScreen, Choice, PeopleScreen, name_groups
 from gistread.tui.text import Clicked
 from gistread.units import counted
 
@@ -137,15 +136,15 @@ class PeopleController:
         )
 
     def _choose(self, view: Index, note: str, chosen: _Chosen, but: Entity | None = None) -> None:
-        found = [
-            (one, strip)
-            for one, strip in zip(view.entities, view.strips, strict=True)
-            if one is not but
+        names = [
+            (entity, strip)
+            for entity, strip in zip(view.entities, view.strips, strict=True)
+            if entity is not but
         ]
-        found.sort(key=lambda one: _distance(one[0], self._context.place))
-        self._context.screen.app.push_screen(
-            PeopleScreen(found, len(self._context.book.text), note), chosen
-        )
+        on_screen = range(*(self._context.book_pane.visible_range or (0, 0)))
+        groups = name_groups(names, on_screen)
+        screen = PeopleScreen(groups, len(self._context.book.text), note)
+        self._context.screen.app.push_screen(screen, chosen)
 
     def _show(self, entity: Entity, view: Index, closed: Callable[[], None] = lambda: None) -> None:
         """Show the card; `closed` is called if nothing is chosen on it."""
@@ -213,12 +212,6 @@ def _joined(index: Index, end: int, corrections: tuple[NameCorrection, ...]) -> 
     view = index.upto(end, corrections)
     _ = view.strips
     return view
-
-
-def _distance(entity: Entity, place: int) -> int:
-    starts = entity.starts()
-    at = bisect_left(starts, place)
-    return min(abs(start - place) for start in starts[max(0, at - 1) : at + 1])
 
 
 class RecapController:

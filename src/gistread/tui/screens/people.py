@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from gistread.people.index import Card, Index
-from gistread.people.joining import Entity
+from gistread.people.joining import Entity, Kind
 from gistread.readers.introductions import introducing_sentences
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import ListScreen, Row, place_in
@@ -15,6 +16,7 @@ from gistread.units import bars, counted, short
 _MOST_BARS = 56
 _ROW_BARS, _BARS_FROM = 16, 100  # In a row of the list; columns of a screen that has them
 _OTHERS_FROM = 72  # columns of a screen whose rows name others
+_TITLES = {Kind.PERSON: "People", Kind.PLACE: "Places", Kind.OTHER: "Other names"}
 _MOST_OTHERS = 24  # characters of other names in a row; the card has all
 
 
@@ -23,30 +25,56 @@ Choice = (
 )  # A name, an offset of the book, or what a key does
 
 
+@dataclass(frozen=True, slots=True)
+class NameGroup:
+    """Names that stand together in the list."""
+
+    title: str
+    names: Sequence[tuple[Entity, Sequence[int]]]  # Each with the strip of its mentions
+
+
+def name_groups(
+    names: Sequence[tuple[Entity, Sequence[int]]], on_screen: range
+) -> tuple[NameGroup, ...]:
+    """The names on the screen, then people, places and others; empty groups are left out.
+
+    `names`: each with the strip of its mentions, those with most mentions first, as in the groups.
+    `on_screen`: the offsets of the book in view.
+    """
+    here = [name for name in names if name[0].is_in(on_screen)]
+    later = [name for name in names if not name[0].is_in(on_screen)]
+    groups = [NameGroup("On this screen", here)]
+    for kind, title in _TITLES.items():
+        groups.append(NameGroup(title, [name for name in later if name[0].kind is kind]))
+    return tuple(group for group in groups if group.names)
+
+
 class PeopleScreen(ListScreen[Choice]):
-    """The names, those near the reading place first."""
+    """The names of the book in groups."""
 
     KEYS = (("ctrl+u", "dismiss('undo')", "undo"),)
     BINDINGS = own_keys(*KEYS, priority=True)
     ENTER = "card"
     TALL = True
 
-    def __init__(
-        self, found: Sequence[tuple[Entity, Sequence[int]]], length: int, note: str
-    ) -> None:
-        """`found`: names, each with its strip; `length` of the whole book in characters; `note`.
-
-        What is covered.
-        """
+    def __init__(self, groups: Sequence[NameGroup], length: int, note: str) -> None:
+        """`length`: of the whole book in characters; `note`: what part of it is covered."""
         super().__init__("People and places", placeholder="type to find a name")
-        self._found, self._length, self._covered = found, length, note
+        self._groups = groups
+        self._length = length
+        self._covered = note
 
     def on_mount(self) -> None:
         width = self.app.size.width
-        self.rows = [_row(entity, strip, self._length, width) for entity, strip in self._found]
+        rows: list[Row[Choice]] = []
+        for group in self._groups:
+            if len(self._groups) > 1:
+                rows.append(Row(None, group.title))
+            rows += [_row(entity, strip, self._length, width) for entity, strip in group.names]
+        self.rows = rows
 
     def show_rows(self, at: Choice | None) -> None:
-        found = len(self.rows_for(self.typed))
+        found = sum(row.key is not None for row in self.rows_for(self.typed))
         if found:
             said = counted(found, "name")
         elif self.typed:
