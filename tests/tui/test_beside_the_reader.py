@@ -11,10 +11,12 @@ from gistread.memory.gaps import GapFiller
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, PageSize
 from gistread.tui import memory_blocks
 from gistread.tui.memory_rows import MemoryRow, RowKind
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book
-from tests.tui.scripted import app_on, opened
+from tests.tui.scripted import app_on, opened, text_of, until
 
+NARROW = (60, 20)
 SIZES = [(110, 30), (130, 44), (160, 50)]
 _TITLE_ROWS = 4  # A chapter's title and the space around it may stand between gist and text
 _DRAWN = 8  # Looks at the screen before a disagreement counts
@@ -128,6 +130,55 @@ def _misplaced(screen: ReadingScreen, row: MemoryRow) -> str:
     is_level = abs(gist_row - level) <= _TITLE_ROWS
     is_at_top = pane.scroll_offset.y == 0 and gist_row <= level
     return "" if is_level or is_at_top else f"gist at row {gist_row}, text at row {level}"
+
+
+async def shown_memory(pilot: Pilot[None], screen: ReadingScreen) -> str:
+    """How the memory disagrees once it is shown in place of the book; empty if it does not."""
+    screen.panes.show(Pane.MEMORY)
+    said = ""
+    for _ in range(_DRAWN):
+        await pilot.pause(0.05)
+        said = _out_of_sight(screen)
+        if not said:
+            break
+    screen.panes.show(Pane.BOOK)
+    await pilot.pause()
+    return said
+
+
+def _out_of_sight(screen: ReadingScreen) -> str:
+    pane = screen.memory_pane
+    here = [row for row in pane.rows() if row.here]
+    if len(here) != 1:
+        return f"{len(here)} rows are at the place"
+    block = pane._index.find_key(memory_blocks.key_of(here[0]))
+    if block is None:
+        return f"section {here[0].first} is not drawn"
+    first_row = pane._index.first_row(block) + pane._index.layout(block).above
+    at = first_row - pane.scroll_offset.y
+    return "" if 0 <= at < pane.size.height else f"section {here[0].first} is at row {at}"
+
+
+@pytest.mark.parametrize("steps", [4, pytest.param(200, marks=pytest.mark.slow)])
+async def test_a_hidden_memory_is_beside_the_reader_once_it_is_shown(
+    tmp_path: Path, steps: int
+) -> None:
+    app = app_on(long_book(40), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "No model yet" in text_of(app))
+        screen.memory_pane.show_memory(memory_with_gaps())
+        screen.redraw_lines()
+        drive = Drive(pilot, screen, NARROW)
+        assert not await shown_memory(pilot, screen)
+        await pilot.press(":", *"90%", "enter", "space")  # More sections than before are told
+        assert not await shown_memory(pilot, screen)
+        for number in range(steps):
+            event = await drive.step()
+            screen.panes.show(Pane.BOOK)
+            await until(pilot, lambda: not screen.memory_pane.size.height)
+            said = await shown_memory(pilot, screen)
+            assert not said, f"{number}: after {event}: {said}"
 
 
 @pytest.mark.slow

@@ -153,20 +153,29 @@ class Controllers:
                 self.navigation.jump(round(len(self.context.book.text) * event.share))
             case MemoryPane.PageChosen():
                 self.pages.page_chosen(event)
-            case AnswersPane.Followed(exchange=number, target=Walk()):
-                self.walk.begin(number)
-            case AnswersPane.Followed(exchange=number, target=KeepNote()):
-                self.answers.keep(number)
-            case AnswersPane.Followed(exchange=number, target=AskAgain()):
-                self.context.screen.run_worker(self.questions.ask_again(number))
-            case AnswersPane.Followed(exchange=number, target=GoOn()):
-                self.context.screen.run_worker(self.questions.go_on(number))
+            case MemoryPane.Appeared():
+                self.pages.appeared()
             case AnswersPane.Followed():
-                self.answers.followed(event)
+                self._followed(event)
             case QuestionInput.Asked(question=question):
                 self.questions.asked(question)
             case QuestionInput.Emptied():
                 self.line.drop_or_switch()
+
+    def _followed(self, event: AnswersPane.Followed) -> None:
+        """Do what was chosen in an answer."""
+        number = event.exchange
+        match event.target:
+            case Walk():
+                self.walk.begin(number)
+            case KeepNote():
+                self.answers.keep(number)
+            case AskAgain():
+                self.context.screen.run_worker(self.questions.ask_again(number))
+            case GoOn():
+                self.context.screen.run_worker(self.questions.go_on(number))
+            case _:
+                self.answers.followed(event)
 
     def clicked(self, event: Clicked) -> None:
         """Pass a click to the first controller that handles it."""

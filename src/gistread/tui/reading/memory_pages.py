@@ -12,6 +12,7 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 # The page at the top of the view is left for the next one once less than a quarter of the view is
 # of it
 _MOST = 4
+_ABOVE = 3  # Without the book beside it, a third of the memory's view is before the place
 
 
 class MemoryPages:
@@ -26,10 +27,14 @@ class MemoryPages:
         self.memory_stays = False
         self.show_here(scroll=follows)
 
+    def appeared(self) -> None:
+        """Scroll to the place: a pane that is hidden is not laid out, and cannot follow."""
+        self.show_here(scroll=True)
+
     def show_here(self, *, scroll: bool) -> None:
         """Mark the page in view.
 
-        With `scroll`, its gist is level with its beginning in the book.
+        With `scroll`, its gist is level with its beginning in the book, if that stands beside it.
         """
         book, pane = self._context.book_pane, self._context.memory_pane
         view = book.visible_range
@@ -41,8 +46,12 @@ class MemoryPages:
         if page is not None and page.start < offset and page.end < offset + (end - offset) // _MOST:
             offset = page.end  # of the page before only a few lines are left
             page = page_at(offset)
-        level = book.row_in_view(page.start) if page is not None else 0
-        level -= pane.content_region.y - book.content_region.y
+        panes = self._context.panes
+        if panes.narrow:
+            level = pane.size.height // _ABOVE
+        else:
+            level = book.row_in_view(page.start) if page is not None else 0
+            level -= pane.content_region.y - book.content_region.y
         pane.set_here(offset, scroll=scroll, level=max(0, level))
         self.number_sections()
 

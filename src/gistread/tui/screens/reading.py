@@ -411,6 +411,7 @@ class ReadingScreen(CommandTarget, BookScreen):
     @on(BookPane.Pointed)
     @on(ProgressRule.Wanted)
     @on(MemoryPane.PageChosen)
+    @on(MemoryPane.Appeared)
     @on(AnswersPane.Followed)
     @on(QuestionInput.Asked)
     @on(QuestionInput.Emptied)

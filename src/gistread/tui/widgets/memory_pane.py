@@ -46,6 +46,9 @@ class MemoryPane(CommandTarget, LongText):
     class Changed(Message):
         """Pages were opened, closed or pinned."""
 
+    class Appeared(Message):
+        """The pane is shown, after it was hidden."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__((), id=id, side_margin=1)
         self.memory: GistMemory | None = None
@@ -133,6 +136,9 @@ class MemoryPane(CommandTarget, LongText):
         if changed:
             self._update()
         return changed
+
+    def on_show(self) -> None:
+        self.post_message(self.Appeared())
 
     def set_here(self, offset: int, *, scroll: bool, level: int = 0) -> None:
         """Mark the page the user is reading.
