@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -137,22 +138,29 @@ def calibre_web(shelf: Path) -> Iterator[str]:
         yield url
 
 
+@dataclass(frozen=True)
+class Server:
+    """A catalogue, and who may read it."""
+
+    url: str
+    user: str
+    password: str
+
+
 @pytest.fixture(params=["calibre", "calibre_web"])
-def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str, str]:
-    """Address, user and password."""
+def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Server:
     without_environment(monkeypatch)
     url: str = request.getfixturevalue(request.param)
     if request.param == "calibre":
-        return url, "ada", "secret"
-    return url, "admin", "admin123"
+        return Server(url, "ada", "secret")
+    return Server(url, "admin", "admin123")
 
 
 def test_a_book_is_found_downloaded_and_opened(
-    run: Run, server: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url, user, password = server
-    monkeypatch.setenv("GISTREAD_CATALOGUE_PASSWORD", password)
-    login = ("get", "--from", url, "--user", user)
+    monkeypatch.setenv("GISTREAD_CATALOGUE_PASSWORD", server.password)
+    login = ("get", "--from", server.url, "--user", server.user)
     shelves = run(*login, "--json").json["found"]
     assert len(shelves) > 3
     assert all(shelf["feed"] for shelf in shelves)
@@ -166,11 +174,10 @@ def test_a_book_is_found_downloaded_and_opened(
 
 
 def test_without_the_right_login_nothing_is_told(
-    run: Run, server: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
+    run: Run, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url, user, _ = server
     monkeypatch.setenv("GISTREAD_CATALOGUE_PASSWORD", "mistaken")
-    for login in ((), ("--user", user)):
-        refused = run("get", "--from", url, *login, "lamp")
+    for login in ((), ("--user", server.user)):
+        refused = run("get", "--from", server.url, *login, "lamp")
         assert (refused.status, refused.out) == (ExitStatus.FAILED, "")
         assert "refuses access (401)" in refused.err

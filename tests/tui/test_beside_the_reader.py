@@ -85,13 +85,13 @@ class Drive:
 
 async def lasting_disagreement(pilot: Pilot[None], screen: ReadingScreen) -> str:
     """How pane and book disagree once everything is drawn; empty if they do not."""
-    said = disagreement(screen)
+    fault = disagreement(screen)
     for _ in range(_DRAWN):
-        if not said:
+        if not fault:
             return ""
         await pilot.pause(0.05)
-        said = disagreement(screen)
-    return said
+        fault = disagreement(screen)
+    return fault
 
 
 def disagreement(screen: ReadingScreen) -> str:
@@ -99,8 +99,8 @@ def disagreement(screen: ReadingScreen) -> str:
     book, pane = screen.book_pane, screen.memory_pane
     rows, view = pane.rows(), book.visible_range
     bound = screen.controllers.line.bound
-    told = [row.entry.page for row in rows if row.kind is RowKind.GIST]
-    if bound is not None and [one for one in told if pane.memory.last_word_end(one) > bound]:
+    pages = [row.entry.page for row in rows if row.kind is RowKind.GIST]
+    if bound is not None and any(pane.memory.last_word_end(page) > bound for page in pages):
         return "a gist tells what is after the bound"
     here = [row for row in rows if row.here]
     if len(here) != 1:
@@ -135,15 +135,15 @@ def _misplaced(screen: ReadingScreen, row: MemoryRow) -> str:
 async def shown_memory(pilot: Pilot[None], screen: ReadingScreen) -> str:
     """How the memory disagrees once it is shown in place of the book; empty if it does not."""
     screen.panes.show(Pane.MEMORY)
-    said = ""
+    fault = ""
     for _ in range(_DRAWN):
         await pilot.pause(0.05)
-        said = _out_of_sight(screen)
-        if not said:
+        fault = _out_of_sight(screen)
+        if not fault:
             break
     screen.panes.show(Pane.BOOK)
     await pilot.pause()
-    return said
+    return fault
 
 
 def _out_of_sight(screen: ReadingScreen) -> str:
@@ -177,8 +177,8 @@ async def test_a_hidden_memory_is_beside_the_reader_once_it_is_shown(
             event = await drive.step()
             screen.panes.show(Pane.BOOK)
             await until(pilot, lambda: not screen.memory_pane.size.height)
-            said = await shown_memory(pilot, screen)
-            assert not said, f"{number}: after {event}: {said}"
+            fault = await shown_memory(pilot, screen)
+            assert not fault, f"{number}: after {event}: {fault}"
 
 
 @pytest.mark.slow
@@ -197,7 +197,7 @@ async def test_pane_and_book_agree_after_every_event(tmp_path: Path, size: tuple
         wrong: list[str] = []
         for _ in range(500):
             events.append(await drive.step())
-            if said := await lasting_disagreement(pilot, screen):
-                wrong.append(f"{len(events)}: after {events[-3:]}: {said}")
+            if fault := await lasting_disagreement(pilot, screen):
+                wrong.append(f"{len(events)}: after {events[-3:]}: {fault}")
         assert len(set(events)) > 8
         assert not wrong, f"{len(wrong)} of {len(events)}\n" + "\n".join(wrong[:20])

@@ -103,10 +103,10 @@ async def test_shelves_open_pages_go_on_and_escape_leads_back(
 async def test_an_own_catalogue_with_a_login_is_kept_without_the_login(
     server: FaultyServer, tmp_path: Path
 ) -> None:
-    wanted = "Basic " + base64.b64encode(b"ada:secret").decode()
+    header = "Basic " + base64.b64encode(b"ada:secret").decode()
 
     def guard(handler: Handler) -> bool:
-        is_known = handler.headers.get("Authorization") == wanted
+        is_known = handler.headers.get("Authorization") == header
         if not is_known:
             handler.empty(401, {"WWW-Authenticate": "Basic"})
         return not is_known

@@ -288,13 +288,13 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         if page.next:
             rows.append(Row(NextPage(page.next), "More …"))
         self.rows = rows
-        found = counted(len(page.books), "book")
+        summary = counted(len(page.books), "book")
         if page.shelves and not page.books:
-            found = "choose a shelf"
+            summary = "choose a shelf"
         more = " and more" if page.next else ""
         name, host = self._source.name, self._source.host
         where = name if name.startswith(host) else f"{name} · {host}"
-        self.note = f"{where} · {found}{more}"
+        self.note = f"{where} · {summary}{more}"
         self.show_rows(at or self.chosen)
 
     def _rows(self, books: Sequence[OfferedBook]) -> list[Row[OfferedBook | NextPage | Path]]:

@@ -316,16 +316,13 @@ class ReadingScreen(CommandTarget, BookScreen):
         controllers, panes = self.controllers, self.panes
         if controllers is None:
             return
-        session = controllers.context.session
         if self._closes_line(controllers):
             return
         if self.focused is self.question:
             controllers.line.drop_selection()
             panes.show(Pane.BOOK)
-        elif controllers.speech.running:
-            await controllers.speech.stop()
-        elif session is not None and session.answering:
-            await session.cancel_question()
+        elif await self._stop_running(controllers):
+            pass
         elif panes.current is not Pane.BOOK:
             panes.show(Pane.BOOK)
         elif self._came_from_list and controllers.context.position.looking:
@@ -336,6 +333,17 @@ class ReadingScreen(CommandTarget, BookScreen):
             panes.leave_focus_mode()
             panes.unseen_answer = False
         self.redraw_lines()
+
+    async def _stop_running(self, controllers: Controllers) -> bool:
+        """Stop what is read aloud, or else the answer. Returns whether one of them ran."""
+        session = controllers.context.session
+        if controllers.speech.running:
+            await controllers.speech.stop()
+            return True
+        if session is not None and session.answering:
+            await session.cancel_question()
+            return True
+        return False
 
     @property
     def _came_from_list(self) -> bool:
