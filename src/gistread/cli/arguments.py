@@ -155,15 +155,15 @@ def add_get(parser: argparse.ArgumentParser) -> None:
 
 def add_sync(parser: argparse.ArgumentParser) -> None:
     with _actions(parser) as action:
-        action("status", help="say where places are synced, and whether it works (default)")
-        login = action("login", help="log in to a KOReader sync server, and begin to sync")
+        action("status", help="show the account, and whether the login works (default)")
+        login = action("login", help="log in to a KOReader sync server, and start syncing")
         login.add_argument("server", metavar="SERVER", help="its address")
         login.add_argument("user", metavar="USER", help="your name there")
-        login.add_argument("--register", action="store_true", help="make this account first")
+        login.add_argument("--register", action="store_true", help="create this account first")
         action("logout", help="stop syncing, and forget the login")
-        push = action("push", help="send the place in a book, or in all that you have begun")
+        push = action("push", help="send your place in a book, or in every book you have begun")
         add_book(push, optional=True)
-        pull = action("pull", help="go on where another device is, in a book or in all")
+        pull = action("pull", help="continue where another device is, in a book or in all")
         add_book(pull, optional=True)
 
 

@@ -1,4 +1,4 @@
-"""`gistread sync`: keeps places along with other devices, through a KOReader sync server."""
+"""`gistread sync`: syncs places with other devices, through a KOReader sync server."""
 
 import argparse
 import getpass
@@ -224,7 +224,7 @@ async def _for_books(arguments: argparse.Namespace, books: list[_Named], act: _A
     if arguments.json:
         write_json({"books": [_result_document(result) for result in results]})
     if not results:
-        say("No other device has a place." if arguments.action == "pull" else "Nothing to send.")
+        say("No other device has stored a place." if arguments.action == "pull" else "Nothing to send.")
     return ExitStatus.DONE
 
 

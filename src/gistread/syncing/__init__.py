@@ -1,1 +1,1 @@
-"""Keeps the place in a book along with other devices, through a KOReader sync server (kosync)."""
+"""Syncs the place in a book with other devices, through a KOReader sync server (kosync)."""
