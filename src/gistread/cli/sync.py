@@ -224,7 +224,8 @@ async def _for_books(arguments: argparse.Namespace, books: list[_Named], act: _A
     if arguments.json:
         write_json({"books": [_result_document(result) for result in results]})
     if not results:
-        say("No other device has stored a place." if arguments.action == "pull" else "Nothing to send.")
+        is_pull = arguments.action == "pull"
+        say("No other device has stored a place." if is_pull else "Nothing to send.")
     return ExitStatus.DONE
 
 
