@@ -46,8 +46,9 @@ class Index:
 
         Which of its words are names is decided by the whole book.
         """
-        forms = tuple(cut for form in self.forms if (cut := form.upto(end)).starts)
-        return Index(self.book.upto(end), forms, corrections)
+        cut = (form.upto(end) for form in self.forms)
+        mentioned = tuple(form for form in cut if form.starts)
+        return Index(self.book.upto(end), mentioned, corrections)
 
     @cached_property
     def entities(self) -> list[Entity]:
@@ -55,22 +56,29 @@ class Index:
         return corrected(join_names(self.forms), self.corrections)
 
     def find(self, name: str, *, exactly: bool = False) -> list[Entity]:
-        """Entities with this name, the commonest first. If none has it, those with all its words in
-        one form.
+        """Entities with this name, the commonest first.
 
-        `exactly`: only those with this name.
+        If none has it, those with all its words in one form, unless `exactly`.
         """
-        wanted, named = _words(name), [(entity, _forms(entity)) for entity in self.entities]
-        found = [one for one, forms in named if wanted in forms]
-        if found or exactly:
-            return found
-        return [one for one, forms in named if any(set(wanted) <= set(form) for form in forms)]
+        words = _words(name)
+        forms_of = [(entity, _forms(entity)) for entity in self.entities]
+        with_name = [entity for entity, forms in forms_of if words in forms]
+        if with_name or exactly:
+            return with_name
+        return [
+            entity for entity, forms in forms_of if any(set(words) <= set(form) for form in forms)
+        ]
 
     def named_at(self, text: str, offset: int) -> Entity | None:
         """The entity named at this offset of a text, which need not be the book's."""
-        forms = ((form.text, entity) for entity in self.entities for form in entity.forms)
-        found = ((len(name), entity) for name, entity in forms if _stands_at(name, text, offset))
-        return max(found, key=lambda one: one[0], default=(0, None))[1]
+        longest = 0
+        named: Entity | None = None
+        for entity in self.entities:
+            for form in entity.forms:
+                if len(form.text) > longest and _stands_at(form.text, text, offset):
+                    longest = len(form.text)
+                    named = entity
+        return named
 
     def card(self, entity: Entity) -> Card:
         starts = entity.starts()
@@ -110,27 +118,35 @@ def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection])
 
     The commonest entity comes first.
     """
-    found = list(entities)
+    shown = list(entities)
     for correction in corrections:
-        entity = next(filter(None, (find_by_form(found, form) for form in correction.forms)), None)
+        named = (find_by_form(shown, form) for form in correction.forms)
+        entity = next(filter(None, named), None)
         if entity is None:
             continue
         if correction.verb == "hide":
-            found.remove(entity)
-        elif (other := find_by_form(found, correction.other)) not in (None, entity):
-            named = max(entity, other, key=lambda each: each.count)
-            found = [each for each in found if each not in (entity, other)]
-            found.append(
-                replace(make_entity((*entity.forms, *other.forms), named.kind), name=named.name)
-            )
-    return sort_by_count(found)
+            shown.remove(entity)
+            continue
+        other = find_by_form(shown, correction.other)
+        if other is not None and other is not entity:
+            shown.remove(entity)
+            shown.remove(other)
+            shown.append(_merged(entity, other))
+    return sort_by_count(shown)
 
 
-def describe_correction(one: NameCorrection) -> str:
+def _merged(entity: Entity, other: Entity) -> Entity:
+    """Both as one, by the name of the commoner one."""
+    commoner = max(entity, other, key=lambda each: each.count)
+    both = make_entity((*entity.forms, *other.forms), commoner.kind)
+    return replace(both, name=commoner.name)
+
+
+def describe_correction(correction: NameCorrection) -> str:
     """The correction in one line."""
-    if one.verb == "merge":
-        return f"{one.forms[0]} and {one.other} are one."
-    return f"{one.forms[0]} is not shown."
+    if correction.verb == "merge":
+        return f"{correction.forms[0]} and {correction.other} are one."
+    return f"{correction.forms[0]} is not shown."
 
 
 def find_by_form(entities: Iterable[Entity], form: str) -> Entity | None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from heapq import merge
+from itertools import pairwise
+from typing import NamedTuple
 
 from gistread.people.mentions import (
     PARTICLES,
@@ -31,6 +33,7 @@ _LEAST_PRONOUNS = 4
 _FEW_MENTIONS = 4
 _SELDOM_ACTS = 0.25  # Share of mentions of a town up to which it may act ("Tidney was under water")
 _AT_PLACES = 0.1  # Share of mentions after "in" or "at" that shows a place which seldom acts
+_SURELY_AT_PLACES = 0.15  # The same of one that acts, but less often than it follows "in" or "at"
 _LEAST_ACTS = 2  # Times that a name with "the" speaks or acts before it is a person
 _MORE_FREQUENT = 3  # A name belongs to the person mentioned this many times as often as any other
 _SURE = 0.65  # Share of "he" or "she" among the pronouns after a name that decides the sex
@@ -129,21 +132,23 @@ class _Group:
 
     def count_of(self, context: MentionContext) -> int:
         mask = context.value  # An IntFlag takes ten times as long
-        return sum(count for one, count in self.contexts.items() if one & mask)
+        return sum(count for contexts, count in self.contexts.items() if contexts & mask)
 
     @property
     def sex(self) -> str:
         """man or woman, by the title, the first name or the pronouns; "" if unknown."""
         if self.title_kind in ("man", "woman", "wife"):
             return "man" if self.title_kind == "man" else "woman"
-        if (self.is_full or self.precedes_first_names or not self.title_kind) and (
-            known := first_names()[0].get(self.words[0])
-        ):
-            return known
+        if self.is_full or self.precedes_first_names or not self.title_kind:
+            known = first_names()[0].get(self.words[0])
+            if known:
+                return known
         he, she = self.count_of(MentionContext.HE), self.count_of(MentionContext.SHE)
         if he + she < _LEAST_PRONOUNS:
             return ""
-        return "man" if he >= _SURE * (he + she) else "woman" if she >= _SURE * (he + she) else ""
+        if he >= _SURE * (he + she):
+            return "man"
+        return "woman" if she >= _SURE * (he + she) else ""
 
     def may_match(self, other: "_Group") -> bool:
         return not self.sex or not other.sex or self.sex == other.sex
@@ -153,31 +158,38 @@ def join_names(forms: Iterable[Form]) -> list[Entity]:
     """Join these names into people, places and other entities, the commonest first."""
     groups = _grouped(form for form in forms if form.starts)
     titled = {group.words[-1] for group in groups if group.title_kind}
-    places = [
-        group for group in groups if group.words[-1] not in titled and _kind(group) is Kind.PLACE
-    ]
-    people = [group for group in groups if group not in places]
+    places: list[_Group] = []
+    people: list[_Group] = []
+    for group in groups:
+        is_place = group.words[-1] not in titled and _kind(group) is Kind.PLACE
+        (places if is_place else people).append(group)
+    persons = _joined(people)
+    entities = [make_entity(group.forms, _kind(group)) for group in persons]
+    entities += [make_entity(group.forms, Kind.PLACE) for group in places]
+    return sort_by_count(entity for entity in entities if _is_mentioned(entity))
+
+
+def _joined(people: list[_Group]) -> list[_Group]:
+    """The persons that these names are of: full names first, then titled ones, then bare ones."""
     known = _PersonIndex(_merged([group for group in people if group.is_full]), people)
-    single = sorted(
-        (group for group in people if not group.is_full),
-        key=lambda group: (not group.title_kind, -group.count),
-    )
-    for group in single:
-        if owner := known.find_titled(group) if group.title_kind else known.find_bare(group):
+    single = [group for group in people if not group.is_full]
+    for group in sorted(single, key=lambda group: (not group.title_kind, -group.count)):
+        owner = known.find_titled(group) if group.title_kind else known.find_bare(group)
+        if owner:
             owner.absorb(group)
         else:
             known.add(group)
-    entities = [make_entity(group.forms, _kind(group)) for group in known.persons]
-    entities += [make_entity(group.forms, Kind.PLACE) for group in places]
-    entities = [
-        one for one in entities if one.count >= _LEAST or plain(one.name.split()[0]) in titles()
-    ]
-    return sort_by_count(entities)
+    return known.persons
+
+
+def _is_mentioned(entity: Entity) -> bool:
+    """Whether it is mentioned more than once, or has a title."""
+    return entity.count >= _LEAST or plain(entity.name.split()[0]) in titles()
 
 
 def sort_by_count(entities: Iterable[Entity]) -> list[Entity]:
     """The commonest first."""
-    return sorted(entities, key=lambda one: (-one.count, one.first))
+    return sorted(entities, key=lambda entity: (-entity.count, entity.first))
 
 
 class _PersonIndex:
@@ -204,22 +216,25 @@ class _PersonIndex:
         (name,) = group.words
         if group.precedes_first_names:
             called = [
-                one for one in self._by_first.get(name, []) if one.is_full and one.may_match(group)
+                person
+                for person in self._by_first.get(name, [])
+                if person.is_full and person.may_match(group)
             ]
-            if found := _commonest(called):
-                return found
+            owner = _commonest(called)
+            if owner:
+                return owner
         same = [
-            one
-            for one in self._by_last.get(name, [])
-            if one.may_match(group) and one.is_wife == group.is_wife
+            person
+            for person in self._by_last.get(name, [])
+            if person.may_match(group) and person.is_wife == group.is_wife
         ]
         owner = _commonest(same)
         return None if owner and self._are_two(group, owner) else owner
 
     def _are_two(self, titled: _Group, full: _Group) -> bool:
-        """Whether "Mr.
+        """Whether a title and name are another person's: both are often mentioned side by side.
 
-        Emerson" and "George Emerson" are two people: often mentioned side by side.
+        "Mr. Emerson" and "George Emerson" are two people.
         """
         starts = titled.starts()
         called = self._bare.get(full.words[0])
@@ -234,10 +249,10 @@ class _PersonIndex:
         """
         (name,) = group.words
         called = [
-            one
-            for each in _forms_of(name)
-            for one in self._by_first.get(each, [])
-            if one.may_match(group)
+            person
+            for form in _forms_of(name)
+            for person in self._by_first.get(form, [])
+            if person.may_match(group)
         ]
         full = [
             person
@@ -246,29 +261,39 @@ class _PersonIndex:
         ]
         if full:
             return _commonest(full)
-        last = [one for one in self._by_last.get(name, []) if not one.is_wife]
-        men = [one for one in last if one.sex == "man"]
-        if owner := _commonest(men):
-            return owner
-        return _commonest([one for one in last if one.may_match(group)])
+        family = [person for person in self._by_last.get(name, []) if not person.is_wife]
+        man = _commonest([person for person in family if person.sex == "man"])
+        return man or _commonest([person for person in family if person.may_match(group)])
 
 
 def _grouped(forms: Iterable[Form]) -> list[_Group]:
+    """The forms by the words of the name and the kind of its title."""
     groups: dict[tuple[str, tuple[str, ...]], _Group] = {}
     for form in forms:
-        named = [plain(word) for word in form.text.split()]
-        heads = 0
-        while heads < len(named) - 1 and named[heads] in titles() and named[heads + 1] != "of":
-            heads += 1
-        rest = tuple(word for word in named[heads:] if word not in _BETWEEN_NAMES) or (named[-1],)
-        if rest[0] in titles() and not any(one & MentionContext.ARTICLE for one in form.contexts):
+        written = [plain(word) for word in form.text.split()]
+        heads = _count_titles(written)
+        own = tuple(word for word in written[heads:] if word not in _BETWEEN_NAMES)
+        own = own or (written[-1],)
+        if own[0] in titles() and not _follows_article(form):
             continue  # "Uncle" is not the name of one person.
-        kind = titles()[named[heads - 1]] if heads else ""
-        key = ("" if kind == "anyone" and len(rest) > 1 else kind, rest)
-        group = groups.setdefault(key, _Group(kind, rest))
+        kind = titles()[written[heads - 1]] if heads else ""
+        key = ("" if kind == "anyone" and len(own) > 1 else kind, own)
+        group = groups.setdefault(key, _Group(kind, own))
         group.title_kind = group.title_kind or kind
-        group.add([form], named[:heads])
+        group.add([form], written[:heads])
     return list(groups.values())
+
+
+def _count_titles(words: list[str]) -> int:
+    """How many titles a name begins with; not those of "Duke of Wellington"."""
+    for at, (word, following) in enumerate(pairwise(words)):
+        if word not in titles() or following == "of":
+            return at
+    return len(words) - 1
+
+
+def _follows_article(form: Form) -> bool:
+    return any(contexts & MentionContext.ARTICLE for contexts in form.contexts)
 
 
 @cache
@@ -291,20 +316,22 @@ def _merged(full: list[_Group]) -> list[_Group]:
     families: dict[str, list[_Group]] = {}
     for group in sorted(full, key=lambda group: -group.count):
         family = families.setdefault(group.words[-1], [])
-        if same := next((one for one in family if _are_same(one, group)), None):
+        same = next((person for person in family if _are_same(person, group)), None)
+        if same:
             same.absorb(group)
         else:
             family.append(group)
     return [group for family in families.values() for group in family]
 
 
-def _are_same(one: _Group, other: _Group) -> bool:
+def _are_same(group: _Group, other: _Group) -> bool:
     """Whether two full names with the same last name may be one person's."""
-    if not one.may_match(other) or one.is_wife != other.is_wife:
+    if not group.may_match(other) or group.is_wife != other.is_wife:
         return False
-    if one.words == other.words[-len(one.words) :] or other.words == one.words[-len(other.words) :]:
+    shorter, longer = sorted((group.words, other.words), key=len)
+    if longer[-len(shorter) :] == shorter:
         return True
-    first, second = one.words[0], other.words[0]
+    first, second = group.words[0], other.words[0]
     is_initial = min(len(first), len(second)) == 1 and first[0] == second[0]
     return is_initial or second in _forms_of(first)
 
@@ -328,12 +355,13 @@ def _is_gone(group: _Group, person: _Group) -> bool:
     return is_short_form and is_rare and group.starts()[-1] < person.starts()[0]
 
 
-def _commonest(found: Iterable[_Group]) -> _Group | None:
+def _commonest(groups: Iterable[_Group]) -> _Group | None:
     """The group mentioned much more often than any other."""
-    first, second = (*sorted(found, key=lambda group: -group.count), None, None)[:2]
-    if first and (second is None or first.count >= _MORE_FREQUENT * second.count):
-        return first
-    return None
+    by_count = sorted(groups, key=lambda group: -group.count)
+    if not by_count:
+        return None
+    first, *others = by_count
+    return first if all(first.count >= _MORE_FREQUENT * other.count for other in others) else None
 
 
 def _is_place_name(group: _Group) -> bool:
@@ -351,13 +379,22 @@ def _kind(group: _Group) -> Kind:
         return Kind.PLACE
     if (group.is_described or group.is_full) and group.words[-1] in word_set("bodies"):
         return Kind.OTHER
-    acts, places = group.count_of(MentionContext.PERSON), group.count_of(MentionContext.PLACE)
-    if places > acts and places >= 0.15 * group.count:
+    if _is_mentioned_as_place(group):
         return Kind.PLACE
-    is_seldom_active = acts <= _SELDOM_ACTS * group.count and group.words[0] not in first_names()[0]
-    if is_seldom_active and places >= max(_LEAST, _AT_PLACES * group.count):
-        return Kind.PLACE
-    return Kind.PERSON if acts >= (_LEAST_ACTS if group.is_described else 1) else Kind.OTHER
+    least_acts = _LEAST_ACTS if group.is_described else 1
+    acts = group.count_of(MentionContext.PERSON)
+    return Kind.PERSON if acts >= least_acts else Kind.OTHER
+
+
+def _is_mentioned_as_place(group: _Group) -> bool:
+    """Whether it often follows "in" or "at", and seldom acts."""
+    acts = group.count_of(MentionContext.PERSON)
+    places = group.count_of(MentionContext.PLACE)
+    if places > acts and places >= _SURELY_AT_PLACES * group.count:
+        return True
+    is_first_name = group.words[0] in first_names()[0]
+    seldom_acts = acts <= _SELDOM_ACTS * group.count
+    return seldom_acts and not is_first_name and places >= max(_LEAST, _AT_PLACES * group.count)
 
 
 def make_entity(forms: Iterable[Form], kind: Kind) -> Entity:
@@ -366,11 +403,21 @@ def make_entity(forms: Iterable[Form], kind: Kind) -> Entity:
     frequent = [form for form in forms if len(form.starts) >= _LEAST] or forms
     name = max(frequent, key=_fullness)
     with_article = MentionContext.ARTICLE.value
-    article = sum(1 for one in forms[0].contexts if one & with_article) > len(forms[0].starts) / 2
-    return Entity(f"the {name.text}" if article else name.text, kind, forms)
+    articles = sum(1 for contexts in forms[0].contexts if contexts & with_article)
+    has_article = articles > len(forms[0].starts) / 2
+    return Entity(f"the {name.text}" if has_article else name.text, kind, forms)
 
 
-def _fullness(form: Form) -> tuple[int, bool, int]:
-    named = [plain(word) for word in form.text.split()]
-    own = [word for word in named if word not in titles()]
-    return min(2, len(own)), len(own) == len(named) > 1, len(form.starts)
+class _Fullness(NamedTuple):
+    """How fully a form names somebody; forms are compared by it."""
+
+    own_words: int  # At most two: first name and family name
+    is_full_without_title: bool
+    mentions: int
+
+
+def _fullness(form: Form) -> _Fullness:
+    words = [plain(word) for word in form.text.split()]
+    own = [word for word in words if word not in titles()]
+    is_full_without_title = len(own) == len(words) > 1
+    return _Fullness(min(2, len(own)), is_full_without_title, len(form.starts))

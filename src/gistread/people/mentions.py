@@ -9,7 +9,7 @@ import tomllib
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import IntFlag
 from functools import cache
@@ -67,6 +67,10 @@ _NEAR = (
 _HE_OR_SHE = re.compile(
     r"[^A-Z“”\"]{0,90}?\b(?:(he|him|his|himself|He|His)|(she|her|hers|herself|She|Her))\b"
 )
+_BEFORE = 24  # Characters before a name that tell its context
+_OPENING = 8  # The same for whether a sentence begins with it
+_BEGINS_NAME = ("mr", "mrs", "miss")  # Also within a run: "Last Sunday Mr Arabin"
+_LONGEST_ABBREVIATION = 3  # Letters of a name in capitals
 _SAMPLE = 30_000  # Characters that show whether capitals mark names
 _SELDOM = 0.25  # Share of lower-case uses below which a capitalised word is a name
 
@@ -137,32 +141,67 @@ def supports_names(book: Book) -> bool:
 
 def find_names(book: Book, start: int = 0) -> list[Form]:
     """The names in `book.text[start:]` by first mention. War and Peace takes about 2 s."""
-    small = Counter(_SMALL_WORD.findall(book.text, start))
-    found = [
-        (match, _opens(book.text, match.start(), begin))
+    runs = [
+        _Run(match, tuple(map(plain, match[0].split())), _opens(book.text, match.start(), begin))
         for begin, end in _prose(book, start)
         for match in _NAME.finditer(book.text, begin, end)
     ]
-    inside = Counter(plain(word) for match, opens in found for word in match[0].split()[opens:])
+    words = _name_words(runs, Counter(_SMALL_WORD.findall(book.text, start)))
+    forms: dict[str, Form] = {}
+    for run in runs:
+        at, text = _name_in(run, words)
+        if not text:
+            continue
+        form = forms.get(text) or forms.setdefault(text, Form(text))
+        is_titled = plain(text.split()[0]) in titles()
+        form.starts.append(at)
+        form.contexts.append(_context(book.text, at, at + len(text), is_titled))
+    return list(forms.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Capitalised words in a row."""
+
+    match: re.Match[str]
+    words: tuple[str, ...]  # As in the tables (`plain`)
+    opens: bool  # Whether a sentence or a quotation begins with it
+
+
+@dataclass(frozen=True, slots=True)
+class _NameWords:
+    """Which capitalised words of a book are names."""
+
+    not_names: Set[str]
+    opening: Set[str]  # Names at the beginning of a sentence too
+
+    def has(self, run: _Run, at: int) -> bool:
+        """Whether the word at this index of a run is one."""
+        word = run.words[at]
+        if run.opens and at == 0:
+            return word in self.opening
+        is_title = word in titles() and at + 1 < len(run.words)
+        return is_title or word not in self.not_names
+
+    def may_end(self, run: _Run, first: int, last: int) -> bool:
+        """Whether a name may begin and end with the words at these indices of a run."""
+        word = run.words[last]
+        is_part = word in titles() or word in PARTICLES
+        return self.has(run, last) and not (is_part and last > first)
+
+
+def _name_words(runs: Iterable[_Run], small: Mapping[str, int]) -> _NameWords:
+    """By how often words are capitalised inside sentences, and how often `small`."""
+    inside = Counter(word for run in runs for word in run.words[run.opens :])
     never = {*word_set("never"), *(stop_words()["en"] - titles().keys())}
     never |= {word for word in inside if _IS_NO_NAME.fullmatch(word)}
     not_names = never | {word for word in inside if inside[word] < _SELDOM * small[word]}
-    # Words that are names at the beginning of a sentence too.
     opening = {
         word
         for word in inside
         if word in titles() or (word not in not_names and inside[word] > small[word])
     }
-    forms: dict[str, Form] = {}
-    for match, opens in found:
-        at, text = _name_in(match, opens, not_names, opening)
-        if text:
-            form = forms.get(text) or forms.setdefault(text, Form(text))
-            form.starts.append(at)
-            form.contexts.append(
-                _context(book.text, at, at + len(text), plain(text.split()[0]) in titles())
-            )
-    return list(forms.values())
+    return _NameWords(not_names, opening)
 
 
 def _prose(book: Book, start: int) -> Iterator[tuple[int, int]]:
@@ -177,65 +216,53 @@ def _prose(book: Book, start: int) -> Iterator[tuple[int, int]]:
 
 def _opens(text: str, at: int, start: int) -> bool:
     """Whether a sentence or a quotation begins here."""
-    return bool(_OPENS.search(text[max(start, at - 8) : at])) or at == start
+    return at == start or bool(_OPENS.search(text[max(start, at - _OPENING) : at]))
 
 
-def _name_in(
-    match: re.Match[str], opens: bool, not_names: set[str], opening: set[str]
-) -> tuple[int, str]:
-    """Offset and text of the name in a run of capitalised words, cut at its ends.
+def _name_in(run: _Run, words: _NameWords) -> tuple[int, str]:
+    """Offset and text of the name in a run, cut at its ends.
 
     "" if there is none.
     """
-    spans = [(word.start(), word.end()) for word in re.finditer(r"\S+", match[0])]
-    named = [plain(match[0][start:end]) for start, end in spans]
-
-    def is_name(at: int) -> bool:
-        word = named[at]
-        if opens and at == 0:
-            return word in opening
-        return word not in not_names or (word in titles() and at + 1 < len(named))
-
-    # "Last Sunday Mr Arabin": a title begins a name.
-    first, last = (
-        next((at for at, word in enumerate(named) if word in ("mr", "mrs", "miss")), 0),
-        len(spans),
-    )
-    while first < last and not is_name(first):
+    first = next((at for at, word in enumerate(run.words) if word in _BEGINS_NAME), 0)
+    last = len(run.words) - 1
+    while first <= last and not words.has(run, first):
         first += 1
-    while last > first and (
-        not is_name(last - 1)
-        or (last - first > 1 and (named[last - 1] in titles() or named[last - 1] in PARTICLES))
-    ):
+    while last >= first and not words.may_end(run, first, last):
         last -= 1
-    if first == last:
+    if first > last:
         return 0, ""
-    start, end = spans[first][0], spans[last - 1][1]
-    text = match[0][start:end].rstrip(".")
-    is_name_of = (
-        len(text) > 1
-        and plain(text).replace(" ", "_") not in word_set("alone")
-        and not (text.isupper() and len(text) > 3)
-    )
-    return match.start() + start, text if is_name_of else ""
+    spans = [word.span() for word in re.finditer(r"\S+", run.match[0])]
+    start, end = spans[first][0], spans[last][1]
+    text = run.match[0][start:end].rstrip(".")
+    return run.match.start() + start, text if _is_name(text) else ""
+
+
+def _is_name(text: str) -> bool:
+    """Whether this is more than a letter, no common word, and not written in capitals."""
+    is_shouted = text.isupper() and len(text) > _LONGEST_ABBREVIATION
+    is_common = plain(text).replace(" ", "_") in word_set("alone")
+    return len(text) > 1 and not is_common and not is_shouted
 
 
 def _context(text: str, start: int, end: int, titled: bool) -> MentionContext:
-    before, after = text[max(0, start - 24) : start], text[end : end + _NEAR]
-    found = MentionContext.NONE
-    is_called = _CALLED.search(before) and _CALLED_AFTER.match(after)
-    if (
-        titled
-        or is_called
-        or _SPEAKS_BEFORE.search(before)
-        or _SPEAKS_AFTER.match(after)
-        or _ACTS.match(after)
-    ):
-        found |= MentionContext.PERSON
+    before = text[max(0, start - _BEFORE) : start]
+    after = text[end : end + _NEAR]
+    context = MentionContext.NONE
+    if titled or _is_person(before, after):
+        context |= MentionContext.PERSON
     elif _AT.search(before) and not after.startswith(("'s", "’s")):  # Not "in the Dragon's house"
-        found |= MentionContext.PLACE
-    if pronoun := _HE_OR_SHE.match(after):
-        found |= MentionContext.HE if pronoun[1] else MentionContext.SHE
+        context |= MentionContext.PLACE
+    pronoun = _HE_OR_SHE.match(after)
+    if pronoun:
+        context |= MentionContext.HE if pronoun[1] else MentionContext.SHE
     if _ARTICLE.search(before):
-        found |= MentionContext.ARTICLE
-    return found
+        context |= MentionContext.ARTICLE
+    return context
+
+
+def _is_person(before: str, after: str) -> bool:
+    """Whether what is named speaks, is spoken to, or acts."""
+    if _SPEAKS_BEFORE.search(before) or _SPEAKS_AFTER.match(after) or _ACTS.match(after):
+        return True
+    return bool(_CALLED.search(before) and _CALLED_AFTER.match(after))

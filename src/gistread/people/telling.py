@@ -19,17 +19,23 @@ from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import Form, MentionContext, has_between, plain, titles, word_set
 
-_AFTER, _BEFORE = 260, 140  # Characters after and before a name that are searched
+_AFTER = 260  # Characters after a name that are searched
+_BEFORE = 140
 _CLOSING = ',.;:!?)”"—’'
 _MOST_MENTIONS = 4_000
-_EARLY, _FIRST = 12, 4.0  # People are introduced early: what the first mentions count more
-_AS_ASKED, _LONGER = (
-    3.0,
-    1.5,
-)  # Weights of a mention by the name asked for, and by that name with more words
-_IN_SPEECH, _IN_QUESTION = 1.0, 2.0  # What speech and questions count less
+_EARLY = 12  # People are introduced early: so many mentions count more
+_FIRST = 4.0  # What they count more
+_AS_ASKED = 3.0  # Weight of a mention by the name asked for
+_LONGER = 1.5  # The same by that name with more words
+_IN_SPEECH = 1.0  # What speech counts less
+_IN_QUESTION = 2.0
 _BY_TITLE = 5.0  # Weight of a title that the name asked for lacks
 _ASKED = 80  # Characters in front of a question mark that are not told but asked
+_LISTED = 8.0  # What an item of a list counts less
+_LISTED_WITHIN = 20  # Characters before a name in which a list shows
+_MAY_TELL_WITHIN = 45  # The same for a phrase that tells
+_ENDING = 3  # Characters at the end of a sentence in which a question mark stands
+_LEAST_LETTERS = 3  # Of a word that is compared without its ending
 _LEAST_PRONOUNS = 6  # Pronouns that show a sex
 _LEAST = 4.0  # Weight from which a phrase tells what somebody is
 
@@ -46,51 +52,71 @@ class Told:
 def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told]:
     """The sentences that name somebody, the most telling first. About 0.1 ms a mention."""
     forms = list(forms)
-    asked = _without_titles(name)
-    nearness = dict[int, float]()  # Of a mention to the name asked for
+    nearness = _nearness(name, forms)
+    lengths = sorted((start, len(form.text)) for form in forms for start in form.starts)
+    mentions = lengths[:_MOST_MENTIONS]
+    first = {start for start, _ in mentions[:_EARLY]}
+    candidates = {_sentence(start, 0, book): _Candidate() for start in sorted(first)}
+    text = _marked(book.text)
+    sex = _sex(forms)
+    clues = [
+        clue
+        for start, length in mentions
+        for clue in _clues(_Mention(text, start, start + length, sex))
+    ]
+    for clue in [*clues, *_clues_of_titles(name, forms)]:
+        place = _sentence(clue.start, clue.until, book)
+        bonus = nearness[clue.start] + _FIRST * (clue.start in first)
+        candidate = candidates.setdefault(place, _Candidate(bonus=bonus))
+        candidate.weight = max(candidate.weight, clue.weight)
+        candidate.bonus = max(candidate.bonus, bonus)
+        is_asked = _asks(place, book) and place[1] - clue.until < _ASKED
+        candidate.tells = candidate.tells or (clue.weight >= _LEAST and not is_asked)
+    sentences = [
+        Told(place, _weight(candidate.weight, place, book) + candidate.bonus, candidate.tells)
+        for place, candidate in candidates.items()
+    ]
+    return sorted(
+        sentences, key=lambda sentence: (-sentence.tells, -sentence.weight, sentence.place)
+    )
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A sentence that may tell who somebody is."""
+
+    weight: float = 0.0  # Of its best clue
+    bonus: float = 0.0  # For an early mention, or one by the name asked for
+    tells: bool = False
+
+
+def _nearness(name: str, forms: Iterable[Form]) -> dict[int, float]:
+    """How near each mention is to the name asked for."""
+    words_asked = _without_titles(name)
+    nearness: dict[int, float] = {}
     for form in forms:
         words = _without_titles(form.text)
-        if words == asked:
+        if words == words_asked:
             worth = _AS_ASKED
-        elif words > asked:
+        elif words > words_asked:
             worth = _LONGER
-        elif words & asked:
+        elif words & words_asked:
             worth = 0.0
         else:
             worth = -_AS_ASKED
         nearness |= dict.fromkeys(form.starts, worth)
-    mentions = sorted((start, len(form.text)) for form in forms for start in form.starts)[
-        :_MOST_MENTIONS
-    ]
-    sex, text = _sex(forms), _marked(book.text)
-    said = [
-        (start, clue)
-        for start, length in mentions
-        for clue in _clues(text, start, start + length, sex)
-    ]
+    return nearness
+
+
+def _clues_of_titles(name: str, forms: Iterable[Form]) -> Iterator["_Clue"]:
+    """The mentions with a title that the name lacks: "Lieutenant D’Arnot" tells who D’Arnot is."""
     ranks = word_set("roles", "work") & titles().keys()
-    has_rank = any(
-        titles().get(plain(word)) == "anyone" or plain(word) in ranks for word in name.split()
-    )
-    for form in () if has_rank else forms:  # "Lieutenant D’Arnot" tells who D’Arnot is
+    for word in map(plain, name.split()):
+        if word in ranks or titles().get(word) == "anyone":
+            return
+    for form in forms:
         if plain(form.text.split()[0]) in ranks:
-            said += [(start, _Clue(_BY_TITLE, "", start)) for start in form.starts]
-    first = {start for start, _ in mentions[:_EARLY]}
-    found = {_sentence(start, 0, book): 0.0 for start in sorted(first)}
-    bonus, clear = dict.fromkeys(found, 0.0), set[Passage]()
-    for start, clue in said:
-        place = _sentence(start, clue.until, book)
-        found[place] = max(clue.weight, found.get(place, 0.0))
-        is_asked = "?" in book.text[place[1] - 3 : place[1]] and place[1] - clue.until < _ASKED
-        if clue.weight >= _LEAST and not is_asked:
-            clear.add(place)
-        worth = nearness[start] + _FIRST * (start in first)
-        bonus[place] = max(bonus.get(place, worth), worth)
-    told = [
-        Told(place, _weight(best, place, book) + bonus[place], place in clear)
-        for place, best in found.items()
-    ]
-    return sorted(told, key=lambda one: (-one.tells, -one.weight, one.place))
+            yield from (_Clue(start, _BY_TITLE, "", start) for start in form.starts)
 
 
 def _without_titles(name: str) -> frozenset[str]:
@@ -105,42 +131,71 @@ def role_in(words: Iterable[str]) -> str:
 
 
 def find_holder(role: str, others: Collection[str], index: Index) -> Told | None:
-    """The sentence that names who has a role: "Who is the captain (of the brig)?". `others`:
-    further words asked for.
+    """The sentence that names who has a role: "Who is the captain (of the brig)?".
 
-    None unless a sentence says it of somebody, and has all the other words or is alone in saying
-    it.
+    `others`: further words asked for. None unless a sentence says it of somebody, and has all the
+    other words or is alone in saying it.
     """
-    text, wanted = index.book.text, [word.lower()[: max(3, len(word) - 1)] for word in others]
+    text = index.book.text
+    beginnings = [_beginning(word) for word in others]
+    holders: list[_Holder] = []
+    for entity, clue in _clues_of_role(role, index):
+        place = _sentence(clue.start, clue.until, index.book)
+        sentence = text[slice(*place)].lower()
+        missing = sum(beginning not in sentence for beginning in beginnings)
+        holders.append(_Holder(entity, place, _weight(clue.weight, place, index.book), missing))
+    if not holders:
+        return None
+    best = max(holders, key=lambda holder: (-holder.missing, holder.weight))
+    is_doubtful = best.missing > 0 and len({holder.entity for holder in holders}) > 1
+    return (
+        None if best.weight < _LEAST or is_doubtful else Told(best.place, best.weight, tells=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """Somebody of whom a sentence says that they have a role."""
+
+    entity: Entity
+    place: Passage
+    weight: float
+    missing: int  # Of the other words asked for
+
+
+def _beginning(word: str) -> str:
+    """A word in lower case without its last letter, which may be an ending."""
+    return word.lower()[: max(_LEAST_LETTERS, len(word) - 1)]
+
+
+def _clues_of_role(role: str, index: Index) -> Iterator[tuple[Entity, "_Clue"]]:
+    """The best clue of each mention beside which a role stands."""
+    text = index.book.text
     near = [match.start() for match in re.finditer(rf"\b{re.escape(role)}\b", text, re.IGNORECASE)]
-    found: list[tuple[float, int, Entity, Passage]] = []
     for entity in index.entities if near else ():
         sex = _sex(entity.forms)
         for form in entity.forms:
             for start in form.starts:
                 if not has_between(near, start - _BEFORE, start + _AFTER):
                     continue
-                clues = _clues(_marked(text), start, start + len(form.text), sex)
-                said_of = (clue for clue in clues if clue.role == role.lower())
-                if best := max(said_of, key=lambda one: one.weight, default=None):
-                    place = _sentence(start, best.until, index.book)
-                    said = text[slice(*place)].lower()
-                    missing = sum(word not in said for word in wanted)
-                    found.append((_weight(best.weight, place, index.book), -missing, entity, place))
-    weight, missing, _, place = max(
-        found, key=lambda one: (one[1], one[0]), default=(0.0, 0, None, (0, 0))
-    )
-    is_doubtful = missing < 0 and len({entity for _, _, entity, _ in found}) > 1
-    return None if weight < _LEAST or is_doubtful else Told(place, weight, tells=True)
+                mention = _Mention(_marked(text), start, start + len(form.text), sex)
+                clues = [clue for clue in _clues(mention) if clue.role == role.lower()]
+                if clues:
+                    yield entity, max(clues, key=lambda clue: clue.weight)
 
 
 def _weight(clue: float, place: Passage, book: Book) -> float:
     """Speech and questions tell less."""
-    before = book.text[book.paragraphs[book.paragraph_index(place[0])].start : place[0] + 1]
+    paragraph = book.paragraphs[book.paragraph_index(place[0])]
+    before = book.text[paragraph.start : place[0] + 1]
     is_speech = before.count("“") > before.count("”") or before.count('"') % 2
-    return (
-        clue - _IN_SPEECH * is_speech - _IN_QUESTION * ("?" in book.text[place[1] - 3 : place[1]])
-    )
+    return clue - _IN_SPEECH * is_speech - _IN_QUESTION * _asks(place, book)
+
+
+def _asks(place: Passage, book: Book) -> bool:
+    """Whether a sentence ends with a question mark, perhaps before quotation marks."""
+    end = place[1]
+    return "?" in book.text[end - _ENDING : end]
 
 
 def _sex(forms: Iterable[Form]) -> str:
@@ -155,20 +210,22 @@ def _sex(forms: Iterable[Form]) -> str:
     )
     if he + she < _LEAST_PRONOUNS:
         return ""
-    return "man" if he > 2 * she else "woman" if she > 2 * he else ""
+    if he > 2 * she:
+        return "man"
+    return "woman" if she > 2 * he else ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Clue:
+    start: int  # Of the name
     weight: float
     role: str  # The word that says what somebody is; "" without one
     until: int  # Offset in the sentence that tells, which may follow that of the name
 
 
-_CLEAR, _VAGUE_MARK = (
-    "\x01",
-    "\x02",
-)  # Stand for the space in front of a word that says what somebody is (`_marked`)
+# Stand for the space in front of a word that says what somebody is (`_marked`)
+_CLEAR = "\x01"
+_VAGUE_MARK = "\x02"
 _PHRASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _PARTS: dict[str, str] = {}
 for _name, _part in _PHRASES["parts"].items():
@@ -205,7 +262,8 @@ def _role_weights() -> dict[str, float]:
 def _role_of(word: str) -> str:
     """The role in a word or compound: "gentleman-farmer" is a farmer."""
     word = word.lower()
-    return next((one for one in (word, word.rpartition("-")[2]) if one in _role_weights()), "")
+    parts = (word, word.rpartition("-")[2])
+    return next((part for part in parts if part in _role_weights()), "")
 
 
 def _sex_of(role: str) -> str:
@@ -222,77 +280,138 @@ def _sex_of(role: str) -> str:
 
 @lru_cache(maxsize=2)
 def _marked(text: str) -> str:
-    """The text with a mark for the space in front of each role, so that patterns need not list them
-    all.
-    """
+    """The text with a mark for the space in front of each role: patterns need not list all."""
 
     @cache
     def marked(token: str) -> str:
         word = _WORD_OR_COMPOUND.match(token)
         role = _role_of(word[0]) if word else ""
-        return (
-            " " if not role else _CLEAR if _role_weights()[role] > _VAGUE else _VAGUE_MARK
-        ) + token
+        if not role:
+            return f" {token}"
+        is_clear = _role_weights()[role] > _VAGUE
+        return f"{_CLEAR if is_clear else _VAGUE_MARK}{token}"
 
     return "".join(map(marked, text.split(" ")))[1:]
 
 
-def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
-    """What the words around a name say. `text`: marked; `sex`: man or woman, "" if unknown."""
-    is_listed = _HINTS["listed_before"].search(text, max(0, start - 20), start)
-    is_addressed = _HINTS["addressed"].search(text, max(0, start - 2), start)
-    lead = text[max(0, start - _BEFORE) : start]
-    lead = lead[lead.rfind("\n\n") + 1 :]
-    is_object, is_owned = _HINTS["object"].search(lead), _HINTS["owned"].search(lead)
-    tried: list[tuple[float, re.Match[str] | None, str]] = [
-        (weight, pattern.match(text, end, end + _AFTER), "") for weight, pattern in _AFTER_PATTERNS
-    ]
-    if not sex:
-        tried.append((_LEAST, _ANYTHING_PATTERN.match(text, end, end + _AFTER), ""))
-    if _MAY_TELL.search(lead, max(0, len(lead) - 45)):
-        tried += [
-            (weight, pattern.search(lead), name) for weight, pattern, name in _BEFORE_PATTERNS
-        ]
-    for weight, match, before in tried:
-        if match is None:
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    """A phrase beside a name that may tell who it is."""
+
+    weight: float
+    match: re.Match[str]
+    kind: str = ""  # Of one before the name: `apposition`, `joined` …; empty for one after it
+
+    @property
+    def role(self) -> str:
+        return _role_of(self.match.groupdict().get("role") or "")
+
+    @property
+    def pronoun(self) -> str:
+        return (self.match.groupdict().get("pronoun") or "").lower()
+
+
+class _Mention:
+    """A name in a marked text, `text[start:end]`, and the phrases beside it."""
+
+    def __init__(self, text: str, start: int, end: int, sex: str) -> None:
+        """`sex`: man or woman, "" if unknown."""
+        self.text = text
+        self.start = start
+        self.end = end
+        self.sex = sex
+        lead = text[max(0, start - _BEFORE) : start]
+        self._lead = lead[lead.rfind("\n\n") + 1 :]
+
+    def phrases(self) -> Iterator[_Phrase]:
+        until = self.end + _AFTER
+        for weight, pattern in _AFTER_PATTERNS:
+            match = pattern.match(self.text, self.end, until)
+            if match:
+                yield _Phrase(weight, match)
+        if not self.sex:
+            match = _ANYTHING_PATTERN.match(self.text, self.end, until)
+            if match:
+                yield _Phrase(_LEAST, match)
+        if not _MAY_TELL.search(self._lead, max(0, len(self._lead) - _MAY_TELL_WITHIN)):
+            return
+        for weight, pattern, kind in _BEFORE_PATTERNS:
+            match = pattern.search(self._lead)
+            if match:
+                yield _Phrase(weight, match, kind)
+
+    def is_of_other_sex(self, phrase: _Phrase) -> bool:
+        if not self.sex:
+            return False
+        other, pronoun = ("woman", "she") if self.sex == "man" else ("man", "he")
+        return _sex_of(phrase.role) == other or phrase.pronoun == pronoun
+
+    def is_told_before(self, phrase: _Phrase, worth: float) -> bool:
+        """Whether a phrase before the name is about it. `worth`: of its role."""
+        following = self.text[self.end : self.end + 1]
+        if phrase.kind == "joined":
+            has_article = _HINTS["plain_article"].match(phrase.match[0])
+            return not (worth <= _VAGUE and has_article)
+        if _HINTS["possessive"].match(self.text, self.end):
+            return False
+        if phrase.kind != "apposition":
+            return True
+        # "With the cardinal, Kitty knew nothing"; "save me from the lion, Esmeralda!"; "the younger
+        # man D’Arnot"
+        is_indefinite = _HINTS["indefinite"].match(phrase.match[0])
+        may_address = worth < 1 or following in ("!", "?") or is_indefinite
+        is_called = may_address and _HINTS["called"].match(self.text, self.end)
+        return not is_called and following in _CLOSING
+
+    def is_told_after(self, phrase: _Phrase, worth: float) -> bool:
+        """Whether a phrase after the name is about it. `worth`: of its role."""
+        words = phrase.match[0]
+        # "The face of Mr. Cuss was …", "the saviour of Aouda, that brave man"
+        if _HINTS["is"].match(words) and _HINTS["object"].search(self._lead):
+            return False
+        if words[0] == "," and _HINTS["owned"].search(self._lead):
+            return False
+        if not _HINTS["addressed"].search(self.text, max(0, self.start - 2), self.start):
+            return True
+        # "I could not give you up, Nancy."
+        follows_comma = self.text[self.start - 2] == ","
+        ends_sentence = self.text.startswith((".", "!", "?"), self.end)
+        return worth > _VAGUE and not (follows_comma and ends_sentence)
+
+    def is_listed(self, phrase: _Phrase) -> bool:
+        """Whether name and phrase are items: "Lucie, Mr. Lorry, the solicitor, and …"."""
+        if phrase.kind:
+            follows = _HINTS["listed_after"].match(self.text, self.end)
+            return phrase.kind == "apposition" and bool(follows)
+        if phrase.match[0][0] != "," or phrase.pronoun:
+            return False
+        near = max(0, self.start - _LISTED_WITHIN)
+        if _HINTS["listed_before"].search(self.text, near, self.start):
+            return True
+        return bool(_HINTS["listed_after"].match(self.text, phrase.match.end()))
+
+
+def _clues(mention: _Mention) -> Iterator[_Clue]:
+    """What the words around a name say."""
+    for phrase in mention.phrases():
+        role = phrase.role
+        worth = _role_weights().get(role, 1.0)
+        if mention.is_of_other_sex(phrase) or (role == "head" and not _heads(phrase)):
             continue
-        groups = match.groupdict()
-        role, pronoun = _role_of(groups.get("role") or ""), (groups.get("pronoun") or "").lower()
-        value = _role_weights().get(role, 1.0)
-        other = {"man": "woman", "woman": "man"}.get(sex, "")
-        if other and (_sex_of(role) == other or pronoun == {"man": "she", "woman": "he"}[sex]):
+        is_told = mention.is_told_before if phrase.kind else mention.is_told_after
+        if not is_told(phrase, worth):
             continue
-        if role == "head" and not text.startswith(" of ", 0 if before else match.end("role")):
-            continue
-        if before:
-            # "With the cardinal, Kitty knew nothing"; "save me from the lion, Esmeralda!"; "the
-            # younger man D’Arnot"
-            may_address = (
-                value < 1
-                or text[end : end + 1] in ("!", "?")
-                or _HINTS["indefinite"].match(match[0])
-            )
-            is_called = may_address and _HINTS["called"].match(text, end)
-            if before == "apposition" and (is_called or text[end : end + 1] not in _CLOSING):
-                continue
-            if before != "joined" and _HINTS["possessive"].match(text, end):
-                continue
-            if before == "joined" and value <= _VAGUE and _HINTS["plain_article"].match(match[0]):
-                continue
-            weight -= 8 if before == "apposition" and _HINTS["listed_after"].match(text, end) else 0
-        elif (is_object and _HINTS["is"].match(match[0])) or (is_owned and match[0][0] == ","):
-            continue  # "The face of Mr. Cuss was …", "the saviour of Aouda, that brave man"
-        elif is_addressed and (
-            value <= _VAGUE or (text[start - 2] == "," and text[end] in ".!?")
-        ):  # "I could not give you up, Nancy."
-            continue
-        elif (
-            match[0][0] == ","
-            and not pronoun
-            and (is_listed or _HINTS["listed_after"].match(text, match.end()))
-        ):
-            weight -= 8  # "Lucie, Mr. Lorry, the solicitor for the defence, and …"
-        yield _Clue(weight * value, role, start if before else match.end())
+        weight = phrase.weight
+        if mention.is_listed(phrase):
+            weight -= _LISTED
+        until = mention.start if phrase.kind else phrase.match.end()
+        yield _Clue(mention.start, weight * worth, role, until)
+
+
+def _heads(phrase: _Phrase) -> bool:
+    """Whether somebody is the head of something: "X was the head of the firm"."""
+    match = phrase.match
+    return not phrase.kind and match.string.startswith(" of ", match.end("role"))
 
 
 def _sentence(start: int, until: int, book: Book) -> Passage:
@@ -303,5 +422,5 @@ def _sentence(start: int, until: int, book: Book) -> Passage:
         for span in sentences_of(book, paragraph.start, paragraph.end)
         if span[0] < max(until, start + 1)
     ]
-    first = next((one for one in reversed(spans) if one[0] <= start), spans[0])
+    first = next((span for span in reversed(spans) if span[0] <= start), spans[0])
     return first[0], spans[-1][1]
