@@ -13,7 +13,8 @@ from markdown_it import MarkdownIt
 
 from gistread.exporting.documents import as_json, as_readwise, render_export, write_export
 from gistread.exporting.markdown import as_markdown
-from gistread.exporting.model import Export, ExportFormat, export_file_name
+from gistread.exporting.model import Export, export_file_name
+from gistread.exporting.names import ExportFormat
 from gistread.marking import Color, Mark, MarkKind, quote_at
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.people.index import Index

@@ -9,7 +9,7 @@ from gistread.errors import StorageError as StorageError
 from gistread.errors import UsageError as UsageError
 from gistread.exporting.documents import render_export as render_export
 from gistread.exporting.model import Export as Export
-from gistread.exporting.model import ExportFormat as ExportFormat
+from gistread.exporting.names import ExportFormat as ExportFormat
 from gistread.memory.model import GistMemory as GistMemory
 from gistread.paths import Paths as Paths
 from gistread.readers.events import Proposed as Proposed

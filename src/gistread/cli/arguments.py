@@ -17,9 +17,9 @@ EXPORT_PARTS = ("marks", "notes", "questions", "gists")  # Notes: marks that hav
 
 
 def add_ask(parser: argparse.ArgumentParser) -> None:
-    from gistread.readers.registry import METHODS
+    from gistread.readers.registry import METHODS, OWN_METHODS
 
-    summaries = "\n".join(f"  {method.name:13}{method.summary}" for method in METHODS.values())
+    summaries = "\n".join(f"  {method.name:13}{method.summary}" for method in OWN_METHODS.values())
     parser.epilog = (parser.epilog or "").replace("{readers}", summaries)
     option = parser.add_argument
     add_book(parser, optional=True)
@@ -42,7 +42,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
         "--reader",
         metavar="METHOD",
         type=_reader,
-        choices=list(METHODS),
+        choices=METHODS,
         help="the method; see below",
     )
     option("--max-pages", type=count(0), metavar="N", help="most sections to look up (5)")
@@ -207,6 +207,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
+    from gistread.exporting.names import ExportFormat, FormatNames
+
     option = parser.add_argument
     add_book(parser, optional=True)
     all_help = "every book of the library that has marks, notes or questions; no BOOK"
@@ -215,17 +217,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     formats.add_argument(
         "--format",
         metavar="FORMAT",
-        choices=[
-            "md",
-            "json",
-            "txt",
-            "obsidian",
-            "anki",
-            "readwise",
-            "annotations",
-            "bibtex",
-            "csl",
-        ],
+        choices=FormatNames(ExportFormat),
         help="md: marks, notes, questions and gists (default); json: the same for programs; txt: "
         "the book's text; "
         "obsidian: a note that later exports add to; anki: cards of highlights, answers and names; "

@@ -15,7 +15,8 @@ from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
 from gistread.cli.output import say, write_json
 from gistread.errors import ExitStatus, UsageError
 from gistread.exporting.documents import as_json, render_export, write_export
-from gistread.exporting.model import ExportFormat, export_file_name
+from gistread.exporting.model import export_file_name
+from gistread.exporting.names import ExportFormat
 from gistread.library.entries import is_folder
 
 

@@ -17,7 +17,8 @@ from gistread.exporting.documents import (
     write_export,
     write_together,
 )
-from gistread.exporting.model import Export, ExportFormat, separate_file_names
+from gistread.exporting.model import Export, separate_file_names
+from gistread.exporting.names import ExportFormat
 from gistread.library.entries import LibraryEntry, is_folder
 from gistread.library.texts import text_of_entry
 from gistread.paths import default_paths

@@ -11,8 +11,10 @@ from gistread.cli.memory import memory_store, saved_memories
 from gistread.cli.opening import STANDARD_INPUT
 from gistread.cli.output import say, write, write_bytes
 from gistread.errors import GistreadError, StorageError, UsageError
+from gistread.exporting.formats import format_named
 from gistread.exporting.fragments import cfis_of
-from gistread.exporting.model import Export, ExportFormat, Form, OtherFormat, format_for
+from gistread.exporting.model import Export, Form, OtherFormat, format_for
+from gistread.exporting.names import ExportFormat
 from gistread.library.entries import is_folder
 from gistread.library.moving import migrate_user_data
 from gistread.memory.model import GistMemory
@@ -49,7 +51,7 @@ def format_of(arguments: argparse.Namespace, output: Path | None) -> Form:
         return template_format(arguments.template)
     chosen = ExportFormat.JSON if arguments.json else arguments.format
     if chosen or output is None or is_folder(output):
-        return ExportFormat(chosen or ExportFormat.MARKDOWN)
+        return format_named(chosen or ExportFormat.MARKDOWN)
     if (form := format_for(output)) is None:
         raise UsageError(f"Unknown format: {output}", f"Use --format {', '.join(ExportFormat)}.")
     return form

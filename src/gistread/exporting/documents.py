@@ -14,14 +14,8 @@ from gistread.errors import UsageError
 from gistread.exporting.anki import as_cards
 from gistread.exporting.citing import as_bibtex, as_csl
 from gistread.exporting.markdown import append_to_note, as_markdown, as_note
-from gistread.exporting.model import (
-    Export,
-    ExportFormat,
-    Form,
-    OtherFormat,
-    percent,
-    quoted_marks,
-)
+from gistread.exporting.model import Export, Form, OtherFormat, percent, quoted_marks
+from gistread.exporting.names import ExportFormat
 from gistread.exporting.web_annotations import as_web_annotations
 from gistread.marking import Mark
 from gistread.store.files import write_document

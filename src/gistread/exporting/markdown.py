@@ -16,7 +16,8 @@ import yaml
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.exporting.model import Export, ExportFormat, export_file_name, percent, quoted_marks
+from gistread.exporting.model import Export, export_file_name, percent, quoted_marks
+from gistread.exporting.names import ExportFormat
 from gistread.marking import Mark, MarkKind
 from gistread.store.journal import append_whole
 from gistread.store.model import SavedQuestion, with_messages

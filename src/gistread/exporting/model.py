@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
 from gistread.book.model import Book
+from gistread.exporting.names import ExportFormat
 from gistread.marking import Mark, MarkKind
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
@@ -17,32 +17,6 @@ from gistread.store.model import SavedQuestion
 
 _MOST_BYTES = 240  # Of a file name: systems allow 255, and a hash may come to it
 _HASH = 8  # Characters that tell books of one name apart
-
-
-class ExportFormat(StrEnum):
-    """A format by its name on the command line."""
-
-    MARKDOWN = "md"
-    JSON = "json"
-    TEXT = "txt"
-    OBSIDIAN = "obsidian"  # A note with front matter, to which later exports append
-    ANKI = "anki"
-    READWISE = "readwise"
-    ANNOTATIONS = "annotations"  # W3C Web Annotations
-    BIBTEX = "bibtex"
-    CSL = "csl"  # JSON of the Citation Style Language
-
-    @property
-    def suffix(self) -> str:
-        suffixes = {
-            "obsidian": ".md",
-            "anki": ".tsv",
-            "readwise": ".csv",
-            "annotations": ".jsonld",
-            "bibtex": ".bib",
-            "csl": ".csl.json",
-        }
-        return suffixes.get(self, f".{self}")
 
 
 @dataclass(frozen=True, slots=True)

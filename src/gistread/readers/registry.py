@@ -1,17 +1,19 @@
-"""Every reader by name.
+"""Every reader by name, also those of other packages.
 
 A reader's module is imported when it is first used: the command line names all of them.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from gistread.errors import UsageError
+from gistread.plugins import READERS, Plugin, PluginError, plugins_of
 
 if TYPE_CHECKING:
     from gistread.readers.answering import Reader
@@ -29,6 +31,8 @@ class Method:
     """The artifacts it uses (`memory/artifacts.py`). It builds missing ones or works without them,
     but answers sooner or better if they exist.
     """
+    plugin: Plugin | None = None  # Of another package; `location` is empty then
+    problem: PluginError | None = None  # Why that cannot be used
 
     def reader(self) -> "Reader":
         """Import the reader. Calling it raises UsageError."""
@@ -37,20 +41,28 @@ class Method:
         return with_checks(self.plain_reader())
 
     def plain_reader(self) -> "Reader":
-        """The reader without checks of its answers."""
-        module, _, function = self.location.partition(":")
-        reader = cast("Reader", getattr(import_module(module, "gistread.readers"), function))
+        """The reader without checks of its answers. Raises PluginError."""
+        reader = self._imported() if self.plugin is None else self._plugged(self.plugin)
         if not self.needs_memory:
             return reader
         from gistread.readers.checked import over_memory
 
         return over_memory(self.name, reader)
 
+    def _imported(self) -> "Reader":
+        module, _, function = self.location.partition(":")
+        return cast("Reader", getattr(import_module(module, "gistread.readers"), function))
+
+    def _plugged(self, plugin: Plugin) -> "Reader":
+        from gistread.readers.plugged import guarded
+
+        return guarded(plugin, plugin.load())
+
 
 DEFAULT_READER = "auto"
 _TABLES = tomllib.loads(Path(__file__).with_name("methods.toml").read_text("utf-8"))
-# Every reader by the name that `--reader` takes.
-METHODS: Mapping[str, Method] = MappingProxyType(
+# gistread's own readers by name
+OWN_METHODS: Mapping[str, Method] = MappingProxyType(
     {
         name: Method(name, **row | {"artifacts": tuple(row.get("artifacts", ()))})
         for name, row in _TABLES.items()
@@ -58,11 +70,53 @@ METHODS: Mapping[str, Method] = MappingProxyType(
 )
 
 
+class _Methods(Mapping[str, Method]):
+    """gistread's own readers, then those of other packages, which are looked up last."""
+
+    def __getitem__(self, name: str) -> Method:
+        if name in OWN_METHODS:
+            return OWN_METHODS[name]
+        if not name:  # No choice
+            raise KeyError(name)
+        return _plugged_method(plugins_of(READERS)[name])
+
+    def __iter__(self) -> Iterator[str]:
+        yield from OWN_METHODS
+        yield from plugins_of(READERS).keys() - OWN_METHODS.keys()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+# Every reader by the name that `--reader` takes
+METHODS: Mapping[str, Method] = _Methods()
+
+
+@cache
+def _plugged_method(plugin: Plugin) -> Method:
+    """The method of another package: its summary is the first line of its docstring."""
+    try:
+        reader = plugin.load()
+    except PluginError as error:
+        return Method(plugin.name, error.message, "", plugin=plugin, problem=error)
+    documentation = (getattr(reader, "__doc__", None) or "").strip()
+    return Method(
+        plugin.name,
+        documentation.partition("\n")[0] or f"from the package {plugin.package}",
+        "",
+        needs_memory=bool(getattr(reader, "needs_memory", False)),
+        plugin=plugin,
+    )
+
+
 def find_method(name: str, where: str = "") -> Method:
     """The reader with this name.
 
-    `where`: for the message, such as " in config.toml". Raises UsageError.
+    `where`: for the message, such as " in config.toml". Raises UsageError, PluginError.
     """
-    if name in METHODS:
-        return METHODS[name]
+    method = METHODS.get(name)
+    if method is not None and method.problem is not None:
+        raise method.problem
+    if method is not None:
+        return method
     raise UsageError(f"Unknown reader {name!r}{where}.", f"Choose one of {', '.join(METHODS)}.")

@@ -8,7 +8,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import RemainingWork, seconds_to_read, unread_memory
 from gistread.readers.cost import BUILT_FIRST, LONG_S, QUICK, WHOLE_BOOK, answer_work
 from gistread.readers.model_class import class_of
-from gistread.readers.registry import METHODS
+from gistread.readers.registry import METHODS, OWN_METHODS
 from gistread.session.events import ReadingState
 from gistread.session.session import Session
 
@@ -95,7 +95,7 @@ async def artifacts_left(
     if upto is not None:
         memory = await asyncio.to_thread(memory.upto, upto)
     try:
-        names = names or tuple(name for each in METHODS.values() for name in each.artifacts)
+        names = names or tuple(name for each in OWN_METHODS.values() for name in each.artifacts)
         return {
             name: await ARTIFACTS[name].remaining(memory, engine) for name in dict.fromkeys(names)
         }

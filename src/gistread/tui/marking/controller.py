@@ -6,7 +6,8 @@ from pathlib import Path
 from textual.actions import SkipAction
 
 from gistread.errors import GistreadError, StorageError
-from gistread.exporting.model import Export, ExportFormat
+from gistread.exporting.model import Export
+from gistread.exporting.names import ExportFormat
 from gistread.marking import Color, Mark, MarkKind, new_mark, quote_at, with_changes
 from gistread.readers.introductions import names_to_learn
 from gistread.store.user_data import MarkStore

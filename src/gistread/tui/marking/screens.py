@@ -14,7 +14,8 @@ from gistread.book.model import Book
 from gistread.dictionary import DictionaryError, Lookup, contains_entry, look_up
 from gistread.errors import GistreadError
 from gistread.exporting.documents import write_export
-from gistread.exporting.model import Export, ExportFormat, export_file_name, format_for
+from gistread.exporting.model import Export, export_file_name, format_for
+from gistread.exporting.names import ExportFormat
 from gistread.marking import Mark, MarkKind
 from gistread.store.files import ExistsError
 from gistread.tui.commands import CommandTarget, bindings, own_keys
