@@ -44,8 +44,8 @@ class Plugin:
         """The error to raise, in one line: `what` happened, and why."""
         reason = ""
         if error is not None:
-            told = " ".join(f"{type(error).__name__}: {error}".split())
-            reason = f": {told[:_MOST_CHARACTERS]}"
+            message = " ".join(f"{type(error).__name__}: {error}".split())
+            reason = f": {message[:_MOST_CHARACTERS]}"
         kind = _KINDS[self.group]
         return PluginError(
             f"The {kind} {self.name!r} of the package {self.package} {what}{reason}.",
@@ -58,8 +58,8 @@ def plugins_of(group: str) -> Mapping[str, Plugin]:
     """The entry points of a group, by name; of one name the first that is found."""
     from importlib.metadata import entry_points
 
-    found: dict[str, Plugin] = {}
+    plugins: dict[str, Plugin] = {}
     for entry in entry_points(group=group):
         package = entry.dist.name if entry.dist is not None else entry.module
-        found.setdefault(entry.name, Plugin(group, entry.name, package, entry))
-    return found
+        plugins.setdefault(entry.name, Plugin(group, entry.name, package, entry))
+    return plugins

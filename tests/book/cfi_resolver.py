@@ -7,6 +7,7 @@ import html
 import posixpath
 import re
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -45,41 +46,21 @@ class Resolver:
         """The characters in the range."""
         start, end = (self._place(steps, units) for steps, units in parse(cfi))
         assert start.document is end.document
-        pieces: list[str] = []
-        state = {"inside": False, "ended": False}
-
-        def visit(element: minidom.Element) -> None:
-            number = 1
-            chunk = ""
-            for child in [*element.childNodes, None]:
-                if isinstance(child, minidom.Text):  # CDATA too
-                    chunk += child.data
-                elif child is None or isinstance(child, minidom.Element):
-                    add(element, number, chunk)
-                    number += 2
-                    chunk = ""
-                    if child is not None:
-                        visit(child)
-
-        def add(element: minidom.Element, number: int, chunk: str) -> None:
-            units = chunk.encode("utf-16-le")
-            first, last = 0, len(units) // 2
-            if (element, number) == (end.element, end.number):
-                assert end.units <= last
-                last = end.units
-                state["ended"] = True
-            if (element, number) == (start.element, start.number):
-                assert start.units <= last
-                first = start.units
-                state["inside"] = True
-            if state["inside"]:
-                pieces.append(units[2 * first : 2 * last].decode("utf-16-le"))
-            if state["ended"]:
-                state["inside"] = False
-
-        visit(_root(start.document))
-        assert state["ended"]
-        return "".join(pieces)
+        text = ""
+        is_inside = False
+        for chunk in _chunks(_root(start.document)):
+            units = chunk.text.encode("utf-16-le")
+            is_first = (chunk.element, chunk.number) == (start.element, start.number)
+            is_last = (chunk.element, chunk.number) == (end.element, end.number)
+            is_inside = is_inside or is_first
+            first = start.units if is_first else 0
+            last = end.units if is_last else len(units) // 2
+            if is_inside:
+                assert first <= last <= len(units) // 2
+                text += units[2 * first : 2 * last].decode("utf-16-le")
+            if is_last:
+                return text
+        raise AssertionError(f"{cfi} leads to no text")
 
     def _place(self, steps: list[Step], units: int) -> Place:
         path = self._package
@@ -90,7 +71,7 @@ class Resolver:
                 path = self._target(element)
                 document = self._document(path)
                 element = _root(document)
-            children = [one for one in element.childNodes if isinstance(one, minidom.Element)]
+            children = [child for child in element.childNodes if isinstance(child, minidom.Element)]
             assert step.number % 2 == 0
             element = children[step.number // 2 - 1]
             assert step.asserted == element.getAttribute("id")
@@ -110,9 +91,32 @@ class Resolver:
             data = self._zip.read(path)
             if b"&" in data:
                 text = data.decode("utf-8-sig")
-                data = _NAMED.sub(lambda found: html.unescape(f"&{found[1]}"), text).encode()
+                data = _NAMED.sub(lambda entity: html.unescape(f"&{entity[1]}"), text).encode()
             self._documents[path] = minidom.parseString(data)
         return self._documents[path]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The characters between two tags, maybe none."""
+
+    element: minidom.Element
+    number: int  # In the element: 1, 3, 5 …
+    text: str
+
+
+def _chunks(element: minidom.Element) -> Iterator[Chunk]:
+    number = 1
+    text = ""
+    for child in element.childNodes:
+        if isinstance(child, minidom.Text):  # CDATA too
+            text += child.data
+        elif isinstance(child, minidom.Element):
+            yield Chunk(element, number, text)
+            yield from _chunks(child)
+            number += 2
+            text = ""
+    yield Chunk(element, number, text)
 
 
 def _root(document: minidom.Document) -> minidom.Element:

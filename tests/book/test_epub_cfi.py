@@ -104,7 +104,7 @@ def test_a_place_has_the_path_that_the_description_gives_it(words: str, cfi: str
 def test_the_same_words_are_told_apart_by_their_order() -> None:
     data = epub(HARD)
     text = open_bytes(data, "hard.epub").text
-    starts = [found.start() for found in re.finditer("The same words", text)]
+    starts = [match.start() for match in re.finditer("The same words", text)]
     places = [(start, start + len("The same words")) for start in starts]
     assert read_source(data).identifiers(text, places) == [
         "epubcfi(/6/2!/4/8,/1:0,/1:14)",

@@ -142,10 +142,10 @@ def test_a_question_asked_twice_is_one_card_that_a_new_answer_updates(
     source = Citation(1, 100, 140, book.text[100:140])
     guids = []
     for at, question in enumerate(("Who came?", "who came", "Who  came ?"), start=1):
-        asked = SavedQuestion(
+        saved = SavedQuestion(
             question, f"Answer {at}.", True, citations=(source,), asked_at=float(at)
         )
-        UserData(default_paths()).add_question(book.sha256, asked)
+        UserData(default_paths()).add_question(book.sha256, saved)
         cards = run("export", marked, "--format", "anki").out.splitlines()
         (card,) = (line.split("\t") for line in cards if "gistread question" in line)
         assert f"Answer {at}." in card[0]

@@ -101,7 +101,7 @@ def test_an_exporter_of_another_package_writes_a_file(
 
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (
             ["ask", "Who?", "--reader", "missing"],
@@ -132,12 +132,12 @@ def test_a_fault_of_a_plugin_is_told_in_one_line(
     book: Path,
     engine: FakeEngine,
     arguments: list[str],
-    told: str,
+    message: str,
 ) -> None:
     command, *rest = arguments
     ran = run(command, book, *rest)
     assert (ran.status, ran.out) == (ExitStatus.FAILED, "")
-    assert f"gistread: {told}\n" in ran.err
+    assert f"gistread: {message}\n" in ran.err
     assert "Traceback" not in ran.err
     assert run("ask", book, "Who?", "--reader", "quoting", "--json").status == ExitStatus.DONE
 

@@ -21,7 +21,9 @@ TITLES = (
 
 
 def book() -> Book:
-    text, paragraphs, chapters = "", [], []
+    text = ""
+    paragraphs = []
+    chapters = []
     for title, level in TITLES:
         begin = len(text)
         for words in (title, "word " * 39 + "word."):
@@ -66,17 +68,16 @@ def test_the_likeliest_place_is_first(typed: str, expected: str | int) -> None:
 
 
 def test_chapters_of_one_name_say_which_part_they_belong_to() -> None:
-    said = [
-        destination.words for destination in destinations_of("chapter i:", book(), 0).destinations
-    ]
-    assert [words.partition(",")[0] for words in said] == [
+    target = destinations_of("chapter i:", book(), 0)
+    titles = [destination.words.partition(",")[0] for destination in target.destinations]
+    assert titles == [
         "Book One › Chapter I: The Whale",
         "Book Two › Chapter I: The Storm",
     ]
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "words"),
     [
         ("zebra", "No such chapter"),
         ("page 9", "pages 1 to 1"),
@@ -84,10 +85,10 @@ def test_chapters_of_one_name_say_which_part_they_belong_to() -> None:
         ("@999999", "ends at"),
     ],
 )
-def test_invalid_destinations_are_explained(typed: str, said: str) -> None:
-    found = destinations_of(typed, book(), 0)
-    assert not found.destinations
-    assert said in found.problem
+def test_invalid_destinations_are_explained(typed: str, words: str) -> None:
+    target = destinations_of(typed, book(), 0)
+    assert not target.destinations
+    assert words in target.problem
 
 
 @pytest.mark.parametrize(
@@ -99,13 +100,13 @@ def test_any_destination_can_be_typed_without_an_error(typed: str) -> None:
 
 def test_words_in_quotes_are_found_behind_this_place_first() -> None:
     text = "The ferry came. " + "Rain. " * 50 + "A ferry left, and the Ferry sank."
-    one = Book(text, "A Book", (Paragraph(0, len(text)),), (Chapter("", 0, len(text)),))
+    shore = Book(text, "A Book", (Paragraph(0, len(text)),), (Chapter("", 0, len(text)),))
     ferry = text.index("A ferry") + 2
-    found = destinations_of("“ferry”", one, 10).destinations
-    assert [place.offset for place in found] == [ferry, text.index("Ferry sank"), 4]
-    assert (found[0].end, found[0].words) == (ferry + 5, "“ferry left, and the Ferry sank.”, 91%")
-    assert destinations_of('"Ferry"', one, 0).destinations[0].offset == text.index("Ferry sank")
-    assert "“boat” is not" in destinations_of('"boat"', one, 0).problem
+    places = destinations_of("“ferry”", shore, 10).destinations
+    assert [place.offset for place in places] == [ferry, text.index("Ferry sank"), 4]
+    assert (places[0].end, places[0].words) == (ferry + 5, "“ferry left, and the Ferry sank.”, 91%")
+    assert destinations_of('"Ferry"', shore, 0).destinations[0].offset == text.index("Ferry sank")
+    assert "“boat” is not" in destinations_of('"boat"', shore, 0).problem
 
 
 def test_an_epub_cfi_is_found_in_the_file(tmp_path: Path) -> None:

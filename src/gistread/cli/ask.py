@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
@@ -201,7 +201,7 @@ async def _ask(
             upto = question.upto
             if upto is not None and upto <= front_matter_end(book):
                 say("The text begins after this place; `--upto all` asks the whole book.")
-            asked = SavedQuestion(
+            saved = SavedQuestion(
                 question.shown(book),
                 "",
                 False,
@@ -210,14 +210,14 @@ async def _ask(
                 upto=upto,
                 thread=before.id if before else 0.0,
             )
-            is_saved = _save(book, asked)
+            is_saved = _save(book, saved)
             if upto is not None:
                 memory = memory.upto(upto)
             trace: list[reader_events.ReaderEvent] = []
             async with aclosing(session.questions.stream(question)) as events:
-                told = _told(events, trace, session, memory, upto, arguments, line)
+                events_told = _tell_steps(events, trace, session, memory, upto, arguments, line)
                 answered = await _print_answer(
-                    told,
+                    events_told,
                     line,
                     lambda citation: _place(citation, book),
                     as_fields=_wants_fields(arguments),
@@ -228,19 +228,15 @@ async def _ask(
             info = question.model
             assert info is not None
             made_by = memory.model_name if memory.entries else ""
-            whole = with_answer(asked, answered, model=info.name, memory=made_by)
+            whole = with_answer(saved, answered, model=info.name, memory=made_by)
             _save(book, whole, tells=is_saved)
             started = [event.reader for event in trace if isinstance(event, reader_events.Started)]
             steps = list(filter(None, map(step_document, trace)))
             reader = [config.reader, *started][-1]
             document = ask_document(reader, info, memory, steps, answered)
-            if arguments.json:
-                write_json(document)
-            elif arguments.template is not None:
-                document = {**document, "question": asked.question, "title": book.title}
-                _write_by_template(
-                    document, answered, lambda citation: _place(citation, book), arguments
-                )
+            more = {"question": saved.question, "title": book.title}
+            printed = _Printed(answered, lambda citation: _place(citation, book))
+            _write_fields(document, more, printed, arguments)
 
 
 def _wants_fields(arguments: argparse.Namespace) -> bool:
@@ -249,15 +245,23 @@ def _wants_fields(arguments: argparse.Namespace) -> bool:
     return is_json or arguments.template is not None
 
 
-def _write_by_template(
-    document: Json,
-    answered: reader_events.Answered,
-    place: Callable[[Citation], str],
-    arguments: argparse.Namespace,
-) -> None:
-    from gistread.cli.ask_template import write_by_template
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    answered: reader_events.Answered
+    place: Callable[[Citation], str]  # Where a citation is, in words
 
-    write_by_template(arguments.template, document, answered.citations, place)
+
+def _write_fields(
+    document: Json, more: Json, printed: _Printed, arguments: argparse.Namespace
+) -> None:
+    """Print the fields as JSON, or fill in the template with them and `more`, if wanted."""
+    if arguments.json:
+        write_json(document)
+    elif arguments.template is not None:
+        from gistread.cli.ask_template import write_by_template
+
+        citations = printed.answered.citations
+        write_by_template(arguments.template, {**document, **more}, citations, printed.place)
 
 
 def _bound(chosen: str | None, memory: GistMemory, before: SavedThread | None) -> int | None:
@@ -311,7 +315,7 @@ def _check_continued(before: SavedThread | None, arguments: argparse.Namespace) 
         )
 
 
-async def _told(
+async def _tell_steps(
     events: AsyncIterator[reader_events.ReaderEvent],
     trace: list[reader_events.ReaderEvent],
     session: Session,
@@ -411,17 +415,14 @@ def _ask_all(arguments: argparse.Namespace) -> None:
             async with answering_models(config, shelf.paths, chosen, on_event) as (models, checks):
                 named: list[NamedBook] = []
                 async with aclosing(question.stream(models.load_asking, checks)) as stream:
-                    told = _books_named(stream, named, line)
+                    events_told = _books_named(stream, named, line)
                     answered = await _print_answer(
-                        told, line, place, as_fields=_wants_fields(arguments)
+                        events_told, line, place, as_fields=_wants_fields(arguments)
                     )
                 model = fields(models.answering.info, "name", "fingerprint")
                 document = {**_document_of_all(named, answered, question), "model": model}
-                if arguments.json:
-                    write_json(document)
-                elif arguments.template is not None:
-                    document["question"] = arguments.book
-                    _write_by_template(document, answered, place, arguments)
+                more = {"question": arguments.book}
+                _write_fields(document, more, _Printed(answered, place), arguments)
 
     try:
         run_until_interrupted(answer())

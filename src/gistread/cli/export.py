@@ -4,7 +4,7 @@ import argparse
 
 from gistread.cli.export_all import export_all
 from gistread.cli.export_data import (
-    Wanted,
+    ExportChoice,
     carry_over,
     format_of,
     gather,
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if output is not None and is_folder(output) and form is not ExportFormat.OBSIDIAN:
         output /= export_file_name(book.title, form, book.authors)
     carry_over(book, path)
-    export = gather(book, path, Wanted(form, arguments.only, arguments.doubted))
+    export = gather(book, path, ExportChoice(form, arguments.only, arguments.doubted))
     if output is not None:
         say(write_export(export, form, output, force=arguments.force))
     elif arguments.json:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gistread.cli.export_data import Wanted, format_of, gather, output_of, print_document
+from gistread.cli.export_data import ExportChoice, format_of, gather, output_of, print_document
 from gistread.cli.opening import library_entries
 from gistread.cli.output import fail, say, write_json
 from gistread.cli.progress import ProgressLine
@@ -35,7 +35,7 @@ def export_all(arguments: argparse.Namespace) -> ExitStatus:
         check_together(form)
     entries = list(_with_data(library_entries()))
     with ProgressLine() as line:
-        run = _Run(entries, Wanted(form, arguments.only, arguments.doubted), line)
+        run = _Run(entries, ExportChoice(form, arguments.only, arguments.doubted), line)
         if folder is not None:
             run.write_separately(folder, force=arguments.force)
         elif output is not None:
@@ -66,7 +66,7 @@ class _Run:
     """Exports books one by one: their texts are not held together in memory."""
 
     entries: Sequence[LibraryEntry]
-    wanted: Wanted
+    choice: ExportChoice
     line: ProgressLine
     done: int = 0
     failed: int = 0
@@ -86,13 +86,13 @@ class _Run:
         except OSError as error:
             reason = error.strerror or error
             raise StorageError(f"{folder} cannot be made: {reason}.", "Choose another.") from error
-        names = separate_file_names(self.entries, self.wanted.form)
+        names = separate_file_names(self.entries, self.choice.form)
         for number, name in enumerate(names):
             export = self._export(number)
             if export is None:
                 continue
             try:
-                write_export(export, self.wanted.form, folder / name, force=force)
+                write_export(export, self.choice.form, folder / name, force=force)
                 self.done += 1
             except GistreadError as error:
                 self._fail(str(error))
@@ -107,16 +107,16 @@ class _Run:
             self._fail(f"{entry.title}: {error}")
             return None
         has_any = bool(export.marks or export.questions or export.memory)
-        return export if has_any or not self.wanted.only else None
+        return export if has_any or not self.choice.only else None
 
     def _gathered(self, entry: LibraryEntry) -> Export:
         """Raises BookError if the text is wanted and gone, StorageError."""
         known = text_of_entry(entry, default_paths())
         if known.notice:
             self.line.say(f"Note: {known.notice}")
-        if self.wanted.form is ExportFormat.TEXT and not known.has_text:
+        if self.choice.form is ExportFormat.TEXT and not known.has_text:
             raise BookError("Its text is gone.")
-        return gather(known.book, known.path, self.wanted)
+        return gather(known.book, known.path, self.choice)
 
     def _fail(self, reason: str) -> None:
         self.failed += 1

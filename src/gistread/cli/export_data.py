@@ -71,7 +71,7 @@ def carry_over(book: Book, path: Path | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ExportChoice:
     """What is to be exported."""
 
     form: Form
@@ -79,18 +79,18 @@ class Wanted:
     doubted: bool = False  # Whether doubted answers become cards
 
 
-def gather(book: Book, path: Path | None, wanted: Wanted) -> Export:
+def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
     """What is wanted of the book's data. `path`: the book's file. Raises StorageError."""
-    form = wanted.form
+    form = choice.form
     if form in (ExportFormat.TEXT, ExportFormat.BIBTEX, ExportFormat.CSL):
         return Export(book)
     paths = default_paths()
     user_data = UserData(paths)
     marks = MarkStore(paths).marks(book.sha256)
     questions = user_data.questions(book.sha256)
-    export = Export(book, marks, questions, _memory(book, path), doubted=wanted.doubted)
-    if wanted.only:
-        export = _only(export, wanted.only)
+    export = Export(book, marks, questions, _memory(book, path), doubted=choice.doubted)
+    if choice.only:
+        export = _only(export, choice.only)
     elif form is ExportFormat.ANKI:
         export = replace(export, names=names_to_learn(book, user_data))
     wants_cfis = form.wants_cfis if isinstance(form, OtherFormat) else form is _WITH_CFIS

@@ -64,26 +64,36 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
                     "Open one with `gistread BOOK`, or the sample: `gistread sample`.",
                 )
             return open_screen(path_of(last), config, model)
+    return _open_named(arguments, config, model)
+
+
+def _open_named(arguments: argparse.Namespace, config: Config, model: str) -> ExitStatus:
+    """Open the named book, at a place if one is named; the library without a book."""
     place = getattr(arguments, "at", None)
     if place is not None and not arguments.book:
         raise UsageError("--at needs a book.", "Example: gistread frankenstein.epub --at 40%")
     if arguments.book == STANDARD_INPUT:
-        _check_terminal(piped=True)
-        book = open_named(STANDARD_INPUT)
-        # Textual reads keys from standard input, which is a pipe.
-        try:
-            terminal = os.open(os.ctermid(), os.O_RDONLY)
-        except OSError:
-            raise UsageError(_NEEDS_TERMINAL, _WITHOUT) from None
-        os.dup2(terminal, sys.stdin.fileno())
-        os.close(terminal)
-        look = Look.at(place, book, None) if place is not None else None
-        return open_screen(book, config, model, piped=True, look=look)
+        return _open_piped(place, config, model)
     if place is None:
         return open_screen(book_path(arguments.book) if arguments.book else None, config, model)
     path = book_path(arguments.book)
     look = Look.at(place, open_named(arguments.book), path)
     return open_screen(path, config, model, look=look)
+
+
+def _open_piped(place: str | None, config: Config, model: str) -> ExitStatus:
+    """Open the book on standard input."""
+    _check_terminal(piped=True)
+    book = open_named(STANDARD_INPUT)
+    # Textual reads keys from standard input, which is a pipe.
+    try:
+        terminal = os.open(os.ctermid(), os.O_RDONLY)
+    except OSError:
+        raise UsageError(_NEEDS_TERMINAL, _WITHOUT) from None
+    os.dup2(terminal, sys.stdin.fileno())
+    os.close(terminal)
+    look = Look.at(place, book, None) if place is not None else None
+    return open_screen(book, config, model, piped=True, look=look)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +111,14 @@ class Look:
         from gistread.search.destinations import destinations_of
 
         here = UserData(default_paths()).position(book.sha256)
-        wanted = f"p{typed}" if typed.isdecimal() else typed  # As books are quoted
-        found = destinations_of(wanted, book, here, path)
-        if not found.destinations:
+        place_name = f"p{typed}" if typed.isdecimal() else typed  # As books are quoted
+        target = destinations_of(place_name, book, here, path)
+        if not target.destinations:
             raise UsageError(
-                f"No place {typed!r}: {found.problem or 'it is empty.'}",
+                f"No place {typed!r}: {target.problem or 'it is empty.'}",
                 'Name a page, 40%, a chapter, "words of the book" or an EPUB CFI.',
             )
-        place = found.destinations[0]
+        place = target.destinations[0]
         end = place.offset if place.end is None else place.end
         words = " ".join(book.text[place.offset : end].split())
         return cls(path or Path(STANDARD_INPUT), place.offset, end, words)

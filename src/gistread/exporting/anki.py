@@ -82,13 +82,13 @@ def _cards(export: Export) -> Iterator[_Card]:
             place = "" if mark.lost else _place(book, mark.start)
             yield _Card("highlight", *gap, "\n".join(filter(None, (mark.note, place))))
     last = {
-        _same_question(asked): asked
-        for asked in export.questions
-        if _has_sources(asked) and (export.doubted or not _is_doubted(asked))
+        _same_question(saved): saved
+        for saved in export.questions
+        if _has_sources(saved) and (export.doubted or not _is_doubted(saved))
     }
-    for words, asked in last.items():
+    for words, saved in last.items():
         guid = hashlib.sha256(f"{book.sha256} {words}".encode()).hexdigest()[:_GUID]
-        yield _question_card(book, asked, guid)
+        yield _question_card(book, saved, guid)
     for entity, (start, end) in export.names:
         sentence = " ".join(book.text[start:end].split())
         name = max(
@@ -101,38 +101,38 @@ def _cards(export: Export) -> Iterator[_Card]:
             yield _Card("name", before, name, after, back)
 
 
-def _question_card(book: Book, asked: SavedQuestion, guid: str) -> _Card:
-    answer = _SOURCE.sub("", asked.answer).strip()
+def _question_card(book: Book, saved: SavedQuestion, guid: str) -> _Card:
+    answer = _SOURCE.sub("", saved.answer).strip()
     if answer.endswith(":"):  # It only introduces its quotes: "What the book says of Ferrand:"
-        answer = " ".join(asked.citations[0].quote.split())
+        answer = " ".join(saved.citations[0].quote.split())
     quotes = [
         f"“{' '.join(citation.quote.split())}” {_place(book, citation.start)}"
-        for citation in asked.citations
+        for citation in saved.citations
     ]
-    doubts = [f"“{asked.answer[mark.start : mark.end]}”: {mark.message}" for mark in asked.marks]
+    doubts = [f"“{saved.answer[mark.start : mark.end]}”: {mark.message}" for mark in saved.marks]
     rivals = [
         f"Another passage says {in_quotes(citation.tells)}"
-        for citation in asked.citations
+        for citation in saved.citations
         if citation.tells
     ]
     back = "\n".join((*quotes, *doubts, *rivals))
-    return _Card("question", f"{asked.question}\n", answer, "", back, guid)
+    return _Card("question", f"{saved.question}\n", answer, "", back, guid)
 
 
-def _same_question(asked: SavedQuestion) -> str:
+def _same_question(saved: SavedQuestion) -> str:
     """The words of a question: one typed again in other case or without its mark is the same."""
-    return " ".join(_WORDS.findall(asked.question.casefold())) or asked.question
+    return " ".join(_WORDS.findall(saved.question.casefold())) or saved.question
 
 
-def _has_sources(asked: SavedQuestion) -> bool:
+def _has_sources(saved: SavedQuestion) -> bool:
     """Whether the question has a whole answer with sources."""
-    is_whole = asked.found and bool(asked.answer.strip()) and not asked.cut
-    return is_whole and bool(asked.citations)
+    is_whole = saved.found and bool(saved.answer.strip()) and not saved.cut
+    return is_whole and bool(saved.citations)
 
 
-def _is_doubted(asked: SavedQuestion) -> bool:
+def _is_doubted(saved: SavedQuestion) -> bool:
     """Whether the check doubts the answer or its sources."""
-    return bool(asked.marks) or any(citation.tells for citation in asked.citations)
+    return bool(saved.marks) or any(citation.tells for citation in saved.citations)
 
 
 def _gap(quote: str) -> tuple[str, str, str] | None:
@@ -157,4 +157,4 @@ def _answer(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    return _SPECIAL.sub(lambda found: _ENTITIES[found[0]], html.escape(text, quote=False))
+    return _SPECIAL.sub(lambda sign: _ENTITIES[sign[0]], html.escape(text, quote=False))

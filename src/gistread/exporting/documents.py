@@ -145,10 +145,10 @@ def _mark_json(book: Book, mark: Mark) -> dict[str, Any]:
     }
 
 
-def _question_json(book: Book, asked: SavedQuestion) -> dict[str, Any]:
+def _question_json(book: Book, saved: SavedQuestion) -> dict[str, Any]:
     return {
-        **fields(asked, "question", "answer", "found"),
-        "marks": [asdict(mark) for mark in asked.marks],
+        **fields(saved, "question", "answer", "found"),
+        "marks": [asdict(mark) for mark in saved.marks],
         "citations": [
             {
                 **fields(citation, "page", "start", "end"),
@@ -156,11 +156,11 @@ def _question_json(book: Book, asked: SavedQuestion) -> dict[str, Any]:
                 "chapter": book.chapter_title(citation.start),
                 **fields(citation, "quote", "tells"),
             }
-            for citation in asked.citations
+            for citation in saved.citations
         ],
-        **fields(asked, "lookups", "reader", "model", "memory"),
-        "asked": iso_time(asked.asked_at),
-        "thread": iso_time(asked.thread or asked.asked_at),  # When its first question was asked
+        **fields(saved, "lookups", "reader", "model", "memory"),
+        "asked": iso_time(saved.asked_at),
+        "thread": iso_time(saved.thread or saved.asked_at),  # When its first question was asked
     }
 
 

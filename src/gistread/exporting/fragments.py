@@ -25,5 +25,5 @@ def cfis_of(book: Book, marks: Iterable[Mark], path: Path) -> dict[str, str]:
     except BookError:
         return {}
     identifiers = source.identifiers(book.text, [(mark.start, mark.end) for mark in placed])
-    found = zip(placed, identifiers, strict=True)
-    return {mark.id: identifier for mark, identifier in found if identifier}
+    pairs = zip(placed, identifiers, strict=True)
+    return {mark.id: identifier for mark, identifier in pairs if identifier}

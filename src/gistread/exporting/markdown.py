@@ -50,7 +50,7 @@ def as_markdown(export: Export) -> str:
         parts += [part for mark in lost for part in _mark(book, mark)]
     if export.questions:
         parts.append("## Questions")
-        parts += [part for asked in export.questions for part in _question(book, asked)]
+        parts += [part for saved in export.questions for part in _question(book, saved)]
     if export.memory is not None and export.memory.read_entries:
         parts += ["## Gists", escape_markdown(f"Read by {export.memory.model_name}.")]
         gists = (
@@ -93,22 +93,22 @@ def _mark(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
     yield f"— *{' · '.join(filter(None, facts))}*"
 
 
-def _question(book: Book, asked: SavedQuestion) -> Iterator[str]:
+def _question(book: Book, saved: SavedQuestion) -> Iterator[str]:
     """The blocks of a question: a heading, the answer, its sources."""
-    yield f"### {escape_markdown(asked.question)}"
+    yield f"### {escape_markdown(saved.question)}"
     yield (
-        _answer(with_messages(asked.answer, asked.marks).text)
-        if asked.answer.strip()
+        _answer(with_messages(saved.answer, saved.marks).text)
+        if saved.answer.strip()
         else "No answer was given."
     )
-    for one in asked.citations:
-        section = f"section {one.page} · " if one.page else ""
-        tells = f"another passage says {in_quotes(one.tells)} · " if one.tells else ""
-        place = f"{escape_markdown(tells)}{section}{_place(book, one.start)}"
-        yield f"{_quoted(one.quote)}\n>\n> — *{place}*"
-    over = f", over the memory of {asked.memory}" if asked.memory not in ("", asked.model) else ""
-    method = f"{asked.reader} with {asked.model}{over}" if asked.model else asked.reader
-    if facts := " · ".join(filter(None, (method, iso_time(asked.asked_at)[:10]))):
+    for citation in saved.citations:
+        section = f"section {citation.page} · " if citation.page else ""
+        tells = f"another passage says {in_quotes(citation.tells)} · " if citation.tells else ""
+        place = f"{escape_markdown(tells)}{section}{_place(book, citation.start)}"
+        yield f"{_quoted(citation.quote)}\n>\n> — *{place}*"
+    over = f", over the memory of {saved.memory}" if saved.memory not in ("", saved.model) else ""
+    method = f"{saved.reader} with {saved.model}{over}" if saved.model else saved.reader
+    if facts := " · ".join(filter(None, (method, iso_time(saved.asked_at)[:10]))):
         yield f"*{escape_markdown(facts)}*"
 
 
@@ -260,10 +260,10 @@ def _items(export: Export) -> Iterator[_Item]:
             yield _Item(
                 f"note-{mark.id}-{_digest(mark.note)}", _block(mark.note), f"mark-{mark.id}"
             )
-    for asked in export.questions:
-        if asked.answer.strip():
-            text = "\n\n".join(_question(export.book, asked))
-            yield _Item(f"question-{_digest(f'{asked.asked_at} {asked.question}')}", text)
+    for saved in export.questions:
+        if saved.answer.strip():
+            text = "\n\n".join(_question(export.book, saved))
+            yield _Item(f"question-{_digest(f'{saved.asked_at} {saved.question}')}", text)
 
 
 def _digest(text: str) -> str:

@@ -73,14 +73,14 @@ class Named(Protocol):
 
 def separate_file_names(books: Sequence[Named], form: Form) -> list[str]:
     """A name for each book; those of one name get the beginning of their hashes."""
-    names = [export_file_name(book.title, form, book.authors) for book in books]
-    times = Counter(name.casefold() for name in names)
-    return [
-        name
-        if times[name.casefold()] == 1
-        else f"{name.removesuffix(form.suffix)} ({book.sha256[:_HASH]}){form.suffix}"
-        for book, name in zip(books, names, strict=True)
-    ]
+    usual = [export_file_name(book.title, form, book.authors) for book in books]
+    times = Counter(name.casefold() for name in usual)
+    names = []
+    for book, name in zip(books, usual, strict=True):
+        if times[name.casefold()] > 1:
+            name = f"{name.removesuffix(form.suffix)} ({book.sha256[:_HASH]}){form.suffix}"
+        names.append(name)
+    return names
 
 
 def format_for(path: Path) -> ExportFormat | None:

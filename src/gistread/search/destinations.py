@@ -25,6 +25,7 @@ _CHAPTER = re.compile(r"(?:chapter|chap|ch)[\s.:]*(\S+)$", re.IGNORECASE)
 _OFFSET = re.compile(r"(?:@|offset\s*:?)\s*(\d+)$", re.IGNORECASE)
 _QUOTED = re.compile(r"""["“”„«»](.+)["“”„«»]$""")
 _CFI_START = "epubcfi("
+_WHOLE = 100  # Percent
 _SHOWN = 40  # Characters of the words that were found
 _EDGES = {"start": 0.0, "begin": 0.0, "beginning": 0.0, "top": 0.0, "end": 1.0, "bottom": 1.0}
 _TITLE_WORD = re.compile(r"\w+(?:[-’']\w+)*")
@@ -83,15 +84,15 @@ def _named(typed: str, book: Book, here: int) -> GoToTarget:
         return GoToTarget(
             (Destination(round(length * share), "the beginning" if share == 0 else "the end"),)
         )
-    found = list(_chapters(typed, book))
+    places = list(_chapters(typed, book))
     if typed.isdecimal():
         number = int(typed)
-        if number <= 100:
-            found.append(Destination(round(length * number / 100), f"{number}% of the book"))
-        found += _page(book, number).destinations
-    if not found:
+        if number <= _WHOLE:
+            places.append(Destination(round(length * number / 100), f"{number}% of the book"))
+        places += _page(book, number).destinations
+    if not places:
         return GoToTarget(problem="No such chapter or place.")
-    return GoToTarget(tuple(found[:MOST]))
+    return GoToTarget(tuple(places[:MOST]))
 
 
 def _words(book: Book, here: int, words: str) -> GoToTarget:
@@ -131,7 +132,7 @@ def _quote(book: Book, start: int) -> str:
 
 def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
     length = len(book.text)
-    if not sign and number > 100:
+    if not sign and number > _WHOLE:
         return GoToTarget(problem="Enter a number from 0 to 100.")
     step = round(length * number / 100)
     offset = min(max(0, {"+": here + step, "-": here - step}.get(sign, step)), length)
@@ -147,7 +148,7 @@ def _page(book: Book, number: int) -> GoToTarget:
 
 
 def _chapters(typed: str, book: Book) -> Iterator[Destination]:
-    wanted = _plain(typed)
+    words = _plain(typed)
     match = _CHAPTER.match(typed)
     number = parse_number(match[1] if match else typed)
     ranks: list[tuple[int, int]] = []
@@ -155,10 +156,10 @@ def _chapters(typed: str, book: Book) -> Iterator[Destination]:
         title = _plain(chapter.title)
         fits = (  # The best match first
             number is not None and _number(chapter.title) == number,
-            title.startswith(wanted),
+            title.startswith(words),
             index + 1 == number,
-            f" {wanted}" in title,
-            len(wanted) > 2 and wanted in title,
+            f" {words}" in title,
+            len(words) > 2 and words in title,
         )
         if True in fits:
             ranks.append((fits.index(True), index))

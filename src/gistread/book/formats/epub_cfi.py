@@ -86,23 +86,23 @@ def _letters_of(sign: str) -> str:
 
 def _start_with(signs: str, text: str, start: int) -> int:
     """Where a place starts with those of the signs that stand just before it."""
-    wanted = _signs_of(signs)[-_MOST_EDGE:]
+    edge = _signs_of(signs)[-_MOST_EDGE:]
     window = text[max(0, start - 2 * _MOST_EDGE) : start]
-    for length in range(len(wanted), 0, -1):
-        found = regex.search(f"{_spaced(wanted[-length:])}$", window)
-        if found is not None:
-            return start - len(window) + int(found.start())
+    for length in range(len(edge), 0, -1):
+        match = regex.search(f"{_spaced(edge[-length:])}$", window)
+        if match is not None:
+            return start - len(window) + int(match.start())
     return start
 
 
 def _end_with(signs: str, text: str, end: int) -> int:
     """Where a place ends with those of the signs that stand just behind it."""
-    wanted = _signs_of(signs)[:_MOST_EDGE]
-    for length in range(len(wanted), 0, -1):
-        pattern = _SPACES + _spaced(wanted[:length]).removesuffix(_SPACES)
-        found = regex.match(pattern, text, pos=end)
-        if found is not None:
-            return int(found.end())
+    edge = _signs_of(signs)[:_MOST_EDGE]
+    for length in range(len(edge), 0, -1):
+        pattern = _SPACES + _spaced(edge[:length]).removesuffix(_SPACES)
+        match = regex.match(pattern, text, pos=end)
+        if match is not None:
+            return int(match.end())
     return int(_ACCENTS.match(text, end).end())
 
 
@@ -283,7 +283,8 @@ def _chunks_in(
     for index, child in enumerate(element):
         yield from _chunks_in(child, (*steps, _step(child, index)))
         if child.tail:
-            yield (*steps, f"/{2 * index + 3}"), str(child.tail)
+            number = 2 * (index + 1)  # Of the child
+            yield (*steps, f"/{number + 1}"), str(child.tail)
 
 
 def _find(text: str, start: int, end: int, other: str) -> int | None:
