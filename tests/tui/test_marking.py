@@ -40,6 +40,24 @@ async def test_the_mouse_may_begin_and_end_inside_words(tmp_path: Path) -> None:
         assert kept(tmp_path)[0].place.exact == "Brennan kept"
 
 
+async def test_a_note_on_a_highlight_just_made_leaves_its_words_in_sight(tmp_path: Path) -> None:
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await marking(pilot)
+        start = BOOK.text.index("Brennan kept")
+        screen.book_pane.select_range(start, start + len("Brennan kept"))
+        await pilot.press("h")
+        await until(pilot, lambda: kept(tmp_path))
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, NoteScreen))
+        panel = app.screen.query_one(".panel").region
+        row = screen.book_pane.content_region.y + screen.book_pane.row_in_view(start)
+        assert not panel.y <= row < panel.bottom
+        await pilot.press(*"Who?", "ctrl+s")
+        await until(pilot, lambda: kept(tmp_path)[0].note == "Who?")
+        assert kept(tmp_path)[0].place.exact == "Brennan kept"
+
+
 async def test_a_note_is_written_shown_edited_deleted_and_restored(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=WIDE, notifications=True) as pilot:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from textual.actions import SkipAction
+from textual.css.types import AlignVertical
 
 from gistread.errors import GistreadError, StorageError
 from gistread.exporting.model import Export
@@ -157,6 +158,7 @@ class MarkController:
             None,
         )
         self._pane.drop_selection()
+        self._pane.pointed_at = selected[0]  # A note that follows is on these words.
         if same is not None and same.color is color and not same.note:
             self._sync.remove(same)
             self._notify_removed("Highlight removed.")
@@ -239,10 +241,18 @@ class MarkController:
             self._sync.put(with_changes(mark, note=note), None if is_new else mark)
             self._pane.drop_selection()
 
-        screen = NoteScreen(
-            title_of(mark, self._book), f"“{short(mark.place.exact, 240)}”", mark.note, keep
-        )
+        words = f"“{short(mark.place.exact, 240)}”"
+        screen = NoteScreen(title_of(mark, self._book), words, mark.note, keep)
+        screen.styles.align_vertical = self._side_beside(mark)
         self._context.push(screen, keep)
+
+    def _side_beside(self, mark: Mark) -> AlignVertical:
+        """Where on the screen a panel does not cover the words of a mark."""
+        view = self._pane.visible_range
+        if view is None or not view[0] <= mark.start < view[1]:
+            return "middle"
+        row = self._pane.row_in_view(mark.start)
+        return "bottom" if row < self._pane.size.height // 2 else "top"
 
     def clicked(self, event: Clicked) -> bool:
         """Show a clicked highlight with its note and actions. Returns False if none was clicked."""
