@@ -86,6 +86,7 @@ def test_paths_are_where_the_variables_say(run: Run, home: Path) -> None:
             "books",
             "store",
             "encodings",
+            "sync_account",
             "memories",
             "texts",
             "index",

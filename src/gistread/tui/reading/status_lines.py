@@ -258,13 +258,12 @@ class StatusLines:
 
     def _show_memory_header(self, context: ReadingContext) -> None:
         memory = context.memory_pane.memory
-        line = self._screen.query_one("#memory-header", Line)
         counter = _counter_of(memory) if memory is not None else ""
-        title = "Memory"
-        if memory is not None and memory.quotes and counter:
-            longer = f"{counter} · {WHO_ENTERS}"
-            counter = longer if cell_len(title + longer) <= line.room else counter
-        line.show(Content.assemble((title, "bold"), (counter, "$gr-faint")))
+        is_of_names = memory is not None and memory.quotes and bool(counter)
+        header = Content.assemble(("Memory", "bold"), (counter, "$gr-faint"))
+        longer = Content.assemble(header, (f" · {WHO_ENTERS}", "$gr-faint"))
+        headers = (longer, header) if is_of_names else (header,)
+        self._screen.query_one("#memory-header", Line).show_longest(*headers)
         origin = []
         if context.session is not None and (reader := context.session.activity.read_by):
             origin.append(f"read by {reader}")

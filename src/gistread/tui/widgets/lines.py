@@ -53,6 +53,12 @@ class Line(Static):
         if not (isinstance(self.content, Content) and content.is_same(self.content)):
             self.update(content, layout=False)
 
+    def show_longest(self, *contents: Content) -> None:
+        """Draw the first of these that fits, or else the last."""
+        self._fit = partial(self.show_longest, *contents)
+        fitting = (content for content in contents if content.cell_length <= self.room)
+        self.show(next(fitting, contents[-1]))
+
     @property
     def room(self) -> int:
         return max(0, self.size.width - 2)
