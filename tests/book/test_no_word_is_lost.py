@@ -12,7 +12,7 @@ from tests.book.mislabelled import FORMATS
 
 _IN_SYMBOL_FONTS = frozenset(("headings.docx", "sym.docx"))  # Their letters become others
 _MOST_REFUSED = 0.1  # Of generated files
-_FEW = range(60)
+_FEW = range(25)
 _MANY = range(2_000)
 
 

@@ -35,7 +35,9 @@ def test_the_table_lists_every_epub() -> None:
     assert sorted(table()) == sorted(f"{path.parent.name}/{path.name}" for path in all_epubs())
 
 
-@pytest.mark.parametrize("name", ["frankenstein", "time-machine", "war-and-peace"])
+@pytest.mark.parametrize(
+    "name", ["frankenstein", "time-machine", pytest.param("war-and-peace", marks=pytest.mark.slow)]
+)
 def test_no_word_of_a_novel_is_lost_or_moved(name: str) -> None:
     path = epub_book(name)
     book = novel(name)

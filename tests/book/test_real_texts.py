@@ -44,6 +44,7 @@ def test_chapters(name: str, chapters: int, first: str, last: str) -> None:
     assert (len(found), found[0], found[-1]) == (chapters, first, last)
 
 
+@pytest.mark.slow
 def test_the_chapters_of_war_and_peace_stand_under_their_books() -> None:
     book = book_of("War-and-Peace")
     tops = [chapter.title for chapter in book.chapters if chapter.level == 1]

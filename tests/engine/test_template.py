@@ -72,19 +72,24 @@ def test_a_model_that_thinks_unasked_begins_with_an_empty_thought() -> None:
     assert rendered(source) == "[system]Be brief.[user]Why?[go]<think>\n\n</think>\n\n"
 
 
+def _slow(greedy: str) -> object:
+    """One of those that run until a second of processor time is over; another runs every day."""
+    return pytest.param(greedy, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     "greedy",
     [
-        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
-        "{% for a in range(99999) %}{{ 'xxxxxxxx' }}{% endfor %}",
+        _slow("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"),
+        _slow("{% for a in range(99999) %}{{ 'xxxxxxxx' }}{% endfor %}"),
         "{{ 'x' * 10**9 }}",
         "{% set n = 99999 * 99999 %}{{ 'x' * n }}",
         "{% set n = 9 ** 9999999 %}",
         "{{ '%999999999d' % 1 }}",
         "{{ 'x' | center(999999999) }}",
         "{{ '{:>999999999}'.format(1) }}",
-        "{{ [1] | slice(999999999) | list }}",
-        (
+        _slow("{{ [1] | slice(999999999) | list }}"),
+        _slow(
             "{% set ns = namespace(x=[]) %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% "
             "endfor %}{{ ns.x }}"
         ),

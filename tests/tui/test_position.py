@@ -146,7 +146,14 @@ async def test_going_back_after_reading_on_keeps_what_was_read(tmp_path: Path) -
         assert screen.controllers.line.bound == bound
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (160, 50)])
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param((60, 20), marks=pytest.mark.slow),
+        (80, 24),
+        pytest.param((160, 50), marks=pytest.mark.slow),
+    ],
+)
 async def test_a_reader_who_peeks_at_ten_places_and_quits_finds_their_place(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

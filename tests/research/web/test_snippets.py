@@ -37,7 +37,7 @@ def test_any_mutation_of_a_page_is_read_or_refused() -> None:
     dice = random.Random(7)
     data = bytearray(SHOP.encode())
     read = 0
-    for _ in range(100):
+    for _ in range(40):
         broken = bytearray(data)
         for _ in range(dice.randint(1, 12)):
             at = dice.randrange(len(broken))
@@ -53,4 +53,4 @@ def test_any_mutation_of_a_page_is_read_or_refused() -> None:
         assert [index for snippet in page.snippets for index in snippet.elements] == [
             element.index for element in page.elements
         ]
-    assert read > 60
+    assert read > 24
