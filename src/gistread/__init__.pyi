@@ -10,6 +10,11 @@ from gistread.errors import UsageError as UsageError
 from gistread.exporting.documents import render_export as render_export
 from gistread.exporting.model import Export as Export
 from gistread.exporting.names import ExportFormat as ExportFormat
+from gistread.library.entries import LibraryEntry as LibraryEntry
+from gistread.library.own_library import Library as Library
+from gistread.marking import Color as Color
+from gistread.marking import Mark as Mark
+from gistread.marking import MarkKind as MarkKind
 from gistread.memory.model import GistMemory as GistMemory
 from gistread.paths import Paths as Paths
 from gistread.readers.events import Proposed as Proposed
@@ -19,10 +24,14 @@ from gistread.readers.steering import Steps as Steps
 from gistread.readers.thread import QuestionAnswer as QuestionAnswer
 from gistread.search.book_search import BookSearch as BookSearch
 from gistread.search.book_search import SearchMode as SearchMode
+from gistread.search.destinations import Destination as Destination
 from gistread.session.estimate import seconds_to_answer as seconds_to_answer
 from gistread.session.questions import Answer as Answer
 from gistread.session.session import Session as Session
 from gistread.session.sync import SyncSession as SyncSession
 from gistread.store.model import Citation as Citation
+from gistread.store.model import ReadingPlace as ReadingPlace
+from gistread.store.model import SavedQuestion as SavedQuestion
+from gistread.store.model import SavedThread as SavedThread
 
 __version__: str
