@@ -28,6 +28,8 @@ WORD = re.compile(f"[{UNSPACED}]|{_RUN}(?:['’]{_RUN})*")  # A word with its ap
 HYPHENATED = re.compile(
     f"[{UNSPACED}]|{_RUN}(?:['’‑-]{_RUN})*"
 )  # A word with its apostrophes and hyphens
+# A word of letters alone, with its apostrophes and hyphens
+ALPHABETIC = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 def folded_words(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.prompts import TRAINED
 from gistread.search.tokens import folded
-from gistread.words import UNSPACED_CHARACTER, count_words, folded_words
+from gistread.words import ALPHABETIC, UNSPACED_CHARACTER, count_words, folded_words
 
 
 class Fault(StrEnum):
@@ -53,7 +53,6 @@ def told_before(text: str, start: int, wording: str) -> str:
 
 _PHRASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _FEW = 24  # Fewer words are not checked for loops and copies
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ABOUT_ITSELF = re.compile(_PHRASES["about_itself"], re.IGNORECASE | re.VERBOSE | re.MULTILINE)
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
 
@@ -178,7 +177,7 @@ def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
     names = _names(draft.text) if capitals_mark_names(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
     seen = _fold(f"{draft.before}\n{draft.page}")
-    words = " ".join(["", *_WORD.findall(seen)])
+    words = " ".join(["", *ALPHABETIC.findall(seen)])
     foreign = {
         name for name in names if f" {_stem(_fold(name))}" not in words and _fold(name) not in seen
     }
@@ -214,9 +213,9 @@ def _is_unrelated(draft: Draft) -> bool:
         written = set(UNSPACED_CHARACTER.findall(draft.text))
         shared = written & set(draft.page)
     else:
-        longer = (word for word in _WORD.findall(draft.text) if len(word) >= _LONGER_WORD)
+        longer = (word for word in ALPHABETIC.findall(draft.text) if len(word) >= _LONGER_WORD)
         written = {_stem(word.casefold()) for word in longer}
-        shared = written & {_stem(word.casefold()) for word in _WORD.findall(draft.page)}
+        shared = written & {_stem(word.casefold()) for word in ALPHABETIC.findall(draft.page)}
     if len(written) < _FEWEST_LONGER_WORDS or len(shared) >= _LEAST_RELATED * len(written):
         return False
     foreign, names = foreign_names(draft)
@@ -301,7 +300,7 @@ def _runs(text: str, length: int) -> set[tuple[str, ...]]:
 
 def _names(text: str) -> set[str]:
     names: set[str] = set()
-    for match in _WORD.finditer(text):
+    for match in ALPHABETIC.finditer(text):
         word = match[0]
         before = text[: match.start()].rstrip("\"'“”‘’«»„( ")
         if len(word) > 2 and word[0].isupper() and before and before[-1] not in ".!?:;…—\n*":
@@ -311,7 +310,7 @@ def _names(text: str) -> set[str]:
 
 def capitals_mark_names(page: str) -> bool:
     """Whether capitals mark names in this language; in German they mark every noun."""
-    words = len(_WORD.findall(page))
+    words = len(ALPHABETIC.findall(page))
     inside_sentences = re.finditer(r"(?<=[^\W\d_] )[^\W\d_]{3,}", page)
     capitalised = sum(match[0][0].isupper() for match in inside_sentences)
     return capitalised < _MOST_CAPITALISED * words

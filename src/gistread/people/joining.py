@@ -161,8 +161,10 @@ def join_names(forms: Iterable[Form]) -> list[Entity]:
     places: list[_Group] = []
     people: list[_Group] = []
     for group in groups:
-        is_place = group.words[-1] not in titled and _kind(group) is Kind.PLACE
-        (places if is_place else people).append(group)
+        if group.words[-1] not in titled and _kind(group) is Kind.PLACE:
+            places.append(group)
+        else:
+            people.append(group)
     persons = _joined(people)
     entities = [make_entity(group.forms, _kind(group)) for group in persons]
     entities += [make_entity(group.forms, Kind.PLACE) for group in places]

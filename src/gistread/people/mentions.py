@@ -57,8 +57,9 @@ _SPEAKS_AFTER = re.compile(rf"[,”\"’]*\s(?:had\s|then\s|only\s|\w+ly\s)?{_SA
 _CALLED = re.compile(r"(?:[“\"‘]|, )\Z")
 _CALLED_AFTER = re.compile(r"[,!?.”\"]")
 _ACTS = re.compile(
-    r"\s(?:was|had|looked|turned|came|went|took|saw|felt|stood|sat|knew|could|would|did|put|gave|made|rose|ran|has|is|"
-    r"got|seemed|heard|walked|wanted)\b|['’]s\s(?:face|eyes?|hands?|voice|head|arms?|heart|mind|lips|wife|husband|father|mother|"
+    r"\s(?:was|had|looked|turned|came|went|took|saw|felt|stood|sat|knew|could|would|did|put|gave|"
+    r"made|rose|ran|has|is|got|seemed|heard|walked|wanted)\b"
+    r"|['’]s\s(?:face|eyes?|hands?|voice|head|arms?|heart|mind|lips|wife|husband|father|mother|"
     r"brother|sister|son|daughter|friend)\b"
 )
 _NEAR = (

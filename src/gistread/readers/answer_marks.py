@@ -24,6 +24,7 @@ from gistread.readers.phrases import pattern
 from gistread.readers.thread import REFERENCE
 from gistread.search.tokens import Terms, code_of, folded, language_of, stop_words
 from gistread.store.model import AnswerMark, AnswerMarkKind
+from gistread.words import ALPHABETIC
 
 NOT_IN_TEXT = "not in the text"
 _QUOTED_WORDS = 4  # Shorter quotations are terms or titles
@@ -44,7 +45,6 @@ _BEGINNING = 200_000  # Characters of a book that show how it uses capitals
 _BARE_WORDS = 3  # Most words of an answer that is only a name
 
 _HEADING = ParagraphKind.HEADING
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _SPANS_OF_TIME = {
@@ -77,7 +77,7 @@ def find_marks(
     text = _Text(f"{shown}\n{question}", book, "" if only_shown else book.text)
     language = language_of(answer, text.language)
     matches = pattern("quotation").finditer(answer)
-    quotations = [match for match in matches if len(_WORD.findall(match[0])) >= _QUOTED_WORDS]
+    quotations = [match for match in matches if len(ALPHABETIC.findall(match[0])) >= _QUOTED_WORDS]
     foreign_quotations = [
         quotation.span()
         for quotation in quotations
@@ -142,7 +142,9 @@ class _Text:
     @cached_property
     def names(self) -> set[str]:
         return {
-            fold(word) for word in _WORD.findall(f"{self.shown}\n{self.whole}") if word[0].isupper()
+            fold(word)
+            for word in ALPHABETIC.findall(f"{self.shown}\n{self.whole}")
+            if word[0].isupper()
         }
 
     def has_name(self, word: str, language: str) -> bool:
@@ -202,7 +204,7 @@ class _Text:
         Punctuation, speech tags and what an ellipsis leaves out do not count.
         """
         is_translation = language != self.language
-        words = _WORD.findall(quotation)
+        words = ALPHABETIC.findall(quotation)
         is_title = sum(word[0].isupper() for word in words) > len(words) / 2
         if is_translation or is_title:
             return True
@@ -362,7 +364,7 @@ def _foreign_names(answer: str, question: str, text: _Text, language: str) -> li
     if language == "de" or not capitals_mark_names(text.book.text[:_BEGINNING]):
         return []  # Capitals mark all nouns.
     names: list[Span] = []
-    for word in _WORD.finditer(answer):
+    for word in ALPHABETIC.finditer(answer):
         if not _is_foreign(word, answer, question, text, language):
             continue
         if names and not answer[names[-1][1] : word.start()].strip():
@@ -438,7 +440,7 @@ def _is_name_at_first(match: re.Match[str], plain: str, answer: str, question: s
     is_asked_for = pattern("asks_who_or_a_name").match(question)
     if not is_asked_for or answer[: match.start()].strip():
         return False
-    is_bare = len(answer.split()) <= _BARE_WORDS and len(_WORD.findall(answer)) == 1
+    is_bare = len(answer.split()) <= _BARE_WORDS and len(ALPHABETIC.findall(answer)) == 1
     return is_bare or bool(pattern("acts").match(answer, match.end()))
 
 

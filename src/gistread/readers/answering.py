@@ -5,7 +5,7 @@ What the model says and chooses, and the answer, streamed and checked for loops.
 
 import math
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
@@ -132,6 +132,12 @@ class Asking:
         """Whether the model writes the option out, since it cannot choose reliably by letter."""
         return bool(self.options.choices) and not self.options.model.chooses
 
+    def to_cite(self, places: Iterable[tuple[int, Passage]]) -> tuple[tuple[int, Passage], ...]:
+        """These places with their numbers, if the model is asked to cite them; else none."""
+        if not self.is_asked_to_cite:
+            return ()
+        return tuple(places)
+
     def compression_rate(self, words: int) -> float:
         """100·(1 − words of the prompt ÷ words of the book)."""
         return 100.0 * (1.0 - words / max(1, self.memory.book.words))
@@ -174,10 +180,14 @@ class Asking:
         """How the text of the book is introduced, below it."""
         if self.options.opening:
             return prompts.load(self.options.opening).text
-        if self.memory.bound_share < 1:
-            begun = prompts.load("opening_begun" if is_whole else "opening_parts").text
-            return f"{begun} {prompts.load('reads_on').text}"
-        return prompts.load("opening_whole" if is_whole else "opening_parts").text
+        is_bounded = self.memory.bound_share < 1
+        name = "opening_parts"
+        if is_whole:
+            name = "opening_begun" if is_bounded else "opening_whole"
+        opening = prompts.load(name).text
+        if is_bounded:
+            opening += f" {prompts.load('reads_on').text}"
+        return opening
 
     def _task(self, name: str, task_name: str, *, may_abstain: bool) -> str:
         """The instruction at the end of the prompt `name`."""
@@ -262,16 +272,18 @@ class Asking:
         book. `numbered`: its places with numbers to cite.
         """
         options = self.options
-        draft = replace(draft, context_tokens=await self.engine.count(text) if text else 0)
+        if text:
+            draft = replace(draft, context_tokens=await self.engine.count(text))
         if not options.choices:
             async with aclosing(self._write_answer(draft, prompt, dict(numbered))) as events:
                 async for event in events:
                     yield event
             return
         texts = [" ".join(choice.split()) for choice in options.choices]
-        choice = await self.engine.choose(
-            prompt, texts if self._writes_choice else list(LETTERS[: len(texts)])
-        )
+        labels = list(LETTERS[: len(texts)])
+        if self._writes_choice:
+            labels = texts
+        choice = await self.engine.choose(prompt, labels)
         self.usage += choice.usage
         answer = texts[choice.index]
         yield AnswerDelta(answer)

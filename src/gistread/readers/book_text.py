@@ -202,13 +202,15 @@ class BookText(Asking):
 
     def given(self, shown: Sequence[Passage]) -> events.Shown:
         """The event that tells what the model is shown, and why."""
-        is_whole = self.share(shown) >= NEARLY_ALL
-        reasons = () if is_whole else tuple(self.reasons.of([place]) for place in shown)
-        return events.Shown(tuple(shown), reasons)
+        if self.share(shown) >= NEARLY_ALL:
+            return events.Shown(tuple(shown))
+        return events.Shown(tuple(shown), tuple(self.reasons.of([place]) for place in shown))
 
     def share(self, shown: Sequence[Passage]) -> float:
         length = len(self.memory.book.text.strip())
-        return min(1.0, sum(end - start for start, end in shown) / length) if length else 1.0
+        if not length:
+            return 1.0
+        return min(1.0, sum(end - start for start, end in shown) / length)
 
     def started(self, shown: Sequence[Passage]) -> events.Started:
         memory = self.memory
@@ -286,9 +288,13 @@ async def fit_beginning(
             too_long = middle
     shown = book.text[start:fitting]
     sentences = [until for _, until in sentence_spans(shown)][:-1]
-    until = sentences[-1] if sentences else max(map(shown.rfind, " \n"))
-    shown = shown[:until] if until > 0 else shown
-    return (start, start + len(shown)) if shown.strip() else None
+    last_space = max(map(shown.rfind, " \n"))
+    until = sentences[-1] if sentences else last_space
+    if until > 0:
+        shown = shown[:until]
+    if not shown.strip():
+        return None
+    return start, start + len(shown)
 
 
 def setting_of(memory: GistMemory, place: Passage) -> str:
@@ -299,12 +305,12 @@ def setting_of(memory: GistMemory, place: Passage) -> str:
     start, end = place
     book = memory.book
     chapter = book.chapters[book.chapter_index(start)]
-    before = [
+    gists_before = (
         entry.gist.text
-        for entry in memory.entries
+        for entry in reversed(memory.entries)
         if chapter.start <= entry.page.start and entry.page.end <= start
-    ]
-    return setting(book, start, end, before[-1] if before else "")
+    )
+    return setting(book, start, end, next(gists_before, ""))
 
 
 def places_of(memory: GistMemory, numbers: set[int]) -> list[Passage]:

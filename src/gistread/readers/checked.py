@@ -175,8 +175,9 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
     places = _places(answered, asking)
     if quotes := closest_sentences(question, memory, places, asking.options.selection):
         return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes)
-    text = not_found_text(answered, memory, started) if answered.answer else NO_ANSWER
-    return replace(answered, answer=text, found=False)
+    if not answered.answer:
+        return replace(answered, answer=NO_ANSWER, found=False)
+    return replace(answered, answer=not_found_text(answered, memory, started), found=False)
 
 
 def _sources_of(
@@ -196,8 +197,8 @@ def _sources_of(
 def _does_not_name(
     names: Sequence[str], answered: Answered, memory: GistMemory, started: Started
 ) -> Answered:
-    text = f"{'text' if memory.bound_share < 1 else 'book'}{bound_phrase(started)}"
-    answer = f"The {text} does not name {' or '.join(names)}."
+    noun = "text" if memory.bound_share < 1 else "book"
+    answer = f"The {noun}{bound_phrase(started)} does not name {' or '.join(names)}."
     return replace(answered, answer=answer, found=False, citations=())
 
 

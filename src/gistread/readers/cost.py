@@ -21,7 +21,9 @@ def readable_tokens(info: EngineInfo, first_word_s: float) -> int:
     if info.rates is not None:
         return min(window, round(first_word_s * info.rates.prefill))
     is_fast = info.is_remote or (info.placement is not None and info.placement.gpu_layers > 0)
-    return min(window, _UNMEASURED_TOKENS if is_fast else round(first_word_s * _UNMEASURED_RATE))
+    if is_fast:
+        return min(window, _UNMEASURED_TOKENS)
+    return min(window, round(first_word_s * _UNMEASURED_RATE))
 
 
 async def whole_text_tokens(memory: GistMemory, engine: Engine, most: int) -> int | None:

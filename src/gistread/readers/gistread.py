@@ -114,9 +114,11 @@ class _Passages:
     def _looks(self) -> int:
         options = self.text.options
         can_find_nothing = options.model.abstains and not options.choices
+        if self.budget.is_whole or not can_find_nothing:
+            return 1
         # A budget that was set is for all looks.
         fits = not options.budget_tokens or options.budget_tokens >= _LOOKS * self.budget.tokens
-        return _LOOKS if can_find_nothing and fits and not self.budget.is_whole else 1
+        return _LOOKS if fits else 1
 
     async def _look(
         self, candidates: Sequence[Passage], seen: Sequence[Passage], may_look_again: bool

@@ -521,5 +521,5 @@ def _notebooks(search: _Search, paths: Sequence[_Path]) -> _Notebooks:
             lines.append(f"{mark} {note.text}")
         if lines[1:]:
             notebooks.append("\n".join(lines))
-    numbered = enumerate(places, start=1) if search.is_asked_to_cite else ()
-    return _Notebooks("\n\n".join(notebooks), tuple(numbered))
+    numbered = search.to_cite(enumerate(places, start=1))
+    return _Notebooks("\n\n".join(notebooks), numbered)

@@ -149,19 +149,19 @@ async def _ask_members(
     """
     info = team.engine.info
     in_window = info.context_tokens // (team.chunk_tokens + _TASK_TOKENS + answering.SHORT_TOKENS)
-    limit = asyncio.Semaphore(
-        info.parallel if info.is_remote else max(1, min(in_window, info.parallel))
-    )
+    at_once = info.parallel
+    if not info.is_remote:
+        at_once = max(1, min(in_window, at_once))
+    limit = asyncio.Semaphore(at_once)
 
     async def member(chunk: int) -> _Report | None:
         async with limit:
             if team.steering.stop:
                 return None
             prompt = await team.member("member_mention", question, chunk)
-            mentions = await team.choose(prompt, ["yes", "no"], 0)
-            return _Report(
-                (chunk,), await _answer_from(team, question, chunk) if mentions == 0 else ""
-            )
+            if await team.choose(prompt, ["yes", "no"], 0) != 0:
+                return _Report((chunk,), "")
+            return _Report((chunk,), await _answer_from(team, question, chunk))
 
     order = sorted(range(len(team.chunks)), reverse=from_end)
     tasks = [asyncio.create_task(member(chunk)) for chunk in order]
@@ -266,8 +266,7 @@ def _answer(team: _Team) -> events.ReaderEvents:
         seen=seen,
     )
     prompt = team.answer_prompt("leader_answer", findings=text or _NOTHING)
-    numbered = tuple(places.items()) if team.is_asked_to_cite else ()
-    return team.answer_from(draft, text, prompt, numbered)
+    return team.answer_from(draft, text, prompt, team.to_cite(places.items()))
 
 
 def agree(answer: str, other: str) -> bool:

@@ -238,12 +238,11 @@ def _scores(search: Search) -> Sequence[float]:
 def _page_read(search: Search) -> int | None:
     """The page where the user reads; the last one by default, None for a complete memory."""
     memory = search.memory
-    last = len(memory.entries)
     here = search.steering.here
-    if here is None:
-        return None if memory.complete else last
-    page = memory.page_at(here)
-    return page.number if page else last
+    if here is None and memory.complete:
+        return None
+    page = None if here is None else memory.page_at(here)
+    return page.number if page else len(memory.entries)
 
 
 async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engine: Engine) -> bool:
@@ -276,8 +275,9 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     if await whole_text_tokens(memory, engine, readable) is not None:
         return NO_USAGE  # Questions are shown the whole text instead.
     search = Search("", memory, engine, Steering(), ReaderOptions(), page_by_page(memory))
-    prompt = search.prompt("lookup")
-    return await engine.prepare(prompt) if memory.entries and await search.fits() else NO_USAGE
+    if not memory.entries or not await search.fits():
+        return NO_USAGE
+    return await engine.prepare(search.prompt("lookup"))
 
 
 async def apply_steering(search: Search) -> events.ReaderEvents:
@@ -329,6 +329,6 @@ def answer(search: Search, *, must_answer: bool = False) -> events.ReaderEvents:
         lookups=tuple(search.lookups),
         expanded=tuple(sorted(opened)),
     )
-    numbered = sorted(places.items()) if search.is_asked_to_cite else ()
+    numbered = search.to_cite(sorted(places.items()))
     prompt = search.prompt("answer", must_answer=must_answer)
     return search.answer_from(draft, search.text(), prompt, numbered)

@@ -288,7 +288,9 @@ async def _step(walk: _Walk, page: int | None) -> Node | events.TurnedBack | eve
     labels = {str(number): child for number, child in enumerate(children, start=1)}
     task = _triage_task(walk, children)
     known = await walk.working_memory(task, answer_tokens=_LABEL_TOKENS)
-    options = [*labels, _ANSWER] if walk.is_at_top else [*labels, _NONE, _ANSWER]
+    options = [*labels, _ANSWER]
+    if not walk.is_at_top:
+        options.insert(len(labels), _NONE)
     prompt = task(memory=known or _NOTHING_KNOWN)
     option = options[await walk.choose(prompt, options, len(options) - 1)]
     walk.calls += 1
@@ -334,11 +336,15 @@ def _answer_from_page(walk: _Walk, view: _View) -> events.ReaderEvents:
         lookups=tuple(walk.lookups),
         expanded=(view.page.number,) if view.is_whole else (),
     )
-    text = f"{text}\n\n{known}" if known else text
     places = walk.noted() | {view.page.number: view.place}
-    numbered = tuple(sorted(places.items())) if walk.is_asked_to_cite else ()
+    numbered = walk.to_cite(sorted(places.items()))
     prompt = view.tasks.answer(memory=known or _NOTHING_KNOWN)
-    return walk.answer_from(draft, text, prompt, numbered)
+    return walk.answer_from(draft, _text_of_answer(text, known), prompt, numbered)
+
+
+def _text_of_answer(text: str, known: str) -> str:
+    """All in the prompt of the answer that is from the book."""
+    return "\n\n".join(filter(None, (text, known)))
 
 
 async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> events.ReaderEvents:
@@ -356,7 +362,8 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> events.ReaderE
             usage=walk.usage,
         )
         return
-    walk.path = walk.path if enough else walk.path[:1]
+    if not enough:
+        del walk.path[1:]
     children = list(walk.path[-1].children)
     while True:
         text = _numbered(children)
@@ -376,6 +383,6 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> events.ReaderE
         gists=tuple(sorted(pages - set(walk.notes))),
         lookups=lookups,
     )
-    text = f"{text}\n\n{known}" if known else text
-    async for event in walk.answer_from(draft, text, task(memory=known or _NOTHING_KNOWN)):
+    prompt = task(memory=known or _NOTHING_KNOWN)
+    async for event in walk.answer_from(draft, _text_of_answer(text, known), prompt):
         yield event

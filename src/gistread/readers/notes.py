@@ -120,7 +120,7 @@ async def notes(asking: Asking) -> ReaderEvents:
     )
     prompt = asking.answer_prompt("notes_answer", notes=text or _NONE)
     sources = [note.source for note in notebook.notes]
-    numbered = tuple(enumerate(sources, start=1)) if asking.is_asked_to_cite else ()
+    numbered = asking.to_cite(enumerate(sources, start=1))
     async for event in asking.answer_from(draft, text, prompt, numbered):
         yield event
 

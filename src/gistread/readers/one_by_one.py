@@ -145,9 +145,10 @@ class _Search:
         except NoChoiceError:
             return True
         self.text.usage += choice.usage
+        names_answer = choice.index == 0
         if choice.probability is None:
-            return choice.index == 0
-        probability = choice.probability if choice.index == 0 else 1 - choice.probability
+            return names_answer
+        probability = choice.probability if names_answer else 1 - choice.probability
         return probability >= _DOUBTED
 
     async def _answered(self, *, is_told: bool) -> ReaderEvents:
@@ -165,12 +166,16 @@ class _Search:
         """The answer of the first vote, with the others as rivals; "not found" if not told."""
         text = self.text
         question = without_options(text.question)
-        answer = self.votes[0].answer if is_told else prompts.load("not_told").text
+        answer = prompts.load("not_told").text
+        citations: tuple[Citation, ...] = ()
+        if is_told:
+            answer = self.votes[0].answer
+            citations = _sources_of(self.votes, question, text.memory)
         yield events.AnswerDelta(answer)
         answered = events.Answered(
             answer=answer,
             found=is_told,
-            citations=_sources_of(self.votes, question, text.memory) if is_told else (),
+            citations=citations,
             lookups=tuple(self.pages),
             expanded=tuple(sorted(self.pages)),
             compression_rate=100.0 * (1 - text.share(self.seen)),
@@ -184,8 +189,8 @@ def _sources_of(votes: Sequence[Vote], question: str, memory: GistMemory) -> tup
     """The source of the best answer, then those of its rivals, each with what it answers."""
     sources: dict[Passage, Citation] = {}
     for vote in votes:
-        agrees = agree(question, votes[0].answer, vote.answer)
-        rival = "" if agrees else vote.answer
+        is_rival = not agree(question, votes[0].answer, vote.answer)
+        rival = vote.answer if is_rival else ""
         for source in cite(vote.answer, question, memory, (vote.passage,))[:1]:
             sources.setdefault((source.start, source.end), replace(source, tells=rival))
     return tuple(islice(sources.values(), _MOST_SOURCES))

@@ -23,6 +23,7 @@ from gistread.readers.kinds import asks_for_story
 from gistread.readers.ranking import rank
 from gistread.readers.recap import own_story, recap
 from gistread.readers.thread import without_options
+from gistread.store.model import Citation
 
 NAME = "quoting"
 _STORY = "The story so far, in the book's own sentences:"
@@ -54,10 +55,10 @@ async def _quote_reviewed(text: BookText) -> ReaderEvents:
         decision = text.steering.decision
         text.steering.pinned.update(decision.pages)
         if decision.pages or text.steering.stop:
-            accepted = set() if decision.refuses else text.accepted
-            chosen = accepted.union(decision.pages)
-            closest = await asyncio.to_thread(_closest_places, text, chosen)
-            quotation = _Quotation(_CLOSEST if closest else _NOTHING, closest)
+            chosen = set(decision.pages)
+            if not decision.refuses:
+                chosen |= text.accepted
+            quotation = await asyncio.to_thread(_closest_quotation, text, chosen)
             break
     async with aclosing(_quote(quotation.answer, quotation.places, text)) as stream:
         async for event in stream:
@@ -76,11 +77,10 @@ async def _quotation(text: BookText) -> _Quotation:
         return _Quotation(_introduction(introduced, text), introduced.sentences)
     if story := await story_so_far(text):
         return _Quotation(_STORY, story)
-    closest = await asyncio.to_thread(_closest_places, text)
-    return _Quotation(_CLOSEST if closest else _NOTHING, closest)
+    return await asyncio.to_thread(_closest_quotation, text)
 
 
-def _closest_places(text: BookText, chosen: Collection[int] = ()) -> tuple[Passage, ...]:
+def _closest_quotation(text: BookText, chosen: Collection[int] = ()) -> _Quotation:
     """The sentences closest to the question, of pinned sections and of those not refused.
 
     `chosen`: only of sections with these numbers.
@@ -96,8 +96,11 @@ def _closest_places(text: BookText, chosen: Collection[int] = ()) -> tuple[Passa
         within = places_of(memory, set(chosen))
         near = [place for place in near if overlaps(within, place)]
     near.sort(key=lambda place: not overlaps(pinned, place))
-    quotes = closest_sentences(question, memory, near[:_PASSAGES]) if ranked.has_matches else ()
-    return tuple((quote.start, quote.end) for quote in quotes)
+    quotes: tuple[Citation, ...] = ()
+    if ranked.has_matches:
+        quotes = closest_sentences(question, memory, near[:_PASSAGES])
+    places = tuple((quote.start, quote.end) for quote in quotes)
+    return _Quotation(_CLOSEST if places else _NOTHING, places)
 
 
 async def introductions_for(asking: Asking) -> Introductions | None:

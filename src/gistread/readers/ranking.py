@@ -71,11 +71,10 @@ def reusable_passages(
     Its prompt is reused.
     """
     seen = thread[-1].seen if thread else ()
-    nearest = ranked.passages[:_NEAREST]
-    stays = seen and all(
-        share_of(place, seen) == 1.0 and not overlaps(refused, place) for place in nearest
-    )
-    return list(seen) if stays else []
+    for place in ranked.passages[:_NEAREST]:
+        if share_of(place, seen) != 1.0 or overlaps(refused, place):
+            return []
+    return list(seen)
 
 
 def _passages_of(memory: GistMemory) -> list[Passage]:

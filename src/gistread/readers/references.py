@@ -57,7 +57,9 @@ class References:
         known = [number for number in dict.fromkeys(numbers) if number in self._numbered]
         statement = _last_statement(self._before + reference.string[: reference.start()])
         marks = "".join(f"[{self._number_of(statement, number)}]" for number in known)
-        return f" {marks}" if marks and reference[0][0].isspace() else marks
+        if marks and reference[0][0].isspace():
+            return f" {marks}"
+        return marks
 
     def _number_of(self, statement: str, number: int) -> int:
         """The number of the sentence that tells the statement, in the order of the answer."""

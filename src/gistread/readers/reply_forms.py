@@ -44,8 +44,8 @@ def read_words(reply: str) -> str:
         return ""
     plain = match[1].replace('\\"', "”").replace("\\n", " ").replace("\\", "")
     words = " ".join(plain.split()).strip(" .,;")
-    is_whole = bool(match[2])
-    return words if is_whole or not words else f"{words}…"
+    is_cut_off = not match[2]
+    return f"{words}…" if words and is_cut_off else words
 
 
 def several_choices(options: Sequence[str], most: int, stop: str) -> ReplyForm:
@@ -63,7 +63,9 @@ def read_several(reply: str, stop: str) -> list[str]:
             named.append(stop)
     else:
         named = [piece.strip(" .\"'`*") for piece in re.split(r"[,;\n]", reply)]
-    return named[: named.index(stop) + 1] if stop in named else named
+    if stop in named:
+        del named[named.index(stop) + 1 :]
+    return named
 
 
 def _alternatives(options: Sequence[str]) -> str:

@@ -42,14 +42,16 @@ _TOKENS = 1024  # Budget of the selection and the text around it, without a budg
 _REACH = 6_000  # Characters before and after the selection that may be shown
 _MOST_WORDS = 60  # Longest selection that the question repeats in full
 _SHORT_WORDS = 8
+_AFTER_WEIGHT = 2  # Of distances after a selection: what came before explains it
 
 
 def abbreviate(text: str, most_words: int = _SHORT_WORDS) -> str:
     """The text on one line in quotation marks, without the middle if it is long."""
     words = text.translate(str.maketrans("“”", "‘’")).split()
     half = most_words // 2
-    cut = words if len(words) <= most_words else [*words[:half], "…", *words[-half:]]
-    return f"“{' '.join(cut)}”"
+    if len(words) > most_words:
+        words = [*words[:half], "…", *words[-half:]]
+    return f"“{' '.join(words)}”"
 
 
 def question_about(selection: Span, question: str, book: Book) -> str:
@@ -119,9 +121,15 @@ async def _answer(
 def passages_around(selection: Span, book: Book) -> list[Passage]:
     """The selection in whole sentences, then the text around it, nearest first.
 
-    Distances after it count double.
+    Distances after it count more.
     """
     start, end = selection
+
+    def distance(place: Passage) -> int:
+        if place[1] <= start:
+            return start - place[1]
+        return _AFTER_WEIGHT * (place[0] - end)
+
     low, high = (
         book.paragraph_index(offset)
         for offset in (max(0, start - _REACH), min(len(book.text), end + _REACH))
@@ -129,8 +137,7 @@ def passages_around(selection: Span, book: Book) -> list[Passage]:
     pieces = split_into_passages(book, book.paragraphs[low].start, book.paragraphs[high].end)
     own = [place for place in pieces if overlaps([selection], place)]
     others = [place for place in pieces if place not in own]
-    others.sort(key=lambda place: start - place[1] if place[1] <= start else 2 * (place[0] - end))
-    return [*own, *others]
+    return [*own, *sorted(others, key=distance)]
 
 
 async def _translation(question: str, selection: Span, text: BookText) -> ReaderEvents:

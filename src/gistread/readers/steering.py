@@ -113,9 +113,8 @@ def parse_decision(text: str, proposal: Proposed | None) -> Decision | None:
     last = proposal.last_page if proposal else 0
     numbers = words.removeprefix("+").replace(",", " ").split()
     if not all(number.isdecimal() for number in numbers):
-        raise ValueError(
-            f"Enter {'a section’s number, ' if last else ''}no or answer; Enter alone accepts."
-        )
+        choices = "a section’s number, no or answer" if last else "no or answer"
+        raise ValueError(f"Enter {choices}; Enter alone accepts.")
     if not all(0 < int(number) <= last for number in numbers):
         raise ValueError(f"Only sections 1 to {last} can be opened.")
     return Decision(refuses=not words.startswith("+"), pages=tuple(map(int, numbers)))

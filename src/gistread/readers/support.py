@@ -177,7 +177,9 @@ class _Check:
 
     @cached_property
     def _names_and_numbers(self) -> frozenset[str]:
-        words = re.findall(r"[^\W\d_]{2,}", self._text) if capitals_mark_names(self._text) else ()
+        words: list[str] = []
+        if capitals_mark_names(self._text):
+            words = re.findall(r"[^\W\d_]{2,}", self._text)
         small = {self._stem(word) for word in words if word.islower()}
         names = {self._stem(word.lower()) for word in words if word[0].isupper()} - small
         return frozenset(names | {self._stem(word) for word in phrases("number_words").split("|")})
@@ -198,7 +200,9 @@ class _Check:
         if window and window[0].is_gist:
             window = self._sentences_of(*window[0].place)
         best = max(window, key=lambda sentence: self._overlap(new, sentence.terms), default=None)
-        return citation_of(best.place, self._memory) if best and new & best.terms else None
+        if best is None or not new & best.terms:
+            return None
+        return citation_of(best.place, self._memory)
 
     def _quote_of_numbers(self, text: str) -> Citation | None:
         """The sentence with the numbers of a statement and most words of the question."""

@@ -7,6 +7,7 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from gistread.errors import UsageError
 from gistread.readers.phrases import pattern
@@ -41,10 +42,19 @@ def without_options(question: str) -> str:
     return question.rpartition("\nQuestion: ")[2].partition("\n")[0]
 
 
-_MOST_WORDS = 240  # Longest thread before a question
-_SHORT_WORDS = 50  # The same for an unreliable model, which a longer thread misleads
-# Words of the answer in a short thread, so that a follow-up evaluates only 15% of its prompt
-_SHORT_ANSWER = 20
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How much of a thread stands before a question."""
+
+    words: int
+    exchanges: int | None = None  # None: as many as fit
+    answer_words: int | None = None  # Of each answer
+
+
+_USUAL = _Limits(words=240)
+# For an unreliable model, which a longer thread misleads. A follow-up evaluates only 15% of its
+# prompt.
+_SHORT = _Limits(words=50, exchanges=1, answer_words=20)
 _WINDOW_SHARE = (
     1 / 16
 )  # Largest share of the window that a thread takes, counting two tokens a word
@@ -120,18 +130,20 @@ def with_thread(
 
     `without_options` removes these lines.
     """
-    room = min(_SHORT_WORDS if short else _MOST_WORDS, int(window_tokens * _WINDOW_SHARE / 2))
+    limits = _SHORT if short else _USUAL
+    room = min(limits.words, int(window_tokens * _WINDOW_SHARE / 2))
     shown: list[str] = []
-    for exchange in reversed(thread[-1:] if short else thread):
+    for exchange in islice(reversed(thread), limits.exchanges):
         words_asked = exchange.question.split()
         answer = _CITED.sub("", exchange.answer).split()
         room -= len(words_asked)
         if room <= 0 or (shown and room < len(answer)):
             break
-        most = min(room, _SHORT_ANSWER) if short else room
-        cut = " …" if len(answer) > most else ""
-        shown.insert(0, f"{' '.join(words_asked)}\nAnswer: {' '.join(answer[:most])}{cut}")
+        begun = answer[:room][: limits.answer_words]
         room -= len(answer)
+        if len(begun) < len(answer):
+            begun.append("…")
+        shown.insert(0, f"{' '.join(words_asked)}\nAnswer: {' '.join(begun)}")
     return "\nQuestion: ".join([*shown, question])
 
 

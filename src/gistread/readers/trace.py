@@ -87,8 +87,8 @@ class Places:
             first, last = self.memory.page_at(start), self.memory.page_at(end - 1)
             if first is not None and last is not None:
                 return pages_words(range(first.number, last.number + 1))
-        low, high = round(100 * start / self._length), round(100 * end / self._length)
-        return f"{low}–{high}%" if high > low else f"{low}%"
+        percents = {round(100 * start / self._length), round(100 * end / self._length)}
+        return f"{'–'.join(map(str, sorted(percents)))}%"
 
     def pages(self, places: Sequence[tuple[int, int]]) -> str:
         """`p. 35 to 41`: from the first of these places to the last; empty without the book."""
@@ -108,11 +108,14 @@ Piece = str | tuple[str, Target]  # Words of a step, and where they lead
 
 def _step(sign: str, *pieces: Piece) -> Step:
     """A step in these words. The whole line leads where its first link does."""
-    text, links = "", list[Link]()
+    text = ""
+    links: list[Link] = []
     for piece in pieces:
-        words, target = (piece, None) if isinstance(piece, str) else piece
-        if target is not None:
-            links.append(Link(len(text), len(text) + len(words), target))
+        if isinstance(piece, str):
+            text += piece
+            continue
+        words, target = piece
+        links.append(Link(len(text), len(text) + len(words), target))
         text += words
     return Step(text, sign, links[0].target if links else None, tuple(links))
 
@@ -120,14 +123,18 @@ def _step(sign: str, *pieces: Piece) -> Step:
 def _pages(numbers: Iterable[int]) -> list[Piece]:
     """`sections 3, 5–7`, each number linked."""
     runs = ranges(numbers)
-    pieces: list[Piece] = [
-        "section " if len(runs) == 1 and runs[0][0] == runs[0][1] else "sections "
-    ]
+    is_single = len(runs) == 1 and runs[0][0] == runs[0][1]
+    pieces: list[Piece] = ["section " if is_single else "sections "]
     for index, (first, last) in enumerate(runs[:_LISTED]):
-        pieces += [", " if index else "", (str(first), ToPage(first))]
-        pieces += ["–", (str(last), ToPage(last))] if last > first else []
+        if index:
+            pieces.append(", ")
+        pieces.append((str(first), ToPage(first)))
+        if last > first:
+            pieces += ["–", (str(last), ToPage(last))]
     rest = sum(last - first + 1 for first, last in runs[_LISTED:])
-    return [*pieces, f" and {rest} more"] if rest else pieces
+    if rest:
+        pieces.append(f" and {rest} more")
+    return pieces
 
 
 def step_of(event: ReaderEvent, places: Places) -> Step | None:
@@ -398,8 +405,11 @@ def _given(shown: Sequence[tuple[int, int]], places: Places, reasons: Sequence[s
     for place in passages:
         named.setdefault(places.words(*place), place)
     for index, (words, place) in enumerate(islice(named.items(), _LISTED)):
-        reason = why.get(place, "") if words.endswith("%") else ""
-        pieces += [" · " if index else "", (words, ToPlace(*place)), with_reason("", reason)]
+        if index:
+            pieces.append(" · ")
+        pieces.append((words, ToPlace(*place)))
+        if words.endswith("%"):
+            pieces.append(with_reason("", why.get(place, "")))
     if len(named) > _LISTED:
         pieces.append(f" · and {len(named) - _LISTED} more")
     return _step("¶", *pieces)

@@ -11,6 +11,8 @@ from gistread.words import folded_words
 
 _RANK_WEIGHT = 0.1  # Of each place further down the list of passages
 _SHARE_WEIGHT = 0.1  # Of words that another answer shares
+_NOTHING_NEW = 2.0  # Taken from an answer that only repeats the question
+_KIND_WEIGHT = 1.0  # Of an answer of the kind asked for
 _LONG_ANSWER_WORDS = 12
 _LENGTH_WEIGHT = 0.3  # Taken from an answer of more words
 _NAME = re.compile(r"\b[A-Z][a-zà-ÿ’']+")
@@ -59,14 +61,19 @@ def agree(question: str, answer: str, other: str) -> bool:
 def _fitness(question: str, answer: str, new: frozenset[str]) -> float:
     """How well an answer is of the kind that the question asks for. `new`: its own words."""
     usual = stop_words()["en"]
-    fit = 0.0 if new - usual else -2.0
+    fit = 0.0
+    if not new - usual:
+        fit -= _NOTHING_NEW
     if pattern("asks_for_a_name").match(question):
         names = {name.casefold() for name in _NAME.findall(answer)} - usual
-        fit += 1.0 if any(name not in question.casefold() for name in names) else -1.0
+        names_somebody = any(name not in question.casefold() for name in names)
+        fit += _KIND_WEIGHT if names_somebody else -_KIND_WEIGHT
     elif pattern("asks_for_a_number").match(question):
-        fit += 1.0 if pattern("a_number").search(answer) else -1.0
-    is_long = len(answer.split()) > _LONG_ANSWER_WORDS
-    return fit - _LENGTH_WEIGHT if is_long else fit
+        has_number = pattern("a_number").search(answer)
+        fit += _KIND_WEIGHT if has_number else -_KIND_WEIGHT
+    if len(answer.split()) > _LONG_ANSWER_WORDS:
+        fit -= _LENGTH_WEIGHT
+    return fit
 
 
 def _words(text: str) -> frozenset[str]:
