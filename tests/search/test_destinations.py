@@ -83,6 +83,7 @@ def test_chapters_of_one_name_say_which_part_they_belong_to() -> None:
         ("page 9", "pages 1 to 1"),
         ("101%", "0 to 100"),
         ("@999999", "ends at"),
+        ('"words', "quotation mark"),
     ],
 )
 def test_invalid_destinations_are_explained(typed: str, words: str) -> None:

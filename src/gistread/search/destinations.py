@@ -17,13 +17,14 @@ from gistread.search.tokens import folded
 from gistread.units import in_quotes, short
 
 MOST = 8
-HINT = '40% · p12 · chapter 7 or how its title begins · +5% · "words" · @ and an offset'
+HINT = '40% · p12 · chapter 7 or a title · "words" · +5% · @ and an offset'
 
 _PERCENT = re.compile(r"([+-]?)\s*(\d+(?:[.,]\d+)?)\s*%$")
 _PAGE = re.compile(r"(?:page|pg|p)[\s.:]*(\d+)$", re.IGNORECASE)
 _CHAPTER = re.compile(r"(?:chapter|chap|ch)[\s.:]*(\S+)$", re.IGNORECASE)
 _OFFSET = re.compile(r"(?:@|offset\s*:?)\s*(\d+)$", re.IGNORECASE)
-_QUOTED = re.compile(r"""["“”„«»](.+)["“”„«»]$""")
+_QUOTES = '"“”„«»'
+_QUOTED = re.compile(f"[{_QUOTES}](.+)[{_QUOTES}]$")
 _CFI_START = "epubcfi("
 _WHOLE = 100  # Percent
 _SHOWN = 40  # Characters of the words that were found
@@ -62,6 +63,8 @@ def destinations_of(typed: str, book: Book, here: int, source: Path | None = Non
         return GoToTarget()
     if match := _QUOTED.match(typed):
         return _words(book, here, match[1])
+    if typed[0] in _QUOTES:
+        return GoToTarget(problem="End the words with a quotation mark.")
     if typed.startswith(_CFI_START):
         return _cfi(book, typed, source)
     return _named(typed, book, here)
