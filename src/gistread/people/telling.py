@@ -36,7 +36,8 @@ _LISTED_WITHIN = 20  # Characters before a name in which a list shows
 _MAY_TELL_WITHIN = 45  # The same for a phrase that tells
 _ENDING = 3  # Characters at the end of a sentence in which a question mark stands
 _LEAST_LETTERS = 3  # Of a word that is compared without its ending
-_LEAST_PRONOUNS = 6  # Pronouns that show a sex
+# Pronouns that show a sex; with the four of `joining.py`, seven of 2,400 people are told worse
+_LEAST_PRONOUNS = 6
 _LEAST = 4.0  # Weight from which a phrase tells what somebody is
 
 
