@@ -91,19 +91,17 @@ def _line_levels(line: str, base: int) -> bytes:
         after = _DIRECTIONS[kinds[end]] if end < len(kinds) else outer
         kinds[start:end] = [before if before == after else outer] * (end - start)
     levels = bytearray(_LEVELS[base][kind] for kind in kinds)
+    # L1: white space at the end of a line has the base level.
     end = len(line.rstrip())
-    levels[end:] = bytes((base,)) * (
-        len(line) - end
-    )  # L1: white space at the end of a line has the base level
+    levels[end:] = bytes((base,)) * (len(line) - end)
     return bytes(levels)
 
 
 def _weak(kinds: str, outer: str) -> str:
     """W1 to W7."""
     kinds = re.sub("(.)M+", lambda run: run[1] * len(run[0]), outer + kinds)  # W1
-    kinds = re.sub("A[^LRA]*", lambda run: run[0].replace("E", "N"), kinds).replace(
-        "A", "R"
-    )  # W2, W3
+    kinds = re.sub("A[^LRA]*", lambda run: run[0].replace("E", "N"), kinds)  # W2
+    kinds = kinds.replace("A", "R")  # W3
     kinds = re.sub("(?<=E)[SC](?=E)", "E", kinds)  # W4
     kinds = re.sub("(?<=N)C(?=N)", "N", kinds)
     kinds = re.sub("T+(?=E)|(?<=E)T+", lambda run: "E" * len(run[0]), kinds)  # W5
@@ -112,15 +110,23 @@ def _weak(kinds: str, outer: str) -> str:
 
 
 def _brackets(line: str, kinds: list[str], outer: str) -> None:
-    """N0."""
-    opened: list[tuple[str, int]] = []
+    """N0: both brackets of a pair get the direction of what they enclose."""
+    for first, last in sorted(_bracket_pairs(line, kinds)):
+        direction = _direction_of_pair(kinds, first, last, outer)
+        if direction is not None:
+            kinds[first] = kinds[last] = direction
+
+
+def _bracket_pairs(line: str, kinds: list[str]) -> list[tuple[int, int]]:
+    """Indices of opening brackets with their closing ones; none if too many are open."""
+    opened: list[tuple[str, int]] = []  # The closing bracket that each of them needs, its index
     pairs: list[tuple[int, int]] = []
     for index, character in enumerate(line):
         if kinds[index] != "O":
             continue
         if character in _OPENING:
             if len(opened) == _MOST_OPEN:
-                return
+                return []
             opened.append((_OPENING[character], index))
         elif character in _CLOSING:
             for depth in range(len(opened) - 1, -1, -1):
@@ -128,19 +134,18 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
                     pairs.append((opened[depth][1], index))
                     del opened[depth:]
                     break
-    for first, last in sorted(pairs):
-        inside = {_DIRECTIONS[kind] for kind in kinds[first + 1 : last] if kind in _DIRECTIONS}
-        if outer in inside:
-            found = outer
-        elif inside:
-            other = "L" if outer == "R" else "R"
-            before = next(
-                (way for kind in reversed(kinds[:first]) if (way := _DIRECTIONS.get(kind))), outer
-            )
-            found = other if before == other else outer
-        else:
-            continue
-        kinds[first] = kinds[last] = found
+    return pairs
+
+
+def _direction_of_pair(kinds: list[str], first: int, last: int, outer: str) -> str | None:
+    """The direction of the text in the brackets, or before them where it is not the outer one."""
+    inside = {_DIRECTIONS[kind] for kind in kinds[first + 1 : last] if kind in _DIRECTIONS}
+    if not inside:
+        return None
+    if outer in inside:
+        return outer
+    before = (_DIRECTIONS[kind] for kind in reversed(kinds[:first]) if kind in _DIRECTIONS)
+    return next(before, outer)
 
 
 _EXPLICIT_ORDER, _IMPLICIT_ORDER = "\x1b[8l", "\x1b[8h"
@@ -160,11 +165,11 @@ def reorders(bidi: Bidi, environ: Mapping[str, str]) -> bool:
 @contextmanager
 def terminal_order_off(bidi: Bidi, environ: Mapping[str, str]) -> Iterator[None]:
     """Tell VTE terminals not to order text while the program runs."""
-    told = reorders(bidi, environ) and "VTE_VERSION" in environ
-    if told:
+    orders_itself = reorders(bidi, environ) and "VTE_VERSION" in environ
+    if orders_itself:
         print(_EXPLICIT_ORDER, end="", file=sys.__stdout__, flush=True)
     try:
         yield
     finally:
-        if told:
+        if orders_itself:
             print(_IMPLICIT_ORDER, end="", file=sys.__stdout__, flush=True)

@@ -29,6 +29,9 @@ _JOINED = re.compile("[\\u200d\\ufe0f\\U0001f1e6-\\U0001f1ff]")
 _SPACE_LIKE = "\t\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029"
 _INVISIBLE = "\u00ad\u061c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff\ufff9\ufffa\ufffb"
 _WORD_JOINER = "\u2060"
+# A window in which whole glyphs of several characters are likely to end
+_CHARACTERS_A_CELL = 4
+_LONGEST_GLYPH = 32
 
 
 def _replacement(match: re.Match[str]) -> str:
@@ -83,26 +86,37 @@ def _fit_joined(text: str, start: int, end: int, width: int) -> int:
 
     Joined emoji, variation selectors, flags.
     """
-    size = 4 * width + 32
+    size = _CHARACTERS_A_CELL * width + _LONGEST_GLYPH
     while True:
         stop = min(end, start + size)
-        graphemes, _ = split_graphemes(text[start:stop])
-        taken, used = 0, 0
-        for _, glyph_end, cells in graphemes:
-            if used + cells > width and taken:
-                break
-            taken, used = glyph_end, used + cells
+        fitting = start + _glyphs_within(text[start:stop], width)
         # A glyph at the window's end may continue after it.
-        if start + taken < stop or stop == end:
+        if fitting < stop or stop == end:
             break
         size *= 2
-    taken += start
-    flags = 0
-    while taken - flags > start and _is_flag_letter(text[taken - flags - 1]):
-        flags += 1
-    if flags % 2 and taken < end and _is_flag_letter(text[taken]) and taken - 1 > start:
-        taken -= 1
+    parts_flag = fitting < end and _is_within_flag(text, start, fitting)
+    return fitting - 1 if parts_flag and fitting - 1 > start else fitting
+
+
+def _glyphs_within(text: str, width: int) -> int:
+    """Characters of the first whole glyphs that fit `width` cells; at least one glyph."""
+    graphemes, _ = split_graphemes(text)
+    taken = 0
+    used = 0
+    for _, glyph_end, cells in graphemes:
+        if used + cells > width and taken:
+            break
+        taken = glyph_end
+        used += cells
     return taken
+
+
+def _is_within_flag(text: str, start: int, place: int) -> bool:
+    """Whether a place is between the two letters of a flag, counted from `start`."""
+    letters = 0
+    while place - letters > start and _is_flag_letter(text[place - letters - 1]):
+        letters += 1
+    return letters % 2 == 1 and _is_flag_letter(text[place])
 
 
 def _is_flag_letter(character: str) -> bool:
@@ -144,8 +158,6 @@ TABLES = {"superscript": _RAISED, "subscript": _LOWERED}  # translation table by
 
 
 def can_shift(text: str, style: str) -> bool:
-    """Whether every character of the text can be raised (style `superscript`) or lowered
-    (`subscript`).
-    """
+    """Whether every character can be raised (style `superscript`) or lowered (`subscript`)."""
     table = TABLES.get(style)
     return table is not None and bool(text) and all(ord(character) in table for character in text)

@@ -85,7 +85,7 @@ class Mark(NamedTuple):
 class MarkIndex:
     def __init__(self, marks: Iterable[Mark] = ()) -> None:
         given = ((order, mark) for order, mark in enumerate(marks) if mark.end > mark.start)
-        self._marks = sorted(given, key=lambda one: one[1].start)
+        self._marks = sorted(given, key=lambda numbered: numbered[1].start)
         self._starts = [mark.start for _, mark in self._marks]
         self._longest = max((mark.end - mark.start for _, mark in self._marks), default=0)
 
@@ -93,9 +93,8 @@ class MarkIndex:
         """Marks that overlap `[start, end)`, in the order given; the last is drawn on top."""
         first = bisect_left(self._starts, start - self._longest + 1)
         last = bisect_left(self._starts, end)
-        return [
-            mark for _, mark in sorted(one for one in self._marks[first:last] if one[1].end > start)
-        ]
+        overlapping = [numbered for numbered in self._marks[first:last] if numbered[1].end > start]
+        return [mark for _, mark in sorted(overlapping)]
 
 
 @dataclass

@@ -16,6 +16,10 @@ Rows = Sequence[Sequence[Segment]]
 Painter = Callable[["Figure", int, int], Rows]  # (figure, columns, rows)
 
 PIXELS_A_CELL = 5  # Pixels of the original per cell, at natural size
+_BYTES_A_PIXEL = 3  # RGB
+_DOTS_ACROSS, _DOTS_DOWN = 2, 4  # Of a cell
+_NO_DOTS = 0x2800  # The character to which the bits of dots are added
+# (pixel of a cell, bit of its dot)
 _BRAILLE = (
     (0, 1),
     (1, 8),
@@ -25,18 +29,24 @@ _BRAILLE = (
     (5, 32),
     (6, 64),
     (7, 128),
-)  # (pixel of a cell, bit of its dot)
+)
 
 
 @lru_cache(maxsize=128)
 def half_blocks(figure: "Figure", columns: int, rows: int) -> Rows:
     """Draw two pixels in a cell, for every terminal with colours."""
     data = figure.pixels.resize((columns, 2 * rows), reducing_gap=2.0).tobytes()
-    stride = 3 * columns
+    stride = _BYTES_A_PIXEL * columns
+
+    def cell(upper: int) -> Segment:
+        lower = upper + stride
+        above = data[upper : upper + _BYTES_A_PIXEL]
+        below = data[lower : lower + _BYTES_A_PIXEL]
+        return Segment("▀", _style(above, below))
+
     return tuple(
         tuple(
-            Segment("▀", _style(data[at : at + 3], data[at + stride : at + stride + 3]))
-            for at in range(2 * row * stride, (2 * row + 1) * stride, 3)
+            cell(upper) for upper in range(2 * row * stride, (2 * row + 1) * stride, _BYTES_A_PIXEL)
         )
         for row in range(rows)
     )
@@ -45,17 +55,18 @@ def half_blocks(figure: "Figure", columns: int, rows: int) -> Rows:
 @lru_cache(maxsize=128)
 def dots(figure: "Figure", columns: int, rows: int) -> Rows:
     """Draw eight dots in a cell, for a terminal without colours."""
-    pixels = (
-        figure.pixels.resize((2 * columns, 4 * rows), reducing_gap=2.0)
-        .convert("1")
-        .convert("L")
-        .tobytes()
-    )
+    stride = _DOTS_ACROSS * columns
+    small = figure.pixels.resize((stride, _DOTS_DOWN * rows), reducing_gap=2.0)
+    pixels = small.convert("1").convert("L").tobytes()
 
     def cell(column: int, row: int) -> str:
-        first = 8 * row * columns + 2 * column
-        lit = (bit for at, bit in _BRAILLE if pixels[first + at // 2 * 2 * columns + at % 2])
-        return chr(0x2800 + sum(lit))
+        first = _DOTS_DOWN * row * stride + _DOTS_ACROSS * column
+        lit = (
+            bit
+            for dot, bit in _BRAILLE
+            if pixels[first + dot // _DOTS_ACROSS * stride + dot % _DOTS_ACROSS]
+        )
+        return chr(_NO_DOTS + sum(lit))
 
     return tuple(
         (Segment("".join(cell(column, row) for column in range(columns))),) for row in range(rows)

@@ -1,5 +1,6 @@
-"""Hyphenation by the rules of a language, with LibreOffice's dictionaries (pyphen), loaded on first
-use.
+"""Hyphenation by the rules of a language.
+
+The dictionaries are LibreOffice's (pyphen), loaded on first use.
 """
 
 import re
@@ -27,8 +28,9 @@ _NOUNS_ARE_CAPITAL = "de"
 def last_hyphen(
     language: str, foreign: Sequence[Foreign], text: str, start: int, limit: int
 ) -> int:
-    """The last place in `(start, limit]` of a text in `language` (BCP 47) after which a hyphen may
-    be drawn, or 0.
+    """The last place in `(start, limit]` of a text after which a hyphen may be drawn, or 0.
+
+    `language`: of the text (BCP 47), but for its foreign passages.
     """
     for begin, end, inner in reversed(foreign):
         if begin < limit and start < end:
@@ -36,29 +38,32 @@ def last_hyphen(
                 return 0
             language = inner
             break
+    word = _word_over(text, start, limit)
+    if word is None:
+        return 0
+    first, end = word
+    is_name = text[first].isupper() and not language.startswith(_NOUNS_ARE_CAPITAL)
+    if end - first < _LEAST_LETTERS or is_name or _is_part(text, first, end):
+        return 0
+    inside = reversed(places(language, text[first:end].lower()))
+    fitting = (first + place for place in inside if first + place <= limit)
+    return next(fitting, 0)
+
+
+def _word_over(text: str, start: int, limit: int) -> tuple[int, int] | None:
+    """The word from `start` on that begins before `limit` and reaches it, unless it is too long."""
     bound = limit + _LONGEST
     for word in _LETTERS.finditer(text, start, bound):
         first, end = word.span()
         if end >= limit:
-            break
-    else:
-        return 0
-    # Compounds, addresses and names are not hyphenated.
-    if (
-        first >= limit
-        or end == bound
-        or end - first < _LEAST_LETTERS
-        or (first and text[first - 1] in _JOINTS)
-        or text[end : end + 1] in _JOINTS
-        or (text[first].isupper() and not language.startswith(_NOUNS_ARE_CAPITAL))
-    ):
-        return 0
-    fitting = (
-        first + place
-        for place in reversed(places(language, text[first:end].lower()))
-        if first + place <= limit
-    )
-    return next(fitting, 0)
+            return (first, end) if first < limit and end < bound else None
+    return None
+
+
+def _is_part(text: str, first: int, end: int) -> bool:
+    """Whether a word is part of a compound or an address."""
+    is_joined_before = first > 0 and text[first - 1] in _JOINTS
+    return is_joined_before or text[end : end + 1] in _JOINTS
 
 
 @lru_cache(maxsize=1 << 16)

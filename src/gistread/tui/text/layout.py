@@ -26,12 +26,13 @@ from gistread.tui.text.wrap import (
 )
 
 _LEAST_TEXT = 12  # minimum cells that rail and indent leave for the text
-_JUSTIFIED = (
-    60  # minimum cells of a row that is justified; in a narrower one the gaps would be wide
-)
+# Minimum cells of a row that is justified; in a narrower one the gaps would be wide.
+_JUSTIFIED = 60
 _WIDEST_GAP = 2  # maximum average cells added to a space; a row with few words stays ragged instead
 _NARROW = 46  # cells below which words are hyphenated even in ragged text
 _SLACK = 12  # a word is hyphenated if more than one twelfth of the row would stay empty
+_LEAST_SLACK = 3  # And more than these cells
+_BEFORE_TAIL = 2  # Empty cells between the text and a tail in the same row
 _GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
 
 
@@ -49,9 +50,8 @@ class Layout:
     tail_apart: bool  # Whether the tail has a row of its own
     reorder: bool = True  # Whether right-to-left text is ordered here rather than by the terminal
     parted: frozenset[int] = frozenset()  # Ends of rows that are drawn with a hyphen
-    columns: tuple[
-        int, ...
-    ] = ()  # Widths of a table's columns, negative if right-aligned; empty if they do not fit
+    # Widths of a table's columns, negative if right-aligned; empty if they do not fit
+    columns: tuple[int, ...] = ()
     right_to_left: bool = False  # Whether the block's script runs from right to left
 
     @property
@@ -70,11 +70,10 @@ class Layout:
 
     @property
     def above(self) -> int:
-        """Empty rows, and those of the picture, with an empty one below it unless a caption
-        follows.
-        """
+        """Empty rows and those of the picture, with an empty one below it unless a caption is."""
         rows = self.figure_cells[1]
-        return self.block.blank_before + rows + (rows > 0 and self.block.style != "image")
+        below = rows > 0 and self.block.style != "image"
+        return self.block.blank_before + rows + below
 
     @property
     def rows(self) -> int:
@@ -164,32 +163,27 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
     rail = cell_len(block.rail)
     left = min(rail + block.indent, max(0, width - _LEAST_TEXT))
     room = text_cells(block, width, left)
-    first = block.first_indent
-    if block.hanging:
-        label = rail + cell_len(block.hanging)
-        first = max(first, label + 1 - left if label >= left else 0)
     spare = min(room // 2, max(0, room - 2))  # two cells stay free for a wide character
-    first, turnover = min(first, spare), min(block.turnover, spare)
+    first = min(_first_indent(block, left), spare)
+    turnover = min(block.turnover, spare)
     right_to_left = not narrow and bidi.runs_right_to_left(shown) and bool(bidi.base_level(shown))
     columns: tuple[int, ...] = ()
     hyphens = None
     if block.style == "table" and SEPARATOR in shown:
-        first, turnover = 0, min(RECORD_INDENT, spare)
+        first = 0
+        turnover = min(RECORD_INDENT, spare)
         columns = column_widths(shown, room)
         spans = lines_of(shown) if columns else record_rows(shown, room)
     else:
-        if block.language and (block.align == "justify" or room < _NARROW):
-            hyphens = Hyphens(
-                partial(last_hyphen, block.language, block.foreign), max(3, room // _SLACK)
-            )
+        hyphens = _hyphens_for(block, room)
         spans = wrap(shown, room, first=first, turnover=turnover, hyphens=hyphens, narrow=narrow)
     tail_apart = False
     if block.tail:
         start, end = spans[-1]
-        used = left + cell_len(shown[start:end]) + (first if len(spans) == 1 else turnover)
-        tail_apart = (
-            used + 2 + cell_len(block.tail) > width or block.align == "center" or right_to_left
-        )
+        indent = first if len(spans) == 1 else turnover
+        used = left + indent + cell_len(shown[start:end])
+        is_too_wide = used + _BEFORE_TAIL + cell_len(block.tail) > width
+        tail_apart = is_too_wide or block.align == "center" or right_to_left
     parted = frozenset(hyphens.parted if hyphens is not None else ())
     return Layout(
         block,
@@ -205,3 +199,20 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
         columns,
         right_to_left,
     )
+
+
+def _first_indent(block: Block, left: int) -> int:
+    """Cells before the first row of text: its own indent, or what a long label takes."""
+    if not block.hanging:
+        return block.first_indent
+    label = cell_len(block.rail) + cell_len(block.hanging)
+    beside_label = label + 1 - left if label >= left else 0
+    return max(block.first_indent, beside_label)
+
+
+def _hyphens_for(block: Block, room: int) -> Hyphens | None:
+    """How words of justified or narrow text are hyphenated; None for other text."""
+    if not block.language or (block.align != "justify" and room >= _NARROW):
+        return None
+    slack = max(_LEAST_SLACK, room // _SLACK)
+    return Hyphens(partial(last_hyphen, block.language, block.foreign), slack)

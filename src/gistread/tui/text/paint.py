@@ -1,9 +1,10 @@
 """Paints one row of a laid-out block as segments. Text is never read as markup."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -24,9 +25,8 @@ class TextStyles:
         self._widget = widget
         self.ground: Style = widget.rich_style  # of cells without text
         self.block = cache(self._block)
-        self.layer = cache(
-            lambda style: _layer(widget, PREFIX + style)
-        )  # what a span or mark changes below it
+        # What a span or mark changes below it
+        self.layer = cache(lambda style: _layer(widget, PREFIX + style))
 
     @cached_property
     def selection(self) -> Style:
@@ -76,43 +76,65 @@ class RowLook:
 
 def paint_row(layout: Layout, row: int, look: RowLook) -> list[Segment]:
     """The segments of a row, from the rail to the end of the text or tail."""
-    block, at, bare = layout.block, look.at, look.bare
+    block = layout.block
     segments: list[Segment] = []
-    used = 0
     rail = crop(clean(block.rail), layout.left)
     if rail and (look.joined or row >= layout.above):
-        segments.append(before_text(rail, look.on_ground("rail"), at))
-        used = cell_len(rail)
-    if (
-        block.figure is not None
-        and 0 <= (inner := row - block.blank_before) < (size := layout.figure_cells)[1]
-    ):
-        gap = max(0, layout.left + (layout.room - size[0]) // 2 - used)
-        return [
-            *segments,
-            before_text(" " * gap, bare, at),
-            *Segment.apply_style(block.figure.row(inner, *size), bare),
-        ]
-    span = layout.span(row)
-    if span is not None:
-        if row == layout.above and (label := layout.label):
-            segments.append(before_text(label, look.on_ground("label"), at))
-            used += cell_len(label)
-        if (gap := layout.text_cell(row) - used) > 0:
-            segments.append(before_text(" " * gap, bare, at))
-            used += gap
-        segments.extend(_pieces(layout, row, look))
-        used += layout.row_cells(row)
+        segments.append(before_text(rail, look.on_ground("rail"), look.at))
+    if layout.block.blank_before <= row < block.blank_before + layout.figure_cells[1]:
+        return [*segments, *_figure_row(layout, row, look, cell_len(rail))]
+    used = cell_len(rail)
+    if layout.span(row) is not None:
+        lead = _lead(layout, row, look, used)
+        segments += lead
+        segments += _pieces(layout, row, look)
+        used += sum(segment.cell_length for segment in lead) + layout.row_cells(row)
     if row == layout.rows - 1 and (block.tail or block.rule):
-        tail = crop(clean(block.tail), layout.width - used)
-        length = span[1] - span[0] if span is not None else 0
-        between = layout.width - used - cell_len(tail)
-        line = f" {'─' * (between - 1 - bool(tail))} "[:between] if block.rule else " " * between
-        segments.append(
-            located(line, look.palette.block("rule") if block.rule else bare, length, at)
-        )
-        segments.append(located(tail, look.on_ground("tail"), length, at))
+        segments += _tail(layout, row, look, used)
     return segments
+
+
+def _figure_row(layout: Layout, row: int, look: RowLook, used: int) -> list[Segment]:
+    """A row of the block's picture, centred, after `used` cells."""
+    figure = layout.block.figure
+    if figure is None:
+        return []
+    columns, rows = layout.figure_cells
+    gap = max(0, layout.left + (layout.room - columns) // 2 - used)
+    pixels = figure.row(row - layout.block.blank_before, columns, rows)
+    bare = look.bare
+    return [before_text(" " * gap, bare, look.at), *Segment.apply_style(pixels, bare)]
+
+
+def _lead(layout: Layout, row: int, look: RowLook, used: int) -> list[Segment]:
+    """The label and the empty cells before a row's text, after `used` cells."""
+    lead: list[Segment] = []
+    label = layout.label if row == layout.above else ""
+    if label:
+        lead.append(before_text(label, look.on_ground("label"), look.at))
+    gap = layout.text_cell(row) - used - cell_len(label)
+    if gap > 0:
+        lead.append(before_text(" " * gap, look.bare, look.at))
+    return lead
+
+
+def _tail(layout: Layout, row: int, look: RowLook, used: int) -> list[Segment]:
+    """The block's tail at the right edge, after a rule or empty cells."""
+    block = layout.block
+    tail = crop(clean(block.tail), layout.width - used)
+    between = layout.width - used - cell_len(tail)
+    if block.rule:
+        style = look.palette.block("rule")
+        line = f" {'─' * (between - 1 - bool(tail))} "[:between]
+    else:
+        style = look.bare
+        line = " " * between
+    start, end = layout.span(row) or (0, 0)
+    length = end - start
+    return [
+        located(line, style, length, look.at),
+        located(tail, look.on_ground("tail"), length, look.at),
+    ]
 
 
 def located(text: str, style: Style, character: int, row: int) -> Segment:
@@ -128,50 +150,63 @@ def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
     runs = set_row(layout, row)
     if not runs:
         return []
-    block, palette, selected, at = layout.block, look.palette, look.selected, look.at
-    base = palette.on_ground(palette.block(block.style, block.level), look.ground)
-    start, end = layout.spans[layout.line_of(row)]
-    drawn = [
-        piece for piece in (*block.spans, *look.marked) if piece.start < end and piece.end > start
-    ]
-    layers = [(piece.start, piece.end, palette.layer(piece.style)) for piece in drawn]
-    shifted = [
-        (piece.start, piece.end, TABLES[piece.style])
-        for piece in drawn
-        if can_shift(layout.shown[piece.start : piece.end], piece.style)
-    ]
-    if layout.is_table_head(row):
-        layers.insert(0, (start, end, palette.layer("strong")))
-    if selected is not None and selected[0] < end and selected[1] > start:
-        layers.append((*selected, palette.selection))
-    edges = sorted({edge for first, last, _ in layers for edge in (first, last)})
+    block = layout.block
+    base = look.palette.on_ground(look.palette.block(block.style, block.level), look.ground)
+    start, _ = layout.spans[layout.line_of(row)]
+    layers = _layers(layout, row, look)
+    edges = sorted({edge for layer in layers for edge in (layer.start, layer.end)})
     segments = []
     for run in runs:
-        cuts = (
-            [run.start, *(edge for edge in edges if run.start < edge < run.end), run.end]
-            if run.plain
-            else ()
-        )
-        for left, right in pairwise(cuts):
-            style = _style(base, layers, left, right)
-            text = run.text[left - run.start : right - run.start]
-            for first, last, table in shifted:
-                if first <= left and right <= last:
-                    text = text.translate(table)
-            segments.append(located(text, style, left - start, at))
         if not run.plain:
             # Filler has the style of the character before it, and counts as that character under
             # the mouse.
-            style = _style(base, layers, run.start, max(run.start + 1, run.end))
-            segments.extend(
-                located(character, style, run.start - start, at) for character in run.text
-            )
+            style, _ = _layered(base, "", layers, run.start, max(run.start + 1, run.end))
+            segments += [located(each, style, run.start - start, look.at) for each in run.text]
+            continue
+        inner_edges = [edge for edge in edges if run.start < edge < run.end]
+        for left, right in pairwise((run.start, *inner_edges, run.end)):
+            text = run.text[left - run.start : right - run.start]
+            style, text = _layered(base, text, layers, left, right)
+            segments.append(located(text, style, left - start, look.at))
     return segments
 
 
-def _style(base: Style, layers: Sequence[tuple[int, int, Style]], left: int, right: int) -> Style:
-    style = base
-    for first, last, layer in layers:
-        if first <= left and right <= last:
-            style += layer
-    return style
+class _StyleLayer(NamedTuple):
+    """What changes the look of `shown[start:end]`."""
+
+    start: int
+    end: int
+    style: Style
+    shifts: Mapping[int, int] | None = None  # Raises or lowers the characters
+
+
+def _layers(layout: Layout, row: int, look: RowLook) -> list[_StyleLayer]:
+    """The spans, marks and selection in a row, the topmost last."""
+    start, end = layout.spans[layout.line_of(row)]
+    palette = look.palette
+    layers: list[_StyleLayer] = []
+    if layout.is_table_head(row):
+        layers.append(_StyleLayer(start, end, palette.layer("strong")))
+    for piece in (*layout.block.spans, *look.marked):
+        if piece.start < end and piece.end > start:
+            is_shifted = can_shift(layout.shown[piece.start : piece.end], piece.style)
+            shifts = TABLES[piece.style] if is_shifted else None
+            style = palette.layer(piece.style)
+            layers.append(_StyleLayer(piece.start, piece.end, style, shifts))
+    if look.selected is not None:
+        first, last = look.selected
+        if first < end and last > start:
+            layers.append(_StyleLayer(first, last, palette.selection))
+    return layers
+
+
+def _layered(
+    style: Style, text: str, layers: Sequence[_StyleLayer], left: int, right: int
+) -> tuple[Style, str]:
+    """Style and text of `shown[left:right]` under the layers that cover it."""
+    for layer in layers:
+        if layer.start <= left and right <= layer.end:
+            style += layer.style
+            if layer.shifts is not None:
+                text = text.translate(layer.shifts)
+    return style, text

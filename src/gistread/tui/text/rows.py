@@ -17,9 +17,8 @@ from gistread.tui.text.layout import Layout, lay_out
 
 _NO_OFFSET = -1
 _LAYOUTS_KEPT = 512
-_COSTLY = (
-    20_000  # characters above which a block's layout is cached even when its rows are only counted
-)
+# Characters above which a block's layout is cached even when its rows are only counted
+_COSTLY = 20_000
 
 
 class TextPlace(NamedTuple):
@@ -126,8 +125,8 @@ class RowIndex:
             )
         if not self._by_offset:
             return None
-        found = max(0, bisect_left(self._by_offset, (offset + 1, -1)) - 1)
-        start, index = self._by_offset[found]
+        nearest = max(0, bisect_left(self._by_offset, (offset + 1, -1)) - 1)
+        start, index = self._by_offset[nearest]
         return TextPlace(index, min(max(0, offset - start), len(self.block(index).text)))
 
     def find_key(self, key: Hashable) -> int | None:
@@ -166,9 +165,9 @@ class RowIndex:
         By its offset in the book, or else by its key.
         """
         if block.start is not None:
-            found = self.find_offset(block.start + place.offset)
-            if found is not None and found.block in among:
-                return found._replace(shift=place.shift)
+            same = self.find_offset(block.start + place.offset)
+            if same is not None and same.block in among:
+                return same._replace(shift=place.shift)
         if block.key is not None:
             index = self.find_key(block.key)
             if index is not None and index in among:

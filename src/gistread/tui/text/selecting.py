@@ -1,5 +1,6 @@
-"""Selections as ranges of the blocks' text, without margins, labels and line breaks, and what is
-under the mouse.
+"""Selections as ranges of the blocks' text, and what is under the mouse.
+
+A selection has no margins, labels or line breaks.
 """
 
 from itertools import islice
@@ -14,6 +15,7 @@ from gistread.tui.text.typesetting import offset_at, set_row
 from gistread.words import HYPHENATED
 
 _FAR = 1 << 62  # an offset after every text
+_LONGEST_WORD = 64  # Characters of a word before and after a place in it
 
 
 def point_at(index: RowIndex, row: int, character: int) -> TextPlace:
@@ -75,10 +77,11 @@ def text_between(index: RowIndex, first: TextPlace, last: TextPlace) -> str:
 
 
 def word_around(text: str, offset: int) -> tuple[int, int]:
-    spans = (match.span() for match in HYPHENATED.finditer(text, max(0, offset - 64), offset + 64))
-    return next(
-        (span for span in spans if offset in range(*span)), (offset, min(offset + 1, len(text)))
-    )
+    start = max(0, offset - _LONGEST_WORD)
+    words = (word.span() for word in HYPHENATED.finditer(text, start, offset + _LONGEST_WORD))
+    around = (span for span in words if offset in range(*span))
+    character = (offset, min(offset + 1, len(text)))
+    return next(around, character)
 
 
 def select(widget: Widget, index: RowIndex, first: TextPlace, last: TextPlace) -> None:
@@ -89,8 +92,9 @@ def select(widget: Widget, index: RowIndex, first: TextPlace, last: TextPlace) -
 
 def drop(widget: Widget) -> None:
     if widget.is_attached and widget in widget.screen.selections:
+        selections = widget.screen.selections
         widget.screen.selections = {
-            one: ends for one, ends in widget.screen.selections.items() if one is not widget
+            other: ends for other, ends in selections.items() if other is not widget
         }
 
 
@@ -100,8 +104,8 @@ def character_at(index: RowIndex, row: int, cell: int) -> int | None:
     layout = index.layout(block)
     if layout.span(inner) is None:
         return None
-    found = offset_at(set_row(layout, inner), cell - layout.text_cell(inner))
-    return None if found is None else min(found, max(0, len(layout.shown) - 1))
+    character = offset_at(set_row(layout, inner), cell - layout.text_cell(inner))
+    return None if character is None else min(character, max(0, len(layout.shown) - 1))
 
 
 def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:
@@ -121,8 +125,9 @@ def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:
             break
         cell += cell_len(run.text)
     others = range(row + 1, index.height) if rows > 0 else range(row - 1, -1, -1)
-    found = (at for other in others if (at := _nearest_in_row(index, other, cell)) is not None)
-    return next(islice(found, abs(rows) - 1, None), None)
+    nearest = (_nearest_in_row(index, other, cell) for other in others)
+    of_book = (offset for offset in nearest if offset is not None)
+    return next(islice(of_book, abs(rows) - 1, None), None)
 
 
 def _nearest_in_row(index: RowIndex, row: int, cell: int) -> int | None:
@@ -134,7 +139,7 @@ def _nearest_in_row(index: RowIndex, row: int, cell: int) -> int | None:
         return None
     first = layout.text_cell(inner)
     last = first + layout.row_cells(inner) - 1
-    found = character_at(index, row, max(first, min(cell, last)))
-    return layout.block.start + max(
-        span[0], span[1] - 1 if found is None else min(found, span[1] - 1)
-    )
+    character = character_at(index, row, max(first, min(cell, last)))
+    start, end = span
+    nearest = end - 1 if character is None else min(character, end - 1)
+    return layout.block.start + max(start, nearest)

@@ -87,7 +87,9 @@ def _justified(text: str, start: int, end: int, spare: int, from_right: bool) ->
 
 
 def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
-    text, at, behind = layout.shown, start, 0
+    text = layout.shown
+    at = start
+    behind = 0  # Empty cells after the text of the cell before
     for width, (first, last) in zip(layout.columns, cells_of(text, start, end), strict=False):
         spare = abs(width) - cell_len(text[first:last])
         before = spare if width < 0 else 0

@@ -1,6 +1,7 @@
 """A scrolled document that keeps its place in the text. `LongText` adds how it looks."""
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 
 from textual.cache import LRUCache
 from textual.geometry import Size
@@ -19,6 +20,28 @@ _STRIPS_KEPT = 1024
 _TALL = 9  # Rows
 _LEAST_COLUMN = 30  # Cells of a row below which there is one column
 _LEAST_BETWEEN = 5  # Cells between two columns
+_MARGINLESS = 20  # Cells of a view that is too narrow for a margin
+_CELLS_A_MARGIN = 10  # Cells more than that for each cell of a margin
+
+
+@dataclass(frozen=True, slots=True)
+class _Splice:
+    """Blocks `at` to `end` are replaced by others, `growth` more of them."""
+
+    at: int
+    end: int
+    growth: int
+
+    @property
+    def new_end(self) -> int:
+        return self.end + self.growth
+
+    def removes(self, place: TextPlace) -> bool:
+        return self.at <= place.block < self.end
+
+    def moved(self, place: TextPlace) -> TextPlace:
+        """The same place after the splice, if its block is not removed."""
+        return place._replace(block=place.block + self.growth) if place.block >= self.end else place
 
 
 class TextView(ScrollView, inherit_bindings=False):
@@ -26,9 +49,8 @@ class TextView(ScrollView, inherit_bindings=False):
 
     # Maximum cells of a row; the text is centred. 0: as wide as the widget.
     text_width: reactive[int] = reactive(0, init=False)
-    side_margin: reactive[int] = reactive(
-        2, init=False
-    )  # Empty cells at each side, if the widget is wide enough
+    # Empty cells at each side, if the widget is wide enough.
+    side_margin: reactive[int] = reactive(2, init=False)
     # Whether right-to-left text is ordered here rather than by the terminal.
     reorder: reactive[bool] = reactive(True, init=False)
 
@@ -43,9 +65,8 @@ class TextView(ScrollView, inherit_bindings=False):
     def __init__(self, source: BlockSource, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._index = RowIndex(source, 0)
-        self._anchor = (
-            _BEGINNING  # the place the user scrolled to the top, kept exact across resizes
-        )
+        # The place the user scrolled to the top, kept exact across resizes
+        self._anchor = _BEGINNING
         self._left_margin = 0  # Empty cells at the left
         self._fitted_columns = 1
         self._spread: tuple[int, Spread] | None = None  # The last one, with the height
@@ -57,9 +78,8 @@ class TextView(ScrollView, inherit_bindings=False):
         self._rows_below = 0  # Empty rows after the last, so that late blocks can be scrolled up
         self._later: Callable[[], object] | None = None  # scrolling to be done once there is a size
         self._announced: tuple[int, int] | None = None  # The range in view
-        self.turned = (
-            False  # Whether turning screens has moved the view since the last announcement
-        )
+        # Whether turning screens has moved the view since the last announcement
+        self.turned = False
 
     def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
         """Show another document.
@@ -81,44 +101,58 @@ class TextView(ScrollView, inherit_bindings=False):
 
         The top of the view stays where it is.
         """
-        end = at + removed
-        growth = len(blocks) - removed
+        splice = _Splice(at, at + removed, len(blocks) - removed)
         selected = self._selected()
-        inside = self._ready and self._anchor is not _BEGINNING and at <= self._anchor.block < end
-        shown = self._index.block(self._anchor.block) if inside else None
+        shown = self._anchored_block(splice)
         height = self._index.height
         self._index.splice(at, removed, blocks)
-        if not len(self._index) or (end == 0 and growth == len(self._index)):
-            self._anchor = _BEGINNING
-        elif shown is not None:
-            found = self._index.recall(self._anchor, shown, range(at, at + len(blocks)))
-            self._anchor = found or self._anchor._replace(
-                block=min(self._anchor.block, max(0, end + growth - 1))
-            )
-        elif self._anchor.block >= end and self._anchor is not _BEGINNING:
-            self._anchor = self._anchor._replace(block=self._anchor.block + growth)
-        if growth == 0 and self._index.height == height and self._ready:
-            after = min(end + 1, len(self._index))  # the first row depends on the block before
-            rows = range(self._index.first_row(at), self._index.first_row(after))
-            for row in rows:
-                for column in range(self._fitted_columns):
-                    self._strips.discard((column, row))
-            self._spread = None
-            self._settle()
-            if self._fitted_columns == 1:
-                self.refresh_lines(rows.start, len(rows))
-            else:
-                self.refresh()
+        self._move_anchor(splice, shown)
+        if splice.growth == 0 and self._index.height == height and self._ready:
+            self._redraw(splice)
         else:
             self._refit()
         if selected is not None:
-            if any(at <= point.block < end for point in selected):
-                selecting.drop(self)
-            else:
-                first, last = (
-                    p._replace(block=p.block + growth) if p.block >= end else p for p in selected
-                )
-                selecting.select(self, self._index, first, last)
+            self._move_selection(splice, selected)
+
+    def _anchored_block(self, splice: "_Splice") -> Block | None:
+        """The block at the top of the view, if the splice is about to remove it."""
+        if not self._ready or self._anchor is _BEGINNING or not splice.removes(self._anchor):
+            return None
+        return self._index.block(self._anchor.block)
+
+    def _move_anchor(self, splice: "_Splice", shown: Block | None) -> None:
+        """Keep the top of the view. `shown`: the block there, if it has been removed."""
+        all_are_new = splice.end == 0 and splice.growth == len(self._index)
+        if not len(self._index) or all_are_new:
+            self._anchor = _BEGINNING
+        elif shown is not None:
+            new = range(splice.at, splice.new_end)
+            last = min(self._anchor.block, max(0, splice.new_end - 1))
+            recalled = self._index.recall(self._anchor, shown, new)
+            self._anchor = recalled or self._anchor._replace(block=last)
+        elif self._anchor is not _BEGINNING:
+            self._anchor = splice.moved(self._anchor)
+
+    def _redraw(self, splice: "_Splice") -> None:
+        """Draw blocks anew that take the rows of those they replace."""
+        after = min(splice.end + 1, len(self._index))  # its first row depends on the block before
+        rows = range(self._index.first_row(splice.at), self._index.first_row(after))
+        for row in rows:
+            for column in range(self._fitted_columns):
+                self._strips.discard((column, row))
+        self._spread = None
+        self._settle()
+        if self._fitted_columns == 1:
+            self.refresh_lines(rows.start, len(rows))
+        else:
+            self.refresh()
+
+    def _move_selection(self, splice: "_Splice", selected: tuple[TextPlace, TextPlace]) -> None:
+        if any(map(splice.removes, selected)):
+            selecting.drop(self)
+        else:
+            first, last = map(splice.moved, selected)
+            selecting.select(self, self._index, first, last)
 
     def replace_from(self, at: int, new: Sequence[Block]) -> None:
         """Replace all blocks from index `at`.
@@ -215,8 +249,9 @@ class TextView(ScrollView, inherit_bindings=False):
         return start, max(start, self._index.book_offset(after) or start)
 
     def scroll_to_offset(self, offset: int, *, top: float = 0.0) -> None:
-        """Scroll to the book's character at `offset`, `top` (0 to 1) of the height below the upper
-        edge.
+        """Scroll to the book's character at `offset`.
+
+        `top`: where it is to be in the view, from 0 (upper edge) to 1 (lower edge).
         """
         if not self._ready:
             self._later = lambda: self.scroll_to_offset(offset, top=top)
@@ -245,13 +280,13 @@ class TextView(ScrollView, inherit_bindings=False):
         `past_end`: with empty rows below the last one, if the row needs them; False: with none.
         Returns whether the key is known.
         """
-        found = self._index.find_key(key)
-        if found is None:
+        index = self._index.find_key(key)
+        if index is None:
             return False
         if not self._ready:
             self._later = lambda: self.scroll_to_key(key, top=top, row=row, past_end=past_end)
             return True
-        start, end = self._index.run_of(found)
+        start, end = self._index.run_of(index)
         first = self._index.first_row(start) + self._index.layout(start).above
         last = self._index.first_row(end) - 1
         if row is None and top is not None:
@@ -417,12 +452,12 @@ class TextView(ScrollView, inherit_bindings=False):
         return max(1, width - self.scrollbar_size_vertical) if width else 0
 
     def _fit_row(self, width: int) -> tuple[int, int]:
-        """(margin, cells of a row) in a view `width` cells wide; `text_width` limits the rows
-        unless it is 0.
+        """(margin, cells of a row) in a view `width` cells wide.
 
-        Without a side margin, the rows are not centred.
+        `text_width` limits the rows unless it is 0. Without a side margin, they are not centred.
         """
-        least_margin = min(self.side_margin, max(0, (width - 20) // 10))
+        wider = max(0, width - _MARGINLESS)
+        least_margin = min(self.side_margin, wider // _CELLS_A_MARGIN)
         between = 0
         room = width - 2 * least_margin - self.gutter_cells
         columns = self._columns_in(width)

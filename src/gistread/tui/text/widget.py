@@ -34,9 +34,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     CURSOR_NEEDS_FOCUS = False  # Whether the cursor is drawn only while the widget has the focus
     # Whether a block cursor marks one block, or a run of blocks with one key, at the left.
     cursor: reactive[bool] = reactive(False, init=False)
-    marks: reactive[tuple[Mark, ...]] = reactive(
-        (), init=False
-    )  # Ranges of the book drawn in a style of their own
+    # Ranges of the book drawn in a style of their own.
+    marks: reactive[tuple[Mark, ...]] = reactive((), init=False)
 
     def __init__(
         self,
@@ -66,8 +65,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         key, cursor = self.cursor_key, self._cursor_index
         super().splice(at, removed, blocks)
         if cursor is not None and cursor >= at:
-            found = None if key is None else self._index.find_key(key)
-            self._cursor_index = self._nearest_keyed(cursor) if found is None else found
+            same = None if key is None else self._index.find_key(key)
+            self._cursor_index = self._nearest_keyed(cursor) if same is None else same
             if self._cursor_index != cursor:
                 self._repaint()
 
@@ -142,8 +141,10 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
 
     def _nearest_keyed(self, index: int) -> int | None:
         count = len(self._index)
-        found = self._keyed((*range(min(index, count - 1), -1, -1), *range(index + 1, count)))
-        return None if found is None else self._index.run_of(found)[0]
+        before = range(min(index, count - 1), -1, -1)
+        after = range(index + 1, count)
+        nearest = self._keyed((*before, *after))
+        return None if nearest is None else self._index.run_of(nearest)[0]
 
     def _in_view(self, index: int, height: int) -> bool:
         start, end = self._index.run_of(index)
@@ -152,8 +153,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
 
     def _next_keyed(self, index: int, *, forward: bool) -> int | None:
         start, end = self._index.run_of(index)
-        found = self._keyed(range(end, len(self._index)) if forward else range(start - 1, -1, -1))
-        return None if found is None else self._index.run_of(found)[0]
+        numbers = range(end, len(self._index)) if forward else range(start - 1, -1, -1)
+        following = self._keyed(numbers)
+        return None if following is None else self._index.run_of(following)[0]
 
     def _repaint(self) -> None:
         self._strips.clear()
@@ -226,16 +228,13 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         index, inner = self._index.locate(row)
         layout = self._index.layout(index)
         block = layout.block
-        joined = (
-            index > 0 and block.key is not None and self._index.block(index - 1).key == block.key
-        )
+        joined = self._continues(index)
         filled = joined or inner >= layout.above
-        current = self._cursor_at() if self.has_focus or not self.CURSOR_NEEDS_FOCUS else None
-        marked = filled and current is not None and index in range(*self._index.run_of(current))
-        fill = (
-            self.CURSOR_GROUND if marked and self.CURSOR_GROUND else block.ground if filled else ""
-        )
-        look = RowLook(palette, self._marked(block), selected, joined, fill, row)
+        marked = filled and self._is_current(index)
+        ground = block.ground if filled else ""
+        if marked and self.CURSOR_GROUND:
+            ground = self.CURSOR_GROUND
+        look = RowLook(palette, self._marked(block), selected, joined, ground, row)
         margin = self._margin_of(column)
         line = self._paint_margin(layout, inner, palette, row, margin)
         if self.gutter_cells:
@@ -243,35 +242,56 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         line += paint_row(layout, inner, look)
         edge = min(1, margin) if block.ground else 0  # Its tint ends a cell after the text.
         width = margin + self.gutter_cells + self._index.width + edge
-        if (rest := width - sum(segment.cell_length for segment in line)) > 0:
-            span = layout.span(inner) or (0, 0)
-            line.append(located(" " * rest, look.bare, span[1] - span[0], row))
+        rest = width - sum(segment.cell_length for segment in line)
+        if rest > 0:
+            start, end = layout.span(inner) or (0, 0)
+            line.append(located(" " * rest, look.bare, end - start, row))
         strip = Strip(line).adjust_cell_length(width, palette.ground)
         return strip.adjust_cell_length(self._column_cells(column), palette.ground)
+
+    def _continues(self, index: int) -> bool:
+        """Whether a block belongs to the one before it."""
+        key = self._index.block(index).key
+        return index > 0 and key is not None and self._index.block(index - 1).key == key
+
+    def _is_current(self, index: int) -> bool:
+        """Whether a block is drawn with the cursor."""
+        if self.CURSOR_NEEDS_FOCUS and not self.has_focus:
+            return False
+        current = self._cursor_at()
+        return current is not None and index in range(*self._index.run_of(current))
 
     def _paint_margin(
         self, layout: Layout, row: int, palette: TextStyles, at: int, margin: int
     ) -> list[Segment]:
         if not margin:
             return []
-        sign, style, start, span = "", "sign", layout.block.start, layout.span(row)
-        if start is not None and span is not None:
-            following = layout.spans[layout.line_of(row) + 1 :][:1]
-            first, end = (
-                start + span[0],
-                start + (following[0][0] if following else len(layout.block.text)),
-            )
-            signed = [
-                mark
-                for mark in self._mark_index.between(first, end)
-                if mark.sign and mark.start >= first
-            ]
-            if signed and cell_len(text := clean(signed[-1].sign)) <= margin:
-                sign, style = text, signed[-1].sign_style
+        sign = ""
+        style = "sign"
+        mark = self._signed_mark(layout, row)
+        if mark is not None:
+            text = clean(mark.sign)
+            if cell_len(text) <= margin:
+                sign = text
+                style = mark.sign_style
         after = " " * min(1, margin - cell_len(sign))
         before = " " * (margin - len(after) - cell_len(sign))
         parts = ((before, palette.ground), (sign, palette.block(style)), (after, palette.ground))
         return [before_text(part, ground, at) for part, ground in parts if part]
+
+    def _signed_mark(self, layout: Layout, row: int) -> Mark | None:
+        """The last mark with a sign that begins in a row."""
+        start = layout.block.start
+        span = layout.span(row)
+        if start is None or span is None:
+            return None
+        following = layout.spans[layout.line_of(row) + 1 :][:1]
+        first = start + span[0]
+        end = start + (following[0][0] if following else len(layout.block.text))
+        for mark in reversed(self._mark_index.between(first, end)):
+            if mark.sign and mark.start >= first:
+                return mark
+        return None
 
     def _marked(self, block: Block) -> list[Span]:
         if (start := block.start) is None or not self.marks:
@@ -313,11 +333,10 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if event.chain == 1 or not self.ALLOW_SELECT:
             self._report(block, offset)
         elif offset is not None:
-            start, end = (
-                selecting.word_around(block.text, offset)
-                if event.chain == 2
-                else (0, len(block.text))
-            )
+            if event.chain == 2:
+                start, end = selecting.word_around(block.text, offset)
+            else:
+                start, end = 0, len(block.text)
             selecting.select(self, self._index, TextPlace(index, start), TextPlace(index, end))
 
     def _row_under(self, position: Offset) -> tuple[int | None, int]:

@@ -49,9 +49,8 @@ _MOST_LINES = 2_000  # longer tables are shown as records: measuring them would 
 class Hyphens:
     last: Callable[[str, int, int], int]  # `last_hyphen` for the block's languages
     slack: int  # Cells that a row may leave empty before a word is hyphenated
-    parted: set[int] = field(
-        default_factory=set
-    )  # Filled by `wrap`: ends of rows that get a hyphen
+    # Filled by `wrap`: ends of rows that get a hyphen
+    parted: set[int] = field(default_factory=set)
 
 
 def wrap(
@@ -98,11 +97,7 @@ def _break_line(
     if word - start >= width:  # white space that does not fit
         start = word
     while (limit := start + width if narrow else fit(text, start, end, width)) < end:
-        stop = after = _last_break(text, word, limit, end)
-        while stop > word and text[stop - 1] in _SPACES:
-            stop -= 1
-        while after < end and text[after] in _SPACES:
-            after += 1
+        stop, after = _spaces_around(text, _last_break(text, word, limit, end), word, end)
         after_dash = stop == after and text[stop - 1] in _DASHES and _ends_in_dash(text, stop, end)
         if hyphens is not None and width > 1 and not after_dash:
             row = _Row(start, stop, after, end, limit, width, narrow)
@@ -114,6 +109,16 @@ def _break_line(
         start = word = after
         width = next_width
     yield start, end
+
+
+def _spaces_around(text: str, place: int, start: int, end: int) -> tuple[int, int]:
+    """Where the white space before and after a place begins and ends, in `text[start:end]`."""
+    first = last = place
+    while first > start and text[first - 1] in _SPACES:
+        first -= 1
+    while last < end and text[last] in _SPACES:
+        last += 1
+    return first, last
 
 
 @dataclass(frozen=True, slots=True)
