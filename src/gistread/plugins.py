@@ -37,10 +37,10 @@ class Plugin:
         """Import what the entry point names. Raises PluginError."""
         try:
             return self.entry.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self.failure("cannot be loaded", error) from error
 
-    def failure(self, what: str, error: Exception | None = None) -> PluginError:
+    def failure(self, what: str, error: BaseException | None = None) -> PluginError:
         """The error to raise, in one line: `what` happened, and why."""
         reason = ""
         if error is not None:

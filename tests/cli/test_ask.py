@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
-from gistread.cli.ask_template import FIELDS_OF_ONE
+from gistread.cli.ask_template import FIELDS_OF_ALL, FIELDS_OF_ONE
 from gistread.cli.models import check_results
 from gistread.engine.protocol import NO_USAGE, Completion
 from gistread.errors import ExitStatus, UsageError
@@ -62,6 +62,19 @@ def test_a_template_gets_the_fields_of_the_json(run: Run, indexed: Path, tmp_pat
     ran = run("ask", indexed, *options, "--template", path)
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
     assert "answer.txt, line 2: there is no field 'pages'." in ran.err
+
+
+def test_a_template_gets_the_answer_from_all_books(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
+    run("books", "--add", book)
+    update_index(default_paths())
+    engine._says = lambda prompt: SUPPORTED
+    document = run("ask", "--all", QUESTION, "--unread", "--json").json
+    assert set(document) | {"question"} == FIELDS_OF_ALL
+    template = "{{ question }} {{ answer }} {{ citations[0].title }}"
+    ran = run("ask", "--all", QUESTION, "--unread", "--template", template)
+    assert ran.out == f"{QUESTION} {SUPPORTED} The Lamp\n"
 
 
 @pytest.mark.parametrize(

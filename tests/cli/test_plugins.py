@@ -13,7 +13,7 @@ import pytest
 
 from gistread.errors import ExitStatus
 from gistread.plugins import plugins_of
-from gistread.readers.registry import METHODS
+from gistread.readers.registry import METHODS, OWN_METHODS
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -83,7 +83,9 @@ def test_a_reader_of_another_package_answers(run: Run, book: Path, engine: FakeE
     assert citation["quote"] == ran.json["answer"]
     assert "storm" in citation["quote"].lower()
     assert METHODS["nearest"].summary == "Quotes the passage nearest to the question."
-    assert "nearest" in METHODS
+    assert list(METHODS)[: len(OWN_METHODS)] == list(OWN_METHODS)
+    assert {"nearest", "missing"} < set(METHODS)
+    assert "cannot be loaded" in METHODS["missing"].summary
 
 
 @pytest.mark.usefixtures("installed")

@@ -82,7 +82,7 @@ class _Methods(Mapping[str, Method]):
 
     def __iter__(self) -> Iterator[str]:
         yield from OWN_METHODS
-        yield from plugins_of(READERS).keys() - OWN_METHODS.keys()
+        yield from (name for name in plugins_of(READERS) if name not in OWN_METHODS)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
