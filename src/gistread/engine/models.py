@@ -26,9 +26,8 @@ from gistread.errors import EngineError
 from gistread.paths import Paths, default_paths
 from gistread.units import format_list
 
-STARTER = (
-    "starter"  # Name of the model installed as a Python package, with gistread's adapter for it
-)
+# Name of the model installed as a Python package, with gistread's adapter for it
+STARTER = "starter"
 STARTER_BASE = "starter-base"  # The same model without the adapter
 _LIST = "`gistread models list` shows the models on this machine."
 

@@ -36,9 +36,8 @@ class Message:
     """
 
 
-Prompt = tuple[
-    Message, ...
-]  # A conversation. If the last message is the assistant's, a local model continues it.
+# A conversation. If the last message is the assistant's, a local model continues it.
+Prompt = tuple[Message, ...]
 
 
 class Priority(IntEnum):
@@ -55,15 +54,12 @@ class Sampling:
     max_tokens: int = 256
     temperature: float = 0.0
     seed: int = 0
-    repeat_penalty: float = (
-        1.0  # Above 1, recently decoded tokens become less likely: weak models loop without it
-    )
-    dry_multiplier: float = (
-        0.0  # Above 0, continuing a repeated sequence becomes less likely (the DRY sampler)
-    )
-    stop: tuple[
-        str, ...
-    ] = ()  # Decoding ends before any of these strings; they are left out of the text
+    # Above 1, recently decoded tokens become less likely: weak models loop without it
+    repeat_penalty: float = 1.0
+    # Above 0, continuing a repeated sequence becomes less likely (the DRY sampler)
+    dry_multiplier: float = 0.0
+    # Decoding ends before any of these strings; they are left out of the text
+    stop: tuple[str, ...] = ()
     # GBNF grammar with a rule `root` that the text follows. The text may be cut off at
     # `max_tokens`.
     grammar: str = ""
@@ -116,9 +112,8 @@ class Completion:
     text: str
     finish: Finish
     usage: Usage
-    log_probability: float | None = (
-        None  # Mean of its tokens', before penalties; None if not wanted, or of a server
-    )
+    # Mean of its tokens', before penalties; None if not wanted, or of a server
+    log_probability: float | None = None
 
 
 StreamEvent = TextDelta | StreamRestarted | Completion
@@ -146,9 +141,8 @@ CAREFUL_PREFILLED = 1.6
 DECODED = 0.2  # Tokens decoded per token of a book: gists and pause points
 
 
-STREAM_TOKENS = (
-    2304  # Most tokens of a request in a stream, prompt and answer: 1,000 words and their gist
-)
+# Most tokens of a request in a stream, prompt and answer: 1,000 words and their gist
+STREAM_TOKENS = 2304
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,21 +170,18 @@ class EngineInfo:
     fingerprint: str  # Identifies the weights, wherever the file is
     context_tokens: int  # Window of prompt and answer together
     device: str  # For people: `CPU, 2 threads`, `NVIDIA H100 (33 of 33 layers)`
-    parallel: int = (
-        1  # Useful number of concurrent requests. May change: read `Engine.info` each time.
-    )
+    # Useful number of concurrent requests. May change: read `Engine.info` each time.
+    parallel: int = 1
     rates: Rates | None = None  # None: not known yet
     # Whether a server does the work; concurrent requests then do not compete for this machine
     is_remote: bool = False
-    weights: str = (
-        ""  # Quantization in use, for people: `Q4_K_M`, `Q8_0 copy of Q4_1`; empty if unknown
-    )
+    # Quantization in use, for people: `Q4_K_M`, `Q8_0 copy of Q4_1`; empty if unknown
+    weights: str = ""
     placement: Placement | None = None  # None for a model on a server
     parameters: int = 0  # Number of weights; 0: unknown
     has_template: bool = True  # False for a base model, which gets prompts as plain text
-    wording: str = (
-        ""  # The wording of the prompts that it was trained on (`prompts/`); empty: the usual one
-    )
+    # The wording of the prompts that it was trained on (`prompts/`); empty: the usual one
+    wording: str = ""
 
     @property
     def is_small(self) -> bool:
@@ -216,9 +207,8 @@ class EngineState:
     tokens_per_s: float | None = None  # Rate of the current phase, prefill or decode
     priority: Priority | None = None  # Priority of the running request
     notice: str = ""  # One line for the person, such as why it failed
-    is_fault: bool = (
-        False  # Whether the notice is about a lost or stopped process, or a server that fails
-    )
+    # Whether the notice is about a lost or stopped process, or a server that fails
+    is_fault: bool = False
 
 
 class Engine(Protocol):

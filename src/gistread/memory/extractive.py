@@ -14,9 +14,8 @@ from gistread.words import UNSPACED, count_words
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _UNSPACED = re.compile(f"[{UNSPACED}]+")
-CHARACTERS_PER_WORD = (
-    16  # A text with longer words is assumed to have no spaces; its characters count instead
-)
+# A text with longer words is assumed to have no spaces; its characters count instead
+CHARACTERS_PER_WORD = 16
 _MEAN_WORD_CHARACTERS = 6  # Space included
 _SHORTEST_STEM = 4
 _MIN_SENTENCE_WORDS = 4  # A shorter sentence means little without the one before it

@@ -20,9 +20,8 @@ from gistread.presets import FICTION, Preset
 from gistread.prompts import TRAINED, PromptTemplate
 from gistread.words import count_words
 
-MAX_TASK_CHARACTERS = (
-    600  # The task is part of every gisting prompt, so it must be short compared to a page
-)
+# The task is part of every gisting prompt, so it must be short compared to a page
+MAX_TASK_CHARACTERS = 600
 
 
 @dataclass(frozen=True)

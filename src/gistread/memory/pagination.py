@@ -23,9 +23,8 @@ PROMPTS = ("pagination",)  # Part of a memory's identity
 
 _LARGEST_SHORTER = 0.9  # Of a size that does not fit
 _MIN_PASSAGE_WORDS = 8  # A window with less room cannot be used
-_APART_WORDS = (
-    80  # Least distance between labels if the page size allows it: each label costs six tokens
-)
+# Least distance between labels if the page size allows it: each label costs six tokens
+_APART_WORDS = 80
 _SPEECH = tuple('“”„"«»‘‚—–「『')  # Beginnings of direct speech
 _LABELS = 6  # Number of labels that a smaller range of page sizes still allows
 

@@ -14,9 +14,8 @@ from gistread.words import count_words
 # Longest passage of several paragraphs or sentences. DOS RAG uses chunks of 100 tokens (arXiv
 # 2506.03989).
 PASSAGE_WORDS = 100
-NUMBERED_WORDS = (
-    60  # Longest numbered one: the fewer sentences it has, the surer which of them an answer means
-)
+# Longest numbered one: the fewer sentences it has, the surer which of them an answer means
+NUMBERED_WORDS = 60
 
 GAP = "[…]"  # Marks text left out
 

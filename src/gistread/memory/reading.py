@@ -21,9 +21,8 @@ from gistread.memory.pagination import chapter_end, next_page
 from gistread.memory.single_pass import AttemptsAfter, SinglePass
 from gistread.memory.writer import MemoryWriter
 
-_REQUESTS_PER_CHAPTER = (
-    8  # Parallel requests that one chapter keeps busy: pages are found faster than they are gisted
-)
+# Parallel requests that one chapter keeps busy: pages are found faster than they are gisted
+_REQUESTS_PER_CHAPTER = 8
 _REMOTE_REQUESTS_PER_CHAPTER = 2  # On a server, where one page is found while another is gisted
 _PAGES_AT_FIRST = 1
 _PAGES_MORE = 2
@@ -114,9 +113,8 @@ class _Reading:
         # As read: a gist that names the title of a later volume would tell what a bound hides.
         self._book = book.upto(len(book.text)) if book.volumes else book
         self._tasks = asyncio.TaskGroup()  # Chapters being read and gists being made
-        self._waiting: list[
-            tuple[int, int]
-        ] = []  # Chapters with their headings that are not being read
+        # Chapters with their headings that are not being read
+        self._waiting: list[tuple[int, int]] = []
         self._gisting: dict[int, Page] = {}  # Pages whose gist is being made, by start
         # Gists of pages found in this run, by the end of the page.
         self._gists: dict[int, asyncio.Future[str]] = {}

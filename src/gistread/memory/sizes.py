@@ -87,9 +87,8 @@ def _usual_size(book_words: int, room_words: int) -> PageSize:
     return PageSize(max(1, max_words * first.min_words // first.max_words), max_words)
 
 
-_EXPECTED_WORDS = (
-    100  # Weight in words of the pace expected from the rates: less than that of any page read
-)
+# Weight in words of the pace expected from the rates: less than that of any page read
+_EXPECTED_WORDS = 100
 _DECAY = 0.97  # Weight of the pace so far when a page is added: about the last thirty pages count
 _LATEST = 60  # Pages whose pace counts at all
 ROUGH_PAGES = 3  # An estimate from fewer pages may be far off

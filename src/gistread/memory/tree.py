@@ -259,9 +259,8 @@ def _parent(children: list[PageRange]) -> PageRange:
 
 
 _LINE_WORDS = 14
-_POSITION_WEIGHT = (
-    0.5  # Weight of the page where the person reads; the page most relevant to the question has 1
-)
+# Weight of the page where the person reads; the page most relevant to the question has 1
+_POSITION_WEIGHT = 0.5
 _HALF_WEIGHT_PAGES = 6.0  # This many pages away, the weight of the person's position is halved
 
 

@@ -62,9 +62,8 @@ _ACTS = re.compile(
     r"|['’]s\s(?:face|eyes?|hands?|voice|head|arms?|heart|mind|lips|wife|husband|father|mother|"
     r"brother|sister|son|daughter|friend)\b"
 )
-_NEAR = (
-    90  # Characters after a name in which a pronoun may refer to it, if no other name intervenes
-)
+# Characters after a name in which a pronoun may refer to it, if no other name intervenes
+_NEAR = 90
 _HE_OR_SHE = re.compile(
     r"[^A-Z“”\"]{0,90}?\b(?:(he|him|his|himself|He|His)|(she|her|hers|herself|She|Her))\b"
 )
@@ -92,12 +91,10 @@ class Form:
     """A name as written, and its mentions."""
 
     text: str
-    starts: "array[int]" = field(
-        default_factory=lambda: array("I")
-    )  # Ascending offsets of the book's text
-    contexts: "array[int]" = field(
-        default_factory=lambda: array("B")
-    )  # A `MentionContext` for each of them
+    # Ascending offsets of the book's text
+    starts: "array[int]" = field(default_factory=lambda: array("I"))
+    # A `MentionContext` for each of them
+    contexts: "array[int]" = field(default_factory=lambda: array("B"))
 
     def upto(self, end: int) -> "Form":
         """The form with the mentions that end before this offset."""

@@ -247,9 +247,8 @@ _BEFORE_PATTERNS = tuple(
     (weight, _compiled(text, r"\Z"), name) for name, (weight, text) in _PHRASES["before"].items()
 )
 _HINTS = {name: _compiled(phrase) for name, phrase in _PHRASES["hints"].items()}
-_MAY_TELL = re.compile(
-    rf"[{_CLEAR}{_VAGUE_MARK}]|name|called|known|was|\bis\b"
-)  # In front of a name, found quickly
+# In front of a name, found quickly
+_MAY_TELL = re.compile(rf"[{_CLEAR}{_VAGUE_MARK}]|name|called|known|was|\bis\b")
 _VAGUE = 0.45
 _WEIGHTS = {"man": 1.0, "woman": 1.0, "kin": 1.0, "work": 1.0, "other": 0.75, "vague": _VAGUE}
 _WORD_OR_COMPOUND = re.compile(r"[\w’]+(?:-\w+)*(?!['’]s|\w)")

@@ -75,17 +75,15 @@ class ReaderOptions:
 
     As many as fit.
     """
-    first_word_s: float = (
-        0.0  # Time to evaluate text before the first word of the answer; 0: as long as it takes
-    )
+    # Time to evaluate text before the first word of the answer; 0: as long as it takes
+    first_word_s: float = 0.0
     # The options of a multiple-choice question, in the order shown; the answer is one of them.
     choices: tuple[str, ...] = ()
     model: ModelClass = LARGE  # How questions are put to the model
     # Earlier questions and answers; only those within the spoiler bound are used
     thread: Thread = ()
-    selection: tuple[int, int] | None = (
-        None  # Start and end of the selected text that the question is about
-    )
+    # Start and end of the selected text that the question is about
+    selection: tuple[int, int] | None = None
     wording: str = ""  # Of the prompts; see `EngineInfo.wording`
     begun: str = ""  # The beginning of the answer, which was cut off and is to be gone on with
     opening: str = ""  # Prompt that introduces the text; empty: by how much of the book it is

@@ -38,9 +38,8 @@ QUOTED = "The model gave no usable answer. The passages closest to the question:
 NO_ANSWER = "The model gave no usable answer."
 NOT_SUPPORTED = "not supported by the text"
 _NAME = r"[A-Z][^\W\d_]{2,}\b(?! of\b)"  # "Norway" alone of "the King of Norway"
-_NAMED = re.compile(
-    rf"(?<=[a-z,;] ){_NAME}(?:\.? {_NAME})*"
-)  # Not a first word, which is always capitalised
+# Not a first word, which is always capitalised
+_NAMED = re.compile(rf"(?<=[a-z,;] ){_NAME}(?:\.? {_NAME})*")
 _MOST_SOURCES = 3
 _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
 

@@ -135,9 +135,8 @@ def _citing(answer: str, number: int) -> str:
     return " ".join(citing) or answer
 
 
-MOST_OFFERED = (
-    12  # Sentences to choose from; one of them tells 95% of answers (`tests/benchmarks/answers.py`)
-)
+# Sentences to choose from; one of them tells 95% of answers (`tests/benchmarks/answers.py`)
+MOST_OFFERED = 12
 _NO_SOURCE = "0"  # The model's choice if no sentence tells the answer
 _LONGEST_CHARACTERS = 200  # Of a sentence offered
 

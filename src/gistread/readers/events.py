@@ -51,14 +51,12 @@ class Started(ReaderEvent):
     complete: bool
     # The level of detail of every page read, if not all gists fit the window; else empty.
     told: tuple[SegmentLevel, ...] = ()
-    share_shown: float | None = (
-        None  # For readers of the book's own text, the share of it shown, from 0 to 1
-    )
+    # For readers of the book's own text, the share of it shown, from 0 to 1
+    share_shown: float | None = None
     is_spread: bool = False  # Whether passages of all parts were shown, for want of gists
     choice: str = ""  # Which method the reader `auto` chose and why, for people
-    bound_share: float = (
-        1.0  # Share of the book before the spoiler bound; the other fields are about that part
-    )
+    # Share of the book before the spoiler bound; the other fields are about that part
+    bound_share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,16 +279,13 @@ class Answered(ReaderEvent):
     Without gists and summaries. For readers that answer from notes, the sources of the notes:
     chunks (`longagent`, `notes`) or pages read in full (`graphreader`).
     """
-    context_tokens: int = (
-        0  # Tokens of text, gists, summaries and notes in the prompt of the answer
-    )
-    noted: tuple[
-        tuple[int, int], ...
-    ] = ()  # Further places of the book from which facts in the prompt were taken
+    # Tokens of text, gists, summaries and notes in the prompt of the answer
+    context_tokens: int = 0
+    # Further places of the book from which facts in the prompt were taken
+    noted: tuple[tuple[int, int], ...] = ()
     gists: tuple[int, ...] = ()  # Pages whose gists were in the prompt of the answer
     marks: tuple[AnswerMark, ...] = ()  # What of the answer the text lacks, in order
-    cited: tuple[
-        tuple[int, int], ...
-    ] = ()  # Passages or pages that the model cites as [1], [2] … in the answer
+    # Passages or pages that the model cites as [1], [2] … in the answer
+    cited: tuple[tuple[int, int], ...] = ()
     finish: Finish = "end"  # Why the answer ends; else it is cut off, and can be gone on with
     quoted: bool = False  # The citations are the answer, in the book's own words

@@ -106,9 +106,8 @@ class _Path:
     notes: list[_Note] = field(default_factory=list)
     queue: deque[int] = field(default_factory=deque)  # Pages to read
     pages_read: list[int] = field(default_factory=list)
-    unfit: set[int] = field(
-        default_factory=set
-    )  # Those of `pages_read` that did not fit the window
+    # Those of `pages_read` that did not fit the window
+    unfit: set[int] = field(default_factory=set)
     visited: set[str] = field(default_factory=set)  # Keys of elements
     known: set[Fact] = field(default_factory=set)  # Facts that it has been shown
     steps: int = 0

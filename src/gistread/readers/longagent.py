@@ -34,9 +34,8 @@ _NOTHING = "(No part tells anything about it.)"
 _NONE = "none"
 MAX_CHUNK_TOKENS = 2000  # Section 2.1: 1,024 or 2,048
 _TASK_TOKENS = 240  # Upper bound for the longest prompt and the chat template
-_QUESTION_TOKENS = (
-    96  # Upper bound for a usual question, so that all such questions share the same chunks
-)
+# Upper bound for a usual question, so that all such questions share the same chunks
+_QUESTION_TOKENS = 96
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,9 +66,8 @@ class Search(Asking):
     """
 
     segments: Sequence[Node] = ()  # In the order of the book, covering every page read
-    opened: set[int] = field(
-        default_factory=set
-    )  # Pages shown in full, instead of their gist or after their segment
+    # Pages shown in full, instead of their gist or after their segment
+    opened: set[int] = field(default_factory=set)
     lookups: list[int] = field(default_factory=list)
     unfit: set[int] = field(default_factory=set)  # Pages found not to fit the window
 

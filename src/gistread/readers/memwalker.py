@@ -41,9 +41,8 @@ _Task = Callable[..., Prompt]  # A prompt that takes the working memory as `memo
 @dataclass(slots=True)
 class _Walk(Asking):
     path: list[Node] = field(default_factory=list)  # From the top to the current node
-    rejected: set[tuple[int, int]] = field(
-        default_factory=set
-    )  # Level and first page of rejected nodes
+    # Level and first page of rejected nodes
+    rejected: set[tuple[int, int]] = field(default_factory=set)
     notes: dict[int, str] = field(default_factory=dict)  # What pages told, by number
     lookups: list[int] = field(default_factory=list)
     calls: int = 0

@@ -36,9 +36,8 @@ _MOST_OF_ACT = 2  # Sentences on one act
 _BEHIND = 6_000  # Characters that a memory may lack before the place, about a thousand words
 _ON_STAGE = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
-_LEAST_SHARED = (
-    1 / 3
-)  # Share of the terms of a gist's sentence that its pages have; else it is unsure
+# Share of the terms of a gist's sentence that its pages have; else it is unsure
+_LEAST_SHARED = 1 / 3
 _FEW = 2  # Sentences to show if none represents the others
 _QUOTES = "“”\"‘'«„—–"  # Marks of direct speech, which tells little out of context
 _PAIRS = (("“", "”"), ("«", "»"))

@@ -24,9 +24,8 @@ class Method:
     name: str
     summary: str  # One line
     location: str  # `.module:function` in this package, or `package.module:function`
-    needs_memory: bool = (
-        True  # False: it reads the book's own text, so it works before any page has been read
-    )
+    # False: it reads the book's own text, so it works before any page has been read
+    needs_memory: bool = True
     artifacts: tuple[str, ...] = ()
     """The artifacts it uses (`memory/artifacts.py`). It builds missing ones or works without them,
     but answers sooner or better if they exist.

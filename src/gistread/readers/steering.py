@@ -42,9 +42,8 @@ class Steering:
     pinned: set[int] = field(default_factory=set)  # Pages to expand
     refused: set[int] = field(default_factory=set)  # Pages that must not be open
     stop: bool = False  # Answer now from what is open; see `answer_now`
-    here: int | None = (
-        None  # Offset in the book where the user reads: pages near it are shown in more detail
-    )
+    # Offset in the book where the user reads: pages near it are shown in more detail
+    here: int | None = None
     steps: Steps = Steps.ALONE
     proposal: Proposed | None = None  # The proposal that waits for a decision
     decision: Decision = Decision()  # The last one

@@ -45,9 +45,8 @@ class Statement:
     start: int
     end: int
     supported: bool
-    foreign: tuple[
-        str, ...
-    ] = ()  # Names, numbers and quotations that neither the text nor the question has
+    # Names, numbers and quotations that neither the text nor the question has
+    foreign: tuple[str, ...] = ()
     quote: Citation | None = None  # The sentence of the book that supports it best
 
 

@@ -55,9 +55,8 @@ _USUAL = _Limits(words=240)
 # For an unreliable model, which a longer thread misleads. A follow-up evaluates only 15% of its
 # prompt.
 _SHORT = _Limits(words=50, exchanges=1, answer_words=20)
-_WINDOW_SHARE = (
-    1 / 16
-)  # Largest share of the window that a thread takes, counting two tokens a word
+# Largest share of the window that a thread takes, counting two tokens a word
+_WINDOW_SHARE = 1 / 16
 _RETRIEVED = 2  # Exchanges that help to find passages
 
 _BARE_WORDS = 2  # "Why?", "How so?"

@@ -22,14 +22,12 @@ from gistread.search.tokens import Terms
 from gistread.words import count_words
 
 NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
-CONTEXT_WEIGHT = (
-    0.5  # Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
-)
+# Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
+CONTEXT_WEIGHT = 0.5
 CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
 _REACH = 3.0  # Standard deviations after which neighbours no longer count
-_AROUND_WEIGHT = (
-    0.65  # Weight of BM25 with neighbours relative to nearness, both as shares of the best
-)
+# Weight of BM25 with neighbours relative to nearness, both as shares of the best
+_AROUND_WEIGHT = 0.65
 _OUTSIDE = 0.7  # Weight of a word just outside a passage, relative to one inside
 _FADING_WORDS = 120.0  # Distance after which that weight has fallen to a third
 _TOGETHER = 0.3  # Weight of two words of the question that stand together

@@ -66,12 +66,10 @@ class ArtifactBuilding:
 class Activity:
     """Snapshot of a session for a status line."""
 
-    model: str = (
-        ""  # Name of the reading model, or of another one while it answers; empty if none is chosen
-    )
-    asking_model: str = (
-        ""  # Name of the answering model, if it is another one and not answering now
-    )
+    # Name of the reading model, or of another one while it answers; empty if none is chosen
+    model: str = ""
+    # Name of the answering model, if it is another one and not answering now
+    asking_model: str = ""
     read_by: str = ""  # Name of the model that made the memory, if it is another one
     engine: EngineState | None = None
     reading: ReadingState = ReadingState.NO_MODEL

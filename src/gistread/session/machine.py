@@ -26,22 +26,17 @@ class Signal(Enum):
     MODEL_CHOSEN = dict.fromkeys(R, R.IDLE)
     MODEL_DROPPED = dict.fromkeys(R, R.NO_MODEL)
     MEMORY_CHOSEN = dict.fromkeys(_CHOSEN, R.IDLE)
-    READ = dict.fromkeys(
-        (R.IDLE, R.OFFERED, R.PAUSED, R.FAILED), R.LOADING
-    )  # Start or continue reading
-    OPENED = dict.fromkeys(
-        [R.LOADING], R.RUNNING
-    )  # The model is loaded and its own memory lacks pages
-    OPENED_OTHER = dict.fromkeys(
-        [R.LOADING], R.OFFERED
-    )  # The model is loaded, and another model's memory stays shown
-    COMPLETE = dict.fromkeys(
-        (R.LOADING, R.RUNNING), R.DONE
-    )  # Every page of the book is in the model's memory
+    # Start or continue reading
+    READ = dict.fromkeys((R.IDLE, R.OFFERED, R.PAUSED, R.FAILED), R.LOADING)
+    # The model is loaded and its own memory lacks pages
+    OPENED = dict.fromkeys([R.LOADING], R.RUNNING)
+    # The model is loaded, and another model's memory stays shown
+    OPENED_OTHER = dict.fromkeys([R.LOADING], R.OFFERED)
+    # Every page of the book is in the model's memory
+    COMPLETE = dict.fromkeys((R.LOADING, R.RUNNING), R.DONE)
     PAUSE = dict.fromkeys((R.LOADING, R.RUNNING, R.WAITING), R.PAUSED)
-    YIELD = dict.fromkeys(
-        (R.LOADING, R.RUNNING), R.WAITING
-    )  # Another model here begins to answer a question
+    # Another model here begins to answer a question
+    YIELD = dict.fromkeys((R.LOADING, R.RUNNING), R.WAITING)
     REGAIN = dict.fromkeys([R.WAITING], R.LOADING)  # The question of the other model has ended
     FAIL = dict.fromkeys((R.LOADING, R.RUNNING), R.FAILED)
 

@@ -29,9 +29,8 @@ from gistread.session.events import ActivityChanged, ModelLoaded, Notice, Sessio
 # Returns an unloaded engine for a model's path or name. Called in a thread; raises GistreadError.
 MakeEngine = Callable[[str], Engine]
 
-IDLE_S = (
-    900.0  # Time without work after which models are unloaded; they are loaded again when needed
-)
+# Time without work after which models are unloaded; they are loaded again when needed
+IDLE_S = 900.0
 UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 
 
@@ -109,9 +108,8 @@ class ModelChecks:
 
     def __init__(self, paths: Paths) -> None:
         self._results = CheckResults(paths, installed_version())
-        self._brief: dict[
-            str, CheckResult | None
-        ] = {}  # Of brief checks, by fingerprint; None: too slow to check
+        # Of brief checks, by fingerprint; None: too slow to check
+        self._brief: dict[str, CheckResult | None] = {}
 
     async def check(self, model: ChosenModel) -> CheckResult | None:
         """Check a model that was not checked before; None if there is nothing to check.
@@ -157,9 +155,8 @@ class ModelPair:
         self._notice = ""
         self._unloading: asyncio.TimerHandle | None = None
         self.reading = ChosenModel(make_engine, self._on_state)
-        self.asking = ChosenModel(
-            make_engine, self._on_state
-        )  # Not chosen if the reading model also answers
+        # Not chosen if the reading model also answers
+        self.asking = ChosenModel(make_engine, self._on_state)
 
     @property
     def apart(self) -> bool:

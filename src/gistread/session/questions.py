@@ -138,9 +138,8 @@ class Question:
     ended: bool = False
     model: EngineInfo | None = None  # The model that answers, once it is loaded
     memory: GistMemory | None = None  # What it is answered from, once it has begun
-    events: asyncio.Queue[SessionEvent] = field(
-        default_factory=asyncio.Queue
-    )  # Its own events, for one consumer
+    # Its own events, for one consumer
+    events: asyncio.Queue[SessionEvent] = field(default_factory=asyncio.Queue)
 
     @property
     def needs_memory(self) -> bool:
@@ -263,9 +262,8 @@ class Questions:
     _actor: Actor
     _emit: Callable[[SessionEvent], None]
     _book: Book
-    _queue: list[Question] = field(
-        default_factory=list
-    )  # The first is being answered, or waits for model or memory
+    # The first is being answered, or waits for model or memory
+    _queue: list[Question] = field(default_factory=list)
     draft: Question | None = None  # The question being typed
     # Of the running or last question: pin or refuse pages, stop, decide look-ups
     steering: Steering = field(default_factory=Steering)

@@ -144,9 +144,8 @@ class Reading:
     state: ReadingState = ReadingState.NO_MODEL
     failure: GistreadError | None = None
     memory: GistMemory | None = None  # The memory shown, which questions are answered from
-    writer: MemoryWriter | None = (
-        None  # Of the memory that the model continues; None before it is loaded
-    )
+    # Of the memory that the model continues; None before it is loaded
+    writer: MemoryWriter | None = None
     page: Page | None = None  # The next page, while its gist is being made
     _drafts: dict[int, str] = field(default_factory=dict)  # By the start of their page
     seconds_left: float | None = None  # For the rest of the book

@@ -14,12 +14,10 @@ from gistread.store.rows import decode_path, decoded, encode_path, from_json, pu
 class CatalogueContents:
     files: Mapping[str, BookFile] = field(default_factory=dict)  # By the file's digest
     folders: tuple[Path, ...] = ()  # In the order of adding
-    removed: Mapping[str, float] = field(
-        default_factory=dict
-    )  # Ids of removed books, with the time of removal
-    tags: Mapping[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # By the book's ids, in the order of adding
+    # Ids of removed books, with the time of removal
+    removed: Mapping[str, float] = field(default_factory=dict)
+    # By the book's ids, in the order of adding
+    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def paths(self) -> dict[Path, BookFile]:

@@ -129,9 +129,8 @@ class Citation:
     start: int
     end: int
     quote: str  # `book.text[start:end]`; empty if another version of the text lacks it
-    tells: str = (
-        ""  # Another answer that an unreliable model reads here, where it is not the one given
-    )
+    # Another answer that an unreliable model reads here, where it is not the one given
+    tells: str = ""
 
 
 class AnswerMarkKind(StrEnum):
@@ -195,9 +194,8 @@ class SavedQuestion:
     marks: tuple[AnswerMark, ...] = ()  # Doubts about the answer
     scope: str = ""  # The part of the book that was searched, in words; empty for all of it
     upto: int | None = None  # The spoiler bound of the answer; None for the whole book
-    thread: float = (
-        0.0  # When the first question of its thread was asked; 0 for that question itself
-    )
+    # When the first question of its thread was asked; 0 for that question itself
+    thread: float = 0.0
     pinned: tuple[int, ...] = ()  # Pages pinned or looked up, to open again after an interruption
     passage: tuple[int, int] | None = None  # (start, end) of the selected text it is about
     cost: str = ""  # What the answer took, in words

@@ -158,13 +158,12 @@ class _Download:
         self.report(Progress(DownloadStep.FETCHING, done, total, bytes_per_s))
 
     def _refusal(self, response: "httpx2.Response") -> Exception:
-        status, host = response.status_code, response.url.host
+        status = response.status_code
         if status in BUSY:
             return busy_error(response)
-        if status in (401, 403) and response.history:
-            return RetryError(
-                f"{host} refused ({status})"
-            )  # The signed address from the hub may have expired.
+        is_denied = status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+        if is_denied and response.history:  # The signed address from the hub may have expired.
+            return RetryError(f"{response.url.host} refused ({status})")
         return refusal_error(response, self.network, self.file.repository, self.file.name)
 
     async def _wait(self, reason: str, wait_s: float) -> None:

@@ -12,26 +12,19 @@ from gistread.config import KvCache
 from gistread.engine.llama.gguf import GgufHeader, MemoryKind
 from gistread.engine.protocol import STREAM_TOKENS
 
-KV_BYTES = {
-    "f16": 2.0,
-    "q8_0": 34 / 32,
-    "q4_0": 18 / 32,
-}  # Bytes per number in the KV cache, by data type
+# Bytes per number in the KV cache, by data type
+KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
 SEQUENCES = 48  # Sequences in a context, running and cached; they take no memory of their own
 STATES = 6  # The same in recurrent models, where each sequence has a state
 
-DEFAULT_CONTEXT_TOKENS = (
-    8192  # Default window: as in the papers, and small enough for most machines
-)
-LEAST_WINDOW = (
-    2048  # Smallest window chosen automatically: a page, its gists and an answer must fit
-)
-_EXTRA_WINDOWS = (
-    1  # Without streams: additional windows if memory allows, for a question during reading
-)
-MOST_STREAMS = (
-    8  # Three stay free for prompts, five run; five to eleven streams read a book equally fast
-)
+# Default window: as in the papers, and small enough for most machines
+DEFAULT_CONTEXT_TOKENS = 8192
+# Smallest window chosen automatically: a page, its gists and an answer must fit
+LEAST_WINDOW = 2048
+# Without streams: additional windows if memory allows, for a question during reading
+_EXTRA_WINDOWS = 1
+# Three stay free for prompts, five run; five to eleven streams read a book equally fast
+MOST_STREAMS = 8
 _LEAST_STREAMS = 5
 _STREAMS_BYTES = 2**30  # Limit for streams beyond the least number
 _EXTRA_WINDOWS_ON_GPU = 3  # On a GPU dozens of requests run at once
@@ -53,9 +46,8 @@ class ModelSizes:
     cell: int  # Per token in an F16 KV cache of all layers; 0 if unknown or without one
     states: int  # Recurrent states of all sequences
     scratch: int  # Buffers for evaluating a batch, mostly logits; streams have their own
-    has_streams: bool = (
-        False  # Whether every layer has full attention and a KV cache, as streams need
-    )
+    # Whether every layer has full attention and a KV cache, as streams need
+    has_streams: bool = False
 
 
 def sizes_of(header: GgufHeader, batch_tokens: int) -> ModelSizes:

@@ -42,9 +42,8 @@ _TABLES = tomllib.loads(Path(__file__).with_name("gguf.toml").read_text("utf-8")
 _TENSOR_TYPES: dict[int, tuple[str, int, int]] = {
     number: (name, *block) for name, (number, *block) in _TABLES["tensor_types"].items()
 }
-_FILE_TYPES = {
-    number: name for name, number in _TABLES["file_types"].items()
-}  # By `general.file_type`
+# By `general.file_type`
+_FILE_TYPES = {number: name for name, number in _TABLES["file_types"].items()}
 
 MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
@@ -132,9 +131,8 @@ class GgufHeader:
     title: str  # `general.name`
     contains: str  # `general.type`: `model`, `adapter`, `mmproj` …
     pooling: int  # Pooling type of an embedding model, as numbered by llama.cpp
-    adapter: Path | None = (
-        None  # The LoRA adapter that the model is used with; name and fingerprint are of both
-    )
+    # The LoRA adapter that the model is used with; name and fingerprint are of both
+    adapter: Path | None = None
 
 
 def read_header(path: Path, adapter: Path | None = None, *, fingerprint: bool = True) -> GgufHeader:
@@ -166,9 +164,8 @@ class Tensor(NamedTuple):
 @dataclass(slots=True)
 class Contents:
     pairs: dict[str, int | float | bool | str] = field(default_factory=dict)
-    arrays: dict[str, tuple[int, ...]] = field(
-        default_factory=dict
-    )  # Short arrays of integers or booleans
+    # Short arrays of integers or booleans
+    arrays: dict[str, tuple[int, ...]] = field(default_factory=dict)
     array_lengths: dict[str, int] = field(default_factory=dict)  # The length of every array
     strings: dict[str, list[bytes]] = field(default_factory=dict)  # Of the arrays asked for
     tensors: dict[str, Tensor] = field(default_factory=dict)

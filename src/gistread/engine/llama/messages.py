@@ -50,9 +50,8 @@ class Generate:
     prompt: tuple[Message, ...]
     sampling: Sampling
     priority: Priority
-    only_warms: bool = (
-        False  # Whether only the KV state of the cacheable beginning matters, not the text
-    )
+    # Whether only the KV state of the cacheable beginning matters, not the text
+    only_warms: bool = False
 
 
 @dataclass(frozen=True, slots=True)

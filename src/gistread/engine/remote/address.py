@@ -100,9 +100,8 @@ def _origin(scheme: str, host: str, port: int | None) -> str:
     return f"{scheme}://{host}:{port}"
 
 
-VARIABLE = (
-    "GISTREAD_API_KEY"  # For servers on this machine; followed by a host's name, for that host
-)
+# For servers on this machine; followed by a host's name, for that host
+VARIABLE = "GISTREAD_API_KEY"
 KEYRING = "gistread"  # Service name in the keyring; the user name is the server's origin
 # Customary variables of well-known hosts.
 _OWN_VARIABLES = {"api.openai.com": "OPENAI_API_KEY", "openrouter.ai": "OPENROUTER_API_KEY"}

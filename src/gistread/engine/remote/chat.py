@@ -32,9 +32,8 @@ _FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "filter"}
 class ChatRequest:
     prompt: Prompt
     sampling: Sampling
-    extra: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # Additional fields of the body, such as a JSON schema
+    # Additional fields of the body, such as a JSON schema
+    extra: Mapping[str, Any] = field(default_factory=dict)
     only_warms: bool = False  # Whether only the server's prefix cache matters, not the answer
 
 
@@ -89,9 +88,8 @@ class Chat:
         is_whole = False
         pieces = 0
         characters = 0
-        most_pieces = (
-            _PIECES_PER_TOKEN * max_tokens + _SPARE_PIECES
-        )  # Some servers ignore the limit
+        # Some servers ignore the limit.
+        most_pieces = _PIECES_PER_TOKEN * max_tokens + _SPARE_PIECES
         most_characters = most_pieces * _CHARACTERS_PER_PIECE
         path = f"{self.model.base}/chat/completions"
         async with aclosing(self.connection.stream(path, body, is_last=is_last)) as events:

@@ -50,9 +50,8 @@ class RemoteEngine(Activity, Engine):
     address: ServerAddress
     _: KW_ONLY
     context_tokens: int | None = None  # The window, if the server's is larger or not reported
-    connections: int | None = (
-        None  # Concurrent requests; None: as many as usual for the server's program
-    )
+    # Concurrent requests; None: as many as usual for the server's program
+    connections: int | None = None
     retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
 
     def __post_init__(self) -> None:

@@ -59,9 +59,8 @@ class Connection:
     address: ServerAddress
     key: str = field(default="", repr=False)
     policy: RetryPolicy = field(default_factory=RetryPolicy)
-    notice: Callable[[str], None] = lambda _: (
-        None
-    )  # Called with a line for the user when the server is silent or lost
+    # Called with a line for the user when the server is silent or lost
+    notice: Callable[[str], None] = lambda _: None
     _client: "httpx2.AsyncClient | None" = None
 
     def __post_init__(self) -> None:

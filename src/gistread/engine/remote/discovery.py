@@ -33,9 +33,8 @@ class Dialect:
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("servers.toml").read_text("utf-8"))
-_DIALECTS = {
-    owner: Dialect(**table) for owner, table in _TABLES.items()
-}  # By the `owned_by` of their models
+# By the `owned_by` of their models
+_DIALECTS = {owner: Dialect(**table) for owner, table in _TABLES.items()}
 _LLAMA_SERVER, _OLLAMA, _LM_STUDIO = (
     _DIALECTS[owner] for owner in ("llamacpp", "library", "organization_owner")
 )

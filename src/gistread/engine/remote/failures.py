@@ -84,9 +84,8 @@ class RetryPolicy:
     """Time limits in seconds, and retries."""
 
     connect_s: float = 10.0
-    answer_s: float = (
-        300.0  # Longest silence before an answer, and within it: a long prompt on a slow server
-    )
+    # Longest silence before an answer, and within it: a long prompt on a slow server
+    answer_s: float = 300.0
     short_s: float = 60.0  # For requests that need no model
     silent_s: float = 10.0  # Silence after which the user is told
     attempts: int = 6

@@ -30,9 +30,8 @@ from gistread.engine.remote.pace import ServerPace
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter, seems_thought
 from gistread.errors import without_keys
 
-_THINKING_TOKENS = (
-    2048  # Added to `max_tokens` for a model that reasons; doubled when a thought was cut off
-)
+# Added to `max_tokens` for a model that reasons; doubled when a thought was cut off
+_THINKING_TOKENS = 2048
 
 
 class Activity(Observable):

@@ -38,9 +38,8 @@ class Worker:
         self._inbox: queue.SimpleQueue[tuple[int, messages.Request | messages.Command]] = (
             queue.SimpleQueue()
         )
-        self._scheduler: Scheduler | None = (
-            None  # Once the model is loaded; no request comes before
-        )
+        # Once the model is loaded; no request comes before
+        self._scheduler: Scheduler | None = None
 
     def run(self) -> None:
         reader = threading.Thread(target=self._read, name="reader", daemon=True)

@@ -19,10 +19,8 @@ from gistread.engine.llama.gguf import Contents, Tensor, read_contents
 from gistread.engine.llama.machine import physical_cores
 
 _A, _B = ".lora_a", ".lora_b"
-_DTYPES: dict[int, np.dtype[Any]] = {
-    0: np.dtype("<f4"),
-    1: np.dtype("<f2"),
-}  # Unquantized tensor types
+# Unquantized tensor types
+_DTYPES: dict[int, np.dtype[Any]] = {0: np.dtype("<f4"), 1: np.dtype("<f2")}
 
 
 def quantize(source: Path, target: Path, quantization: str) -> None:

@@ -49,15 +49,12 @@ class Scheduler:
         ]
         self._requests: list[ScheduledRequest] = []  # Running and waiting, in order of arrival
         self._evaluating: tuple[ScheduledRequest, ...] = ()
-        self._reported_s: dict[
-            Phase, float
-        ] = {}  # When each phase was last reported; empty while idle
-        self._spent: dict[
-            Phase, tuple[float, float]
-        ] = {}  # Tokens and seconds by phase, later ones weigh more
-        self._decodes: bool | None = (
-            None  # Whether it is the turn of decoding, not prompts; None: no turns
-        )
+        # When each phase was last reported; empty while idle
+        self._reported_s: dict[Phase, float] = {}
+        # Tokens and seconds by phase, later ones weigh more
+        self._spent: dict[Phase, tuple[float, float]] = {}
+        # Whether it is the turn of decoding, not prompts; None: no turns
+        self._decodes: bool | None = None
         self._owed_s = 0.0  # Time owed to decoding; below 0, to prompts
 
     @property

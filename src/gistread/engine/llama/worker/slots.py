@@ -15,9 +15,8 @@ from gistread.engine.llama.worker.prompt_cache_files import LEAST_TOKENS, Prompt
 from gistread.engine.llama.worker.requests import ScheduledRequest
 from gistread.engine.protocol import Priority
 
-_BACKGROUND_SEQUENCES = (
-    4  # Sequences kept after background requests, whose prefixes the next ones share
-)
+# Sequences kept after background requests, whose prefixes the next ones share
+_BACKGROUND_SEQUENCES = 4
 
 
 class SequencePool(ABC):
@@ -76,9 +75,8 @@ class Slots(SequencePool):
         # The state of a sliding window or a recurrent model is valid at its end only.
         self._cache_files = cache_files if context.weights.can_restart_anywhere else None
         self._tree = PrefixTree()
-        self._background: deque[int] = (
-            deque()
-        )  # Sequences released by background requests, the latest last
+        # Sequences released by background requests, the latest last
+        self._background: deque[int] = deque()
 
     def admit(self, request: ScheduledRequest) -> bool:
         self._restore_from_file(request)
@@ -86,9 +84,8 @@ class Slots(SequencePool):
         idle = sorted(self._idle(), key=self._used_at.__getitem__)
         if not idle:
             return False
-        source, length = self._find_cached(
-            tokens[:-1]
-        )  # the last token is always evaluated, for its logits
+        # The last token is always evaluated, for its logits.
+        source, length = self._find_cached(tokens[:-1])
         if source is not None and source in idle and length == self._tree.length(source):
             target = source
         else:

@@ -19,9 +19,8 @@ from gistread.engine.llama.worker.slots import SequencePool
 _LEAST_REUSED = 16  # Tokens; copying a stream for fewer saves no time
 _LEAST_MOVED = 64  # Tokens; fewer may be equal by chance
 _PROMPT_STREAMS = 2  # Streams for choices, the last ones; gists copy their prompts
-_LEAST_IDLE = (
-    _PROMPT_STREAMS + 1
-)  # With fewer, a gist would overwrite a prompt that another gist needs
+# With fewer, a gist would overwrite a prompt that another gist needs
+_LEAST_IDLE = _PROMPT_STREAMS + 1
 _TOKEN_BYTES = array("i").itemsize
 
 

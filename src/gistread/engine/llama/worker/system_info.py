@@ -13,14 +13,13 @@ import orjson
 
 from gistread.engine.llama.fit import Gpu
 
-_DISCRETE, _INTEGRATED = (
-    1,
-    2,
-)  # ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS
-_DEBUG_LEVEL, _ERROR_LEVEL = 1, 4
-_CALLBACKS: list[
-    object
-] = []  # Referenced for as long as llama.cpp may call them: the life of the process
+# ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS
+_DISCRETE = 1
+_INTEGRATED = 2
+_DEBUG_LEVEL = 1
+_ERROR_LEVEL = 4
+# Referenced for as long as llama.cpp may call them: the life of the process
+_CALLBACKS: list[object] = []
 
 
 def library() -> str:
