@@ -8,11 +8,13 @@ from gistread.exporting.model import Export, Form, OtherFormat
 from gistread.exporting.names import ExportFormat
 from gistread.plugins import EXPORTERS, Plugin, plugins_of
 
-_USUAL_SUFFIX = ".txt"
-
 
 def format_named(name: str) -> Form:
-    """Raises UsageError for an unknown name, PluginError for a format that cannot be loaded."""
+    """The format with this name.
+
+    One of another package writes files with its `suffix`, else with its name as suffix.
+    Raises UsageError for an unknown name, PluginError for a format that cannot be loaded.
+    """
     if name in set(ExportFormat):
         return ExportFormat(name)
     plugin = plugins_of(EXPORTERS).get(name)
@@ -20,7 +22,7 @@ def format_named(name: str) -> Form:
         known = ", ".join((*ExportFormat, *plugins_of(EXPORTERS)))
         raise UsageError(f"Unknown format {name!r}.", f"Use {known}.")
     exporter = plugin.load()
-    suffix = getattr(exporter, "suffix", _USUAL_SUFFIX)
+    suffix = getattr(exporter, "suffix", f".{name}")
     return OtherFormat(name, suffix, _guarded(plugin, exporter))
 
 
