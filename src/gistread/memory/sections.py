@@ -28,7 +28,7 @@ class Section:
 class Sections:
     """Numbers the sections of a book by place.
 
-    >>> Sections(unread_memory(book)).at(0).number
+    >>> Sections(memory).at(0).number
     1
     """
 

@@ -30,7 +30,11 @@ class Card:
 
 @dataclass(frozen=True)
 class Index:
-    """The names in a book or in its known part."""
+    """The names in a book or in its known part.
+
+    >>> [entity.name for entity in index.upto(3_000).entities[:2]]
+    ['Nora Vell', 'Amos']
+    """
 
     book: Book
     forms: tuple[Form, ...]

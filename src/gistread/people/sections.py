@@ -43,8 +43,8 @@ def names_of_sections(view: Index, starts: Sequence[int]) -> dict[int, SectionNa
     Each section ends where the next begins, the last one at the end of the view. Nothing behind
     the end of the view is used.
 
-    >>> names_of_sections(index.upto(60_000), [0, 30_000])[30_000].people
-    ('Queequeg', 'Peter Coffin')
+    >>> names_of_sections(index, [0, 3_000])[3_000].people
+    ('Lucy', 'Daniel Crane', 'Dr. Hale', 'the Wren')
     """
     end = len(view.book.text)
     bounds = [*(start for start in starts if start < end), end]

@@ -24,7 +24,11 @@ class Bound(NamedTuple):
 
 
 def parse_bound(text: str) -> Bound:
-    """Read a bound such as `40%` or `page:12`. Raises UsageError."""
+    """Read a bound such as `40%` or `page:12`. Raises UsageError.
+
+    >>> parse_bound("chapter:3.1")
+    Bound(unit='chapter', value='3.1')
+    """
     unit, _, value = text.partition(":")
     with suppress(ValueError):
         if text in ("here", "all"):

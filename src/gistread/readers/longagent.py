@@ -277,7 +277,11 @@ def agree(answer: str, other: str) -> bool:
 
 
 def group_answers(answers: Sequence[str]) -> list[list[int]]:
-    """Positions of answers that agree, largest group first, then in order of appearance."""
+    """Positions of answers that agree, largest group first, then in order of appearance.
+
+    >>> group_answers(["the butler", "Ferrand", "Mr. Ferrand"])
+    [[1, 2], [0]]
+    """
     groups: list[list[int]] = []
     for position, answer in enumerate(answers):
         home = next(

@@ -20,8 +20,8 @@ _AROUND = 1200  # Characters before and after a part in which the ranking still 
 class Reasons:
     """The words of a question that parts of a book share, as they are written there.
 
-    >>> Reasons("Who saw the white whales?", book.text, "en").of([(120, 480)])
-    'because it has “whale”, “white”'
+    >>> Reasons("Who saw the white whales?", "A white whale rose.").of([(0, 19)])
+    'because it has “white”, “whale”'
     """
 
     def __init__(self, question: str, text: str, language: str = "") -> None:

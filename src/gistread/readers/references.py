@@ -18,6 +18,12 @@ class References:
 
     Two statements that cite one passage get two numbers if different sentences tell them. False
     numbers go.
+
+    >>> references = References({4: (0, 90), 7: (100, 180)})
+    >>> references.add("He took it [4]. She knew [7, 9].")
+    'He took it [1]. She knew [2].'
+    >>> references.cited
+    ((0, 90), (100, 180))
     """
 
     # The places that the prompt numbers; empty: the answer stays as it is

@@ -46,7 +46,11 @@ _AFTER_WEIGHT = 2  # Of distances after a selection: what came before explains i
 
 
 def abbreviate(text: str, most_words: int = _SHORT_WORDS) -> str:
-    """The text on one line in quotation marks, without the middle if it is long."""
+    """The text on one line in quotation marks, without the middle if it is long.
+
+    >>> abbreviate("It was the best of times, it was the worst of times", most_words=6)
+    '“It was the … worst of times”'
+    """
     words = text.translate(str.maketrans("“”", "‘’")).split()
     half = most_words // 2
     if len(words) > most_words:

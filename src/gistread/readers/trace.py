@@ -72,6 +72,9 @@ class Places:
     """Names places of a book.
 
     By section of the memory where the model has read, otherwise by percentage.
+
+    >>> Places(length=1000).words(120, 140)
+    '12–14%'
     """
 
     def __init__(

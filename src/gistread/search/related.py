@@ -18,7 +18,7 @@ def related_stems(language: str, leave_out: Collection[str] = ()) -> Mapping[str
     `language`: BCP 47, empty means English. `leave_out`: words in lower case that are names here.
 
     >>> sorted(related_stems("en")["steal"])[:2]
-    ['burglar', 'plunder']
+    ['burglar', 'pilfer']
     """
     if code_of(language) != "en":
         return {}

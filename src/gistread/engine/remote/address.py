@@ -68,7 +68,11 @@ def is_address(spec: str) -> bool:
 
 
 def parse_address(spec: str) -> ServerAddress:
-    """Raises EngineError for an invalid address, or one that contains a secret."""
+    """Raises EngineError for an invalid address, or one that contains a secret.
+
+    >>> str(parse_address("https://example.org:443/v1/chat/completions#qwen"))
+    'https://example.org/v1#qwen'
+    """
     typed = spec.strip()
     try:
         parts = urlsplit(typed)

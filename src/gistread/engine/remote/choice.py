@@ -110,6 +110,9 @@ def match_option(reply: str, options: Sequence[str]) -> int | None:
     """Index of the option that a reply names, as JSON or in words.
 
     None if it names none, or several.
+
+    >>> match_option("Yes, because he says so.", ["yes", "no"])
+    0
     """
     named = _from_json(reply)
     if named is not None:
