@@ -170,7 +170,7 @@ def _beginning(word: str) -> str:
 
 
 def _clues_of_role(role: str, index: Index) -> Iterator[tuple[Entity, "_Clue"]]:
-    """The best clue of each mention beside which a role stands."""
+    """The best clue of each mention that has this role beside it."""
     text = index.book.text
     near = [match.start() for match in re.finditer(rf"\b{re.escape(role)}\b", text, re.IGNORECASE)]
     for entity in index.entities if near else ():

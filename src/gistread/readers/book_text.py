@@ -83,7 +83,7 @@ class BookText(Asking):
         raise BudgetTooSmallError(needed, budget)
 
     async def _first_within(self, places: Sequence[Passage], tokens: int) -> list[Passage]:
-        """The first places, as many as about so many tokens have."""
+        """The first places that have about so many tokens together."""
         text = self.memory.book.text
         tokens_between = _NUMBER_TOKENS if self.is_asked_to_cite else _BLANK_LINE_TOKENS
         first: list[Passage] = []

@@ -200,9 +200,9 @@ async def _leaves_room(
 async def _fitting_segments(
     search: Search, opened: Collection[int], budgets: Iterable[int]
 ) -> Sequence[Node]:
-    """Segments over the whole memory that fit the window, the more detailed the nearer.
+    """Segments over the whole memory that fit the window; empty if none do.
 
-    Nearer to the question and to where the user reads. Empty if none fit.
+    Those near the question, or near where the user reads, have more detail.
     """
     memory = search.memory
     window = search.engine.info.context_tokens

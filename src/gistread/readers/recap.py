@@ -115,7 +115,7 @@ def _is_behind(read_until: int, end: int, book: Book) -> bool:
 def _first_page_of_chapter(chapter: int, memory: GistMemory, *, is_behind: bool) -> int:
     """Index of the first page that is told as the last chapter; those before are the story so far.
 
-    None is, if the memory is behind.
+    If the memory is behind, no page is told as the last chapter.
     """
     book = memory.book
     pages_before = sum(book.chapter_index(entry.page.start) < chapter for entry in memory.entries)

@@ -287,7 +287,7 @@ class Requester:
 
 @dataclass(slots=True)
 class _Repeats:
-    """For what a request may still be repeated."""
+    """What a request may still be repeated for."""
 
     room: int  # Tokens for reasoning
     may_think_longer: bool = True

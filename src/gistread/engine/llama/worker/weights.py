@@ -26,7 +26,7 @@ def _is_marker(text: str) -> bool:
 
 
 def _with_a_space(control: re.Match[str]) -> str:
-    """A control token after whose first character a space makes it plain text."""
+    """A control token, made plain text by a space after its first character."""
     return f"{control[0][0]} {control[0][1:]}"
 
 
