@@ -6,8 +6,9 @@ from itertools import pairwise
 from gistread.book.open import open_book
 from gistread.memory import tree
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
-from gistread.readers.recap import describe_sources, recap
+from gistread.readers.recap import RECAP_WORDS, describe_sources, recap
 from gistread.sample import story_path
+from gistread.words import count_words
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
 from tests.readers.memories import make_memory
@@ -54,12 +55,13 @@ def test_the_book_is_quoted_where_a_gist_says_something_else() -> None:
     ]
 
 
-async def test_summaries_that_are_there_tell_the_story_before() -> None:
+async def test_summaries_tell_the_story_before_whose_gists_are_too_long() -> None:
     memory = make_memory(pages=20, total=20)
     engine = FakeEngine()
     async for _ in tree.build(memory, engine):
         pass
-    story = recap(memory)
+    assert recap(memory).summaries == 0, "all gists fit"
+    story = recap(memory, words=60)
     assert story.summaries
     texts = [" ".join(node.summary.text.split()) for node in tree.existing_summaries(memory, 14)]
     assert len(texts) < 14
@@ -108,6 +110,20 @@ def test_a_sentence_that_the_place_cuts_is_not_told() -> None:
     assert [one.text for one in recap(memory).chapter] == [first]
 
 
+def test_a_sentence_that_the_place_cuts_is_no_gist() -> None:
+    page = (
+        "He took up his lantern and thanked her twice. “I will go up the lane to the mill,” he "
+        "said, and the light jumped."
+    )
+    book = make_book([page])
+    entry = MemoryEntry(Page(1, 0, len(page), 22), Gist("He left.", 2, GistSource.MODEL))
+    memory = GistMemory(book, PageSize(5, 50), "m", [entry])
+    sentences = recap(memory.upto(page.index(" to the mill"))).chapter
+    assert [sentence.text for sentence in sentences] == [
+        "He took up his lantern and thanked her twice."
+    ]
+
+
 def test_what_is_printed_behind_the_story_is_not_told() -> None:
     licence = "You may copy this book and share it freely with anybody whom you like."
     book = make_book(
@@ -141,7 +157,7 @@ async def test_a_title_page_is_no_part_of_the_story() -> None:
     memory = GistMemory(story, PageSize(200, 600), "m", entries)
     async for _ in tree.build(memory, FakeEngine(says=lambda _: f"{title}. {told}")):
         pass
-    found = recap(memory.upto(starts[3]))
+    found = recap(memory.upto(starts[3]), words=15)  # The gists themselves do not fit
     assert found.summaries
     assert told in {one.text for one in found.before}
     assert not any(title in one.text for one in found.before)
@@ -189,3 +205,46 @@ def test_a_tale_is_told_act_by_act_in_the_order_of_the_book() -> None:
         sentence.start for sentence in sentences
     )
     assert len({book.paragraph_index(sentence.start) for sentence in sentences}) == len(acts)
+
+
+def test_a_gist_is_told_in_its_own_order() -> None:
+    page = (
+        "The emperor came to the hut of his wife. Once he had left her as a beggar, to seek his "
+        "fortune far away."
+    )
+    gist = "A beggar left his wife to seek his fortune. The emperor came to the hut of his wife."
+    book = make_book([page])
+    entry = MemoryEntry(Page(1, 0, len(page), 22), Gist(gist, 18, GistSource.MODEL))
+    story = recap(GistMemory(book, PageSize(5, 50), "m", [entry]))
+    assert " ".join(sentence.text for sentence in story.chapter) == gist
+    starts = [sentence.start for sentence in story.chapter]
+    assert starts == sorted(starts)
+
+
+def test_a_long_story_is_told_from_its_beginning_to_its_end_in_bounded_words() -> None:
+    acts = range(40)
+    texts = [
+        f"On the morning of storm and rain the keeper of lamp {chr(97 + act % 26)} rowed to the "
+        f"reef and brought another sailor home to his fire. "
+        f"Bread for {act} was baked and nets were mended."
+        for act in acts
+    ]
+    book = make_book(texts)
+    entries = [
+        MemoryEntry(
+            Page(number, paragraph.start, paragraph.end, 38),
+            Gist(text, 38, GistSource.MODEL),
+        )
+        for number, (text, paragraph) in enumerate(
+            zip(texts, book.paragraphs[-len(texts) :], strict=True), start=1
+        )
+    ]
+    story = recap(GistMemory(book, PageSize(5, 50), "m", entries))
+    sentences = [*story.before, *story.chapter]
+    words = sum(count_words(sentence.text) for sentence in sentences)
+    assert 0.9 * RECAP_WORDS < words <= RECAP_WORDS < sum(map(count_words, texts))
+    paragraphs = [book.paragraph_index(sentence.start) for sentence in sentences]
+    first = book.paragraph_index(entries[0].page.start)
+    assert paragraphs[0] == first
+    assert paragraphs[-1] == first + len(texts) - 1
+    assert max(after - before for before, after in pairwise(paragraphs)) <= 5

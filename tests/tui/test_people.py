@@ -6,7 +6,10 @@ Each row leads to its place.
 import time
 from pathlib import Path
 
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.people.index import Index
+from gistread.readers.recap import recap
+from gistread.tui.reading.so_far import story_rows
 from gistread.tui.screens.listing import ListScreen
 from gistread.tui.screens.people import CardScreen, PeopleScreen, name_groups
 from tests.memory.books import make_book
@@ -106,6 +109,25 @@ async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: 
         await until(pilot, lambda: app.screen is screen and screen.controllers.context.corrections)
         saved = app.services.user_data.name_corrections(screen.book.sha256)
         assert [(one.verb, one.forms[0]) for one in saved] == [("hide", "Tomas")]
+
+
+def test_the_story_so_far_stands_in_paragraphs_that_lead_to_their_pages() -> None:
+    gists = [
+        f"The keeper of lamp {name} rowed to the reef and brought a sailor home to his fire."
+        for name in "abcdef"
+    ]
+    book = make_book(gists)
+    entries = [
+        MemoryEntry(
+            Page(number, paragraph.start, paragraph.end, 17), Gist(gist, 17, GistSource.MODEL)
+        )
+        for number, (gist, paragraph) in enumerate(zip(gists, book.paragraphs, strict=True), 1)
+    ]
+    memory = GistMemory(book, PageSize(5, 50), "m", entries)
+    title, *paragraphs = story_rows(recap(memory), memory, book, ends_here=False)
+    assert title.key is None
+    assert [row.key for row in paragraphs] == [entries[0].page.start, entries[3].page.start]
+    assert [row.text for row in paragraphs] == [" ".join(gists[:3]), " ".join(gists[3:])]
 
 
 async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:

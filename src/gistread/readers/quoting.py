@@ -21,7 +21,7 @@ from gistread.readers.gistread import gistread
 from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.kinds import asks_for_story
 from gistread.readers.ranking import rank
-from gistread.readers.recap import own_story, recap
+from gistread.readers.recap import SHORT_RECAP_WORDS, own_story, recap
 from gistread.readers.thread import without_options
 from gistread.store.model import Citation
 
@@ -125,7 +125,7 @@ async def story_so_far(asking: Asking) -> tuple[Passage, ...]:
 
 
 def _story_places(memory: GistMemory) -> tuple[Passage, ...]:
-    story = recap(memory)
+    story = recap(memory, words=SHORT_RECAP_WORDS)
     sentences = (*(story.before or own_story(memory)), *story.chapter)
     return tuple(sorted({sentence_at(memory.book, sentence.start) for sentence in sentences}))
 

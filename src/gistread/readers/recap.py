@@ -8,11 +8,11 @@ suggested by the names near it.
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, groupby, islice
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
-from gistread.memory.extractive import choose, shared_terms
+from gistread.memory.extractive import choose, length, shared_terms
 from gistread.memory.front_matter import back_matter_start, front_matter_end
 from gistread.memory.guard import Draft, foreign_names, foreign_numbers, told_before
 from gistread.memory.model import GistMemory, MemoryEntry
@@ -26,13 +26,17 @@ from gistread.store.model import NameCorrection
 from gistread.units import counted
 from gistread.words import count_words
 
-_BEFORE_WORDS = 110  # Of the story before the last chapter
-_CHAPTER_WORDS = 70
+RECAP_WORDS = 600  # Four screens of 80×24; the gists of 4,000 words, as many as a tale has
+SHORT_RECAP_WORDS = 180  # Of an answer
+_CHAPTER_SHARE = 0.4  # Of these words, for the last chapter at least, if it has as many
 _CHAPTER_PAGES = 6  # Most pages of the last chapter; those before them are the story before
-_ACT_WORDS = 28  # About a sentence: the story is told in as many acts as sentences fit
+_MOST_CUT = 1.5  # Times the words that fit; gists with more are replaced by their summary
+_ACT_WORDS = 60  # About three sentences: the story is told in as many acts as fit
+_OWN_BOOK_WORDS = 180  # Of a book without chapters that is told in its own sentences
+_OWN_CHAPTER_WORDS = 70
 _OWN_ACTS = 8  # In which a story without gists is told
+_OWN_ACT_WORDS = 28  # About a sentence
 _ACT_CHARACTERS = 12_000  # Of such an act, in which its sentence is looked for
-_MOST_OF_ACT = 2  # Sentences on one act
 _BEHIND = 6_000  # Characters that a memory may lack before the place, about a thousand words
 _ON_STAGE = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
@@ -40,6 +44,7 @@ _MOST_PEOPLE = 6
 _LEAST_SHARED = 1 / 3
 _FEW = 2  # Sentences to show if none represents the others
 _QUOTES = "“”\"‘'«„—–"  # Marks of direct speech, which tells little out of context
+_ENDS = (".", "!", "?", "…", ":", *_QUOTES, "’", "»", ")")  # Of whole sentences
 _PAIRS = (("“", "”"), ("«", "»"))
 _LEAST_WORDS = 9  # Of the book's own sentences; shorter ones tell little out of context
 
@@ -66,8 +71,15 @@ class Recap:
     read_until: int = 0  # Offset at which the gists end; 0: none
 
 
-def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
-    """Recap a memory that ends where the user is (`GistMemory.upto`)."""
+def recap(
+    memory: GistMemory,
+    corrections: Sequence[NameCorrection] = (),
+    words: int = RECAP_WORDS,
+) -> Recap:
+    """Recap in about these words a memory that ends where the user is (`GistMemory.upto`).
+
+    The gists are told whole if they fit. Else sentences are left out evenly.
+    """
     story_end = back_matter_start(memory.book)
     if story_end < len(memory.book.text):
         memory = memory.upto(story_end)
@@ -79,22 +91,24 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     first_page = _first_page_of_chapter(last, memory, is_behind=is_behind)
     story_start = front_matter_end(book)
     telling = [_tells(entry, book, story_start) for entry in memory.entries]
+    now = [node for node in page_by_page(memory)[first_page:] if telling[node.first - 1]]
+    gists_before = sum(length(entry.gist.text) for entry in memory.entries[:first_page])
+    chapter_words = _share_of_chapter(words, gists_before, _words_in(now))
+    before_words = words - chapter_words
     before = [
         node
-        for node in existing_summaries(memory, first_page)
+        for node in _in_detail(existing_summaries(memory, first_page), before_words)
         if any(telling[node.first - 1 : node.last])
     ]
-    now = [node for node in page_by_page(memory)[first_page:] if telling[node.first - 1]]
     people = _people_near(memory, end, corrections)
     if now:
-        words = _CHAPTER_WORDS if before else _BEFORE_WORDS + _CHAPTER_WORDS
-        in_chapter = _tell(now, words, memory)
+        in_chapter = _tell(now, chapter_words, memory)
     else:
         start = book.chapters[last].start
         start = max(start, read_until) if is_behind else start
         in_chapter = _own_sentences(book, start, end, " ".join(people))
     return Recap(
-        before=_tell(before, _BEFORE_WORDS, memory),
+        before=_tell(before, before_words, memory),
         title=book.chapters[last].title,
         chapter=in_chapter,
         people=people,
@@ -142,30 +156,90 @@ def describe_sources(story: Recap) -> str:
     return f"from {summaries}the gists of {counted(story.pages, 'section')}{chapter}"
 
 
-def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
-    """The most representative sentences of each act of these summaries, in the order of the book.
+def _share_of_chapter(words: int, gists_before: int, gists_of_chapter: int) -> int:
+    """Words of the last chapter: in proportion to its gists, or the least share if that is more."""
+    all_gists = max(1, gists_before + gists_of_chapter)
+    share = max(_CHAPTER_SHARE, gists_of_chapter / all_gists)
+    return min(gists_of_chapter, round(share * words))
 
-    Each has the place of the most similar sentence in the book.
+
+def _words_in(nodes: Sequence[Node]) -> int:
+    return sum(length(node.summary.text) for node in nodes)
+
+
+def _in_detail(nodes: Sequence[Node], words: int) -> list[Node]:
+    """Replace summaries by what they summarise, the longest parts first, if that about fits."""
+    detailed = list(nodes)
+    room = _MOST_CUT * words - _words_in(nodes)
+    while True:
+        widest = max(detailed, key=lambda node: node.last - node.first, default=None)
+        if widest is None or not widest.children:
+            return detailed
+        room -= _words_in(widest.children) - _words_in([widest])
+        if room < 0:
+            return detailed
+        at = detailed.index(widest)
+        detailed[at : at + 1] = widest.children
+
+
+def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
+    """Tell these summaries in order, in about so many words.
+
+    Each sentence has the place of the most similar sentence in the book.
     """
     titles = _on_one_line(memory.book.text[: front_matter_end(memory.book)])
     sentences = [
         (sentence, node)
         for node in nodes
         for sentence in _sentences_in(node.summary.text)
-        if sentence.rstrip(".") not in titles
+        if sentence.rstrip(".") not in titles and not _is_cut(sentence, memory.book)
     ]
     acts = max(1, min(words // _ACT_WORDS, len(nodes)))
-    chosen: dict[RecapSentence, None] = {}
+    chosen = _choose_evenly([sentence for sentence, _ in sentences], words, acts)
+    by_words: dict[str, RecapSentence] = {}  # None is told twice
+    for node, group in groupby((sentences[at] for at in chosen), key=lambda each: each[1]):
+        texts = [sentence for sentence, _ in group]
+        for text, place in zip(texts, _places(texts, node, memory), strict=True):
+            sentence = _as_told(text, place, node, memory)
+            by_words.setdefault(sentence.text, sentence)
+    return tuple(by_words.values())
+
+
+def _choose_evenly(sentences: Sequence[str], words: int, acts: int) -> Sequence[int]:
+    """Indices of about so many words: all if they fit, else the same share of each act.
+
+    What one act leaves over, the next one may use.
+    """
+    if sum(map(length, sentences)) <= words:
+        return range(len(sentences))
+    chosen: list[int] = []
+    spent = 0
     for act in range(acts):
-        part = sentences[act * len(sentences) // acts : (act + 1) * len(sentences) // acts]
-        for at in _choose([text for text, _ in part], words // acts)[:_MOST_OF_ACT]:
-            chosen[_as_told(*part[at], memory)] = None
-    return tuple(sorted(chosen, key=lambda sentence: sentence.start))
+        start = act * len(sentences) // acts
+        end = (act + 1) * len(sentences) // acts
+        room = words * (act + 1) // acts - spent
+        of_act = _longest_of_act(sentences, range(start, end), room)
+        spent += sum(length(sentences[at]) for at in of_act)
+        chosen += of_act
+    return chosen or range(len(sentences))[-_FEW:]
 
 
-def _as_told(sentence: str, node: Node, memory: GistMemory) -> RecapSentence:
+def _longest_of_act(sentences: Sequence[str], act: range, words: int) -> list[int]:
+    """Indices of the longest sentences of so many words in all: in a gist, they tell most.
+
+    The beginning and the end of the story come before others.
+    """
+    ends = (0, len(sentences) - 1)
+    chosen: list[int] = []
+    for at in sorted(act, key=lambda at: (at not in ends, -length(sentences[at]))):
+        if length(sentences[at]) <= words:
+            chosen.append(at)
+            words -= length(sentences[at])
+    return sorted(chosen)
+
+
+def _as_told(sentence: str, place: Span, node: Node, memory: GistMemory) -> RecapSentence:
     """The sentence of a gist if its pages tell it, else the book's most similar sentence."""
-    place = _place(sentence, node, memory)
     text = memory.book.text
     start = memory.entry(node.first).page.start
     pages = text[start : memory.entry(node.last).page.end]
@@ -180,6 +254,13 @@ def _as_told(sentence: str, node: Node, memory: GistMemory) -> RecapSentence:
 
 def _sentences_in(text: str) -> list[str]:
     return [_on_one_line(text[start:end]) for start, end in sentence_spans(text)]
+
+
+def _is_cut(sentence: str, book: Book) -> bool:
+    """Whether it is the book's last one, which the place of the user cuts."""
+    words = sentence.rstrip("”")  # An extract closes a speech that is cut.
+    end = book.text[-2 * len(words) :]
+    return not words.endswith(_ENDS) and _on_one_line(end).endswith(words)
 
 
 def _on_one_line(text: str) -> str:
@@ -197,7 +278,7 @@ def own_story(memory: GistMemory) -> tuple[RecapSentence, ...]:
     for act in range(_OWN_ACTS if length else 0):
         begin = start + act * length
         sentences = _own_sentences(
-            book, begin, begin + min(length, _ACT_CHARACTERS), "", _ACT_WORDS
+            book, begin, begin + min(length, _ACT_CHARACTERS), "", _OWN_ACT_WORDS
         )
         chosen |= dict.fromkeys(sentences[:1])
     return tuple(chosen)
@@ -210,8 +291,7 @@ def _own_sentences(
 
     `words`: 0: as many as the last chapter gets.
     """
-    chapter_words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
-    words = words or chapter_words
+    words = words or (_OWN_CHAPTER_WORDS if len(book.chapters) > 1 else _OWN_BOOK_WORDS)
     sentences = [
         RecapSentence(_on_one_line(book.text[begin:until]), begin)
         for begin, until in _whole_sentences(book, start, end)
@@ -231,11 +311,10 @@ def _own_sentences(
 def _whole_sentences(book: Book, start: int, end: int) -> Iterator[Span]:
     """The sentences here, except one that the place of the user cuts."""
     last = len(book.text.rstrip())
-    ends = (".", "!", "?", "…", ":", *_QUOTES, "’", "»", ")")
     return (
         (begin, until)
         for begin, until in sentences_of(book, start, end)
-        if until < last or book.text[:until].rstrip().endswith(ends)
+        if until < last or book.text[:until].rstrip().endswith(_ENDS)
     )
 
 
@@ -263,21 +342,46 @@ def _choose(sentences: Sequence[str], words: int, names: str = "") -> Sequence[i
     return choose(sentences, words, names) or range(len(sentences))[-_FEW:]
 
 
-def _place(sentence: str, node: Node, memory: GistMemory) -> Span:
-    """The book's sentence most similar to this one, on the page with the most similar gist."""
-    terms = set(shared_terms(sentence))
+def _places(sentences: Sequence[str], node: Node, memory: GistMemory) -> list[Span]:
+    """The book's sentence most similar to each of these, on the pages with the most similar gists.
 
-    def similarity(text: str) -> int:
-        return len(terms.intersection(shared_terms(text)))
+    Both stand in the same order: a summary follows its book.
+    """
+    book = memory.book
+    entries = [memory.entry(number) for number in range(node.first, node.last + 1)]
+    pages = _match_in_order(sentences, [entry.gist.text for entry in entries])
+    places: list[Span] = []
+    for at, group in groupby(zip(pages, sentences, strict=True), key=lambda match: match[0]):
+        page = entries[at].page
+        spans = list(_whole_sentences(book, page.start, page.end)) or [(page.start, page.end)]
+        texts = [book.text[slice(*span)] for span in spans]
+        matches = _match_in_order([sentence for _, sentence in group], texts)
+        places += [spans[match] for match in matches]
+    return places
 
-    entries = (memory.entry(number) for number in range(node.first, node.last + 1))
-    page = max(entries, key=lambda entry: similarity(entry.gist.text)).page
-    places = list(_whole_sentences(memory.book, page.start, page.end))
-    return max(
-        places,
-        key=lambda place: similarity(memory.book.text[slice(*place)]),
-        default=(page.start, page.end),
-    )
+
+def _match_in_order(sentences: Sequence[str], texts: Sequence[str]) -> list[int]:
+    """Index of the text for each sentence, never falling, so that they share most terms in all."""
+    terms_of_texts = [set(shared_terms(text)) for text in texts]
+    totals = [0] * len(texts)  # Of the sentences so far, if the last has this text
+    previous: list[list[int]] = []  # For each sentence: the text of the one before, by its own
+
+    def better(best: int, at: int) -> int:
+        return at if totals[at] > totals[best] else best
+
+    for sentence in sentences:
+        terms = set(shared_terms(sentence))
+        previous.append(list(accumulate(range(len(texts)), better)))
+        totals = [
+            totals[before] + len(terms & of_text)
+            for before, of_text in zip(previous[-1], terms_of_texts, strict=True)
+        ]
+    matches: list[int] = []
+    at = max(range(len(texts)), key=lambda index: totals[index])
+    for texts_before in reversed(previous):
+        matches.append(at)
+        at = texts_before[at]
+    return matches[::-1]
 
 
 def _people_near(

@@ -2,17 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from textual.widgets import Input
 
+from gistread.book.model import Book
 from gistread.errors import StorageError
+from gistread.memory.model import GistMemory
 from gistread.memory.passages import sentence_at
 from gistread.people.index import Index, describe_correction, find_by_form
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
-from gistread.readers.recap import Recap, describe_sources, recap
+from gistread.readers.recap import Recap, RecapSentence, describe_sources, recap
 from gistread.readers.selection import abbreviate
 from gistread.store.model import NameCorrection, NameVerb
 from gistread.tui.marking.caret import whole_words
@@ -23,6 +25,7 @@ from gistread.tui.screens.listing import Row, StoryScreen
 from gistread.tui.screens.people import CardScreen, Choice, PeopleScreen, name_groups
 from gistread.tui.text import Clicked
 from gistread.units import counted
+from gistread.words import count_words
 
 _Chosen = Callable[[Choice | None], None]
 _TOP = 0.3  # Where a mention is shown, from 0 (top) to 1
@@ -30,6 +33,7 @@ _DOUBLE_CLICK_S = 0.3  # Within this time a second click selects the word
 _AT_ONCE_S = 0.15  # within this time the names are shown without a word
 _DAY_S = 24 * 3600
 _READ_ON = 3_000  # Characters after which the recap is no longer offered
+_PARAGRAPH_WORDS = 40  # Of the story; a shorter paragraph takes the next page too
 
 
 class PeopleController:
@@ -243,25 +247,44 @@ class RecapController:
         story = await asyncio.to_thread(recap, known, self._context.corrections)
         is_bounded = len(known.book.text) < len(self._context.book.text)
         people = f"\nPeople here: {', '.join(story.people)}" if story.people else ""
-        rows = self._rows(story, ends_here=is_bounded)
+        rows = story_rows(story, known, self._context.book, ends_here=is_bounded)
         screen = StoryScreen("The story so far", f"{describe_sources(story)}{people}", rows)
         self._context.push(screen, self._context.navigation.jump)
 
-    def _rows(self, story: Recap, *, ends_here: bool) -> list[Row[int]]:
-        """A paragraph for each chapter; with the sentence at which the user stopped."""
-        book, rows = self._context.book, list[Row[int]]()
-        for title, told in groupby(
-            (*story.before, *story.chapter), key=lambda one: book.chapter_title(one.start)
-        ):
-            sentences = list(told)
-            rows += [Row(None, title)] if title else []
-            rows.append(Row(sentences[0].start, " ".join(sentence.text for sentence in sentences)))
-        if story.stopped and ends_here:
-            start, end = sentence_at(
-                book, story.stopped[0]
-            )  # the whole sentence, also if the view cut it
-            rows += [
-                Row(None, "You stopped at"),
-                Row(start, " ".join(book.text[start:end].split())),
-            ]
-        return rows
+
+def story_rows(story: Recap, memory: GistMemory, book: Book, *, ends_here: bool) -> list[Row[int]]:
+    """The story in paragraphs under its chapters; with the sentence at which the user stopped."""
+    rows = list[Row[int]]()
+    for title, told in groupby(
+        (*story.before, *story.chapter), key=lambda sentence: book.chapter_title(sentence.start)
+    ):
+        rows += [Row(None, title)] if title else []
+        rows += [
+            Row(paragraph[0].start, " ".join(sentence.text for sentence in paragraph))
+            for paragraph in _paragraphs(told, memory)
+        ]
+    if story.stopped and ends_here:
+        start, end = sentence_at(
+            book, story.stopped[0]
+        )  # the whole sentence, also if the view cut it
+        rows += [
+            Row(None, "You stopped at"),
+            Row(start, " ".join(book.text[start:end].split())),
+        ]
+    return rows
+
+
+def _paragraphs(
+    sentences: Iterable[RecapSentence], memory: GistMemory
+) -> list[list[RecapSentence]]:
+    """The sentences of each page; a page joins the paragraph before while that is short."""
+    paragraphs: list[list[RecapSentence]] = []
+    words = _PARAGRAPH_WORDS
+    for _, of_page in groupby(sentences, key=lambda sentence: memory.page_at(sentence.start)):
+        if words >= _PARAGRAPH_WORDS:
+            paragraphs.append([])
+            words = 0
+        for sentence in of_page:
+            paragraphs[-1].append(sentence)
+            words += count_words(sentence.text)
+    return paragraphs
