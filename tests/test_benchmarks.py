@@ -57,7 +57,7 @@ SLOW_PARTS = {
 }
 DATA_PARTS = {
     "library": ["3 books indexed in the background", "the right book first"],
-    "recaps": ["gists, of the pages' sentences"],
+    "recaps": ["gists, of the pages' sentences", "good gists"],
     "names": ["Names of people in LitBank", "main people of 2 novels"],
     "recall": [
         "gold pages among the first pages, qmsum",

@@ -3,9 +3,10 @@ four answers each.
 
 ROUGE against the likest of them, words, and the share of sentences that the text around their place
 bears out, by the check of answers. The gists are sentences of even pages; of a few stories, the
-model writes gists and summaries.
+model writes gists and summaries. Then tales, with good gists: `recap_tales`.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import islice
@@ -26,7 +27,8 @@ from gistread.words import count_words
 from research.evaluation.metrics import ROUGE_KINDS, rouge
 from research.evaluation.model import Document
 from tests.benchmarks.figures import Finding, Skipped, Table
-from tests.benchmarks.recall import DATA, memory_of
+from tests.benchmarks.recall import DATA, FILES, memory_of
+from tests.benchmarks.recap_tales import tales_table
 from tests.benchmarks.setting import Setting, engine_over
 
 _FILE = DATA / "squality" / "squality_dev.jsonl"
@@ -68,6 +70,11 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         few = [(_with_gists(one), told) for one, told in stories[:_MODEL_STORIES]]
         rows.append(_row("the pages' sentences, these stories", few))
     yield Table("The story so far at the end of a story (SQuALITY)", _COLUMNS, tuple(rows))
+    tales = DATA / FILES["fairytaleqa"]
+    if tales.exists():
+        yield await asyncio.to_thread(tales_table, tales, _QUICK if setting.quick else None)
+    else:
+        yield Skipped("what happened in tales", f"{tales} is not there")
 
 
 def _stories(folder: Path) -> Iterator[tuple[Document, Sequence[str]]]:
