@@ -13,7 +13,7 @@ from gistread.config import Config
 from gistread.store.pace import Pace, ReadingSpeed
 from gistread.tui.progress import Meter, chapter_words, fitting, place_words
 from gistread.tui.reading.pane_switcher import Pane
-from gistread.tui.widgets.lines import HeaderLine
+from gistread.tui.widgets.lines import HeaderLine, Tab
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import app_on, filled, lines, opened, paths_in, text_of, until
 
@@ -231,7 +231,7 @@ async def test_browsing_the_memory_measures_nothing(tmp_path: Path) -> None:
         assert screen.controllers.context.progress.meter.samples == []
 
 
-TABS = (("Book", True, ""), ("Memory", False, ""), ("Answers", False, ""))
+TABS = (Tab("Book", True, ""), Tab("Memory", False, ""), Tab("Answers", False, ""))
 
 
 class HeaderAlone(App[None]):

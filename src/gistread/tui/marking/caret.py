@@ -46,9 +46,9 @@ def previous_word(book: Book, offset: int) -> Range:
     low = offset
     while low > 0:
         low = max(0, low - _LOOK_BACK)
-        found = [match.span() for match in HYPHENATED.finditer(book.text, low, offset)]
-        if found and (low == 0 or len(found) > 1):
-            return found[-1]
+        words = [match.span() for match in HYPHENATED.finditer(book.text, low, offset)]
+        if words and (low == 0 or len(words) > 1):
+            return words[-1]
     match = HYPHENATED.search(book.text)
     return match.span() if match else (0, len(book.text))
 
@@ -77,10 +77,9 @@ _INK = re.compile(r"\S")
 
 def next_unit(unit: Unit, book: Book, here: Range) -> Range:
     """The word, sentence or paragraph after a range, or the last of the book."""
-    found = _INK.search(
-        book.text, here[1] if unit is Unit.WORD else _AT[unit](book, here[1] - 1)[1]
-    )
-    return _AT[unit](book, found.start() if found else len(book.text) - 1)
+    end = here[1] if unit is Unit.WORD else _AT[unit](book, here[1] - 1)[1]
+    ink = _INK.search(book.text, end)
+    return _AT[unit](book, ink.start() if ink else len(book.text) - 1)
 
 
 def previous_unit(unit: Unit, book: Book, here: Range) -> Range:
@@ -102,6 +101,11 @@ class Caret:
     @property
     def range(self) -> Range:
         return min(self.anchor[0], self.head[0]), max(self.anchor[1], self.head[1])
+
+
+def _is_whole(unit: Unit, book: Book, caret: Caret) -> bool:
+    """Whether the caret is on a word, or on a whole sentence or paragraph."""
+    return unit is Unit.WORD or caret.range == _AT[unit](book, caret.head[0])
 
 
 _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
@@ -134,8 +138,9 @@ class SelectableText(CommandTarget, LongText):
             self.post_message(self.CaretMoved())
 
     def begin_selecting(self, unit: Unit = Unit.WORD) -> None:
-        """Put the caret on the selection; else at the last click, hit or source, if it is in view;
-        else on the first words in view.
+        """Put the caret on the selection, or else where the user looks.
+
+        That is the last click, hit or source, if it is in view, or else the first words in view.
         """
         book, view = self.book, self.visible_range
         if book is None or view is None:
@@ -201,9 +206,10 @@ class SelectableText(CommandTarget, LongText):
         """Begin the selection at the caret; again: cancel it."""
         caret = self.caret
         if caret is not None:
-            self.caret = (
-                Caret(caret.head, caret.head) if caret.extending else replace(caret, extending=True)
-            )
+            if caret.extending:
+                self.caret = Caret(caret.head, caret.head)
+            else:
+                self.caret = replace(caret, extending=True)
             self._show_caret()
 
     def move_caret(self, unit: Unit, *, forward: bool) -> None:
@@ -226,14 +232,11 @@ class SelectableText(CommandTarget, LongText):
         if unit is Unit.ROW:
             offset = self.offset_below(caret.head[0], 1 if forward else -1)
             head = caret.head if offset is None else word_at(book, offset)
-        elif (
-            unit is not Unit.WORD
-            and not extend
-            and caret.range != (whole := _AT[unit](book, caret.head[0]))
-        ):
-            head = whole  # before any other
+        elif extend or _is_whole(unit, book, caret):
+            move = next_unit if forward else previous_unit
+            head = move(unit, book, caret.head)
         else:
-            head = (next_unit if forward else previous_unit)(unit, book, caret.head)
+            head = _AT[unit](book, caret.head[0])  # before any other
         self.caret = Caret(caret.anchor, head, True) if extend else Caret(head, head)
         self._show_caret()
 

@@ -29,9 +29,16 @@ from gistread.tui.text import Clicked, Span
 from gistread.units import counted, short
 from gistread.words import count_words
 
-_MUCH = (
-    70_000  # characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
-)
+# Characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
+_MUCH = 70_000
+_PLACE_OF_PASSAGE = 0.2  # Of the view's height, to show the words before it too
+
+
+def _color_row(color: Color) -> Row[str]:
+    sign = f"{COLOR_SIGNS[color]} "
+    name = f" {color.value} "
+    span = Span(len(sign), len(sign) + len(name), f"highlight-{color.value}")
+    return Row(color.value, sign + name, spans=(span,))
 
 
 class MarkController:
@@ -176,21 +183,13 @@ class MarkController:
     def choose_color(self) -> None:
         def use(chosen: str) -> None:
             self._context.services.settings.set("highlight", chosen)
-            if (selected := self._pane.selected_range) is not None:
+            selected = self._pane.selected_range
+            if selected is not None:
                 self._highlight(selected, Color(chosen))
 
-        rows = [
-            Row(
-                one.value,
-                f"{COLOR_SIGNS[one]}  {one} ",
-                spans=(Span(2, len(one) + 4, f"highlight-{one}"),),
-            )
-            for one in Color
-        ]
-        note, current = (
-            "For the selection and later highlights.",
-            self._context.services.config.highlight,
-        )
+        rows = [_color_row(color) for color in Color]
+        note = "For the selection and later highlights."
+        current = self._context.services.config.highlight
         self._context.push(ListScreen("Highlight colour", note, rows, current), use)
 
     def note(self) -> None:
@@ -198,28 +197,26 @@ class MarkController:
 
         Without either, start selecting.
         """
-        selected, clicked, view = (
-            self._pane.selected_range,
-            self._pane.pointed_at,
-            self._pane.visible_range,
-        )
-        if (
-            selected is None
-            and clicked is not None
-            and view is not None
-            and view[0] <= clicked < view[1]
-        ):
-            mark = mark_around(self.marks, clicked, clicked + 1)
+        selected = self._pane.selected_range
+        if selected is None:
+            mark = self._clicked_mark()
             if mark is not None:
                 self._edit_note(mark, is_new=False)
-                return
-        if selected is None:
-            self._selection("writes a note on it")
+            else:
+                self._selection("writes a note on it")
             return
         selected = whole_words(self._book, selected)
         known = mark_around(self.marks, *selected)
         mark = known or new_mark(MarkKind.NOTE, quote_at(self._book.text, *selected))
         self._edit_note(mark, is_new=known is None)
+
+    def _clicked_mark(self) -> Mark | None:
+        """The mark clicked last, if it is in view."""
+        clicked = self._pane.pointed_at
+        view = self._pane.visible_range
+        if clicked is None or view is None or not view[0] <= clicked < view[1]:
+            return None
+        return mark_around(self.marks, clicked, clicked + 1)
 
     def add_note(self, place: tuple[int, int], note: str) -> None:
         """Add a note on these words, below an existing one."""
@@ -292,7 +289,8 @@ class MarkController:
                     "These words are not in this version of the text. The mark is kept."
                 )
             case "go":
-                self._context.navigation.jump(mark.start, top=0.2 if is_passage(mark) else 0.0)
+                top = _PLACE_OF_PASSAGE if is_passage(mark) else 0.0
+                self._context.navigation.jump(mark.start, top=top)
             case "export":
                 self.export()
 

@@ -30,8 +30,9 @@ from gistread.units import counted, short
 
 
 class MarksScreen(ListScreen[str]):
-    """Dismissed with the id of a mark, to `go` there, to `note` something on it, or to `export` all
-    marks.
+    """The marks of a book, by place.
+
+    Dismissed with the id of a mark, to `go` there, to `note` something on it, or to `export` all.
     """
 
     KEYS = (
@@ -58,16 +59,15 @@ class MarksScreen(ListScreen[str]):
 
     def rows_for(self, typed: str) -> Sequence[Row[str]]:
         self.rows = [_row(mark, self._book) for mark in self._sync.marks]
-        found = super().rows_for(typed)
+        matching = super().rows_for(typed)
+        self.note = self._count(len(matching)) if self.rows else ""
+        return matching
+
+    def _count(self, matching: int) -> str:
+        is_filtered = matching < len(self.rows)
+        note = f"{matching} of {len(self.rows)}" if is_filtered else counted(matching, "mark")
         lost = sum(mark.lost for mark in self._sync.marks)
-        self.note = (
-            f"{len(found)} of {len(self.rows)}"
-            if len(found) < len(self.rows)
-            else counted(len(found), "mark")
-        )
-        self.note += f", {lost} not found in this version of the text" if lost else ""
-        self.note = self.note if self.rows else ""
-        return found
+        return f"{note}, {lost} not found in this version of the text" if lost else note
 
     @property
     def nothing(self) -> str:
@@ -75,15 +75,13 @@ class MarksScreen(ListScreen[str]):
 
     def show_marks(self) -> None:
         """Redraw the list after the marks have changed; the cursor stays on its mark."""
-        at, number = self.chosen, self.list.cursor_key
+        at = self.chosen
+        number = self.list.cursor_key
         left = {mark.id for mark in self._sync.marks}
         if at is not None and at not in left and isinstance(number, int):
-            beside = [
-                row.key
-                for row in (*self.shown[number + 1 :], *self.shown[:number][::-1])
-                if row.key is not None
-            ]
-            at = next((one for one in beside if one in left), None)
+            after = self.shown[number + 1 :]
+            before = self.shown[:number][::-1]
+            at = next((row.key for row in (*after, *before) if row.key in left), None)
         self.show_rows(at)
 
     def action_delete(self) -> None:
@@ -235,16 +233,18 @@ class LookupScreen(Panel[bool | None]):
 
     async def _look_up(self) -> None:
         try:
-            said, style = await look_up(self._lookup), "text"
+            text = await look_up(self._lookup)
+            style = "text"
         except DictionaryError as error:
-            said, style = str(error), "warning"
+            text = str(error)
+            style = "warning"
         about = self._lookup.program
-        self._offers_model = not contains_entry(said)
+        self._offers_model = not contains_entry(text)
         if self._offers_model:
             about = "No definition found. Enter asks the model."
             self.query_one(Actions).show_actions(("Enter", "ask the model", "ask_or_close"))
         self.query_one("#lookup-note", Static).update(about)
-        lines = [Block(line, style=style, blank_before=0) for line in said.split("\n")]
+        lines = [Block(line, style=style, blank_before=0) for line in text.split("\n")]
         self.query_one("#lookup-text", LookupText).show(lines)
 
 
@@ -299,9 +299,8 @@ class ExportScreen(ListScreen[ExportFormat]):
             return
         was_offered = line.value == str(self._free(self._form))
         self._form = form
-        line.value = str(
-            self._free(form) if was_offered else Path(line.value).with_suffix(form.suffix)
-        )
+        path = self._free(form) if was_offered else Path(line.value).with_suffix(form.suffix)
+        line.value = str(path)
         line.cursor_position = len(line.value)
 
     def choose(self, key: ExportFormat) -> None:
@@ -317,7 +316,7 @@ class ExportScreen(ListScreen[ExportFormat]):
         assert own is not None
         try:
             force = self._replace == path
-            said = await asyncio.to_thread(
+            message = await asyncio.to_thread(
                 lambda: write_export(self._gather(own), own, path, force=force)
             )
         except ExistsError:
@@ -327,4 +326,4 @@ class ExportScreen(ListScreen[ExportFormat]):
             self.say(str(error))
         else:
             self.dismiss()
-            self.notify(said)
+            self.notify(message)

@@ -12,7 +12,7 @@ from gistread.tui.services import AppServices
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.input_line import InputLine, QuestionInput
-from gistread.tui.widgets.lines import Action
+from gistread.tui.widgets.lines import Tab
 from gistread.tui.widgets.memory_pane import MemoryPane
 
 ROOMY_COLUMNS = 140  # from this width the conversation stands below the memory, beside the book
@@ -95,11 +95,13 @@ class PaneSwitcher:
         return self._screen.size.width < WIDE_COLUMNS
 
     @property
-    def tabs(self) -> tuple[tuple[str, bool, Action], ...]:
-        """(title, whether shown, action) of each pane, if only one fits; otherwise empty."""
-        names = {pane: "→ " * (pane is self.pointed_at) + title for pane, title in _TITLES.items()}
-        tabs = ((names[pane], pane is self.current, partial(self.show, pane)) for pane in Pane)
-        return tuple(tabs) if self.narrow else ()
+    def tabs(self) -> tuple[Tab, ...]:
+        """The names of all panes, if only one fits; otherwise empty."""
+        return tuple(map(self._tab, Pane)) if self.narrow else ()
+
+    def _tab(self, pane: Pane) -> Tab:
+        title = "→ " * (pane is self.pointed_at) + _TITLES[pane]
+        return Tab(title, pane is self.current, partial(self.show, pane))
 
     @property
     def answers_shown(self) -> bool:

@@ -36,7 +36,7 @@ from gistread.tui.services import AppServices, Opening
 from gistread.tui.text import Clicked, clean
 from gistread.tui.widgets.book_list import BookDetails, BookList
 from gistread.tui.widgets.input_line import FilterInput, PathInput
-from gistread.tui.widgets.lines import HeaderLine, KeyLine, Rule
+from gistread.tui.widgets.lines import HeaderLine, KeyLine, Rule, Tab
 from gistread.units import counted
 
 _GROUPS = (None, *Group)
@@ -227,7 +227,7 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
             header.show_place("Library", count, (order,), actions=actions)
             return
         tabs = [
-            (group or "All", group is self._group, partial(self._show_group, group))
+            Tab(group or "All", group is self._group, partial(self._show_group, group))
             for group in _GROUPS
         ]
         header.show_place("Library", "", (count, order), tabs, actions)

@@ -173,7 +173,8 @@ class AnswersPane(CommandTarget, LongText):
 
         To its beginning if it is longer than the pane and answered.
         """
-        exchange, last = self.exchanges[-1] if self.exchanges else None, len(self.exchanges) - 1
+        exchange = self.exchanges[-1] if self.exchanges else None
+        last = len(self.exchanges) - 1
         self.action_bottom()
         if exchange and exchange.answer and self.last_rows > self.size.height:
             self.scroll_to_key(("question", last), row=0)
@@ -182,8 +183,9 @@ class AnswersPane(CommandTarget, LongText):
         self._left_at = self.scroll_offset.y
 
     def action_line_down(self, count: int = 1) -> None:
-        """Move to the next lines (negative: the previous), scrolling through lines longer than the
-        pane.
+        """Move to the next lines (negative: the previous).
+
+        Lines longer than the pane are scrolled through.
         """
         step = 1 if count > 0 else -1
         for _ in range(abs(count)):

@@ -20,8 +20,12 @@ from gistread.tui.widgets.lines import Line, Rule
 from gistread.tui.widgets.row_list import RowList
 from gistread.units import progress_bar
 
-_BAR = 10  # Cells, as all that follow
-_LENGTH, _PERCENT, _GAP, _LEAST_TITLE = 10, 4, 2, 16
+# Cells of the columns, and between them
+_BAR = 10
+_LENGTH = 10
+_PERCENT = 4
+_GAP = 2
+_LEAST_TITLE = 16
 _WITH_BAR, _WITH_AUTHOR = 76, 60  # Narrower lists leave those columns out.
 _AUTHOR_SHARE = 0.35  # Of what title and author have together
 _MOST_WORDS = 96  # Cells of both: wider, the eye loses the row
@@ -76,7 +80,7 @@ class BookList(RowList):
 
         `filtered`: whether only these of all books are wanted; then none stands above the others.
         """
-        wanted = set(at.ids) if at else set()
+        ids = set(at.ids) if at else set()
         self._first = None if filtered else to_continue(entries)
         first = [self._first] if self._first is not None else []
         others = [entry for entry in entries if entry is not self._first]
@@ -85,7 +89,7 @@ class BookList(RowList):
         self._entries, self.now_s = [*first, *others], time.time()
         self._draw()
         for place, entry in enumerate(self._entries):
-            if not wanted.isdisjoint(entry.ids):
+            if not ids.isdisjoint(entry.ids):
                 index = place
                 break
         self.set_cursor(min(index, len(entries) - 1))
@@ -103,11 +107,11 @@ class BookList(RowList):
             if entry is self._first:
                 blocks.append(_continue_block(entry, number))
                 continue
-            if (group := group_of(entry)) != heading:
+            group = group_of(entry)
+            if group != heading:
                 heading = group
-                blocks.append(
-                    Block(group, style="heading", level=4, blank_before=int(bool(blocks)))
-                )
+                blank = int(bool(blocks))
+                blocks.append(Block(group, style="heading", level=4, blank_before=blank))
             blocks.append(_block(entry, number, self._columns))
         self.show(blocks)
 
@@ -192,10 +196,17 @@ class BookDetails(Vertical):
             facts, left = "", ""
         else:
             facts = about(entry, self._books.read_by.get(entry.sha256), now_s)
-            words, question = await asyncio.to_thread(self._books.left_at, entry)
-            said = filter(None, (f"You asked: {question}" if question else "", words))
-            left = f"The file was {entry.path}. {hint}" if entry.missing else " · ".join(said)
-            left = left or (str(entry.path or "") if entry.ids else _SAMPLE)
+            left = await self._left_at(entry, hint)
         for name, text, style in (("#facts", facts, "$gr-text"), ("#left", left, "$gr-muted")):
-            line, text = self.query_one(name, Line), clean(text)
-            line.show(Content.styled(crop(text, line.room), style))
+            line = self.query_one(name, Line)
+            line.show(Content.styled(crop(clean(text), line.room), style))
+
+    async def _left_at(self, entry: LibraryEntry, hint: str) -> str:
+        """Where the user left a book, or what there is to know of one never read."""
+        words, question = await asyncio.to_thread(self._books.left_at, entry)
+        if entry.missing:
+            return f"The file was {entry.path}. {hint}"
+        question = f"You asked: {question}" if question else ""
+        left = " · ".join(filter(None, (question, words)))
+        file = str(entry.path or "") if entry.ids else _SAMPLE
+        return left or file

@@ -93,15 +93,15 @@ class BookPane(SelectableText):
         return len(self._index)
 
     def blocks_of(self, key: Hashable) -> range:
-        found = self._index.find_key(key)
-        return range(0) if found is None else range(*self._index.run_of(found))
+        first = self._index.find_key(key)
+        return range(0) if first is None else range(*self._index.run_of(first))
 
     def shows_key(self, key: Hashable) -> bool:
         """Whether a row of these blocks is in view."""
-        found = self._index.find_key(key)
-        if found is None or not self._ready:
+        first = self._index.find_key(key)
+        if first is None or not self._ready:
             return False
-        start, end = self._index.run_of(found)
+        start, end = self._index.run_of(first)
         top, bottom = self.rows_in_view
         return self._index.first_row(end) > top and self._index.first_row(start) <= bottom
 

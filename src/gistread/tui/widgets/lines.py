@@ -23,16 +23,19 @@ _LEAST_NAME = 20  # Cells of the title that make room for progress
 _BARE_NUMBER = 5  # Cells of a chapter's title that needs the book's beside it, such as "XVII"
 
 Action = str | Callable[[], object]  # What a click does: an action of Textual, or a function
+_MENU = 2  # Columns of the menu before the title
 _WHOLE_KEY = 9  # Columns of a key that is never shortened
 _BETWEEN_ACTIONS = 3  # Columns
+_AROUND_WORD = 3  # Columns between a key, its word and the next key
 _LEAST_REASON = 24  # Minimum columns of an error
 _LEAST_KEYS = 84  # Columns that more than the first words of the status leave for the keys
 _LEAST_BESIDE = 34  # Columns that a note leaves for them, enough for `_FIRST`
-_STATUS_SHARE, _STATUS_STEP, _STATUS_GAP = (
-    0.6,
-    4,
-    3,
-)  # Most of the line for the status; its width grows in such steps
+_STATUS_SHARE = 0.6  # Most of the line for the status
+_STATUS_STEP = 4  # Columns by which its width grows, so that a growing number moves no key
+_STATUS_GAP = 3  # Columns between the status and a note
+_PADDING = 2  # Columns of a line's padding
+_SIGN = 2  # Columns of the sign and the space after it
+_DOT = " · "  # Between the parts of the status
 
 
 class Line(Static):
@@ -61,7 +64,7 @@ class Line(Static):
 
     @property
     def room(self) -> int:
-        return max(0, self.size.width - 2)
+        return max(0, self.size.width - _PADDING)
 
 
 class Clickable(Line):
@@ -97,6 +100,15 @@ class Clickable(Line):
                 await result
 
 
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """The name of a pane, and what a click on it does."""
+
+    title: str
+    is_shown: bool
+    action: Action
+
+
 class HeaderLine(Clickable):
     """Menu and title at the left, chapter or panes in the middle, progress at the right."""
 
@@ -105,42 +117,55 @@ class HeaderLine(Clickable):
         title: str,
         chapter: str,
         progress: Sequence[str],
-        panes: Sequence[tuple[str, bool, Action]] = (),
+        tabs: Sequence[Tab] = (),
         actions: tuple[Action, Action] = ("", ""),
     ) -> None:
-        """`panes`: (title, whether shown, action) of each pane, if only one fits.
+        """`tabs`: of the panes, if only one fits; they take the middle from the chapter.
 
         `actions`: what a click on the chapter and on the progress does.
         """
-        self._fit = partial(self.show_place, title, chapter, progress, panes, actions)
+        self._fit = partial(self.show_place, title, chapter, progress, tabs, actions)
         self._clicks = []
-        room = self.room
         title, chapter = clean(title), clean(chapter)
-        # Padding makes a title of one letter easy to click.
-        middle = Content.styled(f"   {crop(chapter, room // 3)}   " if chapter else "", "$gr-muted")
-        if panes:
-            middle = Content.assemble(
-                *(self.clickable(_tab(name, active), action) for name, active, action in panes)
-            )
+        of_chapter, of_progress = actions
+        room = self.room
+        middle = self._tabs(tabs) if tabs else self._chapter(chapter, of_chapter)
         beside = max(0, room - middle.cell_length)
-        most = max(beside // 2, beside - _LEAST_NAME) if panes else beside // 2
-        right = Content.styled(fitting(progress, most - _GAP), "$gr-faint")
-        before = max(
-            0, min(beside // 2, beside - right.cell_length - _GAP)
-        )  # In the middle, if both sides have room
+        half = beside // 2
+        most = max(half, beside - _LEAST_NAME) if tabs else half
+        shown_progress = Content.styled(fitting(progress, most - _GAP), "$gr-faint")
+        right = self.clickable(shown_progress, of_progress)
+        # In the middle, if both sides have room
+        before = max(0, min(half, beside - right.cell_length - _GAP))
         left_room = max(0, before - _GAP) if middle.plain else room - right.cell_length - _GAP
-        bare = f" · {chapter}" if panes and 0 < cell_len(chapter) <= _BARE_NUMBER else ""
-        if (most_title := left_room - 2 - cell_len(bare)) < cell_len(title):
-            title = title.rpartition(" · ")[0] or title  # Rather no author than half of one
-        named = chapter if panes and chapter and not bare else crop(title, most_title) + bare
-        name = Content.styled(crop(named, left_room - 2), "bold")
+        name = _header_name(title, chapter if tabs else "", left_room - _MENU)
         menu = self.clickable(Content.styled("≡ ", "$gr-accent"), "app.help")
-        left = Content.assemble(menu, self.clickable(name, actions[0] if panes else ""))
+        named = self.clickable(Content.styled(name, "bold"), of_chapter if tabs else "")
+        left = Content.assemble(menu, named)
         to_middle = before - left.cell_length if middle.plain else 0
         to_right = room - left.cell_length - to_middle - middle.cell_length - right.cell_length
-        middle = self.clickable(middle, "" if panes else actions[0])
-        right = self.clickable(right, actions[1])
         self.show(Content.assemble(left, " " * to_middle, middle, " " * max(0, to_right), right))
+
+    def _chapter(self, chapter: str, action: Action) -> Content:
+        if not chapter:
+            return Content("")
+        # Padding makes a title of one letter easy to click.
+        padded = f"   {crop(chapter, self.room // 3)}   "
+        return self.clickable(Content.styled(padded, "$gr-muted"), action)
+
+    def _tabs(self, tabs: Sequence[Tab]) -> Content:
+        return Content.assemble(*(self.clickable(_draw_tab(tab), tab.action) for tab in tabs))
+
+
+def _header_name(title: str, chapter: str, cells: int) -> str:
+    """What the header names at the left: the chapter, or the title with a chapter's number."""
+    number = f" · {chapter}" if 0 < cell_len(chapter) <= _BARE_NUMBER else ""
+    if chapter and not number:
+        return crop(chapter, cells)
+    for_title = cells - cell_len(number)
+    if for_title < cell_len(title):
+        title = title.rpartition(" · ")[0] or title  # Rather no author than half of one
+    return crop(crop(title, for_title) + number, cells)
 
 
 class StatusLine(Clickable):
@@ -150,47 +175,81 @@ class StatusLine(Clickable):
     """
 
     def show_status(self, status: Status, note: str = "", action: Action = "") -> None:
-        """`note`: shown after the status, or without room in place of it; `action`.
+        """`note`: shown after the status, or without room in place of it.
 
-        What a click on it does.
+        `action`: what a click on the note does.
         """
         self._fit = partial(self.show_status, status, note, action)
         self._clicks = []
         line = self.parent
         assert isinstance(line, Widget)
-        whole, noted = line.size.width, cell_len(note) + _STATUS_GAP if note else 0
-        alone = not self.screen.query_one(KeyLine).display
-        most = min(int(_STATUS_SHARE * whole), whole - (_LEAST_BESIDE if note else 0))
-        most, error = whole if alone else most, status.tone == "error"
-        least = 4 + cell_len(status.parts[0])
-        if whole and note and least + noted > (whole if least > most else most) and not error:
-            status, least, noted = Status(("",), " "), 4, cell_len(note)
-        parted = not alone and whole > 0 and (error or least > most)
-        wide = alone or parted
-        least += noted
-        room = whole if wide else max(least, min(whole // 2, whole - _LEAST_KEYS))
-        room -= 2 + noted
-        said, *others = map(clean, status.parts)
-        if error:  # shorten the error rather than drop what helps
-            said = _cut(
-                said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others))
-            )
-        for part in others:
-            if cell_len(said) + cell_len(part) + 5 <= room:
-                said += f" · {part}"
-        said = _cut(said, room - 2)
-        line.set_class(parted, "-parted")
+        is_alone = not self.screen.query_one(KeyLine).display
+        place = _StatusPlace.of(status, note, line.size.width, is_alone=is_alone)
+        line.set_class(place.is_parted, "-parted")
+        status = place.status
         # The accent is for what can be acted on.
         tone = "$gr-text" if status.tone == "accent" else f"$gr-{status.tone}"
+        words = _status_words(status, place.word_cells)
+        left = Content.assemble((f"{status.sign} ", tone), (words, tone))
         right = self.key("", note, action) if action else Content.styled(note, "$gr-faint")
-        left = Content.assemble((f"{status.sign} ", tone), (said, tone))
-        used = left.cell_length + noted
-        # In steps, so that a growing number does not move the keys.
-        width = whole if wide else 2 + (used + _STATUS_STEP - 1) // _STATUS_STEP * _STATUS_STEP
-        spare, gap = width - 2 - used, noted - cell_len(note)
-        before, between = (0, gap + spare) if wide else (spare, gap)
+        used = left.cell_length + place.note_cells
+        gap = place.note_cells - cell_len(note)
+        if place.is_wide:
+            width = line.size.width
+            before = 0
+            between = gap + width - _PADDING - used
+        else:
+            steps = (used + _STATUS_STEP - 1) // _STATUS_STEP
+            width = _PADDING + steps * _STATUS_STEP
+            before = width - _PADDING - used
+            between = gap
         self.styles.width = width
         self.show(Content.assemble(" " * before, left, " " * between if note else "", right))
+
+
+@dataclass(frozen=True, slots=True)
+class _StatusPlace:
+    """How a status and its note share their line with the keys."""
+
+    status: Status  # Empty where only the note has room
+    word_cells: int
+    note_cells: int  # With those before the note
+    is_parted: bool  # Whether the keys are on another line
+    is_wide: bool  # Whether the status takes the whole line
+
+    @classmethod
+    def of(cls, status: Status, note: str, whole: int, *, is_alone: bool) -> "_StatusPlace":
+        """`whole`: columns of the line. `is_alone`: whether no keys are shown."""
+        is_error = status.tone == "error"
+        around = _PADDING + _SIGN
+        least = around + cell_len(status.parts[0])
+        note_cells = cell_len(note) + _STATUS_GAP if note else 0
+        beside = whole - _LEAST_BESIDE if note else whole
+        most = whole if is_alone else min(int(_STATUS_SHARE * whole), beside)
+        available = whole if least > most else most
+        if whole and note and not is_error and least + note_cells > available:
+            status = Status(("",), " ")
+            least = around
+            note_cells = cell_len(note)
+        is_parted = not is_alone and whole > 0 and (is_error or least > most)
+        is_wide = is_alone or is_parted
+        if is_wide:
+            room = whole
+        else:
+            room = max(least + note_cells, min(whole // 2, whole - _LEAST_KEYS))
+        return cls(status, room - around - note_cells, note_cells, is_parted, is_wide)
+
+
+def _status_words(status: Status, cells: int) -> str:
+    """The parts of a status that fit."""
+    words, *others = map(clean, status.parts)
+    if status.tone == "error":  # shorten the error rather than drop what helps
+        rest = sum(cell_len(_DOT) + cell_len(part) for part in others)
+        words = _cut(words, max(_LEAST_REASON, cells - rest))
+    for part in others:
+        if cell_len(words) + cell_len(_DOT) + cell_len(part) <= cells:
+            words += _DOT + part
+    return _cut(words, cells)
 
 
 ActionItem = tuple[str, str, Action]  # Key as it is displayed, word, what a click does
@@ -270,7 +329,7 @@ class Hint:
 
     @property
     def width(self) -> int:
-        return cell_len(self.key) + cell_len(self.word) + 3
+        return cell_len(self.key) + cell_len(self.word) + _AROUND_WORD
 
 
 class KeyLine(Clickable):
@@ -321,5 +380,6 @@ class Rule(Widget):
         )
 
 
-def _tab(name: str, active: bool) -> Content:
-    return Content.styled(f" {name} ", "bold reverse $gr-accent" if active else "$gr-muted")
+def _draw_tab(tab: Tab) -> Content:
+    style = "bold reverse $gr-accent" if tab.is_shown else "$gr-muted"
+    return Content.styled(f" {tab.title} ", style)

@@ -31,6 +31,9 @@ MEMORY: tuple[Command["MemoryPane"], ...] = (
 )
 
 
+_PLACE_OF_CURRENT = 0.3  # Of the view's height, for the section at the book's place
+
+
 class MemoryPane(CommandTarget, LongText):
     OWN_COMMANDS = (*MOVING, *MEMORY)
     BINDINGS = bindings(OWN_COMMANDS)
@@ -82,16 +85,19 @@ class MemoryPane(CommandTarget, LongText):
         )
         self.cursor = memory is not None
         self.show(self._all_blocks(), keep_position=False)
-        if self.view.here is not None and self.set_cursor(("page", self.view.here), scroll=False):
-            self.scroll_to_key(("page", self.view.here), top=0.3, past_end=False)
+        here = ("page", self.view.here)
+        if self.view.here is not None and self.set_cursor(here, scroll=False):
+            self.scroll_to_key(here, top=_PLACE_OF_CURRENT, past_end=False)
 
     def _keep_height(self, block: Block) -> Block:
-        """Keep the height of the page under way, so that nothing jumps when an attempt at its gist
-        is rejected.
+        """Keep the height of the page under way.
+
+        Nothing jumps when an attempt at its gist is rejected.
         """
         if not (isinstance(block.key, tuple) and block.key[0] == memory_blocks.BEGUN):
             return block
-        card, rows = (block.key, self.row_width), lay_out(block, self.row_width).rows
+        card = (block.key, self.row_width)
+        rows = lay_out(block, self.row_width).rows
         before, most = self._begun_rows
         self._begun_rows = card, max(rows, most if before == card else 0)
         return replace(block, text=block.text + "\n" * (self._begun_rows[1] - rows))

@@ -22,10 +22,10 @@ class RowList(CommandTarget, LongText):
 
     def set_cursor(self, key: Hashable, *, scroll: bool = True) -> bool:
         before = self._cursor_index
-        found = super().set_cursor(key, scroll=scroll)
+        is_there = super().set_cursor(key, scroll=scroll)
         if self._cursor_index != before:
             self.post_message(self.Moved())
-        return found
+        return is_there
 
     def on_resize(self) -> None:
         self.show_heading()
@@ -47,8 +47,9 @@ class RowList(CommandTarget, LongText):
         self.move_cursor(count)
 
     def action_turn(self, screens: float) -> None:
-        """Scroll by this part of a screen, and move the cursor by as many rows, less one for
-        orientation.
+        """Scroll by this part of a screen.
+
+        The cursor moves by as many rows, less one for orientation.
         """
         if not len(self._index):
             return
