@@ -90,6 +90,11 @@ def previous_unit(unit: Unit, book: Book, here: Range) -> Range:
     return _AT[unit](book, max(0, len(before) - 1))
 
 
+def _neighbour(unit: Unit, book: Book, here: Range, *, forward: bool) -> Range:
+    move = next_unit if forward else previous_unit
+    return move(unit, book, here)
+
+
 @dataclass(frozen=True, slots=True)
 class Caret:
     """A selection from `anchor` to `head`, both included."""
@@ -230,15 +235,18 @@ class SelectableText(CommandTarget, LongText):
             return
         extend = extend or caret.extending
         if unit is Unit.ROW:
-            offset = self.offset_below(caret.head[0], 1 if forward else -1)
-            head = caret.head if offset is None else word_at(book, offset)
+            head = self._word_in_next_row(book, caret.head, 1 if forward else -1)
         elif extend or _is_whole(unit, book, caret):
-            move = next_unit if forward else previous_unit
-            head = move(unit, book, caret.head)
+            head = _neighbour(unit, book, caret.head, forward=forward)
         else:
             head = _AT[unit](book, caret.head[0])  # before any other
         self.caret = Caret(caret.anchor, head, True) if extend else Caret(head, head)
         self._show_caret()
+
+    def _word_in_next_row(self, book: Book, word: Range, rows: int) -> Range:
+        """The word below (above, if `rows` is negative) a word; at the end of the book the same."""
+        offset = self.offset_below(word[0], rows)
+        return word if offset is None else word_at(book, offset)
 
     def _show_caret(self, selected: Range | None = None) -> None:
         if self.caret is None:

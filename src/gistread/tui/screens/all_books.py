@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from textual.css.query import NoMatches
@@ -14,7 +15,7 @@ from textual.worker import Worker
 
 from gistread.errors import GistreadError
 from gistread.library.entries import LibraryEntry, filter_entries
-from gistread.library.shelf import LibraryHit, LibraryHits, Shelf, ShelfBook, open_shelf
+from gistread.library.shelf import LibraryHit, Shelf, ShelfBook, open_shelf
 from gistread.readers.events import AnswerDelta, Answered, Restarted
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.store.model import with_messages
@@ -37,7 +38,7 @@ class _State:
 
     asking: bool
     unread: bool = False  # Whether books not begun are asked too
-    asked: str = ""  # The question that the rows answer, or that is being answered
+    question: str = ""  # That the rows answer, or that is being answered
     searched: str | None = None  # The words that the rows were found for; None for an answer
     rows: Sequence[Row[Opening]] = ()
     note: str = ""
@@ -106,30 +107,25 @@ class AllBooksScreen(ListScreen[Opening]):
 
     def action_unread(self) -> None:
         self._state.unread = not self._state.unread
-        self._state.asked = ""
+        self._state.question = ""
         self._begin()
 
     def action_choose(self) -> None:
-        if self._state.asking and self.typed and self.typed != self._state.asked:
-            self._state.asked = self.typed
+        if self._state.asking and self.typed and self.typed != self._state.question:
+            self._state.question = self.typed
             self._run(self._answer(self.typed))
         else:
             super().action_choose()
 
     def choose(self, key: Opening) -> None:
-        self.dismiss(
-            replace(
-                key,
-                words=self.typed,
-                came_from=replace(self._state, rows=self.rows, note=self.note),
-            )
-        )
+        state = replace(self._state, rows=self.rows, note=self.note)
+        self.dismiss(replace(key, words=self.typed, came_from=state))
 
     def action_leave(self) -> None:
         """Stop an answer first."""
         if self._worker is not None and self._worker.is_running and self._state.asking:
             self._worker.cancel()
-            self._state.asked = ""
+            self._state.question = ""
             self.say("Stopped.")
         else:
             self.dismiss(None)
@@ -149,30 +145,32 @@ class AllBooksScreen(ListScreen[Opening]):
     async def _search(self, words: str) -> None:
         assert self._shelf is not None
         self._state.searched = words
-        rows = list[Row[Opening]]()
-        found = LibraryHits((), 0, {})
-        if words:
-            for entry in filter_entries(self._entries, words):
-                if entry.path and not entry.missing and len(rows) < _MOST_TITLES:
-                    rows.append(
-                        Row(
-                            Opening(entry.path, words=words),
-                            entry.title,
-                            tail=", ".join(entry.authors),
-                        )
-                    )
-            try:
-                found = await asyncio.to_thread(self._shelf.search, words, _MOST_HITS)
-            except GistreadError as error:
-                self.say(str(error))
-                return
-        if found.hits:
-            hits = f"{counted(found.total, 'passage')}, the best first"
-        elif words:
-            hits = "no passage"
-        else:
-            hits = ""
-        self._show([*rows, *self._hit_rows(found.hits)], self._note(hits, found.left_out))
+        if not words:
+            self._show([], self._note())
+            return
+        try:
+            passages = await asyncio.to_thread(self._shelf.search, words, _MOST_HITS)
+        except GistreadError as error:
+            self.say(str(error))
+            return
+        count = counted(passages.total, "passage")
+        note = f"{count}, the best first" if passages.hits else "no passage"
+        rows = [*self._title_rows(words), *self._hit_rows(passages.hits)]
+        self._show(rows, self._note(note, passages.left_out))
+
+    def _title_rows(self, words: str) -> list[Row[Opening]]:
+        """The books whose title or author has these words."""
+        entries = filter_entries(self._entries, words)
+        openings = (
+            Row(
+                Opening(entry.path, words=words),
+                entry.title,
+                tail=", ".join(entry.authors),
+            )
+            for entry in entries
+            if entry.path and not entry.missing
+        )
+        return list(islice(openings, _MOST_TITLES))
 
     def _hit_rows(self, hits: Sequence[LibraryHit]) -> list[Row[Opening]]:
         """The hits grouped by book; the books by their best hit."""
@@ -196,7 +194,7 @@ class AllBooksScreen(ListScreen[Opening]):
         assert self._shelf is not None
         self._state.searched = None
         named: list[Row[Opening]] = []
-        said = ""
+        answer = ""
         try:
             question = LibraryQuestion(
                 text, self._shelf, self._asker.config, unread=self._state.unread
@@ -208,27 +206,15 @@ class AllBooksScreen(ListScreen[Opening]):
                         named = [Row(None, "From"), *(_named_row(book, text) for book in books)]
                         self._show(named, self._note("asking …"))
                     case AnswerDelta(text=part):
-                        said += part
-                        self._show([_answer_row(said), *named], self._note("answering …"))
+                        answer += part
+                        self._show([_answer_row(answer), *named], self._note("answering …"))
                     case Restarted():
-                        said = ""
+                        answer = ""
                     case Answered():
-                        marked = with_messages(event.answer, event.marks).text
-                        cited = [
-                            _row(*question.source(citation), text, _quoted(citation.quote))
-                            for citation in event.citations
-                        ]
-                        sources = [
-                            replace(row, hanging=f"{at} ", indent=3)
-                            for at, row in enumerate(cited, start=1)
-                        ]
-                        self._show(
-                            [_answer_row(marked), *sources, *named],
-                            self._scope,
-                            anew=True,
-                        )
+                        rows = [*_answer_rows(question, text, event), *named]
+                        self._show(rows, self._scope, anew=True)
         except GistreadError as error:
-            self._state.asked = ""
+            self._state.question = ""
             self._show(named, self._note(error.message))
 
     def _show(self, rows: Sequence[Row[Opening]], note: str, *, anew: bool = False) -> None:
@@ -258,6 +244,20 @@ class AllBooksScreen(ListScreen[Opening]):
         return " · ".join(filter(None, (mode, *facts, progress)))
 
 
+def _answer_rows(question: LibraryQuestion, text: str, answered: Answered) -> list[Row[Opening]]:
+    """The whole answer and its sources."""
+    marked = with_messages(answered.answer, answered.marks).text
+    sources = [
+        _row(*question.source(citation), text, _quoted(citation.quote))
+        for citation in answered.citations
+    ]
+    numbered = [
+        replace(source, hanging=f"{number} ", indent=3)
+        for number, source in enumerate(sources, start=1)
+    ]
+    return [_answer_row(marked), *numbered]
+
+
 def _answer_row(answer: str) -> Row[Opening]:
     text, spans = drawn_text(answer)
     return Row(None, text, style="answer", spans=spans)
@@ -283,9 +283,10 @@ def _row(
     return Row(Opening(book.path, place, sought), text, about, tail=tail)
 
 
-def _named_row(one: NamedBook, question: str) -> Row[Opening]:
-    about = f"{one.reason}\n{_quoted(one.best.text)}"
-    return _row(one.book, (one.best.start, one.best.end), question, one.book.entry.title, about)
+def _named_row(named: NamedBook, question: str) -> Row[Opening]:
+    best = named.best
+    about = f"{named.reason}\n{_quoted(best.text)}"
+    return _row(named.book, (best.start, best.end), question, named.book.entry.title, about)
 
 
 def _quoted(words: str) -> str:

@@ -182,11 +182,12 @@ class ReaderScreen(ListScreen[str]):
 
     def action_step(self, step: int) -> None:
         """Set the next value of the chosen setting."""
-        setting = next((one for one in ASKING_SETTINGS if one.key == self.chosen), None)
-        if setting is not None:
-            now = getattr(self._config(), setting.key)
-            self._change(setting.key, next_value(setting, now, step))
-            self.show_rows(setting.key)
+        for setting in ASKING_SETTINGS:
+            if setting.key == self.chosen:
+                value = getattr(self._config(), setting.key)
+                self._change(setting.key, next_value(setting, value, step))
+                self.show_rows(setting.key)
+                return
 
     @on(Clicked, "#rows")
     def _stepped(self, event: Clicked) -> None:
@@ -313,6 +314,12 @@ class TypographyScreen(ListScreen[Setting]):
             self.action_step(event.link)
 
 
+def _ground(palette: Palette) -> str:
+    if palette.terminal:
+        return "own"
+    return "dark" if palette.dark else "light"
+
+
 class ThemeScreen(ListScreen[str]):
     """Dismissed with the name of a theme. The screen behind shows each as the cursor moves."""
 
@@ -323,14 +330,7 @@ class ThemeScreen(ListScreen[str]):
 
         `problems`: one line for each invalid theme file.
         """
-        grounds = (
-            "own" if palette.terminal else "dark" if palette.dark else "light"
-            for palette in palettes
-        )
-        rows = [
-            Row(one.name, one.title, tail=ground)
-            for one, ground in zip(palettes, grounds, strict=True)
-        ]
+        rows = [Row(palette.name, palette.title, tail=_ground(palette)) for palette in palettes]
         note = "\n".join((*problems, "Enter keeps it, Esc keeps the one before."))
         super().__init__(
             "Choose a theme",

@@ -12,31 +12,33 @@ from gistread.tui.screens.listing import ListScreen, Row
 
 
 def ancestors(book: Book) -> list[tuple[int, ...]]:
-    """Of each chapter, the indices of the last chapters of higher levels before it, the highest
-    first.
+    """Of each chapter, the indices of the chapters that it is part of, the highest first.
+
+    They are the last ones of higher levels before it.
     """
-    found: list[tuple[int, ...]] = []
-    above: tuple[int, ...] = ()
+    of_chapters: list[tuple[int, ...]] = []
+    open_chapters: tuple[int, ...] = ()
     for index, chapter in enumerate(book.chapters):
-        above = tuple(one for one in above if book.chapters[one].level < chapter.level)
-        found.append(above)
-        above = (*above, index)
-    return found
+        above = tuple(
+            other for other in open_chapters if book.chapters[other].level < chapter.level
+        )
+        of_chapters.append(above)
+        open_chapters = (*above, index)
+    return of_chapters
 
 
-def matches(title: str, wanted: str) -> bool:
+def matches(title: str, typed: str) -> bool:
     """Whether the title has all words; `4` and `chapter 4` also find `IV` and `Four`."""
     title = folded(title.casefold())
     numbers = {parse_number(word.strip(".:")) for word in title.split()}
-    words = folded(wanted.casefold()).split()
+    words = folded(typed.casefold()).split()
     if any(word.isdecimal() for word in words):
         words = [word for word in words if word != "chapter"]
     return all(word in title or (word.isdecimal() and int(word) in numbers) for word in words)
 
 
-_ALL_READ = (
-    0.97  # share from which a chapter counts as read: its last lines need not leave the screen
-)
+# Share from which a chapter counts as read: its last lines need not leave the screen.
+_ALL_READ = 0.97
 _STEP = 2  # indent of a chapter under its parent, in cells
 
 
@@ -67,21 +69,19 @@ class ContentsScreen(ListScreen[int]):
 
     def rows_for(self, typed: str) -> Sequence[Row[int]]:
         """The chapters that match and those above them; all if nothing is typed."""
-        found = self._matching(typed)
-        return [
-            self._row(index)
-            for index in sorted({*found, *chain(*(self._ancestors[index] for index in found))})
-        ]
+        matching = self._matching(typed)
+        above = chain(*(self._ancestors[index] for index in matching))
+        return [self._row(index) for index in sorted({*matching, *above})]
 
     def show_rows(self, at: int | None) -> None:
         """Put the cursor on this chapter, or else on the first that matches."""
         super().show_rows(next(iter(self._matching(self.typed)), None) if at is None else at)
 
-    def _matching(self, wanted: str) -> list[int]:
+    def _matching(self, typed: str) -> list[int]:
         return [
             index
             for index, chapter in enumerate(self._book.chapters)
-            if matches(chapter.title, wanted)
+            if matches(chapter.title, typed)
         ]
 
     def _row(self, index: int) -> Row[int]:

@@ -97,7 +97,9 @@ class HelpScreen(ListScreen[HelpLine]):
         self._lines = lines
 
     def rows_for(self, typed: str) -> Sequence[Row[HelpLine]]:
-        rows, heading, words = list[Row[HelpLine]](), "", typed.split()
+        rows: list[Row[HelpLine]] = []
+        heading = ""
+        words = typed.split()
         for line in self._lines:
             if line.matches(words):
                 rows += [Row(None, line.heading)] if line.heading != heading else []

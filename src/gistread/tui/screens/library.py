@@ -48,6 +48,7 @@ _NONE_OF = {
 _KEY_LINE_ROWS = 12
 _ONE_ROW = 110  # columns that hold every key
 _INDEX_SHOWN_S = 1.0
+_REDRAW_S = 0.1  # Between two looks at what is being added
 _HOW_TO_BEGIN = (
     "No books yet. {library-get} gets one from a catalogue, {library-add} adds a folder of books, "
     "{library-path} opens one, {library-open} the sample story."
@@ -341,17 +342,19 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
             self._warn(
                 f"Books are being added; {self._services.key_hint('library-close')} stops that."
             )
-        elif path := await self.app.push_screen_wait(
-            PathScreen("Add a folder with its books, or a book")
-        ):
+            return
+        screen = PathScreen("Add a folder with its books, or a book")
+        path = await self.app.push_screen_wait(screen)
+        if path:
             await self._add(path)
 
     async def _add(self, path: Path) -> None:
         def report(so_far: adding.AddResult) -> None:
             self._adding = f"adding: {so_far.new + so_far.known} books"
 
-        timer = self.set_interval(0.1, self._show_lines)
-        self._stops_adding, self._adding = False, "adding …"
+        timer = self.set_interval(_REDRAW_S, self._show_lines)
+        self._stops_adding = False
+        self._adding = "adding …"
         try:
             catalogue = self._books.catalogue
             added = await asyncio.to_thread(
@@ -369,8 +372,8 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
         self.notify(describe_added(added), timeout=8)
         if added.failed and self.is_current:
             rows = [
-                Row(str(number), one.reason, str(one.path.parent))
-                for number, one in enumerate(added.failed)
+                Row(str(number), failure.reason, str(failure.path.parent))
+                for number, failure in enumerate(added.failed)
             ]
             title = f"{counted(len(rows), 'file')} could not be read"
             await self.app.push_screen(ListScreen(title, "The others were added.", rows))
@@ -389,7 +392,7 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
         if not await self._written(lambda: self._books.catalogue.remove(entry.ids)):
             return
         self._removed.append(entry)
-        self._entries = [one for one in self._entries if one is not entry]
+        self._entries = [other for other in self._entries if other is not entry]
         self._show(index=self._list.index)
         key = self._services.key_hint("library-undo")
         self.notify(
@@ -428,15 +431,13 @@ class LibraryScreen(CommandTarget, Screen[Opening | None]):
             PathScreen(f"Where is {entry.title} now?", typed)
         ):
             try:
-                found = await asyncio.to_thread(self._books.locate, entry, path)
+                file = await asyncio.to_thread(self._books.locate, entry, path)
             except GistreadError as error:
                 self._warn(str(error))
             else:
-                if found is not None:
-                    self.dismiss(Opening(found))
+                if file is not None:
+                    self.dismiss(Opening(file))
                     return
-                self._warn(
-                    f"{path.name} is another book: {self._services.key_hint('library-path')} "
-                    "opens it."
-                )
+                key = self._services.key_hint("library-path")
+                self._warn(f"{path.name} is another book: {key} opens it.")
             typed = str(path)

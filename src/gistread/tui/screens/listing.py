@@ -18,11 +18,13 @@ from gistread.book.model import Book
 from gistread.search.tokens import folded
 from gistread.tui.commands import display_key, own_keys
 from gistread.tui.text import Block, Clicked, Span, clean
-from gistread.tui.widgets.lines import Actions
+from gistread.tui.widgets.lines import ActionItem, Actions
 from gistread.tui.widgets.row_list import RowList
 
 T = TypeVar("T")
-_LEAST_ROWS, _AROUND_ROWS = 6, 8  # of a list that takes the height it needs; of the panel around it
+_LEAST_ROWS = 6  # Of a list that takes the height it needs
+_AROUND_ROWS = 8  # Of the panel around it
+_PLACE_OF_CHOSEN = 0.4  # Of the list's height, where the cursor is at first
 
 
 def place_in(book: Book, offset: int, length: int = 0) -> str:
@@ -30,11 +32,8 @@ def place_in(book: Book, offset: int, length: int = 0) -> str:
 
     `length`: characters of the whole book, if `book` is only its beginning.
     """
-    return " · ".join(
-        filter(
-            None, (f"{offset / max(1, length or len(book.text)):.0%}", book.chapter_title(offset))
-        )
-    )
+    share = offset / max(1, length or len(book.text))
+    return " · ".join(filter(None, (f"{share:.0%}", book.chapter_title(offset))))
 
 
 class Panel(ModalScreen[ScreenResultType]):
@@ -126,10 +125,10 @@ class Row(Generic[T]):
 
 
 class ListScreen(Panel[T | None]):
-    """A list, with a line to filter it if it has a placeholder. Dismissed with the key of the
-    chosen row, or None.
+    """A list, with a line to filter it if it has a placeholder.
 
-    Letters filter, unless they are keys of the list (`LETTERS`); then `/` goes to the line.
+    Dismissed with the key of the chosen row, or None. Letters filter, unless they are keys of the
+    list (`LETTERS`); then `/` goes to the line.
     """
 
     BINDINGS = [  # noqa: RUF012
@@ -188,7 +187,7 @@ class ListScreen(Panel[T | None]):
         self.set_focus(self.list if self.list.can_focus else self.query_one("#typed"))
         self.show_rows(self.at)
         if self.list.cursor_key != self._first_key:
-            self.list.scroll_to_key(self.list.cursor_key, top=0.4)
+            self.list.scroll_to_key(self.list.cursor_key, top=_PLACE_OF_CHOSEN)
 
     @property
     def list(self) -> RowList:
@@ -222,6 +221,14 @@ class ListScreen(Panel[T | None]):
     def _first_key(self) -> int | None:
         return next((number for number, row in enumerate(self.shown) if row.key is not None), None)
 
+    def _number_of(self, key: T | None) -> int | None:
+        """The row with this key, else the first that can be chosen."""
+        if key is not None:
+            for number, row in enumerate(self.shown):
+                if row.key == key:
+                    return number
+        return self._first_key
+
     def show_rows(self, at: T | None) -> None:
         """Draw the rows for what is typed, with the cursor on this key, else on the first."""
         self.shown = self.rows_for(self.typed)
@@ -230,29 +237,28 @@ class ListScreen(Panel[T | None]):
             for number, row in enumerate(self.shown)
             for block in row.blocks(number, spaced=self.SPACED)
         ]
-        if (
-            self.TALL and not self.list.size.height
-        ):  # about what it needs, until that can be measured
+        if self.TALL and not self.list.size.height:
+            # About what it needs, until that can be measured
             self.query_one(".panel").styles.height = _AROUND_ROWS + len(blocks)
         self.list.show(blocks or [Block(self.nothing, style="muted", blank_before=0)])
-        number = next(
-            (
-                number
-                for number, row in enumerate(self.shown)
-                if row.key is not None and row.key == at
-            ),
-            None,
-        )
-        self.list.set_cursor(self._first_key if number is None else number)
+        self.list.set_cursor(self._number_of(at))
         self.list.show_heading()
         self.say(self.note)
-        keys = [(display_key(keys.split(",")[0]), word, action) for keys, action, word in self.KEYS]
-        search = [("/", "filter", "filter")] if self.LETTERS and self._placeholder else []
-        enter = [("Enter", self.ENTER, "choose")] if self.ENTER else []
-        self.query_one("#row-keys", Actions).show_actions(
-            *(enter + keys + search if self.shown else () if self.LETTERS else keys)
-        )
+        self.query_one("#row-keys", Actions).show_actions(*self._actions())
         self.call_after_refresh(self._fit)
+
+    def _actions(self) -> Sequence[ActionItem]:
+        """The keys of the list, with Enter and the filter if it has rows."""
+        actions: list[ActionItem] = [
+            (display_key(keys.split(",")[0]), word, action) for keys, action, word in self.KEYS
+        ]
+        if not self.shown:
+            return () if self.LETTERS else actions
+        if self.ENTER:
+            actions.insert(0, ("Enter", self.ENTER, "choose"))
+        if self.LETTERS and self._placeholder:
+            actions.append(("/", "filter", "filter"))
+        return actions
 
     def on_resize(self) -> None:
         self._most_rows = _LEAST_ROWS
@@ -260,21 +266,17 @@ class ListScreen(Panel[T | None]):
 
     def _fit(self) -> None:
         """Give a tall panel the height that its rows need; filtered, it keeps what it has."""
-        rows = self.query_one_optional(
-            "#rows", RowList
-        )  # None before it is mounted, and once it is closed
+        # None before it is mounted, and once it is closed
+        rows = self.query_one_optional("#rows", RowList)
         if not self.TALL or rows is None or not rows.size.height:
             return
         panel = self.query_one(".panel")
         self._most_rows = max(self._most_rows, self.list.row_count)
-        before, height = (
-            panel.styles.height,
-            panel.outer_size.height - self.list.size.height + self._most_rows,
-        )
+        before = panel.styles.height
+        height = panel.outer_size.height - self.list.size.height + self._most_rows
         panel.styles.height = height
-        if (
-            before is None or before.value != height
-        ):  # a list squeezed to one row tells too little: measure again
+        if before is None or before.value != height:
+            # A list squeezed to one row tells too little: measure again
             self.call_after_refresh(self._fit)
         else:
             self.list.show_heading()  # now it may fit

@@ -58,14 +58,13 @@ class ModelScreen(ListScreen[ModelKey]):
         self._chosen = {role: str(getattr(config, role)) for role in Role}
         self._downloads = downloads
         self.role = Role.READING
-        self._found: list[ModelFile] = []
+        self._models: list[ModelFile] = []
         self._starter: Path | None = None
         self._free_bytes = 0
         self._whole = False  # whether every model is listed
         self._searching = True
-        self._moved = (
-            False  # whether the user moved the cursor; before, it stays on the current model
-        )
+        # Whether the user moved the cursor; before, it stays on the current model
+        self._moved = False
         self._results = results
         self._loaded = loaded
         self._words = words
@@ -94,21 +93,21 @@ class ModelScreen(ListScreen[ModelKey]):
         self._searching = True
 
         def read() -> tuple[list[ModelFile], dict[Path, CheckResult]]:
-            result_of = self._results.by_file() if self._results else lambda _: None
-            found = list(each_model())
-            return found, {
-                model.path: result
-                for model in found
-                if (result := result_of(model.path)) is not None
-            }
+            models = list(each_model())
+            if self._results is None:
+                return models, {}
+            result_of = self._results.by_file()
+            results = {model.path: result_of(model.path) for model in models}
+            checked = {path: result for path, result in results.items() if result is not None}
+            return models, checked
 
         try:
-            self._starter, self._free_bytes = starter_path(), available_bytes()
-            self._found, self._checked = await asyncio.to_thread(read)
+            self._starter = starter_path()
+            self._free_bytes = available_bytes()
+            self._models, self._checked = await asyncio.to_thread(read)
             self._draw()
-            self._free_bytes = await asyncio.to_thread(
-                free_for_models
-            )  # asking a graphics card takes a second
+            # Asking a graphics card takes a second
+            self._free_bytes = await asyncio.to_thread(free_for_models)
             await self._downloads.prepare()
         finally:
             self._searching = False
@@ -119,9 +118,9 @@ class ModelScreen(ListScreen[ModelKey]):
             self.role, self._chosen[self.role], self._free_bytes, self._starter, self._checked
         )
         self.rows = chooser.rows(
-            self._found, self._downloads.rows(self._words), whole=self._whole or bool(typed)
+            self._models, self._downloads.rows(self._words), whole=self._whole or bool(typed)
         )
-        usable = sum(model.usable for model in self._found)
+        usable = sum(model.usable for model in self._models)
         if self._searching:
             self.note = f"Looking for models on this machine … {usable or ''}".rstrip()
         elif usable:

@@ -18,11 +18,11 @@ _ROW_BARS, _BARS_FROM = 16, 100  # In a row of the list; columns of a screen tha
 _OTHERS_FROM = 72  # columns of a screen whose rows name others
 _TITLES = {Kind.PERSON: "People", Kind.PLACE: "Places", Kind.OTHER: "Other names"}
 _MOST_OTHERS = 24  # characters of other names in a row; the card has all
+_OTHERS_BESIDE_BARS = 19  # Of them beside a strip of mentions
 
 
-Choice = (
-    Entity | int | Literal["merge", "hide", "undo"]
-)  # A name, an offset of the book, or what a key does
+# A name, an offset of the book, or what a key does
+Choice = Entity | int | Literal["merge", "hide", "undo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,32 +74,30 @@ class PeopleScreen(ListScreen[Choice]):
         self.rows = rows
 
     def show_rows(self, at: Choice | None) -> None:
-        found = sum(row.key is not None for row in self.rows_for(self.typed))
-        if found:
-            said = counted(found, "name")
+        number = sum(row.key is not None for row in self.rows_for(self.typed))
+        if number:
+            names = counted(number, "name")
         elif self.typed:
-            said = "no such name"
+            names = "no such name"
         else:
-            said = "no name mentioned twice"
-        self.note = " ".join(filter(None, (said, self._covered)))
+            names = "no name mentioned twice"
+        self.note = " ".join(filter(None, (names, self._covered)))
         super().show_rows(at)
 
 
 def _row(entity: Entity, strip: Sequence[int], length: int, width: int) -> Row[Choice]:
-    most, shown = (
-        _ROW_BARS if width >= _BARS_FROM else 0,
-        entity.others if width >= _OTHERS_FROM else (),
-    )
-    others = f"  {short(', '.join(shown), _MOST_OTHERS - most // 3)}" if shown else ""
+    has_bars = width >= _BARS_FROM
+    others = ""
+    if entity.others and width >= _OTHERS_FROM:
+        room = _OTHERS_BESIDE_BARS if has_bars else _MOST_OTHERS
+        others = f"  {short(', '.join(entity.others), room)}"
     spans = (Span(len(entity.name), len(entity.name) + len(others), "muted"),)
-    timeline = bars(strip, most).ljust(most) if most else ""
-    tail = (
-        f"{timeline}  {counted(entity.count, 'mention'):>12} · first at "
-        f"{entity.first / max(1, length):4.0%}"
-    ).strip()
-    return Row(
-        entity, f"{entity.name}{others}", tail=tail, spans=spans, also=" ".join(entity.others)
-    )
+    timeline = bars(strip, _ROW_BARS).ljust(_ROW_BARS) if has_bars else ""
+    mentions = f"{counted(entity.count, 'mention'):>12}"
+    first = f"first at {entity.first / max(1, length):4.0%}"
+    tail = f"{timeline}  {mentions} · {first}".strip()
+    also = " ".join(entity.others)
+    return Row(entity, f"{entity.name}{others}", tail=tail, spans=spans, also=also)
 
 
 class CardScreen(ListScreen[Choice]):
@@ -126,7 +124,9 @@ class CardScreen(ListScreen[Choice]):
             in_chapters = ""
         mentions = f"{counted(entity.count, 'mention')}{in_chapters}"
         super().__init__(entity.name, f"{also}{mentions}\n{bars(card.strip, _MOST_BARS)}")
-        self._card, self._view, self._length = card, view, length
+        self._card = card
+        self._view = view
+        self._length = length
 
     def on_mount(self) -> None:
         self.run_worker(self._fill())
@@ -142,12 +142,12 @@ def card_rows(card: Card, view: Index, length: int) -> list[Row[Choice]]:
 
     `length` of the whole book in characters. Slow for a long book.
     """
-    book, rows = view.book, list[Row[Choice]]()
+    book = view.book
+    rows: list[Row[Choice]] = []
     for start, end in introducing_sentences(card.entity, book):
-        rows.append(
-            Row(start, " ".join(book.text[start:end].split()), place_in(book, start, length))
-        )
+        sentence = " ".join(book.text[start:end].split())
+        rows.append(Row(start, sentence, place_in(book, start, length)))
     rows.append(Row(card.last, f"Last seen at {place_in(book, card.last, length)}"))
-    return rows + [
-        Row(other, f"With {other.name}, {counted(count, 'time')}") for other, count in card.together
-    ]
+    for other, times in card.together:
+        rows.append(Row(other, f"With {other.name}, {counted(times, 'time')}"))
+    return rows

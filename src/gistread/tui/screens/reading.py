@@ -213,7 +213,9 @@ class ReadingScreen(CommandTarget, BookScreen):
         return self.services.with_keys("{encoding} chooses another")
 
     async def _start_session(self, controllers: Controllers) -> None:
-        services, context, book = self.services, controllers.context, controllers.context.book
+        services = self.services
+        context = controllers.context
+        book = context.book
         with contextlib.suppress(GistreadError):
             controllers.recap.set_last_opened(
                 await asyncio.to_thread(services.user_data.opened_at, book.sha256)
@@ -236,9 +238,9 @@ class ReadingScreen(CommandTarget, BookScreen):
         await asyncio.to_thread(controllers.line.load)
         await asyncio.to_thread(controllers.people.load_corrections)
         await controllers.questions.show_saved()
-        asked = self.answers_pane.exchanges
-        self.question.remember([exchange.record.question for exchange in asked])
-        if asked:
+        exchanges = self.answers_pane.exchanges
+        self.question.remember([exchange.record.question for exchange in exchanges])
+        if exchanges:
             self.panes.show_answers(self.has_class("-roomy"))
         with contextlib.suppress(GistreadError, OSError):  # The library says so.
             await asyncio.to_thread(index_new_books, services.paths)

@@ -19,6 +19,7 @@ from gistread.tui.text.cells import cell_len, crop
 
 _ACTION = "gistread-action"  # not `@click`, which Textual draws as a link
 _GAP = 2  # minimum columns between the parts of the header
+_PARTS = 3  # Left, middle and right of the header
 _LEAST_NAME = 20  # Cells of the title that make room for progress
 _BARE_NUMBER = 5  # Cells of a chapter's title that needs the book's beside it, such as "XVII"
 
@@ -150,7 +151,7 @@ class HeaderLine(Clickable):
         if not chapter:
             return Content("")
         # Padding makes a title of one letter easy to click.
-        padded = f"   {crop(chapter, self.room // 3)}   "
+        padded = f"   {crop(chapter, self.room // _PARTS)}   "
         return self.clickable(Content.styled(padded, "$gr-muted"), action)
 
     def _tabs(self, tabs: Sequence[Tab]) -> Content:
@@ -224,20 +225,27 @@ class _StatusPlace:
         around = _PADDING + _SIGN
         least = around + cell_len(status.parts[0])
         note_cells = cell_len(note) + _STATUS_GAP if note else 0
-        beside = whole - _LEAST_BESIDE if note else whole
-        most = whole if is_alone else min(int(_STATUS_SHARE * whole), beside)
-        available = whole if least > most else most
-        if whole and note and not is_error and least + note_cells > available:
+        most = whole if is_alone else _most_beside_keys(whole, note)
+        if not is_error and _is_displaced(least, note_cells, whole, most):
             status = Status(("",), " ")
             least = around
             note_cells = cell_len(note)
         is_parted = not is_alone and whole > 0 and (is_error or least > most)
         is_wide = is_alone or is_parted
-        if is_wide:
-            room = whole
-        else:
-            room = max(least + note_cells, min(whole // 2, whole - _LEAST_KEYS))
+        beside_keys = max(least + note_cells, min(whole // 2, whole - _LEAST_KEYS))
+        room = whole if is_wide else beside_keys
         return cls(status, room - around - note_cells, note_cells, is_parted, is_wide)
+
+
+def _is_displaced(least: int, note_cells: int, whole: int, most: int) -> bool:
+    """Whether a note leaves no room for the status, of which `least` cells are to be seen."""
+    available = whole if least > most else most
+    return whole > 0 and note_cells > 0 and least + note_cells > available
+
+
+def _most_beside_keys(whole: int, note: str) -> int:
+    beside = whole - _LEAST_BESIDE if note else whole
+    return min(int(_STATUS_SHARE * whole), beside)
 
 
 def _status_words(status: Status, cells: int) -> str:

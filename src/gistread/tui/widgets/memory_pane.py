@@ -30,7 +30,6 @@ MEMORY: tuple[Command["MemoryPane"], ...] = (
     ),
 )
 
-
 _PLACE_OF_CURRENT = 0.3  # Of the view's height, for the section at the book's place
 
 
