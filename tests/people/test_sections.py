@@ -13,22 +13,31 @@ SECOND = (
     "looked at him. "
 )
 THIRD = "“Come,” said Finch. Dr. Ames came with Finch. “I am late,” said Dr. Ames. "
-STARTS = (0, len(FIRST), len(FIRST + SECOND))
+SECOND_AT = len(FIRST)
+THIRD_AT = len(FIRST + SECOND)
+SECTIONS = ((0, SECOND_AT), (SECOND_AT, THIRD_AT), (THIRD_AT, len(FIRST + SECOND + THIRD)))
 
 
 def test_a_section_names_who_enters_and_who_was_known() -> None:
     index = Index.from_book(make_book([FIRST + SECOND + THIRD]))
-    first, second, third = names_of_sections(index, STARTS).values()
+    first, second, third = names_of_sections(index, SECTIONS).values()
     assert first == SectionNames(("Ada Brennan", "Mr. Penn"), ("Tidney",))
     assert first.title == "Ada Brennan, Mr. Penn · Tidney"
     assert second == SectionNames(("Finch",), (), ("Ada Brennan",))
     assert third == SectionNames(("Dr. Ames",), (), ("Finch",))
 
 
+def test_a_section_has_no_names_of_the_gap_behind_it() -> None:
+    index = Index.from_book(make_book([FIRST + SECOND + THIRD]))
+    first, last = names_of_sections(index, (SECTIONS[0], SECTIONS[2])).values()
+    assert first == SectionNames(("Ada Brennan", "Mr. Penn"), ("Tidney",))
+    assert last == SectionNames(("Dr. Ames",), (), ("Finch",)), "Finch entered in the gap"
+
+
 def test_nothing_behind_the_end_of_the_view_is_named() -> None:
     index = Index.from_book(make_book([FIRST + SECOND + THIRD]))
-    view = index.upto(STARTS[1] + len("Finch was small."))
-    names = names_of_sections(view, STARTS)
-    assert list(names) == [0, STARTS[1]]
+    view = index.upto(SECOND_AT + len("Finch was small."))
+    names = names_of_sections(view, SECTIONS)
+    assert list(names) == [0, SECOND_AT]
     assert "Finch" not in str(names), "he has been named once"
     assert names[0].people == ("Ada Brennan", "Mr. Penn")

@@ -3,7 +3,6 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from gistread.people.index import Index
 from gistread.people.joining import Entity, Kind
@@ -37,32 +36,29 @@ class _Mentions:
     enters: bool
 
 
-def names_of_sections(view: Index, starts: Sequence[int]) -> dict[int, SectionNames]:
-    """The names of the sections that begin at these ascending offsets, by the offset.
+def names_of_sections(view: Index, sections: Sequence[tuple[int, int]]) -> dict[int, SectionNames]:
+    """The names of these sections, (start, end) in ascending order, by their starts.
 
-    Each section ends where the next begins, the last one at the end of the view. Nothing behind
-    the end of the view is used.
+    A name enters where it is mentioned first in the book. Nothing behind the end of the view is
+    used; a section that begins there is left out.
 
-    >>> names_of_sections(index, [0, 3_000])[3_000].people
+    >>> names_of_sections(index, [(0, 3_000), (3_000, 6_000)])[3_000].people
     ('Lucy', 'Daniel Crane', 'Dr. Hale', 'the Wren')
     """
-    end = len(view.book.text)
-    bounds = [*(start for start in starts if start < end), end]
-    in_section: dict[int, list[_Mentions]] = {start: [] for start in bounds[:-1]}
+    view_end = len(view.book.text)
+    begun = [(start, min(end, view_end)) for start, end in sections if start < view_end]
+    starts = [start for start, _ in begun]
+    in_section: dict[int, list[_Mentions]] = {start: [] for start in starts}
     for entity in view.entities:
         mentions = entity.starts()
-        for start, following in _sections_with(mentions, bounds):
+        last_begun = {bisect_right(starts, mention) - 1 for mention in mentions}
+        for number in last_begun - {-1}:
+            start, end = begun[number]
             first = bisect_left(mentions, start)
-            count = bisect_left(mentions, following) - first
-            in_section[start].append(_Mentions(entity, count, enters=first == 0))
+            count = bisect_left(mentions, end) - first
+            if count:
+                in_section[start].append(_Mentions(entity, count, enters=first == 0))
     return {start: _names_of(mentions) for start, mentions in in_section.items()}
-
-
-def _sections_with(mentions: Sequence[int], bounds: Sequence[int]) -> set[tuple[int, int]]:
-    """(start, end) of each section with one of these mentions."""
-    sections = list(pairwise(bounds))
-    numbers = {bisect_right(bounds, mention) - 1 for mention in mentions}
-    return {sections[number] for number in numbers if 0 <= number < len(sections)}
 
 
 def _names_of(mentions: Sequence[_Mentions]) -> SectionNames:

@@ -9,7 +9,8 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.reading.so_far import PeopleController
 
-_State = tuple[tuple[int, ...], int | None, tuple[NameCorrection, ...]]
+_Sections = tuple[tuple[int, int], ...]  # (start, end) of each
+_State = tuple[_Sections, int | None, tuple[NameCorrection, ...]]
 
 
 class SectionNamer:
@@ -30,15 +31,15 @@ class SectionNamer:
             return
         if not supports_names(self._context.book):
             return
-        starts = tuple(entry.page.start for entry in memory.entries)
-        state = starts, self._line.bound, self._context.corrections
+        sections = tuple((entry.page.start, entry.page.end) for entry in memory.entries)
+        state = sections, self._line.bound, self._context.corrections
         if state != self._named:
             self._named = state
             self._context.screen.run_worker(
-                self._name(starts), group="section names", exclusive=True
+                self._name(sections), group="section names", exclusive=True
             )
 
-    async def _name(self, starts: tuple[int, ...]) -> None:
+    async def _name(self, sections: _Sections) -> None:
         view = await self._people.known()
-        names = await asyncio.to_thread(names_of_sections, view, starts)
+        names = await asyncio.to_thread(names_of_sections, view, sections)
         self._context.memory_pane.show_names(names)
