@@ -17,7 +17,7 @@ from gistread.book.model import Book
 from gistread.book.open import open_book
 from gistread.memory.sizes import unread_memory
 from gistread.people.index import Index
-from gistread.people.joining import Kind
+from gistread.people.kinds import Kind
 from gistread.people.mentions import find_names, plain
 from gistread.readers.introductions import introducing_sentences, introductions
 from tests.benchmarks.figures import Finding, Skipped, Table, Target

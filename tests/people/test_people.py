@@ -9,7 +9,8 @@ import pytest
 from gistread.book.model import Book
 from gistread.book.open import open_book, open_bytes
 from gistread.people.index import Index
-from gistread.people.joining import Entity, Kind
+from gistread.people.joining import Entity
+from gistread.people.kinds import Kind
 from gistread.people.mentions import supports_names
 from gistread.store.model import NameCorrection
 from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
@@ -201,3 +202,81 @@ def test_one_who_is_gone_before_another_appears_is_not_joined_by_a_short_name() 
     people = entities_of("Chapter 1\n\n" + early + later * 9)
     assert people["Tom"].count == 2
     assert people["Thomas Marvel"].count == 18
+
+
+_SPEAKS = "“Come,” said Ann Pell, and she looked at Mr. Penn. "
+
+
+def kinds_of(*sentences: str, times: int = 6) -> dict[str, Kind]:
+    text = " ".join(f"{_SPEAKS}{_PAST}{sentence}" for sentence in sentences)
+    entities = entities_of("Chapter 1\n\n" + f"{text}\n\n" * times)
+    return {name: entity.kind for name, entity in entities.items()}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name", "kind"),
+    [
+        ("They sailed from Orlay, and Orlay was far.", "Orlay", Kind.PLACE),
+        ("They walked to the Kerran Hotel.", "the Kerran Hotel", Kind.PLACE),
+        ("They prayed in St. Osyth that day.", "St. Osyth", Kind.PLACE),
+        ("The crew of the Heron slept, and the Heron was old.", "the Heron", Kind.OTHER),
+        ("It was a Velian tower, with a Velian roof.", "Velian", Kind.OTHER),
+        ("They saw the Pells, and the Pells were old.", "the Pells", Kind.OTHER),
+        ("By Fate they met; no fate was worse than Fate.", "Fate", Kind.OTHER),
+        ("“Go,” said the Miller, and the Miller turned.", "the Miller", Kind.PERSON),
+        ("Then Orlay nodded, and “Come, ” said Orlay.", "Orlay", Kind.PERSON),
+    ],
+)
+def test_the_words_around_a_name_tell_its_kind(sentence: str, name: str, kind: Kind) -> None:
+    assert kinds_of(sentence)[name] is kind
+
+
+def test_words_of_speech_and_days_are_no_names() -> None:
+    names = kinds_of("“I say, Eh, I Don’t,” said Ann Pell on Whit Monday to Monday Mr. Penn.")
+    assert set(names) == {"Ann Pell", "Mr. Penn"}
+
+
+def names_of(*sentences: str, times: int = 6) -> list[set[str]]:
+    """The forms of each entity."""
+    text = " ".join(f"{_PAST}{sentence} {_PAST}" for sentence in sentences)
+    entities = entities_of("Chapter 1\n\n" + f"{text}\n\n" * times).values()
+    return [{form.text for form in entity.forms} for entity in entities]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "forms"),
+    [
+        (
+            "So Mary-Ann laughed, though the rain had begun and it was late. Then he saw Mary.",
+            {"Mary-Ann", "Mary"},
+        ),
+        (
+            "So Lord Henry Ware spoke. Later he saw that Harry was there.",
+            {"Lord Henry Ware", "Harry"},
+        ),
+        ("So Colonel Ware spoke. Later the Colonel laughed.", {"Colonel Ware", "Colonel"}),
+        (
+            "So Ilya Petrovitch laughed. Later Ilya Petrovitch Orlov spoke.",
+            {"Ilya Petrovitch", "Ilya Petrovitch Orlov"},
+        ),
+        (
+            "They lived in Marl Hall. Nobody left the Hall. They were at Marl.",
+            {"Marl Hall", "Hall", "Marl"},
+        ),
+    ],
+)
+def test_names_of_one_are_joined(sentence: str, forms: set[str]) -> None:
+    assert forms in names_of(sentence)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "forms"),
+    [
+        ("So Mr. Archibald Ware spoke. Later Dr. Ware laughed.", {"Dr. Ware"}),
+        ("So Colonel Ware spoke. Later Judge Ware laughed.", {"Judge Ware"}),
+        ("So Lord St. John spoke. Later he saw that John Canty was there.", {"John Canty"}),
+        ("They lived in Marl and saw Marl Castle, far from Marl.", {"Marl Castle"}),
+    ],
+)
+def test_names_of_two_are_kept_apart(sentence: str, forms: set[str]) -> None:
+    assert forms in names_of(sentence)

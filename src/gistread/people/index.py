@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gistread.book.model import Book
-from gistread.people.joining import Entity, Kind, join_names, make_entity, sort_by_count
+from gistread.people.joining import Entity, join_names, make_entity, sort_by_count
+from gistread.people.kinds import Kind
 from gistread.people.mentions import Form, find_names, has_between, plain, word_tables
 from gistread.search.tokens import folded
 from gistread.store.model import NameCorrection

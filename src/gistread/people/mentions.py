@@ -11,13 +11,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from enum import IntFlag
 from functools import cache
 from pathlib import Path
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.guard import capitals_mark_names
+from gistread.people.contexts import context_of
 from gistread.search.tokens import stop_words
 
 _UPPER = "".join(character for character in map(chr, range(0x530)) if character.isupper())
@@ -42,48 +42,15 @@ _NAME = re.compile(
     rf"\b(?:(?:{_ABBREVIATED}|{_OF}|{_WORD}) (?:{_PARTICLE} )*"
     rf"(?={_JOINED_PARTICLE}[{_UPPER}]))*{_WORD}"
 )
-_IS_NO_NAME = re.compile(r"i'.+|[ivxlcdm]+(?<!di|vi|ic|li|im|il|mi)")  # I'll; Roman numbers
+# I'll; don't; Roman numbers
+_IS_NO_NAME = re.compile(r"i'.+|\w+n't|[ivxlcdm]+(?<!di|vi|ic|li|im|il|mi)")
 _SMALL_WORD = re.compile(r"\b[^\W\d_A-Z][^\W\d_]*\b")
 _OPENS = re.compile(r"(?:^|[.!?…:;]|[“\"‘«—(\[*_-])[\s“\"‘’'«—(\[*_-]*\Z")
-_ARTICLE = re.compile(r"\b[Tt]he\s\Z")
-_AT = re.compile(r"\b(?:in|at|through|into|near|reached|outside|round)\s(?:the\s)?\Z")
-_SAYS = (
-    r"(?:said|says|cried|asked|replied|answered|exclaimed|whispered|thought|returned|added|"
-    r"continued|observed|went on|began|remarked|shouted|muttered|repeated|inquired|declared|"
-    r"called|laughed|smiled|nodded|sighed|murmured)"
-)
-_SPEAKS_BEFORE = re.compile(rf"\b{_SAYS}\s(?:the\s)?\Z")
-_SPEAKS_AFTER = re.compile(rf"[,”\"’]*\s(?:had\s|then\s|only\s|\w+ly\s)?{_SAYS}\b")
-_CALLED = re.compile(r"(?:[“\"‘]|, )\Z")
-_CALLED_AFTER = re.compile(r"[,!?.”\"]")
-_ACTS = re.compile(
-    r"\s(?:was|had|looked|turned|came|went|took|saw|felt|stood|sat|knew|could|would|did|put|gave|"
-    r"made|rose|ran|has|is|got|seemed|heard|walked|wanted)\b"
-    r"|['’]s\s(?:face|eyes?|hands?|voice|head|arms?|heart|mind|lips|wife|husband|father|mother|"
-    r"brother|sister|son|daughter|friend)\b"
-)
-# Characters after a name in which a pronoun may refer to it, if no other name intervenes
-_NEAR = 90
-_HE_OR_SHE = re.compile(
-    r"[^A-Z“”\"]{0,90}?\b(?:(he|him|his|himself|He|His)|(she|her|hers|herself|She|Her))\b"
-)
-_BEFORE = 24  # Characters before a name that tell its context
-_OPENING = 8  # The same for whether a sentence begins with it
+_OPENING = 8  # Characters before a name that tell whether a sentence begins with it
 _BEGINS_NAME = ("mr", "mrs", "miss")  # Also within a run: "Last Sunday Mr Arabin"
 _LONGEST_ABBREVIATION = 3  # Letters of a name in capitals
 _SAMPLE = 30_000  # Characters that show whether capitals mark names
 _SELDOM = 0.25  # Share of lower-case uses below which a capitalised word is a name
-
-
-class MentionContext(IntFlag):
-    """Hints from the words around a mention."""
-
-    NONE = 0
-    PERSON = 1  # It speaks, is spoken to, or acts
-    PLACE = 2  # A preposition of place is in front
-    HE = 4  # The first pronoun after it
-    SHE = 8
-    ARTICLE = 16  # It follows "the"
 
 
 @dataclass(slots=True)
@@ -94,12 +61,13 @@ class Form:
     # Ascending offsets of the book's text
     starts: "array[int]" = field(default_factory=lambda: array("I"))
     # A `MentionContext` for each of them
-    contexts: "array[int]" = field(default_factory=lambda: array("B"))
+    contexts: "array[int]" = field(default_factory=lambda: array("H"))
+    is_word: bool = False  # Whether the book writes its last word small too
 
     def upto(self, end: int) -> "Form":
         """The form with the mentions that end before this offset."""
         count = bisect_left(self.starts, end - len(self.text) + 1)
-        return Form(self.text, self.starts[:count], self.contexts[:count])
+        return Form(self.text, self.starts[:count], self.contexts[:count], self.is_word)
 
 
 def has_between(starts: Sequence[int], first: int, last: int) -> bool:
@@ -126,6 +94,21 @@ def titles() -> dict[str, str]:
     }
 
 
+@cache
+def first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
+    """The sex of each known first name, and the full names of each short form."""
+    sexes: dict[str, str] = {}
+    short: dict[str, set[str]] = {}
+    for sex, table in (("man", "men"), ("woman", "women")):
+        for entry in word_tables()[table]["names"].split():
+            name, *forms = re.split("[=,]", entry)
+            for each in forms:
+                short.setdefault(each, set()).add(name)
+            for each in (name, *forms):
+                sexes[each] = "" if sexes.get(each, sex) != sex else sex
+    return sexes, {form: frozenset(names) for form, names in short.items()}
+
+
 def plain(word: str) -> str:
     """A word of a name as in the tables: lower case, without a full stop."""
     return word.lower().rstrip(".").replace("’", "'")
@@ -144,16 +127,19 @@ def find_names(book: Book, start: int = 0) -> list[Form]:
         for begin, end in _prose(book, start)
         for match in _NAME.finditer(book.text, begin, end)
     ]
-    words = _name_words(runs, Counter(_SMALL_WORD.findall(book.text, start)))
+    small = Counter(_SMALL_WORD.findall(book.text, start))
+    words = _name_words(runs, small)
     forms: dict[str, Form] = {}
     for run in runs:
         at, text = _name_in(run, words)
         if not text:
             continue
-        form = forms.get(text) or forms.setdefault(text, Form(text))
-        is_titled = plain(text.split()[0]) in titles()
+        form = forms.get(text)
+        if form is None:
+            is_word = small[plain(text.split()[-1])] > 0
+            form = forms[text] = Form(text, is_word=is_word)
         form.starts.append(at)
-        form.contexts.append(_context(book.text, at, at + len(text), is_titled))
+        form.contexts.append(context_of(book.text, at, at + len(text)))
     return list(forms.values())
 
 
@@ -224,11 +210,14 @@ def _name_in(run: _Run, words: _NameWords) -> tuple[int, str]:
     """
     first = next((at for at, word in enumerate(run.words) if word in _BEGINS_NAME), 0)
     last = len(run.words) - 1
+    days = word_set("alone", "days")
+    while first < last and run.words[first] in days:
+        first += 1
     while first <= last and not words.has(run, first):
         first += 1
     while last >= first and not words.may_end(run, first, last):
         last -= 1
-    if first > last:
+    if first > last or run.words[last] in days:  # "Whit Monday"
         return 0, ""
     spans = [word.span() for word in re.finditer(r"\S+", run.match[0])]
     start, end = spans[first][0], spans[last][1]
@@ -241,26 +230,3 @@ def _is_name(text: str) -> bool:
     is_shouted = text.isupper() and len(text) > _LONGEST_ABBREVIATION
     is_common = plain(text).replace(" ", "_") in word_set("alone")
     return len(text) > 1 and not is_common and not is_shouted
-
-
-def _context(text: str, start: int, end: int, titled: bool) -> MentionContext:
-    before = text[max(0, start - _BEFORE) : start]
-    after = text[end : end + _NEAR]
-    context = MentionContext.NONE
-    if titled or _is_person(before, after):
-        context |= MentionContext.PERSON
-    elif _AT.search(before) and not after.startswith(("'s", "’s")):  # Not "in the Dragon's house"
-        context |= MentionContext.PLACE
-    pronoun = _HE_OR_SHE.match(after)
-    if pronoun:
-        context |= MentionContext.HE if pronoun[1] else MentionContext.SHE
-    if _ARTICLE.search(before):
-        context |= MentionContext.ARTICLE
-    return context
-
-
-def _is_person(before: str, after: str) -> bool:
-    """Whether what is named speaks, is spoken to, or acts."""
-    if _SPEAKS_BEFORE.search(before) or _SPEAKS_AFTER.match(after) or _ACTS.match(after):
-        return True
-    return bool(_CALLED.search(before) and _CALLED_AFTER.match(after))

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gistread.people.index import Index
-from gistread.people.joining import Entity, Kind
+from gistread.people.joining import Entity
+from gistread.people.kinds import Kind
 
 _MOST_PEOPLE = 4
 _MOST_PLACES = 2

@@ -15,9 +15,10 @@ from string import Template
 
 from gistread.book.model import Book
 from gistread.memory.passages import Passage, sentences_of
+from gistread.people.contexts import MentionContext
 from gistread.people.index import Index
 from gistread.people.joining import Entity
-from gistread.people.mentions import Form, MentionContext, has_between, plain, titles, word_set
+from gistread.people.mentions import Form, has_between, plain, titles, word_set
 
 _AFTER = 260  # Characters after a name that are searched
 _BEFORE = 140

@@ -18,8 +18,7 @@ from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import capitals_mark_names
 from gistread.memory.passages import Span, overlaps
-from gistread.people.joining import first_names
-from gistread.people.mentions import titles, word_set
+from gistread.people.mentions import first_names, titles, word_set
 from gistread.readers.phrases import pattern
 from gistread.readers.thread import REFERENCE
 from gistread.search.tokens import Terms, code_of, folded, language_of, stop_words

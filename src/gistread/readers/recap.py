@@ -20,7 +20,8 @@ from gistread.memory.passages import Span, sentence_at, sentences_of
 from gistread.memory.spoilers import has_plot
 from gistread.memory.tree import Node, existing_summaries, page_by_page
 from gistread.people.index import corrected
-from gistread.people.joining import Entity, Kind, join_names
+from gistread.people.joining import Entity, join_names
+from gistread.people.kinds import Kind
 from gistread.people.mentions import find_names, supports_names
 from gistread.store.model import NameCorrection
 from gistread.units import counted

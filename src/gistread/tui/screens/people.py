@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gistread.people.index import Card, Index
-from gistread.people.joining import Entity, Kind
+from gistread.people.joining import Entity
+from gistread.people.kinds import Kind
 from gistread.readers.introductions import introducing_sentences
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import ListScreen, Row, place_in

@@ -1,0 +1,169 @@
+"""Groups the forms of one name: "Mr. Darcy" and "Mr Darcy", "Dr. Ames" and "Doctor Ames"."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from heapq import merge
+
+from gistread.people.contexts import MentionContext
+from gistread.people.kinds import Kind, count_of, kind_of
+from gistread.people.mentions import (
+    PARTICLES,
+    Form,
+    first_names,
+    plain,
+    titles,
+    word_set,
+    word_tables,
+)
+
+_BETWEEN_NAMES = PARTICLES | {"of"}
+_SAINTS = frozenset({"st", "saint"})
+_LEAST_PRONOUNS = 4
+_SURE = 0.65  # Share of "he" or "she" among the pronouns after a name that decides the sex
+_PATRONYMICS = {"vich": "man", "vitch": "man", "ovna": "woman", "evna": "woman"}
+# Ranks that men have and that nobody has two of.
+RANKS = frozenset(
+    "capt col maj gen lieut sergt corporal admiral judge bishop archdeacon dean canon archbishop "
+    "inspector sheriff mayor constable".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NameParts:
+    """A name in parts: "Dr. John Graham Bretton"."""
+
+    titles: tuple[str, ...]  # Abbreviated: "dr"
+    words: tuple[str, ...]  # Those of the name itself, without particles
+
+
+def parse_name(text: str) -> NameParts:
+    written = text.split()
+    abbreviated = word_tables()["abbreviated"]
+    named = [abbreviated.get(word, word) for word in map(plain, written)]
+    heads = 0
+    while heads < len(named) - 1 and _is_head(named[heads], named[heads + 1]):
+        heads += 1
+    words: list[str] = []
+    for word, capital in zip(named[heads:], written[heads:], strict=True):
+        if word in _BETWEEN_NAMES and capital.islower():
+            continue
+        if words and words[-1] in _SAINTS:
+            words[-1] = f"st {word}"
+        else:
+            words.append(word)
+    return NameParts(tuple(named[:heads]), tuple(words) or (named[-1],))
+
+
+def _sex_by_patronymic(words: Iterable[str]) -> str:
+    """man or woman, if one of the words is a Russian patronymic."""
+    for word in words:
+        for ending, sex in _PATRONYMICS.items():
+            if word.endswith(ending):
+                return sex
+    return ""
+
+
+def _is_head(word: str, following: str) -> bool:
+    """Whether it is the title of what follows: neither "King of …" nor "St. Paul"."""
+    return word in titles() and word not in _SAINTS and following != "of"
+
+
+class Group:
+    """Forms of one name; once joined, of one person."""
+
+    def __init__(self, title_kind: str, words: tuple[str, ...]) -> None:
+        self.title_kind = title_kind  # man, wife, woman, anyone; "" without a title
+        self.words = words  # Words of the name without titles and particles
+        self.titles: set[str] = set()
+        self.forms: list[Form] = []
+        self.contexts: Counter[int] = Counter()
+
+    def add(self, forms: Iterable[Form], heads: Iterable[str]) -> None:
+        for form in forms:
+            self.forms.append(form)
+            self.contexts.update(form.contexts)
+        self.titles.update(heads)
+
+    def absorb(self, other: "Group") -> None:
+        self.add(other.forms, other.titles)
+        self.title_kind = self.title_kind or other.title_kind
+
+    @property
+    def count(self) -> int:
+        return self.contexts.total()
+
+    @property
+    def precedes_first_names(self) -> bool:
+        """Whether its title is also used with first names, as in "Prince Andrew"."""
+        return bool(self.titles & word_set("first", "names"))
+
+    @property
+    def is_wife(self) -> bool:
+        """Whether its title is a wife's, such as "Mrs."."""
+        return self.title_kind == "wife"
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.words) > 1
+
+    @property
+    def is_word(self) -> bool:
+        """Whether the book writes the name's last word small too."""
+        return any(form.is_word for form in self.forms)
+
+    def starts(self) -> list[int]:
+        return list(merge(*(form.starts for form in self.forms)))
+
+    def kind(self, families: Collection[str]) -> Kind:
+        """`families`: the book's family names."""
+        if self.title_kind and self.words[-1] not in word_set("places", "streets"):
+            return Kind.PERSON
+        return kind_of(self.words, self.contexts, is_word=self.is_word, families=families)
+
+    @property
+    def sex(self) -> str:
+        """man or woman, by the title, the first name or the pronouns; "" if unknown."""
+        if self.title_kind in ("wife", "woman"):
+            return "woman"
+        if self.title_kind == "man" or self.titles & RANKS:
+            return "man"
+        if self.is_full or self.precedes_first_names or not self.title_kind:
+            by_name = first_names()[0].get(self.words[0])
+            if by_name:
+                return by_name
+        return _sex_by_patronymic(self.words) or self._sex_by_pronouns()
+
+    def _sex_by_pronouns(self) -> str:
+        he = count_of(self.contexts, MentionContext.HE)
+        she = count_of(self.contexts, MentionContext.SHE)
+        pronouns = he + she
+        if pronouns < _LEAST_PRONOUNS:
+            return ""
+        if he >= _SURE * pronouns:
+            return "man"
+        return "woman" if she >= _SURE * pronouns else ""
+
+    def may_match(self, other: "Group") -> bool:
+        return not self.sex or not other.sex or self.sex == other.sex
+
+
+def group_forms(forms: Iterable[Form]) -> list[Group]:
+    groups: dict[tuple[str, tuple[str, ...]], Group] = {}
+    for form in forms:
+        name = parse_name(form.text)
+        if name.words[0] in titles() and not _has_article(form):
+            continue  # "Uncle" is not the name of one person.
+        title = name.titles[-1] if name.titles else ""
+        kind = titles().get(title, "")
+        key = kind
+        if kind == "anyone":
+            key = "" if len(name.words) > 1 else title
+        group = groups.setdefault((key, name.words), Group(kind, name.words))
+        group.title_kind = group.title_kind or kind
+        group.add([form], name.titles)
+    return list(groups.values())
+
+
+def _has_article(form: Form) -> bool:
+    return any(context & MentionContext.ARTICLE for context in form.contexts)

@@ -1,0 +1,179 @@
+"""Decides whether a name is a person's, a place's or something else's.
+
+The words around its mentions decide: people speak and think, one is in a place or goes to it, one
+is aboard a ship, and a nation's name stands before nouns.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from enum import StrEnum
+
+from gistread.people.contexts import MentionContext
+from gistread.people.mentions import first_names, titles, word_set
+
+_PLACES = 0.12  # Share of mentions with somebody in it or going to it that shows a place
+_CLEARLY_PLACES = 0.3  # Likewise, of "Florence" and "the Heights"
+_MODIFIES = 0.25  # Share of mentions before a noun that shows an adjective: "Gothic"
+_LEAST_NOUNS = 3
+_SHIPS = 0.07  # Share of mentions with somebody aboard that shows a ship
+_LEAST = 2  # Mentions of a kind that are no accident
+_SPEAKS = 0.1  # Share of mentions in which "the Clerk" or a saint speaks or thinks
+_SPEAKS_AS_GROUP = 0.15  # Share up to which "the Guards" are several people
+_SHIP_SPEAKS = 0.06  # Share up to which a ship may seem to
+_WITH_ARTICLE = 0.3  # Share of "the", or of "were", that shows a group if the name ends in "s"
+_FEW = 10  # Mentions up to which any hint of a person is enough
+_PERSONAL = 0.2  # Share of speech and pronouns around a person's name
+_PERSONAL_AS_WORD = 0.3  # Likewise, if the name is also a common word: "Nature", "Search"
+_WEIGHT_OF_SPEECH = 3  # Pronouns that speech is worth
+_ROLES = ("man", "woman", "kin", "work", "other")
+_OF_NATIONS = ("ish", "ese", "ian", "ic")
+
+
+class Kind(StrEnum):
+    PERSON = "person"
+    PLACE = "place"
+    OTHER = "other"
+
+
+class _Hints:
+    """How often each hint is found around a name's mentions."""
+
+    def __init__(self, contexts: Counter[int]) -> None:
+        self.total = contexts.total()
+        self._contexts = contexts
+
+    def count(self, hint: MentionContext) -> int:
+        return count_of(self._contexts, hint)
+
+    def share(self, hint: MentionContext) -> float:
+        return self.count(hint) / self.total
+
+    @property
+    def is_described(self) -> bool:
+        """Whether it usually has an article, as "the Carriage"."""
+        return 2 * self.count(MentionContext.ARTICLE) > self.total
+
+
+def count_of(contexts: Counter[int], hint: MentionContext) -> int:
+    """How many of these contexts have the hint."""
+    mask = hint.value  # An IntFlag takes ten times as long
+    return sum(count for context, count in contexts.items() if context & mask)
+
+
+def kind_of(
+    words: tuple[str, ...], contexts: Counter[int], *, is_word: bool, families: Collection[str]
+) -> Kind:
+    """The kind of a name without titles.
+
+    `is_word`: whether the book writes its word small too; `families`: the book's family names.
+    """
+    hints = _Hints(contexts)
+    if is_place_name(words):
+        return Kind.PLACE
+    if words[0] in titles():
+        return Kind.PERSON
+    if is_body(words) or _is_ship(hints) or _modifies_nouns(hints):
+        return Kind.OTHER
+    if _is_family(words, hints, families) or _is_group(words, hints):
+        return Kind.OTHER
+    if _is_place(words, hints, is_word=is_word):
+        return Kind.OTHER if _is_language(words, hints) else Kind.PLACE
+    return Kind.PERSON if _is_person(words, hints, is_word=is_word) else Kind.OTHER
+
+
+def is_place_name(words: tuple[str, ...]) -> bool:
+    """Whether its words alone show a place: "Bond Street", "Lake Como", "France"."""
+    first, last = words[0], words[-1]
+    if len(words) == 1:
+        return first in word_set("places", "known")
+    if first in word_set("places", "before") or last in word_set("places", "streets"):
+        return True
+    return last in word_set("places") and first not in first_names()[0]
+
+
+def is_body(words: tuple[str, ...]) -> bool:
+    """Whether its words show several people or none: "the Reform Club"."""
+    return words[-1] in word_set("bodies")
+
+
+def _is_ship(hints: _Hints) -> bool:
+    speaks = hints.share(MentionContext.PERSON)
+    aboard = hints.count(MentionContext.SHIP)
+    return aboard >= max(_LEAST, _SHIPS * hints.total) and speaks < _SHIP_SPEAKS
+
+
+def _modifies_nouns(hints: _Hints) -> bool:
+    """Whether it is an adjective or a language."""
+    modifies = hints.count(MentionContext.MODIFIER)
+    is_main_use = modifies > max(_places(hints), hints.count(MentionContext.PERSON))
+    return is_main_use and modifies >= max(_LEAST_NOUNS, _MODIFIES * hints.total)
+
+
+def _is_family(words: tuple[str, ...], hints: _Hints, families: Collection[str]) -> bool:
+    """Whether it is "the Bennets"."""
+    name = words[-1]
+    singulars = {name.removesuffix("s"), name.removesuffix("es")} - {name}
+    is_plural = any(singular in families for singular in singulars)
+    grammar = max(hints.share(MentionContext.ARTICLE), hints.share(MentionContext.PLURAL))
+    return is_plural and grammar >= _WITH_ARTICLE
+
+
+def _is_group(words: tuple[str, ...], hints: _Hints) -> bool:
+    """Whether it is several people: "the Musketeers"."""
+    if not words[-1].endswith(("s", "men")):
+        return False
+    speaks = hints.share(MentionContext.PERSON)
+    with_article = hints.share(MentionContext.ARTICLE)
+    is_plural = with_article >= _WITH_ARTICLE and speaks < _SPEAKS_AS_GROUP
+    return is_plural and _places(hints) < _CLEARLY_PLACES * hints.total
+
+
+def _places(hints: _Hints) -> int:
+    return hints.count(MentionContext.PLACE) + hints.count(MentionContext.GOAL)
+
+
+def _is_place(words: tuple[str, ...], hints: _Hints, *, is_word: bool) -> bool:
+    places = _places(hints)
+    speaks = hints.count(MentionContext.PERSON)
+    if words[0].startswith("st "):  # A church or a station
+        return speaks < _SPEAKS * hints.total
+    if places and hints.is_described and words[-1] in word_set("places"):
+        return speaks < _SPEAKS * hints.total
+    if places and hints.total <= _FEW and not speaks and not hints.count(MentionContext.ACTS):
+        return True
+    is_first_name = words[0] in first_names()[0]
+    least = (_CLEARLY_PLACES if is_first_name else _PLACES) * hints.total
+    return places > speaks and places >= max(_LEAST if is_word else 1, least)
+
+
+def _is_language(words: tuple[str, ...], hints: _Hints) -> bool:
+    """Whether one is in it as in "Gaelic"."""
+    return not hints.is_described and len(words) == 1 and words[0].endswith(_OF_NATIONS)
+
+
+def _is_person(words: tuple[str, ...], hints: _Hints, *, is_word: bool) -> bool:
+    if hints.is_described:
+        return _is_described_person(words, hints)
+    if words[0] in first_names()[0]:
+        return True
+    speaks = hints.count(MentionContext.PERSON)
+    personal = _WEIGHT_OF_SPEECH * speaks + _pronouns(hints)
+    if is_word and len(words) == 1:
+        return speaks > 0 and personal >= _PERSONAL_AS_WORD * hints.total
+    if hints.total <= _FEW:
+        return personal > 0 or hints.count(MentionContext.ACTS) > 0
+    return personal >= _PERSONAL * hints.total
+
+
+def _is_described_person(words: tuple[str, ...], hints: _Hints) -> bool:
+    """Whether "the Clerk" is somebody."""
+    if any(words[-1] in word_set("roles", kind) for kind in _ROLES):
+        return True
+    speaks = hints.count(MentionContext.PERSON)
+    if hints.total <= _FEW and 0 < speaks < _pronouns(hints):
+        return True
+    return speaks >= max(_LEAST, _SPEAKS * hints.total)
+
+
+def _pronouns(hints: _Hints) -> int:
+    return hints.count(MentionContext.HE) + hints.count(MentionContext.SHE)
