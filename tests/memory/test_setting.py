@@ -34,6 +34,13 @@ def test_whom_speakers_address_and_the_narration_does_not_name_tells_the_story()
     assert narration.is_first_person(0, len(book.text))
 
 
+def test_a_short_form_of_the_narrators_name_is_no_rival() -> None:
+    short = ADDRESSED.replace("Watson", "Wat")
+    speech = "“I spoke to Watson of it, and Wat heard.”"
+    book = story((HE_TURNED, ADDRESSED, short, speech), (ADDRESSED, short, HE_TURNED))
+    assert narration_of(book).name(len(book.text)) == "Watson"
+
+
 def test_the_name_is_unknown_before_the_text_tells_it() -> None:
     book = story((HE_TURNED, HE_TURNED), (HE_TURNED, "Call me Ishmael. I went to sea."))
     narration = narration_of(book)

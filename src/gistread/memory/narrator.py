@@ -69,7 +69,8 @@ class Narration:
             return ""
         first, *others = candidates
         is_sure = calls[first] >= _LEAST_CALLS and self._is_called_again(first, end)
-        is_clear = all(calls[first] >= _MORE_CALLS * calls[name] for name in others)
+        rivals = [name for name in others if not first.startswith(name)]  # "Syb" is Sybylla
+        is_clear = all(calls[first] >= _MORE_CALLS * calls[name] for name in rivals)
         return first if is_sure and is_clear else ""
 
     def _is_called_again(self, name: str, end: int) -> bool:
