@@ -7,6 +7,8 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.errors import ExitStatus
+from gistread.paths import default_paths
+from gistread.store.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -46,6 +48,31 @@ def test_text_shows_every_page_with_its_chapter_and_gist(run: Run, indexed: Path
     for page in pages:
         assert f"{page['page']}  {page['chapter']}" in ran.out
         assert page["gist"].split()[0] in ran.out
+
+
+def test_it_stops_at_the_place_read_and_counts_the_sections_ahead(run: Run, indexed: Path) -> None:
+    whole = run("pages", indexed, "--json").json["pages"]
+    book = open_book(indexed)
+    place = book.text.index("Chapter 2: The Storm")
+    UserData(default_paths()).set_position(book.sha256, 0, read=[(0, place)])
+    document = run("pages", indexed, "--json").json
+    ahead = document["pages_ahead"]
+    assert document["pages"] + whole[-len(ahead) :] == whole
+    assert document["pages"][-1]["end"] <= place <= ahead[0]["start"]
+    assert set(ahead[0]) == {"page", "start", "end", "words"}
+    ran = run("pages", indexed)
+    assert f"{len(ahead)} more sections are ahead." in ran.err
+    assert "The Storm" not in ran.out
+
+
+def test_another_place_can_be_given(run: Run, indexed: Path) -> None:
+    book = open_book(indexed)
+    UserData(default_paths()).set_position(book.sha256, 0, read=[(0, 100)])
+    whole = run("pages", indexed, "--upto", "all", "--json").json
+    assert whole["pages"][-1]["end"] == len(book.text)
+    assert whole["pages_ahead"] == []
+    first = run("pages", indexed, "--upto", "section:1", "--json").json["pages"]
+    assert first == whole["pages"][:1]
 
 
 def test_a_book_that_was_not_read_says_how_to(run: Run, book: Path) -> None:

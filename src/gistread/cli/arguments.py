@@ -527,7 +527,7 @@ def _all_of(
 add_sample = add_last = add_mcp = add_session_models
 add_paths = add_figures = add_keys = add_formats
 add_index = _all_of(add_book, add_model, add_reading, partial(add_formats, events=True))
-add_pages = _all_of(add_book, _add_memory, add_formats)
+add_pages = _all_of(add_book, _add_memory, _add_upto, add_formats)
 add_recap = _all_of(add_book, _add_upto, add_formats)
 add_toc = _all_of(add_book, add_formats)
 add_doctor = _all_of(add_model, add_formats)

@@ -94,8 +94,11 @@ def step_document(event: events.ReaderEvent) -> Json | None:
     return {"action": action, **asdict(event)} if action else None
 
 
-def pages_document(memory: GistMemory, fingerprint: str) -> Json:
-    """What `pages --json` prints: the pages that the model has read."""
+def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[Page]) -> Json:
+    """What `pages --json` prints: the pages that the model has read.
+
+    `memory`: up to the bound. `ahead`: the pages behind it, which are listed without their gists.
+    """
     pages = [
         {**_entry(entry), "chapter": memory.book.chapter_title(entry.page.start)}
         for entry in memory.read_entries
@@ -104,7 +107,7 @@ def pages_document(memory: GistMemory, fingerprint: str) -> Json:
         "model": {"name": memory.model_name, "fingerprint": fingerprint},
         **_focus(memory.focus),
         "pages": pages,
-        "pages_ahead": [],  # Pages after a gap are among the others since 0.4.
+        "pages_ahead": [_page(page) for page in ahead],
     }
 
 

@@ -15,7 +15,7 @@ from itertools import groupby
 from gistread.book.model import Book
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.json_output import memories_document, pages_document
-from gistread.cli.opening import open_named
+from gistread.cli.opening import open_named, resolve_bound
 from gistread.cli.output import report, say
 from gistread.config import Config
 from gistread.engine.model_search import plain_name
@@ -63,11 +63,30 @@ def _show(
     book: Book, headers: Sequence[MemoryHeader], header: MemoryHeader, arguments: argparse.Namespace
 ) -> None:
     memory = memory_store().load(book, header)
+    note = "Up to your place; `--upto all` shows all sections."
+    bound = resolve_bound(arguments.upto, memory, note)
+    known = memory if bound is None else memory.upto(bound)
+    ahead = [
+        entry.page for entry in memory.read_entries if entry.page.start >= len(known.book.text)
+    ]
+    document = pages_document(known, header.fingerprint, ahead)
+    report(arguments, document, _section_lines(known))
+    if ahead:
+        verb = "is" if len(ahead) == 1 else "are"
+        say(f"{counted(len(ahead), 'more section')} {verb} ahead.")
+    _tell_more(memory, headers)
+
+
+def _section_lines(memory: GistMemory) -> list[str]:
     lines: list[str] = []
     for is_read, group in groupby(memory.entries, key=lambda entry: entry.is_read):
         entries = list(group)
         lines += [_section(memory, entry) for entry in entries] if is_read else [_gap(entries)]
-    report(arguments, pages_document(memory, header.fingerprint), lines)
+    return lines
+
+
+def _tell_more(memory: GistMemory, headers: Sequence[MemoryHeader]) -> None:
+    """Say how this memory was made, which others there are, and how much is read."""
     if memory.focus != DEFAULT_FOCUS:
         say(f"Read by {memory.model_name} {memory.focus.description}.")
     if others := sum(one.pages > 0 for one in headers) - 1:
