@@ -309,6 +309,7 @@ def _copy_rows(damaged: Path, new: Connection) -> int:
     rows = new.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     tables = [row["name"] for row in rows]
     with contextlib.closing(sqlite3.connect(damaged)) as old:
+        old.execute("PRAGMA writable_schema = ON")  # One bad entry of the schema hides no table.
         old.row_factory = new.row_factory
         old.text_factory = new.text_factory
         for table in tables:
