@@ -576,7 +576,7 @@ async def test_rival_answers_stand_in_words_below_the_sources_and_lead_to_their_
         rival = replace(other, tells="Ada lit it.")
         await ask(pilot, "who")
         reader.say(STARTED, answered("Finch.", source, rival))
-        await until(pilot, lambda: "Other passages say: “Ada lit it.” (p. 1)" in text_of(app))
+        await until(pilot, lambda: "Other passages say: Ada lit it. (p. 1)" in text_of(app))
         assert "or “Ada" not in text_of(app)
         assert "Finch. [1]" in text_of(app)
         assert "[2]" not in text_of(app), "the source of a rival is none of the answer"

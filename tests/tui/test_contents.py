@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from textual import events
+
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.tui.screens.contents import ContentsScreen, ancestors, matches
 from tests.tui.scripted import app_on, lines, opened, text_of, until
@@ -42,6 +44,43 @@ def test_a_filter_ignores_diacritics_and_reads_numbers() -> None:
     assert found == {"elan": ["The Élan"], "part 2": ["Part Two"], "zebra": []}
     assert matches("XX", "chapter 20")
     assert not matches("XX", "chapter 21")
+
+
+def roman_book() -> Book:
+    titles = ("IV. The Storm", "V. The Calm", "VI. The Lamp")
+    text, chapters = "", []
+    for title in titles:
+        start = len(text)
+        text += f"{title}\n\n{'word ' * 200}\n\n"
+        chapters.append(Chapter(title, start, len(text)))
+    return Book(text, "Romans", (Paragraph(0, len(text)),), tuple(chapters))
+
+
+async def test_a_number_finds_its_own_chapter_before_longer_ones(tmp_path: Path) -> None:
+    app = app_on(roman_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        await opened(pilot)
+        await pilot.press("t", "v")
+        screen = app.screen
+        assert isinstance(screen, ContentsScreen)
+        await until(pilot, lambda: screen.chosen == 1)
+        assert "Esc clear" in text_of(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: "Esc close" in text_of(app))
+
+
+async def test_keys_that_come_in_a_burst_act_in_their_order(tmp_path: Path) -> None:
+    app = app_on(roman_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        await opened(pilot)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(app.screen, ContentsScreen))
+        screen = app.screen
+        assert isinstance(screen, ContentsScreen)
+        burst = ("x", "y", "backspace", "c", "a", "ctrl+u", "l", "a", "m", "p")
+        for key in burst:
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: screen.typed == "lamp")
 
 
 async def test_what_is_typed_leaves_the_chapters_with_those_above_them(tmp_path: Path) -> None:

@@ -322,7 +322,7 @@ def _rivals(
     links: list[Span] = []
     for index in rivals:
         citation = citations[index]
-        rival = f"{in_quotes(citation.tells)} ({_place(citation, places)})"
+        rival = f"{citation.tells} ({_place(citation, places)})"  # No words of the book
         text += "" if index == rivals[0] else " · "
         links.append(Span(len(text), len(text) + len(rival), "link", ToSource(index)))
         text += rival

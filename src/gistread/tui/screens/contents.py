@@ -74,8 +74,18 @@ class ContentsScreen(ListScreen[int]):
         return [self._row(index) for index in sorted({*matching, *above})]
 
     def show_rows(self, at: int | None) -> None:
-        """Put the cursor on this chapter, or else on the first that matches."""
-        super().show_rows(next(iter(self._matching(self.typed)), None) if at is None else at)
+        """Put the cursor on this chapter, or else on the one that matches best."""
+        super().show_rows(self._best(self.typed) if at is None else at)
+
+    def _best(self, wanted: str) -> int | None:
+        """The first chapter that matches, rather with whole words: `V` finds V before IV."""
+        matching = self._matching(wanted)
+        words = set(folded(wanted.casefold()).split())
+        for index in matching:
+            title = folded(self._book.chapters[index].title.casefold())
+            if words <= {word.strip(".:") for word in title.split()}:
+                return index
+        return matching[0] if matching else None
 
     def _matching(self, typed: str) -> list[int]:
         return [

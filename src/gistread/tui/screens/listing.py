@@ -18,6 +18,7 @@ from gistread.book.model import Book
 from gistread.search.tokens import folded
 from gistread.tui.commands import display_key, own_keys
 from gistread.tui.text import Block, Clicked, Span, clean
+from gistread.tui.widgets.input_line import OrderedInput
 from gistread.tui.widgets.lines import ActionItem, Actions
 from gistread.tui.widgets.row_list import RowList
 
@@ -44,6 +45,7 @@ class Panel(ModalScreen[ScreenResultType]):
 
     BINDINGS = own_keys(("escape", "leave", "Close"), priority=True)
     CLOSE = "[@click=screen.leave]Esc close[/]"  # In the border
+    CLEAR = "[@click=screen.leave]Esc clear[/]"  # While a list is filtered
     # Whether its list may take the whole height, and keeps what it has taken while it is filtered
     TALL = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - Textual declares no class variable
@@ -177,7 +179,9 @@ class ListScreen(Panel[T | None]):
     def compose_panel(self) -> ComposeResult:
         yield Static(self.note, classes="panel-note", id="note", markup=False)
         if self._placeholder:
-            yield Input(self._first_typed, placeholder=self._placeholder, compact=True, id="typed")
+            yield OrderedInput(
+                self._first_typed, placeholder=self._placeholder, compact=True, id="typed"
+            )
         rows = RowList(cursor=True, side_margin=0, id="rows")
         rows.can_focus = self.LETTERS or not self._placeholder
         yield rows
@@ -294,6 +298,8 @@ class ListScreen(Panel[T | None]):
     def filtered(self) -> None:
         """The line has changed."""
         self.show_rows(None if self.typed else self.at)
+        is_filtered = self.query_one("#typed", Input).value != self._first_typed
+        self.query_one(".panel").border_subtitle = self.CLEAR if is_filtered else self.CLOSE
 
     def action_move(self, action: str, *arguments: int) -> None:
         getattr(self.list, f"action_{action}")(*arguments)

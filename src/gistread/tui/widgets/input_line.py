@@ -22,7 +22,21 @@ from gistread.tui.text import Block, Clicked, clean
 from gistread.tui.widgets.row_list import RowList
 
 
-class HistoryInput(Input):
+class OrderedInput(Input):
+    """Its own keys act in the order in which they are typed, however fast they come.
+
+    Textual runs the action of a key once the key has passed all widgets above. By then the letters
+    typed after it stand in the line.
+    """
+
+    async def _on_key(self, event: events.Key) -> None:
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if not binding.priority and await self.app.run_action(binding.action, self):
+                event.stop()
+                return
+
+
+class HistoryInput(OrderedInput):
     """An input with a history of what was entered, and the current draft."""
 
     def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:
@@ -110,7 +124,7 @@ class QuestionInput(HistoryInput):
         self.value = ""
 
 
-class FilterInput(Input):
+class FilterInput(OrderedInput):
     """Filters a list as one types, while the arrows move in it."""
 
     BINDINGS = own_keys(
@@ -145,7 +159,7 @@ class FilterInput(Input):
         self.post_message(self.Left())
 
 
-class PathInput(Input):
+class PathInput(OrderedInput):
     """Tab or the right arrow accepts the completion."""
 
     BINDINGS = own_keys(("tab", "cursor_right"), priority=True)
