@@ -92,6 +92,18 @@ def test_what_is_not_found_is_listed(run: Run, book: Path, tmp_path: Path) -> No
     assert "1 highlight added, 1 not found in this text." in ran.err
 
 
+def test_notes_of_a_book_that_was_never_opened_are_exported_with_all(
+    run: Run, book: Path, tmp_path: Path
+) -> None:
+    notes = tmp_path / "readwise.csv"
+    notes.write_text(READWISE)
+    run("import", book, notes)
+    (exported,) = run("export", "--all", "--json").json["books"]
+    assert [mark["note"] for mark in exported["marks"]] == ["Why?"]
+    (listed,) = run("books", "--json").json["books"]
+    assert (listed["sha256"], listed["progress"]) == (open_book(book).sha256, 0)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message", "status"),
     [

@@ -77,6 +77,18 @@ def test_places_go_to_the_server_and_come_from_another_device(
     assert again["done"] == "kept"
 
 
+def test_a_pulled_place_is_the_progress_of_a_book_that_was_never_opened(
+    run: Run, server: SyncServer, lamp: Path
+) -> None:
+    run("sync", "login", server.url, "ada", "--register")
+    run("books", "--add", str(lamp))
+    server.places["ada", content_id(lamp)] = {"percentage": 0.5, "device": "Kobo"}
+    run("sync", "pull")
+    (listed,) = run("books", "--json").json["books"]
+    assert listed["progress"] == pytest.approx(0.5, abs=0.02)
+    assert "50%" in run("books").out
+
+
 def test_a_file_that_is_no_book_leaves_the_others(run: Run, server: SyncServer, lamp: Path) -> None:
     run("sync", "login", server.url, "ada", "--register")
     run("books", "--add", str(lamp))

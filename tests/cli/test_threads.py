@@ -84,10 +84,6 @@ def test_continue_without_a_book_goes_on_with_the_last_one(
     other.write_text(book.read_text().replace("lamp", "bell"))
     for path in (book, other):
         run("books", "--add", path)
-        opened = open_book(path)
-        UserData(default_paths()).record_opening(
-            opened.sha256, title=opened.title, authors=(), length=len(opened.text), path=path
-        )
     reader = ("--reader", "gistread")
     run("ask", other, FIRST, *reader)
     run("ask", book, FIRST, *reader)

@@ -50,6 +50,13 @@ def test_marks_are_made_read_and_removed(library: Library, tmp_path: Path, text:
         library.mark(book, 0, 4, color=None)
 
 
+def test_a_marked_book_is_listed(library: Library, text: Make) -> None:
+    book = library.open(text("emma.txt", "Emma"))
+    assert library.books() == []
+    library.mark(book, 0, 4)
+    assert [entry.sha256 for entry in library.books()] == [book.sha256]
+
+
 def test_places_and_threads_are_those_of_the_screen(
     library: Library, books: Books, text: Make
 ) -> None:

@@ -34,6 +34,7 @@ from gistread.config import Config
 from gistread.engine.models import find_chosen, fingerprint_of
 from gistread.errors import EngineError, GistreadError, NotFoundError, StorageError, UsageError
 from gistread.library.entries import UnknownBookError, path_of
+from gistread.library.metadata import record_text
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory
 from gistread.memory.sizes import unread_memory
@@ -51,6 +52,7 @@ from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.session.models import ModelChecks, ModelPair, engine_maker
 from gistread.session.questions import AskOptions, check_length, thread_of, with_answer
 from gistread.session.session import Session
+from gistread.store.catalogue import Catalogue
 from gistread.store.model import Citation, SavedQuestion, SavedThread, with_messages
 from gistread.store.user_data import UserData
 from gistread.units import counted, fields, format_duration, in_quotes
@@ -211,6 +213,7 @@ async def _ask(
                 thread=before.id if before else 0.0,
             )
             is_saved = _save(book, saved)
+            _record_text(arguments.book, book)
             if upto is not None:
                 memory = memory.upto(upto)
             trace: list[reader_events.ReaderEvent] = []
@@ -290,6 +293,14 @@ def _save(book: Book, question: SavedQuestion, *, tells: bool = True) -> bool:
             say(f"Note: the question could not be saved: {error.message}")
         return False
     return True
+
+
+def _record_text(name: str, book: Book) -> None:
+    """Let a book of the library that was never opened on the screen find its questions."""
+    if name == STANDARD_INPUT:
+        return
+    with suppress(GistreadError):  # The question is answered without it
+        record_text(Catalogue(default_paths()), book_path(name), book, adds=False)
 
 
 def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:

@@ -225,8 +225,9 @@ def _show_added(name: str, added: AddResult) -> None:
 
 
 def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
-    if entry.was_opened:
-        bar, opened = progress_bar(entry.share, _BAR_COLUMNS), relative_time(entry.opened_at, now_s)
+    if entry.was_begun:
+        bar = progress_bar(entry.share, _BAR_COLUMNS)
+        opened = relative_time(entry.opened_at, now_s) if entry.was_opened else "not opened"
         progress = f"{format_percent(entry.share):>4} {bar}  {opened:12}"
     else:
         progress = f"{'not opened yet':{_BAR_COLUMNS + 19}}"

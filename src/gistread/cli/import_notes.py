@@ -2,7 +2,8 @@
 
 import argparse
 
-from gistread.cli.opening import open_named
+from gistread.book.model import Book
+from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
 from gistread.cli.output import one_line, report, say
 from gistread.errors import ExitStatus, NotFoundError
 from gistread.library.foreign_notes import (
@@ -12,7 +13,9 @@ from gistread.library.foreign_notes import (
     place_notes,
     read_notes,
 )
+from gistread.library.metadata import record_text
 from gistread.paths import default_paths
+from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import MarkStore
 from gistread.units import counted
 
@@ -31,12 +34,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             f"None of {counted(len(notes), 'note')} is about {book.title}.",
             f"They are about: {listed}." if listed else "Check the file.",
         )
-    store = MarkStore(default_paths())
-    placed = place_notes(book, of_book, store.marks(book.sha256))
-    if placed.marks:
-        store.put_new(book.sha256, list(placed.marks))
-    for mark in placed.annotated:
-        store.put(book.sha256, mark)
+    placed = _store(book, of_book)
+    if arguments.book != STANDARD_INPUT:
+        record_text(Catalogue(default_paths()), book_path(arguments.book), book)
     document = {
         "added": len(placed.marks),
         "annotated": len(placed.annotated),
@@ -49,6 +49,17 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     say(f"{book.title}: {_summary(placed)}.")
     is_found = placed.marks or placed.annotated or placed.known
     return ExitStatus.DONE if is_found else ExitStatus.FAILED
+
+
+def _store(book: Book, notes: list[ForeignNote]) -> PlacedNotes:
+    """Store the notes as marks; returns what became of each. Raises StorageError."""
+    store = MarkStore(default_paths())
+    placed = place_notes(book, notes, store.marks(book.sha256))
+    if placed.marks:
+        store.put_new(book.sha256, list(placed.marks))
+    for mark in placed.annotated:
+        store.put(book.sha256, mark)
+    return placed
 
 
 def _summary(placed: PlacedNotes) -> str:

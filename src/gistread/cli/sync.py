@@ -17,7 +17,9 @@ from gistread.cli.output import Json, one_line, report, say, write, write_json
 from gistread.config import Config, load_config
 from gistread.errors import BookError, ExitStatus, FetchError, NotReadyError, UsageError
 from gistread.library.entries import is_file
+from gistread.library.metadata import record_text
 from gistread.paths import Paths, default_paths
+from gistread.store.catalogue import Catalogue
 from gistread.store.sync_queue import SyncQueue
 from gistread.store.user_data import UserData
 from gistread.syncing.account import (
@@ -189,6 +191,7 @@ class _Work:
         if not (is_only or self.sync.wins(there, here)):
             return _Result(book.title, "kept", here.percentage)
         go_to_remote(self._user_data, book, offset)
+        record_text(Catalogue(self.paths), named.path, book)
         return _Result(book.title, "pulled", there.percentage, remote.device)
 
     @property

@@ -76,6 +76,11 @@ class LibraryEntry:
         return self.opened_at > 0
 
     @property
+    def was_begun(self) -> bool:
+        """Whether it was opened here, or has a place from another device."""
+        return self.was_opened or self.position > 0
+
+    @property
     def finished(self) -> bool:
         return (
             0 < self.length - self.position < _FINISHED_CHARACTERS
@@ -159,9 +164,7 @@ def list_entries(
         known = catalogue.read()
     except StorageError as error:
         known, problem = CatalogueContents(), str(error)
-    entries = sort_entries(
-        _entries(user_data.recent(), known, cache(words_per_minute)), Order.LAST_READ
-    )
+    entries = sort_entries(_entries(user_data, known, cache(words_per_minute)), Order.LAST_READ)
     return [
         replace(
             entry,
@@ -178,7 +181,7 @@ def sort_entries(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryE
         Order.LAST_READ: lambda entry: (-entry.opened_at, _title(entry)),
         Order.TITLE: _title,
         Order.AUTHOR: lambda entry: (not entry.authors, _surname(entry), _title(entry)),
-        Order.PROGRESS: lambda entry: (not entry.was_opened, -entry.share, _title(entry)),
+        Order.PROGRESS: lambda entry: (not entry.was_begun, -entry.share, _title(entry)),
         Order.LENGTH: lambda entry: (not entry.words, entry.words, _title(entry)),
     }
     return sorted(entries, key=keys[order])
@@ -193,7 +196,7 @@ class Group(StrEnum):
 
 
 def group_of(entry: LibraryEntry) -> Group:
-    if not entry.was_opened:
+    if not entry.was_begun:
         return Group.UNREAD
     return Group.FINISHED if entry.finished else Group.READING
 
@@ -211,7 +214,7 @@ def filter_entries(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryE
 
 
 def _entries(
-    opened: Sequence[OpenedBook], known: CatalogueContents, words_per_minute: Callable[[str], float]
+    user_data: UserData, known: CatalogueContents, words_per_minute: Callable[[str], float]
 ) -> Iterable[LibraryEntry]:
     by_text = {
         file.sha256: file
@@ -220,7 +223,7 @@ def _entries(
     }
     taken: set[Path] = set()
     listed: set[str] = set()
-    for book in opened:
+    for book in user_data.recent():
         entry = _opened(book, by_text.get(book.sha256), words_per_minute)
         if entry.path in taken:
             continue  # the file now holds another text, which was opened later
@@ -231,8 +234,14 @@ def _entries(
             known.removed[one] >= book.opened_at for one in entry.ids if one in known.removed
         ):
             yield entry
+    positions = user_data.positions()
     for path, file in known.paths.items():
-        entry = LibraryEntry(file.title, file.authors, path, file.sha256, file.digest, file.format)
+        entry = LibraryEntry(
+            **fields(file, "title", "authors", "sha256", "digest", "format", "words", "length"),
+            path=path,
+            position=positions.get(file.sha256, 0),
+            words_per_minute=words_per_minute(file.language),
+        )
         if (
             path not in taken
             and listed.isdisjoint(entry.ids)

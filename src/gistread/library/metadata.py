@@ -19,6 +19,7 @@ from gistread.book.series import read_series_file
 from gistread.book.sniff import HEAD_BYTES, SERIES_SUFFIX, ReadableFormat, identify, identify_zip
 from gistread.errors import BookError
 from gistread.library.entries import SERIES_FORMAT, absolute
+from gistread.store.catalogue import Catalogue
 from gistread.store.model import BookFile, VolumeText
 
 _SUFFIXES = (
@@ -81,6 +82,16 @@ def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> 
 def book_file_of(path: Path, book: Book) -> BookFile:
     """The file of a book just read. Raises BookError."""
     return replace(examine_file(path), **_whole(book))
+
+
+def record_text(catalogue: Catalogue, path: Path, book: Book, *, adds: bool = True) -> None:
+    """Record which text a file has: the library finds the user's data by the text.
+
+    `adds`: adds a file that the library does not have. Raises BookError, StorageError.
+    """
+    file = book_file_of(path, book)
+    if adds or file.digest in catalogue.read().files:
+        catalogue.add([file])
 
 
 def _zipped(path: Path, stream: BinaryIO) -> _Facts | None:

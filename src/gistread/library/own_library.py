@@ -1,11 +1,13 @@
 """The user's library for Python: books, places, marks and questions."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from gistread.book.cache import file_digest, open_cached
 from gistread.book.model import Book
-from gistread.errors import StorageError, UsageError
+from gistread.errors import BookError, StorageError, UsageError
 from gistread.library.entries import LibraryEntry, find_book, is_file, list_entries, path_of
+from gistread.library.metadata import record_text
 from gistread.library.moving import migrate_user_data
 from gistread.marking import Color, Mark, MarkKind, new_mark, quote_at
 from gistread.paths import Paths, default_paths
@@ -35,6 +37,7 @@ class Library:
         self._paths = paths or default_paths()
         self._user_data = UserData(self._paths)
         self._marks = MarkStore(self._paths)
+        self._files: dict[str, Path] = {}  # Of the opened books, by the SHA-256 of the text
 
     def books(self) -> list[LibraryEntry]:
         """All books, the last read first.
@@ -60,6 +63,7 @@ class Library:
         if not self._user_data.opened_at(book.sha256):
             file = file_digest(path)
             migrate_user_data(book, self._user_data, self._marks, file=file, path=path)
+        self._files[book.sha256] = path
         return book
 
     def place(self, book: Book) -> ReadingPlace:
@@ -94,7 +98,8 @@ class Library:
     ) -> Mark:
         """Highlight `book.text[start:end]`, or without a colour only note something on it.
 
-        Raises UsageError if that is no text.
+        A book that this library opened is listed from then on. Raises UsageError if that is no
+        text.
         """
         if not 0 <= start < end <= len(book.text):
             raise UsageError(f"{start} to {end} is no part of a text of {len(book.text):,}.")
@@ -102,7 +107,16 @@ class Library:
             raise UsageError("A mark without a colour needs a note.")
         kind = MarkKind.HIGHLIGHT if color else MarkKind.NOTE
         mark = new_mark(kind, quote_at(book.text, start, end), color=color, note=note)
-        return self._marks.put(book.sha256, mark)
+        mark = self._marks.put(book.sha256, mark)
+        self._record(book)
+        return mark
+
+    def _record(self, book: Book) -> None:
+        path = self._files.get(book.sha256)
+        if path is None:
+            return
+        with suppress(BookError):  # The file is gone meanwhile
+            record_text(Catalogue(self._paths), path, book)
 
     def remove(self, book: Book, mark: Mark) -> None:
         """Remove a mark; nothing happens if it is not there."""

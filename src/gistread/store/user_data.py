@@ -255,6 +255,14 @@ class UserData(Database):
                 )
         return last
 
+    def positions(self) -> dict[str, int]:
+        """The position in each text that has one; empty if they cannot be read."""
+        try:
+            rows = self.rows("SELECT sha256, position FROM texts WHERE position > 0")
+        except StorageError:
+            return {}
+        return {row["sha256"]: row["position"] for row in rows}
+
     def recent(self) -> list[OpenedBook]:
         """Opened books, the last opened first; for each file only the latest text."""
         latest: dict[str, OpenedBook] = {}

@@ -157,7 +157,7 @@ def _cell(text: str, cells: int) -> str:
 def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
     """Title, author and facts."""
     facts = [entry.title, ", ".join(entry.authors) or "unknown author"]
-    if entry.was_opened:
+    if entry.was_begun:
         facts.append("finished" if entry.finished else f"{format_percent(entry.share)} read")
     if entry.time_left:
         facts.append(f"{entry.time_left} left")
