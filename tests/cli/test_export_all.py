@@ -131,6 +131,16 @@ def test_a_changed_file_keeps_its_marks_and_another_book_does_not_get_them(
     assert not lamp_book["marks"][0]["lost"]
 
 
+def test_a_book_out_of_the_list_keeps_its_notes_and_they_are_exported(
+    run: Run, shelf: dict[str, Path]
+) -> None:
+    run("books", "--remove", "The Bell")
+    assert "The Bell" not in [book["title"] for book in run("books", "--json").json["books"]]
+    exported = run("export", "--all", "--json").json["books"]
+    bell = next(book for book in exported if book["book"]["title"] == "The Bell")
+    assert bell["marks"][0]["note"] == "Hark."
+
+
 def test_books_of_one_title_get_files_of_their_own(run: Run, tmp_path: Path) -> None:
     shelf = tmp_path / "shelf"
     shelf.mkdir()

@@ -33,7 +33,7 @@ def export_all(arguments: argparse.Namespace) -> ExitStatus:
     form = format_of(arguments, None if folder is not None else output)
     if folder is None:
         check_together(form)
-    entries = list(_with_data(library_entries()))
+    entries = list(_with_data(library_entries(with_removed=True)))
     with ProgressLine() as line:
         run = _Run(entries, ExportChoice(form, arguments.only, arguments.doubted), line)
         if folder is not None:
@@ -53,7 +53,7 @@ def _is_for_folder(output: Path) -> bool:
 
 
 def _with_data(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
-    """Raises StorageError."""
+    """The books with marks, notes or questions. Raises StorageError."""
     paths = default_paths()
     user_data, store = UserData(paths), MarkStore(paths)
     for entry in entries:

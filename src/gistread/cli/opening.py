@@ -56,11 +56,17 @@ def book_path(name: str) -> Path:
         raise
 
 
-def library_entries() -> list[LibraryEntry]:
-    """All books of the library, the last read first; a message if some cannot be read."""
+def library_entries(*, with_removed: bool = False) -> list[LibraryEntry]:
+    """All books of the library, the last read first; a message if some cannot be read.
+
+    `with_removed`: also those that the user took out of the list.
+    """
     paths = default_paths()
     entries, problem = list_entries(
-        UserData(paths), Catalogue(paths), ReadingSpeed(paths).words_per_minute
+        UserData(paths),
+        Catalogue(paths),
+        ReadingSpeed(paths).words_per_minute,
+        with_removed=with_removed,
     )
     if problem:
         say(problem)

@@ -154,9 +154,12 @@ def list_entries(
     user_data: UserData,
     catalogue: Catalogue,
     words_per_minute: Callable[[str], float] = lambda language: DEFAULT_WPM,
+    *,
+    with_removed: bool = False,
 ) -> tuple[list[LibraryEntry], str]:
     """All books, the last read first, and a message if some cannot be read.
 
+    `with_removed`: also those that the user took out of the list.
     Checks files; call it in a thread.
     """
     problem = ""
@@ -164,7 +167,9 @@ def list_entries(
         known = catalogue.read()
     except StorageError as error:
         known, problem = CatalogueContents(), str(error)
-    entries = sort_entries(_entries(user_data, known, cache(words_per_minute)), Order.LAST_READ)
+    every = _entries(user_data, known, cache(words_per_minute))
+    listed = [entry for entry in every if with_removed or not _is_removed(entry, known)]
+    entries = sort_entries(listed, Order.LAST_READ)
     return [
         replace(
             entry,
@@ -230,10 +235,7 @@ def _entries(
         if entry.path is not None:
             taken.add(entry.path)
         listed.update(entry.ids)
-        if not any(
-            known.removed[one] >= book.opened_at for one in entry.ids if one in known.removed
-        ):
-            yield entry
+        yield entry
     positions = user_data.positions()
     for path, file in known.paths.items():
         entry = LibraryEntry(
@@ -242,12 +244,14 @@ def _entries(
             position=positions.get(file.sha256, 0),
             words_per_minute=words_per_minute(file.language),
         )
-        if (
-            path not in taken
-            and listed.isdisjoint(entry.ids)
-            and known.removed.keys().isdisjoint(entry.ids)
-        ):
+        if path not in taken and listed.isdisjoint(entry.ids):
             yield replace(entry, missing=not is_file(path))
+
+
+def _is_removed(entry: LibraryEntry, known: CatalogueContents) -> bool:
+    """Whether the user took the book out of the list, and has not opened it since."""
+    times = (known.removed[book] for book in entry.ids if book in known.removed)
+    return any(removed_at >= entry.opened_at for removed_at in times)
 
 
 def _opened(
