@@ -189,15 +189,10 @@ class _PersonIndex:
         return None
 
     def _are_two(self, titled: Group, full: Group) -> bool:
-        """Whether "Mr. Emerson" and "George Emerson" are two people.
-
-        They are often mentioned side by side, or the one is gone before the other appears.
-        """
+        """Whether "Mr. Emerson" is another than "George Emerson": often beside him."""
         starts = titled.starts()
         called = self._bare.get(full.words[0])
         others = full.starts()
-        if len(starts) >= _LEAST_TITLED and starts[-1] < others[0]:
-            return True
         if called:
             others = list(merge(others, called.starts()))
         return _side_by_side(starts, others)
