@@ -26,7 +26,9 @@ from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.input_line import InputLineClient
 from gistread.units import in_quotes
 
-_CITATION_TOP = 0.2
+# Where a source is shown, from 0 (top) to 1
+_CITATION_TOP = 0.2  # In the book
+_SOURCE_TOP = 0.3  # In its section of the memory
 
 
 class AnswerController:
@@ -117,7 +119,7 @@ class AnswerController:
             if page.number not in pane.view.opened:
                 pane.open_page(page.number, OpenedBy.PERSON, "a source of the answer")
             pane.set_cursor(("page", page.number), scroll=False)
-            pane.scroll_to_offset(citation.start, top=0.3)
+            pane.scroll_to_offset(citation.start, top=_SOURCE_TOP)
             self._pages.memory_stays = True
         self._go_to_place(citation.start, citation.end)
 
@@ -191,11 +193,11 @@ class ThreadController(InputLineClient):
         self._context.panes.show_question()
         self._context.refresh()
 
-    def _to_clipboard(self, questions: tuple[SavedQuestion, ...], said: str) -> None:
+    def _to_clipboard(self, questions: tuple[SavedQuestion, ...], notice: str) -> None:
         self._context.screen.app.copy_to_clipboard(
             as_markdown(Export(self._context.book, questions=questions))
         )
-        self._context.notify(said)
+        self._context.notify(notice)
 
     async def _delete(self, thread: SavedThread) -> None:
         user_data, sha256 = self._context.services.user_data, self._context.book.sha256

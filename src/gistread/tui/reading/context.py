@@ -115,10 +115,10 @@ class Navigation(InputLineClient):
     def jump(
         self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None
     ) -> None:
-        """Show a place, `top` (0 to 1) down the screen. Jumps of one `series` count as one in the
-        history.
+        """Show a place, `top` (0 to 1) down the screen.
 
-        The reading place stays until the user reads on there, and returns with `back`.
+        Jumps of one `series` count as one in the history. The reading place stays until the user
+        reads on there, and returns with `back`.
         """
         pane = self._context.book_pane
         self.jumps.leave(pane.place, offset, series)
@@ -161,11 +161,10 @@ class Navigation(InputLineClient):
     def _return(self, *, back: bool) -> None:
         place = self.jumps.move(self._context.place, back=back)
         if place is None:
-            self._context.warn(
-                "No earlier place to go back to."
-                if back
-                else "No later place: you have not gone back."
-            )
+            if back:
+                self._context.warn("No earlier place to go back to.")
+            else:
+                self._context.warn("No later place: you have not gone back.")
             return
         self.show(place)
 
@@ -198,12 +197,10 @@ class Navigation(InputLineClient):
 
     def typed(self, words: str) -> None:
         context = self._context
-        found = destinations_of(words, context.book, context.place, context.path)
-        self._destinations = found.destinations
-        self._context.input_line.choose_from(
-            [destination.words for destination in found.destinations]
-        )
-        self._context.input_line.say(found.problem, problem=bool(found.problem))
+        target = destinations_of(words, context.book, context.place, context.path)
+        self._destinations = target.destinations
+        context.input_line.choose_from([destination.words for destination in target.destinations])
+        context.input_line.say(target.problem, problem=bool(target.problem))
 
     def accepted(self, words: str, choice: int | None) -> None:
         if choice is not None and choice < len(self._destinations):

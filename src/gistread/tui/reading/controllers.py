@@ -132,15 +132,10 @@ class Controllers:
             if context.memory_pane.show_reading(begun=begun, draft=draft, reading=running):
                 self.pages.show_here(scroll=context.panes.current is not Pane.MEMORY)
             view = context.book_pane.visible_range or (0, 0)
-            seen = (
-                begun is not None and view[0] <= begun.start < view[1]
-            )  # elsewhere it would be drawn for nobody
-            marks = (
-                (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),)
-                if begun is not None and seen
-                else ()
-            )
-            context.layers.set(Layer.MODEL, marks)
+            marks: list[Mark] = []
+            if begun is not None and view[0] <= begun.start < view[1]:
+                marks.append(Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN))
+            context.layers.set(Layer.MODEL, marks)  # Out of view, nobody would see it
         context.refresh()
 
     def on_message(self, event: Message) -> None:
@@ -158,7 +153,7 @@ class Controllers:
             case AnswersPane.Followed():
                 self._followed(event)
             case QuestionInput.Asked(question=question):
-                self.questions.asked(question)
+                self.questions.submit(question)
             case QuestionInput.Emptied():
                 self.line.drop_or_switch()
 

@@ -27,11 +27,12 @@ class MarkLayers:
         self._layers: dict[Layer, tuple[Mark, ...]] = {}
 
     def set(self, layer: Layer, marks: Iterable[Mark] = ()) -> None:
-        wanted = tuple(marks)
-        if wanted == self._layers.get(layer, ()):
+        marks = tuple(marks)
+        if marks == self._layers.get(layer, ()):
             return
-        self._layers[layer] = wanted
-        above = tuple(mark for one in Layer if one is not Layer.SECTIONS for mark in self.of(one))
+        self._layers[layer] = marks
+        others = (other for other in Layer if other is not Layer.SECTIONS)
+        above = tuple(mark for other in others for mark in self.of(other))
         self._book.marks = (*self.of(Layer.SECTIONS), *above)
         self._memory.marks = above  # it shows the numbers of its sections itself
 

@@ -1,5 +1,6 @@
-"""Follows links: notes open under the paragraph that cites them, links out of the book only if
-asked for.
+"""Follows links.
+
+Notes open under the paragraph that cites them, links out of the book only if asked for.
 """
 
 from bisect import bisect_left
@@ -72,11 +73,12 @@ class LinkController:
 
     def _choose(self, chosen: Place | None) -> None:
         before, self._chosen = self._chosen, chosen
-        concerned = [one[0] for one in (before, chosen) if one is not None]
-        for note in (note for note in self._notes() if note in concerned):
-            redrawn = note_blocks(
-                self._book, note, chosen[1] if chosen is not None and chosen[0] == note else None
-            )
+        concerned = [link[0] for link in (before, chosen) if link is not None]
+        for note in self._notes():
+            if note not in concerned:
+                continue
+            is_in_note = chosen is not None and chosen[0] == note
+            redrawn = note_blocks(self._book, note, chosen[1] if chosen and is_in_note else None)
             for index, block in zip(self._pane.blocks_of(note_key(note)), redrawn, strict=True):
                 if self._pane.block(index) != block:
                     self._pane.splice(index, 1, (block,))

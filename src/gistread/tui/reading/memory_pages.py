@@ -131,8 +131,8 @@ class MemoryPages:
         question = session.questions.current if session is not None else None
         if session is None or question is None or pane.memory is None:
             return
-        asked = question.memory or pane.memory  # Its numbers are those of its beginning.
-        page = asked.page_at(pane.memory.entry(number).page.start)
+        memory = question.memory or pane.memory  # Its numbers are those of its beginning.
+        page = memory.page_at(pane.memory.entry(number).page.start)
         if page is None:
             return
         if number in pane.view.pinned:

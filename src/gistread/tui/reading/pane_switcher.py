@@ -75,8 +75,9 @@ class BookScreen(Screen[None]):
 
 
 class PaneSwitcher:
-    """Focuses at once: `Widget.focus` does so later, and keys typed meanwhile would run as
-    commands.
+    """Shows and focuses panes at once.
+
+    `Widget.focus` does so later, and keys typed meanwhile would run as commands.
     """
 
     def __init__(self, screen: BookScreen) -> None:
@@ -86,7 +87,7 @@ class PaneSwitcher:
         self._services = screen.services
         self.current = Pane.BOOK
         self._answers_folded = False  # Whether only the first lines of the last answer are shown
-        self._memory_wanted: bool | None = None  # as chosen since the book was opened
+        self._memory_chosen: bool | None = None  # as chosen since the book was opened
         self.pointed_at: Pane | None = None  # by the tour
         self.unseen_answer = False  # whether an answer has not been shown yet, on a narrow screen
 
@@ -175,22 +176,23 @@ class PaneSwitcher:
             self.show(Pane.BOOK)
 
     def hide_memory(self, hide: bool) -> None:
-        self._memory_wanted = not hide
+        self._memory_chosen = not hide
         self._screen.set_class(hide, _NO_MEMORY)
 
     def fit_memory(self, *, can_grow: bool) -> None:
-        """Hide the memory if so set, or if it is empty and no model can fill it, unless the user
-        chose otherwise.
+        """Hide the memory if so set, or if it is empty and no model can fill it.
+
+        What the user chose since the book was opened comes first.
         """
         self._memory.set_beside(not self.narrow)
-        wanted = self._memory_wanted
+        chosen = self._memory_chosen
         empty = self._memory.memory is None or not self._memory.memory.entries
-        if wanted is None:
+        if chosen is None:
             shown = self._services.config.memory and (can_grow or not empty)
         else:
-            shown = wanted
+            shown = chosen
         marks = self._services.config.beside == "marks" and self.current is not Pane.MEMORY
-        self.show_marks(marks and wanted is not False)
+        self.show_marks(marks and chosen is not False)
         if not self.marks_shown:
             self._screen.set_class(not shown, _NO_MEMORY)
 

@@ -1,5 +1,6 @@
-"""The reading place (not where the user only looks), the parts that were read, and the model's
-place.
+"""The reading place, the parts that were read, and the model's place.
+
+Where the user only looks is no reading place.
 """
 
 import time
@@ -16,11 +17,10 @@ STAYED_S = 20.0  # Time in another chapter after which the model reads there nex
 
 
 class ReadingPosition:
-    """Follows the view of the book. Reading moves the reading place; a jump only looks, until the
-    user reads on there.
+    """Follows the view of the book.
 
-    Reading on is turning a whole screen, or `settle`. What was read stays read; going back only
-    looks.
+    Reading moves the reading place; a jump only looks, until the user reads on there. Reading on
+    is turning a whole screen, or `settle`. What was read stays read; going back only looks.
     """
 
     def __init__(self, saved: ReadingPlace, length: int) -> None:
@@ -32,9 +32,8 @@ class ReadingPosition:
         self._length = length
         self._view: Range | None = None
         self._jumped = False  # Whether the next move of the view is a jump
-        self._looking_from: Range | None = (
-            None  # The view where a look began; None at the reading place
-        )
+        # The view where a look began; None at the reading place
+        self._looking_from: Range | None = None
 
     @property
     def looking(self) -> bool:
@@ -64,26 +63,42 @@ class ReadingPosition:
 
     def moved(self, start: int, end: int, *, turned: bool = False) -> None:
         """`[start, end)` of the book is in view. `turned`: by turning screens, however many."""
-        before, self._view = self._view, (start, end)
-        if before is not None and before[0] == start and not turned:
+        before = self._view
+        self._view = (start, end)
+        if before is None:
+            self._jumped = False
+            self._moved_on(start, end)
+            return
+        if before[0] == start and not turned:
             self._resized(end)
             return
-        # More than a screen was passed over.
-        skipped = before is not None and not turned and start - before[1] > end - start
-        jumped, self._jumped = self._jumped or skipped, False
-        if self._looking_from is None and not (jumped and before is not None):
-            if before is not None and before[0] <= start:
+        has_skipped = not turned and start - before[1] > end - start  # More than a screen
+        jumped = self._jumped or has_skipped
+        self._jumped = False
+        if self._looking_from is None and not jumped:
+            if before[0] <= start:
                 self._add_read(before[0])
-            self.place, self.end = start, max(end, self.end)
+            self._moved_on(start, end)
         elif start <= self.place < end:
             self._looking_from = None
         elif jumped or self._looking_from is None:
             self._looking_from = start, end
         else:
-            since, until = self._looking_from
-            if end > start and start >= until - (until - since) // _KEPT:
-                self._add_read(since)
-                self.settle()
+            self._read_on_from(self._looking_from)
+
+    def _read_on_from(self, look: Range) -> None:
+        """Read on where a look began, if the view has passed that."""
+        assert self._view is not None
+        start, end = self._view
+        since, until = look
+        if end > start and start >= until - (until - since) // _KEPT:
+            self._add_read(since)
+            self.settle()
+
+    def _moved_on(self, start: int, end: int) -> None:
+        """The view is at the reading place, which moves with it."""
+        self.place = start
+        self.end = max(end, self.end)
 
     def _resized(self, end: int) -> None:
         """More or fewer rows are in view: no move, so a jump is still to come."""

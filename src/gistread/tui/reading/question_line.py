@@ -118,21 +118,19 @@ class QuestionLine(InputLineClient):
         if self.selection:
             self.offer(*self.choices)
             return
-        asked = bool(self._context.answers_pane.exchanges)
-        suggested = () if asked else await asyncio.to_thread(self._suggestions)
+        has_asked = bool(self._context.answers_pane.exchanges)
+        suggested = () if has_asked else await asyncio.to_thread(self._suggestions)
         self.offer(*((question, question) for question in suggested))
 
     def offer(self, *questions: tuple[str, str]) -> None:
         """Offer these questions, each with its label."""
         self._context.question.suggested = tuple(question for _, question in questions)
         line = self._context.screen.query_one("#suggestions", Actions)
-        numbered = enumerate(questions, start=1)
-        line.show_actions(
-            *(
-                (str(n), label, partial(self._ask_suggested, asked))
-                for n, (label, asked) in numbered
-            )
-        )
+        actions = [
+            (str(number), label, partial(self._ask_suggested, question))
+            for number, (label, question) in enumerate(questions, start=1)
+        ]
+        line.show_actions(*actions)
         line.set_class(bool(questions), "-some")
 
     def _ask_suggested(self, question: str) -> None:
@@ -228,15 +226,16 @@ class QuestionLine(InputLineClient):
         book = self._context.book
         if not words:
             return self._usual_bounds(), ""
-        found = destinations_of(words, book, self._context.place)
+        target = destinations_of(words, book, self._context.place)
         places = [
             (destination.words, BoundChoice(at=destination.offset))
-            for destination in found.destinations
+            for destination in target.destinations
         ]
         try:
             end = offset_of(words, self._memory, self.place_read)
         except UsageError as error:
-            return places, "" if places else error.message if ":" in words else found.problem
+            problem = error.message if ":" in words else target.problem
+            return places, "" if places else problem
         if end is None:
             return [("all: answers use the whole book", BoundChoice(whole=True))], ""
         name = f"offset {end:,}" if words.isdecimal() else words

@@ -51,7 +51,9 @@ class QuestionController:
         self._reason = ""  # why the agent looks something up
         self._opens_pages = False  # whether the reader opens pages one by one
         self._waiting = ""  # a question entered before the book was open or a model chosen
-        self._asked = SavedQuestion("", "", found=False)  # the question that is being started
+        self._record_to_ask = SavedQuestion(
+            "", "", found=False
+        )  # the question that is being started
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     async def ask(self) -> None:
@@ -72,9 +74,9 @@ class QuestionController:
     def ask_about_selected(self, number: int) -> None:
         """Ask a question offered for a passage, the `number`th from 0, about the selection."""
         self._line.take_selection()
-        self.asked(self._line.choices[number][1])
+        self.submit(self._line.choices[number][1])
 
-    def asked(self, question: str) -> None:
+    def submit(self, question: str) -> None:
         context, session = self._context, self._context.session
         if question.endswith(" "):  # to be completed: the language of a translation
             context.question.value = question
@@ -171,27 +173,21 @@ class QuestionController:
         """Ask the question that waited for the book; without a model, offer the choice of one."""
         self.ask_waiting()
         if self._waiting:
-            self.asked(self._waiting)
+            self.submit(self._waiting)
 
     async def ask_again(self, number: int | None = None) -> None:
         """Ask an interrupted question again, or go on with a cut answer.
 
         This one, or the chosen one, or the last interrupted or cut one.
         """
-        context, session, exchanges = (
-            self._context,
-            self._context.session,
-            self._context.answers_pane.exchanges,
-        )
-        interrupted = [at for at, one in enumerate(exchanges) if not one.record.answer]
+        context = self._context
+        session = context.session
+        exchanges = context.answers_pane.exchanges
         if number is None and exchanges and exchanges[-1].record.cut:
             await self.go_on(len(exchanges) - 1)
             return
-        if number is None and interrupted:
-            if context.chosen_exchange in interrupted:
-                number = context.chosen_exchange
-            else:
-                number = interrupted[-1]
+        if number is None:
+            number = self._interrupted()
         if session is None or number is None or exchanges[number].record.answer:
             context.warn("No question was interrupted.")
             return
@@ -199,17 +195,27 @@ class QuestionController:
         reader = record.reader if record.reader in METHODS else session.reader
         if session.answering:
             context.warn(self._busy)
-        elif obstacle := session.questions.obstacle(
-            reader, about_selection=record.passage is not None
-        ):
+            return
+        obstacle = session.questions.obstacle(reader, about_selection=record.passage is not None)
+        if obstacle:
             context.warn_of(obstacle)
-        else:
-            thread = await self._thread_of(record)
-            self._line.thread = OpenThread.of(thread) if thread.questions else OpenThread()
-            self._line.thread.follows = bool(self._line.thread.exchanges)
-            del exchanges[number]
-            question = question_alone(record.passage, record.question, context.book)
-            self._start(session, question, reader, again=record)
+            return
+        thread = await self._thread_of(record)
+        self._line.thread = OpenThread.of(thread) if thread.questions else OpenThread()
+        self._line.thread.follows = bool(self._line.thread.exchanges)
+        del exchanges[number]
+        question = question_alone(record.passage, record.question, context.book)
+        self._start(session, question, reader, again=record)
+
+    def _interrupted(self) -> int | None:
+        """The number of the chosen exchange without an answer, or else of the last one."""
+        exchanges = self._context.answers_pane.exchanges
+        interrupted = [
+            number for number, exchange in enumerate(exchanges) if not exchange.record.answer
+        ]
+        if self._context.chosen_exchange in interrupted:
+            return self._context.chosen_exchange
+        return interrupted[-1] if interrupted else None
 
     async def go_on(self, number: int) -> None:
         """Ask for the rest of the answer of this exchange, which was cut off."""
@@ -219,11 +225,11 @@ class QuestionController:
             context.warn(self._busy)
             return
         thread = await self._thread_of(record)
-        until = [at for at, one in enumerate(thread.questions) if one.asked_at == record.asked_at]
-        if not until:
+        times = [question.asked_at for question in thread.questions]
+        if record.asked_at not in times:
             context.warn("The question is no longer saved.")
             return
-        questions = thread.questions[: until[0] + 1]
+        questions = thread.questions[: times.index(record.asked_at) + 1]
         self._line.thread = OpenThread.of(replace(thread, questions=questions))
         self._line.thread.follows = True
         self._start(session, GO_ON, record.reader if record.reader in METHODS else "")
@@ -232,9 +238,9 @@ class QuestionController:
         """The saved thread of a question."""
         data, sha256 = self._context.services.user_data, self._context.book.sha256
         threads = await asyncio.to_thread(data.threads, sha256)
-        wanted = record.thread or record.asked_at
-        empty = SavedThread(wanted, (), record.question)
-        return next((thread for thread in threads if thread.id == wanted), empty)
+        identifier = record.thread or record.asked_at
+        empty = SavedThread(identifier, (), record.question)
+        return next((thread for thread in threads if thread.id == identifier), empty)
 
     def _start(
         self, session: Session, question: str, reader: str = "", again: SavedQuestion | None = None
@@ -243,18 +249,22 @@ class QuestionController:
         context = self._context
         context.question.taken(question)
         self._line.offer()
-        wanted = {*context.memory_pane.view.pinned, *(again.pinned if again else ())}
-        read = len(session.memory.entries) if session.memory is not None else 0
-        pinned = tuple(page for page in sorted(wanted) if page <= read)
-        passage = again.passage if again else self._line.selection
-        bound = again.upto if again else extend_bound(passage, self._line.bound, context.book)
-        if not again and not within_bound(self._line.thread.exchanges, bound):
-            self._line.thread = OpenThread()
+        if again:
+            asked_at = again.asked_at
+            passage = again.passage
+            bound = again.upto
+        else:
+            asked_at = time.time()
+            passage = self._line.selection
+            bound = extend_bound(passage, self._line.bound, context.book)
+            if not within_bound(self._line.thread.exchanges, bound):
+                self._line.thread = OpenThread()
+        pinned = self._pinned(session.memory, again.pinned if again else ())
         if passage:  # "Who is this?" reads like a follow-up, but is none.
             self._line.thread.follows = bool(self._line.thread.follows)
-        reader, asked_at = reader or session.reader, again.asked_at if again else time.time()
+        reader = reader or session.reader
         thread = self._line.thread.begin(question)
-        self._asked = SavedQuestion(
+        self._record_to_ask = SavedQuestion(
             question,
             "",
             found=False,
@@ -285,6 +295,12 @@ class QuestionController:
         else:
             context.panes.show(Pane.BOOK)
 
+    def _pinned(self, memory: GistMemory | None, before: Collection[int]) -> tuple[int, ...]:
+        """The sections that were and are pinned, of those that the model has read."""
+        read = len(memory.entries) if memory is not None else 0
+        pinned = {*self._context.memory_pane.view.pinned, *before}
+        return tuple(page for page in sorted(pinned) if page <= read)
+
     def write_anew(self, number: int, refused: Collection[int]) -> None:
         """Answer this exchange's question once more beside its answer, without these sections."""
         context, session = self._context, self._context.session
@@ -303,7 +319,7 @@ class QuestionController:
             alone = question_alone(record.passage, record.question, context.book)
         else:
             alone = record.question
-        self._asked = SavedQuestion(
+        self._record_to_ask = SavedQuestion(
             alone,
             "",
             found=False,
@@ -364,15 +380,15 @@ class QuestionController:
     def on_asked(self, question: str) -> None:
         self.opened_pages = []
         self._context.memory_pane.clear_question()
-        record = replace(self._asked, question=question)
+        record = replace(self._record_to_ask, question=question)
         bound = record.upto
         if bound is not None and record.passage is None:
-            told = too_little(self._context.book, bound)
+            warning = too_little(self._context.book, bound)
         else:
-            told = ""
+            warning = ""
         answers = self._context.answers_pane
         answers.show_exchanges(
-            [*answers.exchanges, Exchange(record, too_little=told, running=True)]
+            [*answers.exchanges, Exchange(record, too_little=warning, running=True)]
         )
         self._save(record)
         self._context.panes.show_answers()
@@ -405,21 +421,22 @@ class QuestionController:
             case events.LookedUp(reason=reason):
                 self._reason = reason
             case events.Expanded(page=page, by=by):
-                if by is events.OpenedBy.AGENT:
-                    self.opened_pages.append(page)
-                    if self._opens_pages:
-                        self._save(
-                            replace(
-                                self._record, pinned=tuple(sorted({*self._record.pinned, page}))
-                            )
-                        )
-                    memory.open_page(self.in_pane(page), events.OpenedBy.AGENT, self._reason)
-                elif self.in_pane(page) not in memory.view.opened:
-                    reason = "pinned for the question"
-                    memory.open_page(self.in_pane(page), events.OpenedBy.PERSON, reason)
-                memory.scroll_to_key(("page", self.in_pane(page)))
+                self._on_expanded(page, by)
             case events.Answered():
                 self._on_answered(event)
+
+    def _on_expanded(self, page: int, by: events.OpenedBy) -> None:
+        memory = self._context.memory_pane
+        number = self.in_pane(page)
+        if by is events.OpenedBy.AGENT:
+            self.opened_pages.append(page)
+            if self._opens_pages:
+                pinned = tuple(sorted({*self._record.pinned, page}))
+                self._save(replace(self._record, pinned=pinned))
+            memory.open_page(number, events.OpenedBy.AGENT, self._reason)
+        elif number not in memory.view.opened:
+            memory.open_page(number, events.OpenedBy.PERSON, "pinned for the question")
+        memory.scroll_to_key(("page", number))
 
     def _on_answered(self, event: events.Answered) -> None:
         memory = self._context.memory_pane

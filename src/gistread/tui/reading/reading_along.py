@@ -10,6 +10,7 @@ from gistread.errors import GistreadError, StorageError
 from gistread.library.figures import describe_memory
 from gistread.memory.model import DEFAULT_FOCUS, GistFocus, parse_task
 from gistread.memory.preset_detection import detect_preset
+from gistread.memory.store import MemoryHeader
 from gistread.presets import read_presets
 from gistread.session.estimate import seconds_to_read_all
 from gistread.session.session import Session
@@ -68,9 +69,8 @@ class ReadingAlong:
 
         async def use(name: str) -> None:
             if focus is None or presets[name] != focus.preset:
-                await self._read_for(
-                    session, GistFocus(presets[name], focus.task if focus is not None else "")
-                )
+                task = focus.task if focus is not None else ""
+                await self._read_for(session, GistFocus(presets[name], task))
 
         note = f"A different preset creates a second memory; this one is kept.{_time(session)}"
         current = focus.preset.name if focus else ""
@@ -97,7 +97,8 @@ class ReadingAlong:
         async def use(chosen: str) -> None:
             if chosen == _UNDER_WAY:
                 return
-            if (header := headers.get(chosen)) is None:
+            header = headers.get(chosen)
+            if header is None:
                 await self._read_for_task(session, chosen)
             elif session.memory is None or not header.describes(session.memory):
                 await session.use_memory(header)
@@ -106,19 +107,17 @@ class ReadingAlong:
             "Gists made for a question keep what bears on it. The model reads the book again; "
             f"existing memories are kept.{_time(session)}"
         )
-        rows, at, now_s = [], "", time.time()
-        if session.memory is not None and not session.memory.entries:
-            what = f"● {session.memory.model_name}, {session.memory.focus.description}"
-            rows.append(Row(_UNDER_WAY, what, "under way; no section has been read yet"))
+        shown = [path for path, header in headers.items() if _is_shown(header, session)]
+        now_s = time.time()
+        rows = _rows_under_way(session)
         for path, header in headers.items():
-            if shown := session.memory is not None and header.describes(session.memory):
-                at = at or path
-            who, facts = describe_memory(header, session.book, now_s)
-            rows.append(Row(path, ("● " if shown else "  ") + who, facts))
+            maker, facts = describe_memory(header, session.book, now_s)
+            mark = "● " if path in shown else "  "
+            rows.append(Row(path, f"{mark}{maker}", facts))
+        at = shown[0] if shown else ""
         prompt = "or what you look for, to have it read for that"
-        self._context.push(
-            AskScreen("Memories of this book", note, rows, at, placeholder=prompt), use
-        )
+        screen = AskScreen("Memories of this book", note, rows, at, placeholder=prompt)
+        self._context.push(screen, use)
 
     async def _read_for_task(self, session: Session, text: str) -> None:
         if self._session_with_model() is None:
@@ -157,6 +156,19 @@ class ReadingAlong:
         self._context.user_data.save(
             lambda data, sha256: data.set_reading_along(sha256, model, along)
         )
+
+
+def _is_shown(header: MemoryHeader, session: Session) -> bool:
+    return session.memory is not None and header.describes(session.memory)
+
+
+def _rows_under_way(session: Session) -> list[Row[str]]:
+    """A row for a memory without a section, which has no file yet."""
+    memory = session.memory
+    if memory is None or memory.entries:
+        return []
+    maker = f"● {memory.model_name}, {memory.focus.description}"
+    return [Row(_UNDER_WAY, maker, "under way; no section has been read yet")]
 
 
 def _time(session: Session) -> str:

@@ -18,9 +18,10 @@ from gistread.tui.text import Mark
 from gistread.tui.widgets.input_line import InputLineClient
 
 _GROUP = "search"
-_AROUND = (
-    20_000  # characters around the view whose hits are marked: one letter can have 300,000 hits
-)
+# Characters around the view whose hits are marked: one letter can have 300,000 hits
+_AROUND = 20_000
+_WITH_NEXT_MODE = 70  # Columns of a screen that names what Tab switches to
+_LONG_PROBLEM = 30  # Characters of a problem that leaves no room for the mode
 _HIT_TOP = 0.3  # where a hit from outside the view is shown, from 0 (top) to 1
 
 
@@ -78,11 +79,11 @@ class SearchController(InputLineClient):
         self._context.screen.call_after_refresh(lambda: self._arrived(before))
 
     def _say(self, words: str, *, problem: bool = False) -> None:
-        if self._context.screen.size.width >= 70:
-            mode = f"{self._mode}, Tab: {self._mode.next}"
-        else:
-            mode = f"{self._mode}"
-        note = words if problem and len(words) > 30 else f"{words} · {mode}" if words else mode
+        mode = str(self._mode)
+        if self._context.screen.size.width >= _WITH_NEXT_MODE:
+            mode = f"{mode}, Tab: {self._mode.next}"
+        is_alone = problem and len(words) > _LONG_PROBLEM
+        note = words if is_alone else " · ".join(filter(None, (words, mode)))
         self._context.input_line.say(note, problem=problem)
 
     @property
@@ -199,7 +200,9 @@ class SearchController(InputLineClient):
         return shown
 
     def _set_hits(self, hits: SearchHits, current: int = 0, note: str = "") -> None:
-        self.hits, self._current, self._marked = hits, current, None
+        self.hits = hits
+        self._current = current
+        self._marked = None
         self.note = f"/{hits.words}  {self._position()}{note}" if len(hits) else ""
         self.mark_hits()
         self._context.refresh()

@@ -183,14 +183,14 @@ class PeopleController:
             self._show(entity, view)
 
     async def _correct(self, verb: NameVerb, entity: Entity, other: str = "") -> None:
-        one = NameCorrection(verb, tuple(each.text for each in entity.forms), other, time.time())
+        forms = tuple(form.text for form in entity.forms)
+        correction = NameCorrection(verb, forms, other, time.time())
         data, sha256 = self._context.services.user_data, self._context.book.sha256
-        if await self._write(lambda: data.correct_names(sha256, one)):
-            self._context.notify(
-                f"{describe_correction(one)} {self._context.key_hint('people')}, Ctrl+U undoes it."
-            )
-            if one.verb != "hide":
-                await self._show_named(one.forms[0])
+        if await self._write(lambda: data.correct_names(sha256, correction)):
+            key = self._context.key_hint("people")
+            self._context.notify(f"{describe_correction(correction)} {key}, Ctrl+U undoes it.")
+            if verb != "hide":
+                await self._show_named(forms[0])
 
     async def _undo(self) -> None:
         data, sha256 = self._context.services.user_data, self._context.book.sha256
@@ -254,23 +254,20 @@ class RecapController:
 
 def story_rows(story: Recap, memory: GistMemory, book: Book, *, ends_here: bool) -> list[Row[int]]:
     """The story in paragraphs under its chapters; with the sentence at which the user stopped."""
-    rows = list[Row[int]]()
-    for title, told in groupby(
-        (*story.before, *story.chapter), key=lambda sentence: book.chapter_title(sentence.start)
-    ):
-        rows += [Row(None, title)] if title else []
-        rows += [
-            Row(paragraph[0].start, " ".join(sentence.text for sentence in paragraph))
-            for paragraph in _paragraphs(told, memory)
-        ]
+    rows: list[Row[int]] = []
+    sentences = (*story.before, *story.chapter)
+    chapters = groupby(sentences, key=lambda sentence: book.chapter_title(sentence.start))
+    for title, of_chapter in chapters:
+        if title:
+            rows.append(Row(None, title))
+        for paragraph in _paragraphs(of_chapter, memory):
+            words = " ".join(sentence.text for sentence in paragraph)
+            rows.append(Row(paragraph[0].start, words))
     if story.stopped and ends_here:
-        start, end = sentence_at(
-            book, story.stopped[0]
-        )  # the whole sentence, also if the view cut it
-        rows += [
-            Row(None, "You stopped at"),
-            Row(start, " ".join(book.text[start:end].split())),
-        ]
+        # The whole sentence, also if the view cut it
+        start, end = sentence_at(book, story.stopped[0])
+        rows.append(Row(None, "You stopped at"))
+        rows.append(Row(start, " ".join(book.text[start:end].split())))
     return rows
 
 

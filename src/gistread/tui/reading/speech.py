@@ -1,5 +1,6 @@
-"""Reads the book aloud, sentence by sentence, with the system's speech command, never through a
-shell.
+"""Reads the book aloud, sentence by sentence.
+
+The system's speech command speaks, never through a shell.
 """
 
 import asyncio
@@ -88,13 +89,16 @@ def sentences(book: Book, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield from ((first, last) for first, last in whole if last > start and first < end)
 
 
+_LONGEST_COMPLAINT = 200  # Characters of what a command writes about an error
+
+
 class Speaker:
     """Speaks one text at a time; no process outlives a call."""
 
     def __init__(self, voice: Voice, language: str) -> None:
         self._voice = voice
-        found = _LANGUAGE.match(language)
-        self._language = found[0].lower() if found else "en"
+        code = _LANGUAGE.match(language)
+        self._language = code[0].lower() if code else "en"
         self._silent = 0
 
     async def speak(self, text: str) -> None:
@@ -140,11 +144,11 @@ class Speaker:
         except (OSError, ValueError) as error:
             raise SpeechError(f"{self._voice.name} cannot be run: {error}.") from error
         try:
-            _, said = await process.communicate(given)
+            _, errors = await process.communicate(given)
         finally:
             await self._end(process)
-        first_line = clean(said.decode("utf-8", "replace")).strip().partition("\n")[0][:200]
-        return process.returncode or 0, first_line
+        first_line = clean(errors.decode("utf-8", "replace")).strip().partition("\n")[0]
+        return process.returncode or 0, first_line[:_LONGEST_COMPLAINT]
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         if process.returncode is not None:
@@ -173,8 +177,9 @@ class ReadAloud:
         return self._worker is not None
 
     async def toggle(self) -> None:
-        """Stop; or read the selection, or on from the interrupted sentence, or from the first one
-        in view.
+        """Stop, or read aloud.
+
+        The selection, or on from the interrupted sentence, or from the first one in view.
         """
         if self.running:
             await self.stop()

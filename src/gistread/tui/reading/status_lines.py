@@ -180,39 +180,43 @@ class StatusLines:
 
     def show_status(self) -> None:
         """Show what the model is doing, and the keys that matter now."""
-        key = self._services.key_hint
-        status, note = Status(("",), " "), self._services.download_note()
+        status = Status(("",), " ")
+        note = self._services.download_note()
         action: Action = ""
-        if (controllers := self._controllers()) is not None:
-            context = controllers.context
-            status = Status(("Opening the memory …",), " ")
-            if (session := _settled(context)) is not None:
-                status = status_of(session.activity, key("resume"), key("choose-model"))
-                if is_starter(session.models.reading.spec):
-                    status = replace(
-                        status,
-                        parts=(
-                            *status.parts,
-                            f"a small model: {key('choose-model')} has better ones",
-                        ),
-                    )
-                if self._panes.memory_hidden and not session.has_model:
-                    first, *others = status.parts  # in one part, which is never dropped
-                    status = replace(
-                        status, parts=(f"{first} · {key('memory')} shows the memory", *others)
-                    )
-            if controllers.search.note and not context.input_line.is_open:
-                note = controllers.search.note
-                action = controllers.search.list_hits
-            elif not note and context.position.looking:
-                keys = f" · {key('back')}: back · {key('open-page')}: read on"
-                # or the key line has them
-                note = f"Looking{keys if self._screen.has_class('-short') else ''}"
-                action = context.navigation.back
-            elif not note and (note := controllers.recap.offer):
-                action = controllers.recap.show
+        controllers = self._controllers()
+        if controllers is not None:
+            status = self._status(_settled(controllers.context))
+            note, action = self._note(controllers, note)
         self._screen.query_one("#status", StatusLine).show_status(status, note, action)
         self.show_keys()
+
+    def _status(self, session: Session | None) -> Status:
+        key = self._services.key_hint
+        if session is None:
+            return Status(("Opening the memory …",), " ")
+        status = status_of(session.activity, key("resume"), key("choose-model"))
+        first, *others = status.parts
+        if is_starter(session.models.reading.spec):
+            others.append(f"a small model: {key('choose-model')} has better ones")
+        if self._panes.memory_hidden and not session.has_model:
+            # In the first part, which is never dropped
+            first = f"{first} · {key('memory')} shows the memory"
+        return replace(status, parts=(first, *others))
+
+    def _note(self, controllers: Controllers, of_download: str) -> tuple[str, Action]:
+        """What stands beside the status, and what a click on it does."""
+        key = self._services.key_hint
+        context = controllers.context
+        if controllers.search.note and not context.input_line.is_open:
+            return controllers.search.note, controllers.search.list_hits
+        if of_download:
+            return of_download, ""
+        if context.position.looking:
+            is_short = self._screen.has_class("-short")  # Else the key line has them
+            keys = f" · {key('back')}: back · {key('open-page')}: read on" if is_short else ""
+            return f"Looking{keys}", context.navigation.back
+        offer = controllers.recap.offer
+        return offer, controllers.recap.show if offer else ""
 
     def show_keys(self) -> None:
         """Show the keys that matter now."""
@@ -275,16 +279,15 @@ class StatusLines:
         self._screen.query_one("#memory-origin", Line).show(Content(clean(" · ".join(origin))))
 
     def _show_strip(self, context: ReadingContext) -> None:
-        answers, panes, session = context.answers_pane, self._panes, context.session
+        answers = context.answers_pane
+        panes = self._panes
+        session = context.session
         running = session is not None and session.activity.asking is not AskingState.IDLE
-        wanted = (
-            panes.narrow and panes.current is not Pane.ANSWERS and (running or panes.unseen_answer)
-        )
-        shown = answers.exchanges[-1:] if wanted else []
+        is_covered = panes.narrow and panes.current is not Pane.ANSWERS
         room = max(0, self._screen.size.width - 2)
-        lines = [
-            line for one in shown for line in strip_lines(one, answers.places, STRIP_ROWS, room)
-        ]
+        lines: Sequence[str] = ()
+        if answers.exchanges and is_covered and (running or panes.unseen_answer):
+            lines = strip_lines(answers.exchanges[-1], answers.places, STRIP_ROWS, room)
         self._screen.set_class(bool(lines), "-strip")
         text = "\n".join(crop(clean(line), room) for line in lines)
         self._screen.query_one("#strip", Static).update(text, layout=False)  # its size is fixed
@@ -310,22 +313,19 @@ def _cells_of(chips: Sequence[_Chip]) -> int:
 
 def _settled(context: ReadingContext) -> Session | None:
     """The session; None while the book opens and its model has not been chosen yet."""
-    return (
-        None
-        if context.opening and not (context.session and context.session.has_model)
-        else context.session
-    )
+    session = context.session
+    if context.opening and (session is None or not session.has_model):
+        return None
+    return session
 
 
 def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]:
     """(command id, word) of the keys that matter most now."""
     context, speech = controllers.context, controllers.speech
     if typing:
-        return (
-            [("cancel", "back")]
-            if context.input_line.is_open
-            else [("cancel", "to the book"), ("next-pane", "pane")]
-        )
+        if context.input_line.is_open:
+            return [("cancel", "back")]
+        return [("cancel", "to the book"), ("next-pane", "pane")]
     if speech.running:
         return [("read-aloud", "stop reading")]
     if context.book_pane.selecting and (caret := context.book_pane.caret):
@@ -334,20 +334,26 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
         return list(_SELECTED)
     if controllers.answers.offers_note:
         return [("keep-answer", "keep as a note")]
+    return _leading_unselected(controllers)
+
+
+def _leading_unselected(controllers: Controllers) -> list[tuple[str, str]]:
+    """The same while the user neither types nor selects anything."""
+    context = controllers.context
     session = _settled(context)
-    of_session = (
-        _of_session(session.activity, bool(controllers.questions.opened_pages)) if session else []
-    )
-    in_book, look = context.panes.current is Pane.BOOK, _LOOK if context.position.looking else []
-    if not in_book or controllers.steps.proposal:  # Enter does something else there.
-        return [*look[:1], *of_session, *(_READING if in_book else ())]
+    of_session: list[tuple[str, str]] = []
+    if session:
+        of_session = _of_session(session.activity, bool(controllers.questions.opened_pages))
+    look = _LOOK if context.position.looking else []
+    if context.panes.current is not Pane.BOOK:
+        return [*look[:1], *of_session]
+    if controllers.steps.proposal:  # Enter does something else there.
+        return [*look[:1], *of_session, *_READING]
     if controllers.search.note:
         return [*_FOUND, *look, *of_session]
-    return (
-        [*look, *_READING, *of_session]
-        if of_session in ([], _PAUSE)
-        else [*look, *of_session, *_READING]
-    )
+    if of_session in ([], _PAUSE):
+        return [*look, *_READING, *of_session]
+    return [*look, *of_session, *_READING]
 
 
 def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]:
@@ -356,6 +362,11 @@ def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]
     if activity.asking is not AskingState.IDLE:
         refuse = [("refuse", "refuse")] if opened_pages else []
         return [("cancel", "cancel"), ("stop-lookups", "answer now"), *refuse]
+    return _of_reading(activity)
+
+
+def _of_reading(activity: Activity) -> list[tuple[str, str]]:
+    """The keys for a model that reads or makes something."""
     if activity.reading is ReadingState.OFFERED:
         return [("resume", "read again")]
     if not activity.model:

@@ -42,7 +42,10 @@ class UserDataWriter:
         saved: ReadingPlace = _NOWHERE,
     ) -> None:
         """`saved`: the place that was stored when the book was opened."""
-        self._book, self._path, self._services, self._warn = book, path, services, warn
+        self._book = book
+        self._path = path
+        self._services = services
+        self._warn = warn
         self._place = saved
         self._stored = saved  # By this process last; another may have stored one since
         self._timer: asyncio.TimerHandle | None = None
@@ -53,7 +56,9 @@ class UserDataWriter:
         self._in_order = asyncio.Lock()  # A question is written again with its answer.
 
     def save_opened(self) -> None:
-        book, path, services = self._book, self._path, self._services
+        book = self._book
+        path = self._path
+        services = self._services
         if book.source_format == DOCUMENTATION:
             return
 

@@ -17,6 +17,9 @@ from gistread.tui.text.figure import Figure
 _NEAR_CHARACTERS = 2000  # Before and after the view
 _FIRST_PARAGRAPHS = 5  # Among which a cover in the text is looked for
 _ROWS_AROUND = 4  # Rows of the screen without text
+_LEAST_ROWS = 3  # Of a picture, however low the screen is
+_THIRDS = 3  # Two of them are the most rows of a picture, which leaves words below it
+_RETURN_TOP = 0.2  # Where the words at a picture are shown, from 0 (top) to 1
 _LEAST_TEXT_WIDTH, _MOST_TEXT_WIDTH = 20, 200
 
 
@@ -24,9 +27,8 @@ class Pictures:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._sources = _sources(context.book)
-        self._figures: dict[
-            int, Figure | None
-        ] = {}  # By paragraph; None if the picture cannot be drawn
+        # By paragraph; None if the picture cannot be drawn
+        self._figures: dict[int, Figure | None] = {}
         self._most_rows = 0
         self._shown = True
         self._loading = False
@@ -38,11 +40,11 @@ class Pictures:
         if not self._sources or not app.size.height:
             return
         shown = config.pictures and context.services.drawer.mode is not ImageMode.DOTS
-        most_rows = max(3, (app.size.height - _ROWS_AROUND) * 2 // 3)
+        most_rows = max(_LEAST_ROWS, (app.size.height - _ROWS_AROUND) * 2 // _THIRDS)
         if (shown, most_rows) != (self._shown, self._most_rows):
             self._shown, self._most_rows = shown, most_rows
             self._show(self._figures)
-        if shown and not self._loading and self._wanted() is not None:
+        if shown and not self._loading and self._next_to_load() is not None:
             self._loading = True
             context.screen.run_worker(self._load(), group="pictures")
 
@@ -73,7 +75,7 @@ class Pictures:
 
         context = self._context
         screen = ImageScreen(context.book, context.path, index, context.services.drawer)
-        context.push(screen, lambda offset: self._context.navigation.jump(offset, top=0.2))
+        context.push(screen, lambda offset: context.navigation.jump(offset, top=_RETURN_TOP))
 
     def _show(self, figures: Mapping[int, Figure | None]) -> None:
         drawn = {
@@ -84,7 +86,7 @@ class Pictures:
         if drawn:
             self._context.book_pane.show_figures(drawn if self._shown else dict.fromkeys(drawn))
 
-    def _wanted(self) -> int | None:
+    def _next_to_load(self) -> int | None:
         """The next paragraph near the view with a picture to load.
 
         Paragraphs above the view come last.
@@ -103,11 +105,10 @@ class Pictures:
 
     async def _load(self) -> None:
         try:
-            while self._shown and (index := self._wanted()) is not None:
+            while self._shown and (index := self._next_to_load()) is not None:
                 self._figures[index] = None
-                with suppress(
-                    GistreadError
-                ):  # the caption stays in the text; the viewer shows the error
+                # The caption stays in the text; the viewer shows the error.
+                with suppress(GistreadError):
                     context = self._context
                     data = await asyncio.to_thread(read_picture, context.path, self._sources[index])
                     self._figures[index] = figure = await asyncio.to_thread(
@@ -120,11 +121,11 @@ class Pictures:
 
 def _sources(book: Book) -> dict[int, str]:
     """Sources of the pictures, by paragraph."""
-    sources = {
-        index: image.source
-        for image in reversed(book.images)
-        if book.paragraphs[index := book.paragraph_index(image.start)].kind is ParagraphKind.IMAGE
-    }
+    sources: dict[int, str] = {}
+    for image in book.images:
+        index = book.paragraph_index(image.start)
+        if book.paragraphs[index].kind is ParagraphKind.IMAGE:
+            sources.setdefault(index, image.source)  # The first of each
     in_text = any(sources.get(index) == book.cover for index in range(_FIRST_PARAGRAPHS))
     if not book.cover or in_text or not book.paragraphs:
         return sources

@@ -77,10 +77,10 @@ class ContentsScreen(ListScreen[int]):
         """Put the cursor on this chapter, or else on the one that matches best."""
         super().show_rows(self._best(self.typed) if at is None else at)
 
-    def _best(self, wanted: str) -> int | None:
+    def _best(self, typed: str) -> int | None:
         """The first chapter that matches, rather with whole words: `V` finds V before IV."""
-        matching = self._matching(wanted)
-        words = set(folded(wanted.casefold()).split())
+        matching = self._matching(typed)
+        words = set(folded(typed.casefold()).split())
         for index in matching:
             title = folded(self._book.chapters[index].title.casefold())
             if words <= {word.strip(".:") for word in title.split()}:
