@@ -69,7 +69,7 @@ def draw_markup(text: str, spans: Sequence[Span] = (), cells: int = 80) -> list[
     >>> [line.text for line in draw_markup("**Wines**\\n- Port\\n- *Sherry*")]
     ['Wines', '• Port', '• Sherry']
     """
-    lines = [_Line(found.start(), found.end(), found[0]) for found in re.finditer(r"[^\n]+", text)]
+    lines = [_Line(line.start(), line.end(), line[0]) for line in re.finditer(r"[^\n]+", text)]
     drawn: list[DrawnLine] = []
     before = 0
     for is_table, group in groupby(lines, key=lambda line: line.text.lstrip().startswith("|")):
@@ -167,23 +167,23 @@ def _line_edits(line: _Line) -> list[_Edit]:
 
 
 def _inline_edits(line: _Line) -> Iterator[_Edit]:
-    for found in _INLINE.finditer(line.text):
-        start, end = found.span(found.lastgroup or 0)
-        if found.lastgroup == "orphan":
+    for mark in _INLINE.finditer(line.text):
+        start, end = mark.span(mark.lastgroup or 0)
+        if mark.lastgroup == "orphan":
             yield _Edit(line.start + start, line.start + end)
         else:
-            yield _Edit(line.start + found.start(), line.start + start)
-            yield _Edit(line.start + end, line.start + found.end())
+            yield _Edit(line.start + mark.start(), line.start + start)
+            yield _Edit(line.start + end, line.start + mark.end())
 
 
 def _styled(line: _Line, *, is_head: bool) -> Iterator[Span]:
     """The bold, italic and other words of a line; a heading is bold as a whole."""
     if is_head or _HEADING.match(line.text):
         yield Span(line.start, line.end, "strong")
-    for found in _INLINE.finditer(line.text):
-        style = _STYLES.get(found.lastgroup or "")
+    for mark in _INLINE.finditer(line.text):
+        style = _STYLES.get(mark.lastgroup or "")
         if style:
-            start, end = found.span(found.lastgroup or 0)
+            start, end = mark.span(mark.lastgroup or 0)
             yield Span(line.start + start, line.start + end, style)
 
 
@@ -191,16 +191,16 @@ def _cells_of(line: _Line) -> list[tuple[int, int]]:
     """(start, end) of the text in each cell of a row, in the line."""
     inner = line.text.strip().strip("|")
     shift = line.text.index(inner) if inner else 0
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for cell in _CELL.finditer(inner):
         words = cell[0].strip()
         start = shift + cell.start() + (cell[0].index(words) if words else 0)
-        found.append((start, start + len(words)))
-    return found
+        spans.append((start, start + len(words)))
+    return spans
 
 
 def _width_of(words: str) -> int:
-    plain = _INLINE.sub(lambda found: found[found.lastgroup or 0], words)
+    plain = _INLINE.sub(lambda mark: mark[mark.lastgroup or 0], words)
     return cell_len(plain)
 
 

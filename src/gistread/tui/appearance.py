@@ -29,6 +29,10 @@ _REPLY = re.compile(
     re.IGNORECASE,
 )
 _WAIT_S = 0.15
+_LIGHT = "2"  # The reply to 996 of a light terminal
+_BRIGHTNESS_WEIGHTS = (0.3, 0.59, 0.11)  # Red, green, blue
+_MIDDLE = 0.5  # A background is light above this brightness
+_HEX_DIGITS = 16
 
 
 @dataclass
@@ -70,13 +74,12 @@ class FollowingDriver(linux_driver.LinuxDriver):
 def _answers(text: str) -> Iterator[bool]:
     for ground, _, *color in _REPLY.findall(text):
         ReplyParser.reports |= bool(ground)
-        shares = [int(part, 16) / 16 ** len(part) for part in color if part]
-        if ground or (shares and not ReplyParser.reports):
-            yield (
-                ground == "2"
-                if ground
-                else 0.3 * shares[0] + 0.59 * shares[1] + 0.11 * shares[2] > 0.5
-            )
+        shares = [int(part, 16) / _HEX_DIGITS ** len(part) for part in color if part]
+        if ground:
+            yield ground == _LIGHT
+        elif shares and not ReplyParser.reports:
+            parts = zip(_BRIGHTNESS_WEIGHTS, shares, strict=True)
+            yield sum(weight * share for weight, share in parts) > _MIDDLE
 
 
 def ask() -> bool:
@@ -87,7 +90,9 @@ def ask() -> bool:
     file, screen = sys.__stdin__, sys.__stdout__
     if file is None or screen is None or not (file.isatty() and screen.isatty()):
         return False
-    before, heard, end = termios.tcgetattr(file), "", time.monotonic() + _WAIT_S
+    before = termios.tcgetattr(file)
+    heard = ""
+    end = time.monotonic() + _WAIT_S
     try:
         tty.setcbreak(file, termios.TCSANOW)
         os.write(screen.fileno(), f"{_ASK}\x1b[c".encode())

@@ -124,13 +124,13 @@ class HelpEntry:
 class CommandKeys:
     """All commands with their keys, as the settings change them."""
 
-    def __init__(self, commands: Iterable[AnyCommand], wanted: Mapping[str, str]) -> None:
-        """`wanted`: keys by command id. Those that are invalid are in `problems`, in words."""
+    def __init__(self, commands: Iterable[AnyCommand], changes: Mapping[str, str]) -> None:
+        """`changes`: keys by command id. Those that are invalid are in `problems`, in words."""
         self.commands = tuple(commands)
         self._by_id = {command.id: command for command in self.commands}
         self.changed: dict[str, str] = {}
         self.problems: list[str] = []
-        for identifier, keys in wanted.items():
+        for identifier, keys in changes.items():
             self._change(identifier, keys)
         self._report_collisions()
 

@@ -34,7 +34,13 @@ _USUAL_CELL = 10, 20
 KITTY_TERMS = "xterm-kitty", "xterm-ghostty"
 # Formats that Pillow reads by itself; some others would start programs.
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
-_SVG_PIXELS, _SVG_S, _SVG_MEMORY_BYTES = 800, 10.0, 1 << 31
+# Limits of drawing an SVG picture
+_SVG_PIXELS = 800
+_SVG_S = 10.0
+_SVG_MEMORY_BYTES = 1 << 31
+_SIXEL_PROGRAMS = ("WezTerm", "iTerm.app", "contour", "rio")
+_SIXEL_TERMS = ("foot", "mlterm", "contour")
+_SIXEL_KONSOLE = 220400  # The first version of Konsole with Sixel
 
 
 class ImageMode(StrEnum):
@@ -74,17 +80,13 @@ def choose_mode(
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if term in KITTY_TERMS or program == "ghostty":
         return choose_mode(ImageMode.KITTY, environment, color_system)
-    if term.startswith(("foot", "mlterm", "contour")) or program in (
-        "WezTerm",
-        "iTerm.app",
-        "contour",
-        "rio",
-    ):
-        return ImageMode.SIXEL
+    return ImageMode.SIXEL if _has_sixel(term, program, environment) else blocks
+
+
+def _has_sixel(term: str, program: str, environment: Mapping[str, str]) -> bool:
     konsole = environment.get("KONSOLE_VERSION", "")
-    if konsole.isdigit() and int(konsole) >= 220400:
-        return ImageMode.SIXEL
-    return blocks
+    is_new_konsole = konsole.isdigit() and int(konsole) >= _SIXEL_KONSOLE
+    return is_new_konsole or program in _SIXEL_PROGRAMS or term.startswith(_SIXEL_TERMS)
 
 
 def read_picture(file: Path | None, source: str) -> bytes:

@@ -1,8 +1,8 @@
-"""Kitty's graphics protocol: the terminal keeps a picture and draws it at placeholder characters in
-the text.
+"""Kitty's graphics protocol.
 
-Placeholders scroll and are cut and covered like other text, so a picture is sent once for each
-size. https://sw.kovidgoyal.net/kitty/graphics-protocol/#unicode-placeholders
+The terminal keeps a picture and draws it at placeholder characters in the text. Placeholders
+scroll and are cut and covered like other text, so a picture is sent once for each size.
+https://sw.kovidgoyal.net/kitty/graphics-protocol/#unicode-placeholders
 """
 
 import base64
@@ -37,6 +37,8 @@ _DIACRITICS = (
     "a8e0-a8f1 aab0 aab2-aab3 "
     "aab7-aab8 aabe-aabf aac1 fe20-fe26 10a0f 10a38 1d185-1d189 1d1aa-1d1ad 1d242-1d244 "
 )
+_COLOR_BYTES = 3  # Of an exact colour, which names a picture
+_BYTES_A_PIXEL = 4  # RGBA, as a terminal keeps it
 _CHUNK = 4096  # Most bytes of a picture in one escape sequence
 _MOST_BYTES = (
     192 * 1024 * 1024
@@ -73,11 +75,12 @@ class Kitty:
         for key in list(self._kept):
             self._delete(key)
 
+    @property
+    def _kept_bytes(self) -> int:
+        return sum(picture.size_bytes for picture, *_ in self._kept)
+
     def _send(self, picture: "KittyPicture", columns: int, rows: int) -> tuple[int, Rows]:
-        while (
-            self._kept
-            and picture.size_bytes + sum(one.size_bytes for one, *_ in self._kept) > _MOST_BYTES
-        ):
+        while self._kept and picture.size_bytes + self._kept_bytes > _MOST_BYTES:
             self._delete(next(iter(self._kept)))
         number = next(self._ids)
         data = picture.take()
@@ -90,9 +93,8 @@ class Kitty:
         )
         self._write("".join(parts))
         numbers = _numbers()
-        style = Style(
-            color=Color.from_rgb(number >> 16, number >> 8 & 255, number & 255)
-        )  # The colour is the id.
+        # The colour is the id.
+        style = Style(color=Color.from_rgb(*number.to_bytes(_COLOR_BYTES)))
         return number, tuple(
             tuple(
                 Segment(_PLACEHOLDER + numbers[row] + numbers[at], style) for at in range(columns)
@@ -114,7 +116,7 @@ class KittyPicture:
             packed.getvalue()
         )  # A tenth of the data sent; a book may have hundreds of pictures
         self._data = _png(pixels)
-        self.size_bytes = 4 * pixels.width * pixels.height
+        self.size_bytes = _BYTES_A_PIXEL * pixels.width * pixels.height
         self._kitty = kitty
 
     def take(self) -> str:
@@ -132,9 +134,9 @@ class KittyPicture:
 def _numbers() -> list[str]:
     ranges = (run.partition("-") for run in _DIACRITICS.split())
     return [
-        chr(one)
+        chr(number)
         for first, _, last in ranges
-        for one in range(int(first, 16), int(last or first, 16) + 1)
+        for number in range(int(first, 16), int(last or first, 16) + 1)
     ]
 
 

@@ -66,13 +66,13 @@ class Books:
         self._indexer: subprocess.Popen[bytes] | None = None
         self._user_data = UserData(paths)
         self.catalogue = Catalogue(paths)
-        self.read_by: Mapping[
-            str, BookProgress
-        ] = {}  # the longest memory of each book, by the SHA-256 of its text
+        # The longest memory of each book, by the SHA-256 of its text
+        self.read_by: Mapping[str, BookProgress] = {}
 
     def entries(self) -> tuple[list[LibraryEntry], str]:
-        """Every book, with the sample story if there are few, and a problem of the library or an
-        empty string.
+        """Every book, and a problem of the library or an empty string.
+
+        The sample story is among them if there are few.
         """
         entries, problem = list_entries(
             self._user_data, self.catalogue, ReadingSpeed(self.paths).words_per_minute
@@ -98,17 +98,17 @@ class Books:
     def left_at(self, entry: LibraryEntry) -> tuple[str, str]:
         """(words at the reading place, last question); each may be empty."""
         words = question = ""
+        if not entry.was_opened:
+            return words, question
         with contextlib.suppress(StorageError):
-            if (
-                entry.was_opened
-                and (place := self._user_data.position_quote(entry.sha256)) is not None
-            ):
-                whole = (place.exact + place.suffix).split()[
-                    place.prefix[-1:].isalpha() : -1
-                ]  # cut at both ends
+            place = self._user_data.position_quote(entry.sha256)
+            if place is not None:
+                is_cut = place.prefix[-1:].isalpha()  # Within a word, as at the end
+                whole = (place.exact + place.suffix).split()[is_cut:-1]
                 words = f"“{' '.join(whole)} …”" if whole else ""
-            if entry.was_opened and (asked := self._user_data.questions(entry.sha256)):
-                question = asked[-1].question
+            questions = self._user_data.questions(entry.sha256)
+            if questions:
+                question = questions[-1].question
         return words, question
 
     def load_progress(self) -> None:

@@ -100,10 +100,9 @@ class ModelDownloads:
         first, others = list[ModelRow](), list[ModelRow]()
         if (download := self._download) is not None:
             keys = "Enter: pause or stop" if download.running else "Enter: resume or discard"
-            told = f"{download.problem}\n{download.plan.host} · {keys}".lstrip()
-            first.append(
-                ModelRow(Fetch(download.plan.spec), download.plan.name, download.words, detail=told)
-            )
+            plan = download.plan
+            detail = f"{download.problem}\n{plan.host} · {keys}".lstrip()
+            first.append(ModelRow(Fetch(plan.spec), plan.name, download.words, detail=detail))
         if self._catalogue is None or self._machine is None:
             return first, others
         best = recommend(self._catalogue.entries, self._machine)
@@ -283,6 +282,6 @@ def _row(entry: CatalogueEntry, machine: Machine, reason: str, words: int) -> Mo
         licence,
         *([] if reason else [room.partition(",")[0].partition(":")[0]]),
     ]
-    told = [reason, entry.good_for, " · ".join([room, *known[1:-1]])]
-    detail = "\n".join(filter(None, told))
+    facts = " · ".join([room, *known[1:-1]])
+    detail = "\n".join(filter(None, (reason, entry.good_for, facts)))
     return ModelRow(Fetch(entry.name), entry.name, " · ".join(filter(None, about)), detail=detail)

@@ -72,7 +72,7 @@ class Chooser:
             models,
             key=lambda model: (model.path != self.starter, model.name.casefold(), model.path),
         )
-        rows = sorted(map(self._row, by_name), key=lambda one: one[0])
+        rows = sorted(map(self._row, by_name), key=lambda numbered: numbered[0])
         current = [row for _, row in rows if row.is_current]
         if self.current and not current and "://" in self.current:
             current = [_current(ModelRow(self.current, self.current, "on a server"))]

@@ -133,20 +133,17 @@ def place_words(
     if "percent" in shown:
         progress.append(f"{share:.0%}")
     title = f"{book.title} · {', '.join(book.authors)}" if book.authors else book.title
-    return PlaceWords(
-        title if "title" in shown else "",
-        chapter_words(book, index)
-        if "chapter" in shown and several and not _is_title_page(book, offset)
-        else "",
-        tuple(progress),
-    )
+    chapter_title = ""
+    if "chapter" in shown and several and not _is_title_page(book, offset):
+        chapter_title = chapter_words(book, index)
+    return PlaceWords(title if "title" in shown else "", chapter_title, tuple(progress))
 
 
 def _is_title_page(book: Book, offset: int) -> bool:
     """Whether `offset` is on a short title page, before the heading of the first chapter."""
     title = book.chapters[0].title
     first = book.paragraphs_between(0, _TITLE_PAGE_CHARACTERS)
-    headings = (one for one in first if one.kind is ParagraphKind.HEADING)
+    headings = (paragraph for paragraph in first if paragraph.kind is ParagraphKind.HEADING)
     return any(
         offset < heading.start and book.text[heading.start : heading.end] in title
         for heading in headings
@@ -154,28 +151,29 @@ def _is_title_page(book: Book, offset: int) -> bool:
 
 
 def chapter_words(book: Book, index: int) -> str:
-    """The title of a chapter with its volume, or with its part if the title is hardly more than a
-    number.
+    """The title of a chapter with its volume.
+
+    Or with its part, if the title is hardly more than a number.
     """
     chapter = book.chapters[index]
     if book.volumes:
         return book.chapter_title(chapter.start)
     if len(chapter.title) > _NUMBER_CHARACTERS:
         return chapter.title
-    part = next(
-        (one for one in reversed(book.chapters[:index]) if one.level < chapter.level and one.title),
-        None,
-    )
-    named = (
-        part is not None and part.title.casefold() != book.title.casefold()
-    )  # many books are one part of their name
-    return f"{part.title} · {chapter.title}" if part and named else chapter.title
+    for part in reversed(book.chapters[:index]):
+        if part.level < chapter.level and part.title:
+            # Many books are one part of their name.
+            is_book = part.title.casefold() == book.title.casefold()
+            return chapter.title if is_book else f"{part.title} · {chapter.title}"
+    return chapter.title
 
 
 def reading_time(minutes: float) -> str:
     """In whole minutes: `<1 min`, `4 min`, `2 h 10 min`."""
     whole = round(minutes)
-    return "<1 min" if whole < 1 else "1 min" if whole == 1 else format_duration(60 * whole)
+    if whole < 1:
+        return "<1 min"
+    return "1 min" if whole == 1 else format_duration(60 * whole)
 
 
 def fitting(parts: Sequence[str], room: int) -> str:

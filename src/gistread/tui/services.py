@@ -47,8 +47,9 @@ class TerminalSignals:
         self._percent: int | None = None
 
     def ended(self, what: str) -> None:
-        """Notify of something that took a while (OSC 9), unless the terminal's window has the
-        focus.
+        """Notify of something that took a while (OSC 9).
+
+        Unless the terminal's window has the focus.
         """
         how = self._config().notify
         if how != "off" and not self._in_focus():

@@ -31,46 +31,57 @@ _ASKING = {
 def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     """The status in plain words. Model, device and rates are shown where models are chosen."""
     state, resume = activity.engine, f"{resume_key} to resume"
-    asks, reads = activity.asking is not AskingState.IDLE, activity.reading is ReadingState.RUNNING
     name = (f"{activity.asking_model} answers",) if activity.asking_model else ()
-    if state is None and name and not asks:
-        return Status((f"No model reads along: {model_key} chooses one", *name), "○")
-    if state is None and activity.problem:
-        return Status(
-            (f"No model: {activity.problem}", f"{model_key} chooses another"), "✕", "error"
-        )
     if state is None:
-        kept = (
-            (f"{counted(activity.pages_read, 'section')} read earlier",)
-            if activity.pages_read
-            else ()
-        )
-        return Status((f"No model yet: {model_key} chooses one", *kept), "○")
-    if activity.problem and not (asks or reads):
+        return _without_model(activity, model_key)
+    is_idle = activity.asking is AskingState.IDLE and not _reads(activity)
+    if activity.problem and is_idle:
         why = activity.problem.rstrip(".")
         return Status((f"Stopped: {why}", resume, f"{model_key} for another model"), "✕", "error")
     match state.phase:
         case Phase.LOADING if activity.reading is ReadingState.PAUSED:
             return Status(("Paused while loading the model", resume, *name), "○")
         case Phase.LOADING:
-            return Status(
-                (_with_share(state.notice or "Loading the model", state.fraction), *name),
-                "◌",
-                "accent",
-            )
+            loading = _with_share(state.notice or "Loading the model", state.fraction)
+            return Status((loading, *name), "◌", "accent")
         case Phase.FAILED:
             return Status(
                 (f"Stopped: {state.notice or 'the model ended'}", resume, *name), "✕", "error"
             )
         case Phase.STOPPED:
             return Status((*_not_reading(activity, resume_key), *name), "○")
+    return _at_work(activity, state, resume_key)
+
+
+def _at_work(activity: Activity, state: EngineState, resume_key: str) -> Status:
+    """The status with a model that is ready."""
+    name = (f"{activity.asking_model} answers",) if activity.asking_model else ()
     doing = _doing(activity, state, resume_key)
     notice = (state.notice,) if state.notice else ()
-    if not (asks or reads or (activity.artifact and not activity.artifact.paused)):
+    is_making = activity.artifact is not None and not activity.artifact.paused
+    if activity.asking is AskingState.IDLE and not (_reads(activity) or is_making):
         return Status((*doing, *notice, *name), "○")
     # Busy but idle: waiting for something, such as a server. The reason comes first.
-    said = (*notice, *doing) if state.phase is Phase.IDLE else (*doing, *notice)
-    return Status((*said, *name), "●", "accent")
+    parts = (*notice, *doing) if state.phase is Phase.IDLE else (*doing, *notice)
+    return Status((*parts, *name), "●", "accent")
+
+
+def _reads(activity: Activity) -> bool:
+    return activity.reading is ReadingState.RUNNING
+
+
+def _without_model(activity: Activity, model_key: str) -> Status:
+    """The status without a model that reads along."""
+    if activity.asking_model and activity.asking is AskingState.IDLE:
+        answers = f"{activity.asking_model} answers"
+        return Status((f"No model reads along: {model_key} chooses one", answers), "○")
+    if activity.problem:
+        problem = f"No model: {activity.problem}"
+        return Status((problem, f"{model_key} chooses another"), "✕", "error")
+    hint = f"No model yet: {model_key} chooses one"
+    if not activity.pages_read:
+        return Status((hint,), "○")
+    return Status((hint, f"{counted(activity.pages_read, 'section')} read earlier"), "○")
 
 
 def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str, ...]:
@@ -78,39 +89,51 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         if state.phase is Phase.PREFILL and state.priority is Priority.INTERACTIVE:
             return (_with_share("Reading for your question", state.fraction),)
         return (_ASKING[activity.asking],)
-    total = f" of ~{activity.pages_total}" if activity.pages_total else ""
-    read = f"{activity.pages_read}{total} sections" if activity.pages_read or total else ""
+    return _doing_besides(activity, resume_key)
+
+
+def _doing_besides(activity: Activity, resume_key: str) -> tuple[str, ...]:
+    """What the model reads or makes while no question is asked."""
+    read = _sections(activity)
     making = _making(activity.artifact, resume_key) if activity.artifact else ()
     match activity.reading:
         case ReadingState.RUNNING:
-            about = "about " if activity.pages_read < ROUGH_PAGES else ""
-            left = (
-                f"{about}{format_duration(activity.seconds_left)} left"
-                if activity.seconds_left is not None
-                else ""
-            )
-            return tuple(filter(None, ("Reading along", read, *making[:1], left)))
+            return tuple(filter(None, ("Reading along", read, *making[:1], _left(activity))))
         case _ if making:
             return making
         case ReadingState.PAUSED:
-            return tuple(
-                filter(None, ("Paused", read and f"{read} read", f"{resume_key} to resume"))
-            )
+            so_far = (f"{read} read",) if read else ()
+            return "Paused", *so_far, f"{resume_key} to resume"
         case ReadingState.WAITING:
             return ("Reading along continues after the answer",)
         case ReadingState.OFFERED:
-            is_complete = activity.pages_read >= activity.pages_total
-            memory = (
-                _complete(activity)
-                if is_complete
-                else f"{activity.pages_read}{total} sections read"
-            )
-            maker = f"by {activity.read_by}" if activity.read_by else "earlier"
-            return (f"{memory}, {maker}", f"{resume_key} to read again")
+            return _offered(activity, f"{read} read", resume_key)
         case ReadingState.DONE:
             return (_complete(activity),)
         case _:
             return _not_reading(activity, resume_key)
+
+
+def _sections(activity: Activity) -> str:
+    """`12 of ~65 sections`; empty if neither is known."""
+    total = f" of ~{activity.pages_total}" if activity.pages_total else ""
+    return f"{activity.pages_read}{total} sections" if activity.pages_read or total else ""
+
+
+def _left(activity: Activity) -> str:
+    """The time that the rest of the book takes; empty if unknown."""
+    if activity.seconds_left is None:
+        return ""
+    about = "about " if activity.pages_read < ROUGH_PAGES else ""
+    return f"{about}{format_duration(activity.seconds_left)} left"
+
+
+def _offered(activity: Activity, sections: str, resume_key: str) -> tuple[str, ...]:
+    """A memory that was made before, and the key to read the book again."""
+    is_complete = activity.pages_read >= activity.pages_total
+    memory = _complete(activity) if is_complete else sections
+    maker = f"by {activity.read_by}" if activity.read_by else "earlier"
+    return f"{memory}, {maker}", f"{resume_key} to read again"
 
 
 def _complete(activity: Activity) -> str:
@@ -120,26 +143,21 @@ def _complete(activity: Activity) -> str:
 def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
     if activity.pages_read and activity.pages_read >= activity.pages_total:
         return (_complete(activity),)
-    read = (
-        (f"{activity.pages_read} of ~{activity.pages_total} sections read",)
-        if activity.pages_read
-        else ()
-    )
+    read: tuple[str, ...] = ()
+    if activity.pages_read:
+        read = (f"{activity.pages_read} of ~{activity.pages_total} sections read",)
     state = "Reading along paused by you" if activity.paused_by_user else "Not reading along"
     return state, *read, f"{resume_key}: {activity.model} reads along"
 
 
 def _making(making: ArtifactBuilding, resume_key: str) -> tuple[str, ...]:
-    name = making.name.partition(" of ")[
-        0
-    ]  # The status needs no more of "summaries of a long memory"
+    name = making.name.partition(" of ")[0]  # No more of "summaries of a long memory"
     of = f"{name}: {making.done} of {making.total}" if making.total else name
     if making.paused:
         return (f"Paused: {of}", f"{resume_key} to resume")
-    left = (
-        (f"{format_duration(making.seconds_left)} left",) if making.seconds_left is not None else ()
-    )
-    return (f"Making {of}", *left)
+    if making.seconds_left is None:
+        return (f"Making {of}",)
+    return f"Making {of}", f"{format_duration(making.seconds_left)} left"
 
 
 def _with_share(text: str, fraction: float | None) -> str:

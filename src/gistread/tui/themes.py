@@ -146,11 +146,19 @@ def completed(colors: Mapping[str, str]) -> dict[str, str]:
     return {role: all_of_them[role] for role in ROLES}
 
 
+# sRGB (IEC 61966-2-1) and relative luminance (WCAG 2.2)
+_MOST_OF_A_COLOR = 255
+_END_OF_LINE, _SLOPE = 0.04045, 12.92
+_OFFSET, _GAMMA = 0.055, 2.4
+_LUMINANCE_WEIGHTS = (0.2126, 0.7152, 0.0722)  # Red, green, blue
+_FLARE = 0.05  # Light of the room that a screen reflects
+
+
 @lru_cache
 def contrast(first: str, second: str) -> float:
     """Contrast ratio of two `#rrggbb` colours, from 1 to 21 (WCAG 2.2, 1.4.3)."""
     light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
+    return (light + _FLARE) / (dark + _FLARE)
 
 
 def _highlight(role: str, ground: str, text: str) -> str:
@@ -183,11 +191,16 @@ def _blended(first: str, second: str, share: float) -> str:
 
 
 def _luminance(color: str) -> float:
-    def linear(value: float) -> float:
-        return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+    parts = (_linear(part / _MOST_OF_A_COLOR) for part in bytes.fromhex(color[1:]))
+    return sum(weight * part for weight, part in zip(_LUMINANCE_WEIGHTS, parts, strict=True))
 
-    red, green, blue = (linear(part / 255) for part in bytes.fromhex(color[1:]))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+def _linear(value: float) -> float:
+    """The light of a part of an sRGB colour, both 0 to 1 (IEC 61966-2-1)."""
+    if value <= _END_OF_LINE:
+        return value / _SLOPE
+    linear: float = ((value + _OFFSET) / (1 + _OFFSET)) ** _GAMMA
+    return linear
 
 
 DEFAULT, LIGHT = "night", "paper"
@@ -209,27 +222,33 @@ def read_themes(*folders: Path) -> tuple[dict[str, Palette], list[str]]:
 
     Later folders replace earlier ones.
     """
-    found: dict[str, Palette] = {}
+    palettes: dict[str, Palette] = {}
     problems: list[str] = []
     for folder in folders:
-        found |= _read_folder(folder, found, problems)
-    if not found:
+        palettes |= _read_folder(folder, palettes, problems)
+    if not palettes:
         # The installation is broken, but the screen must still appear.
-        plain = dict.fromkeys(NEEDED, "#ffffff") | dict.fromkeys(
-            (*GROUND_ROLES, "cursor", "mark"), "#000000"
-        )
-        found[DEFAULT] = Palette(DEFAULT, "Plain", True, completed(plain | {"rule": "#808080"}))
-    ordered = sorted(
-        found.values(), key=lambda one: (one.terminal, not one.dark, one.name != DEFAULT, one.title)
-    )
+        palettes[DEFAULT] = _plain_palette()
+    ordered = sorted(palettes.values(), key=_place_in_list)
     return {palette.name: palette for palette in ordered}, problems
+
+
+def _place_in_list(palette: Palette) -> tuple[object, ...]:
+    return palette.terminal, not palette.dark, palette.name != DEFAULT, palette.title
+
+
+def _plain_palette() -> Palette:
+    """White on black."""
+    text = dict.fromkeys(NEEDED, "#ffffff")
+    grounds = dict.fromkeys((*GROUND_ROLES, "cursor", "mark"), "#000000")
+    return Palette(DEFAULT, "Plain", True, completed(text | grounds | {"rule": "#808080"}))
 
 
 def _read_folder(
     folder: Path, earlier: Mapping[str, Palette], problems: list[str]
 ) -> dict[str, Palette]:
     """The themes of a folder; they may extend those of earlier folders."""
-    found: dict[str, Palette] = {}
+    palettes: dict[str, Palette] = {}
     for path in sorted(folder.glob("*.toml")):
         try:
             table = tomllib.loads(path.read_text("utf-8-sig"))
@@ -241,12 +260,12 @@ def _read_folder(
             name = table.get("name", path.stem)
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise ValueError("the name may have letters, digits and dashes only.")
-            found[name] = _palette(name, table, earlier[base] if base is not None else None)
+            palettes[name] = _palette(name, table, earlier[base] if base is not None else None)
         except OSError as error:
             problems.append(f"Theme {path.name}: {error.strerror or error}.")
         except (ValueError, TypeError) as error:  # TOML's error and that of UTF-8 are among them
             problems.append(f"Theme {path.name}: {error}")
-    return found
+    return palettes
 
 
 def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palette:
@@ -257,31 +276,43 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
     if not isinstance(colors, dict):
         raise ValueError(f"[colors] is missing: a table of {', '.join(NEEDED)}.")
     for role, color in colors.items():
-        if role not in ROLES:
-            near = difflib.get_close_matches(str(role), ROLES, n=1)
-            meant = f" Did you mean {near[0]}?" if near else ""
-            raise ValueError(f"unknown colour {role!r}.{meant} Colours: {', '.join(ROLES)}.")
-        if not isinstance(color, str) or not (_HEX.fullmatch(color) or color in TERMINAL_COLORS):
-            raise ValueError(
-                f"the colour {role!r} is {color!r}; it must be #rrggbb, or one of the terminal's "
-                "own: "
-                f"{', '.join(TERMINAL_COLORS)}."
-            )
-    if base is None and (missing := [role for role in NEEDED if role not in colors]):
-        raise ValueError(
-            f"the colour {missing[0]!r} ({NEEDED[missing[0]]}) is missing"
-            + (f", and {len(missing) - 1} more" if len(missing) > 1 else "")
-            + f'. All are needed: {", ".join(NEEDED)}; or begin with extends = "{DEFAULT}".'
-        )
-    title, dark = table.get("title", name), table.get("dark", base.dark if base else False)
+        _check_color(role, color)
+    if base is None:
+        _check_complete(colors)
+    title = table.get("title", name)
+    dark = table.get("dark", base.dark if base else False)
     if not isinstance(title, str) or not isinstance(dark, bool):
         raise ValueError("title must be a text, dark must be true or false.")
     given: dict[str, str] = {**colors}
     if base is not None:
-        given = {
-            role: color for role, color in base.colors.items() if _inherited(role, colors)
-        } | given
+        inherited = {role: base.colors[role] for role in base.colors if _inherited(role, colors)}
+        given = inherited | given
     return Palette(name, title, dark, completed(given))
+
+
+def _check_color(role: object, color: object) -> None:
+    """Raises ValueError with a message for the user."""
+    if role not in ROLES:
+        near = difflib.get_close_matches(str(role), ROLES, n=1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise ValueError(f"unknown colour {role!r}.{meant} Colours: {', '.join(ROLES)}.")
+    if not isinstance(color, str) or not (_HEX.fullmatch(color) or color in TERMINAL_COLORS):
+        raise ValueError(
+            f"the colour {role!r} is {color!r}; it must be #rrggbb, or one of the terminal's own: "
+            f"{', '.join(TERMINAL_COLORS)}."
+        )
+
+
+def _check_complete(colors: Mapping[str, object]) -> None:
+    """Raises ValueError with a message for the user."""
+    missing = [role for role in NEEDED if role not in colors]
+    if not missing:
+        return
+    more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+    raise ValueError(
+        f"the colour {missing[0]!r} ({NEEDED[missing[0]]}) is missing{more}. "
+        f'All are needed: {", ".join(NEEDED)}; or begin with extends = "{DEFAULT}".'
+    )
 
 
 def _inherited(role: str, own: Mapping[str, str]) -> bool:
