@@ -124,6 +124,16 @@ def test_a_sentence_that_the_place_cuts_is_no_gist() -> None:
     ]
 
 
+def test_a_heading_is_no_part_of_a_quoted_sentence() -> None:
+    first = "The miller turned the gold coin over in his fingers."
+    book = make_book(["# Chapter 3. The Rope", f"{first} “Clocks,” he said, and laughed aloud."])
+    gist = Gist("What the miller did.", 4, GistSource.MODEL)
+    entry = MemoryEntry(Page(1, 0, len(book.text), 21), gist)
+    memory = GistMemory(book, PageSize(5, 50), "m", [entry])
+    sentences = recap(memory.upto(book.text.index(" said"))).chapter
+    assert [sentence.text for sentence in sentences] == [first]
+
+
 def test_what_is_printed_behind_the_story_is_not_told() -> None:
     licence = "You may copy this book and share it freely with anybody whom you like."
     book = make_book(

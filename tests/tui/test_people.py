@@ -130,6 +130,13 @@ def test_the_story_so_far_stands_in_paragraphs_that_lead_to_their_pages() -> Non
     assert [row.text for row in paragraphs] == [" ".join(gists[:3]), " ".join(gists[3:])]
 
 
+def test_the_story_so_far_ends_with_the_last_word_read() -> None:
+    book = make_book(["The keeper slept. A man will tell you that the lamp went out at nine."])
+    memory = GistMemory(book, PageSize(5, 50), "m").upto(book.text.index(" that"))
+    *_, title, last = story_rows(recap(memory), memory, book, ends_here=True)
+    assert (title.text, last.text) == ("You stopped at", "A man will tell you …")
+
+
 async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:
     app = app_on(
         small_book(),

@@ -13,7 +13,6 @@ from gistread.exporting.documents import as_json
 from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Span, sentence_at
 from gistread.memory.sizes import unread_memory
 from gistread.memory.spoilers import has_plot
 from gistread.memory.store import MemoryHeader
@@ -22,7 +21,7 @@ from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
 from gistread.readers.introductions import introducing_sentences
-from gistread.readers.recap import Recap, describe_sources, recap
+from gistread.readers.recap import Recap, describe_sources, last_sentence, recap
 from gistread.store.user_data import UserData
 from gistread.units import bars, counted, fields
 
@@ -82,7 +81,7 @@ def _recap(arguments: argparse.Namespace) -> ExitStatus:
     if story.stopped and bound is not None:
         is_own_place = arguments.upto in (None, "here")
         label = "You stopped at" if is_own_place else f"Up to {bound / length:.0%}"
-        lines.append(f"{label}: {_last_sentence(book, story.stopped)}")
+        lines.append(f"{label}: {last_sentence(book, story.stopped)}")
     is_told = bool(story.before or story.chapter)
     report(arguments, recap_document(story), lines if is_told else ())
     if not is_told:
@@ -115,14 +114,6 @@ def _recap_lines(story: Recap, length: int) -> list[str]:
     if story.people:
         lines.append(f"People here: {', '.join(story.people)}")
     return lines
-
-
-def _last_sentence(book: Book, span: Span) -> str:
-    """The words of the last sentence that a bound leaves, with … where it is cut."""
-    start, end = span
-    is_cut = end < sentence_at(book, start)[1]
-    words = " ".join(book.text[start:end].split())
-    return f"{words} …" if is_cut else words
 
 
 def _recap_bound(book: Book, memory: GistMemory, upto: str | None) -> int | None:

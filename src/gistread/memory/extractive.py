@@ -112,14 +112,14 @@ def _choose(
 
 def _sentences(text: str) -> list[str]:
     return [
-        _closed(" ".join(paragraph[start:end].split()))
+        close_speech(" ".join(paragraph[start:end].split()))
         for paragraph in text.split("\n\n")
         for start, end in sentence_spans(paragraph)
         if paragraph[start:end].strip()
     ]
 
 
-def _closed(sentence: str) -> str:
+def close_speech(sentence: str) -> str:
     """The sentence with both quotation marks, where a speech begins or ends in it."""
     missing = sentence.count("“") - sentence.count("”")
     if missing > 0:

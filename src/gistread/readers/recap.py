@@ -12,10 +12,10 @@ from itertools import accumulate, groupby, islice
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
-from gistread.memory.extractive import choose, length, shared_terms
+from gistread.memory.extractive import choose, close_speech, length, shared_terms
 from gistread.memory.front_matter import back_matter_start, front_matter_end
 from gistread.memory.guard import Draft, foreign_names, foreign_numbers, told_before
-from gistread.memory.model import GistMemory, MemoryEntry
+from gistread.memory.model import GistMemory, GistSource, MemoryEntry
 from gistread.memory.passages import Span, sentence_at, sentences_of
 from gistread.memory.spoilers import has_plot
 from gistread.memory.tree import Node, existing_summaries, page_by_page
@@ -43,6 +43,7 @@ _ON_STAGE = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
 # Share of the terms of a gist's sentence that its pages have; else it is unsure
 _LEAST_SHARED = 1 / 3
+_OWN_WORDS = (GistSource.EXTRACTIVE, GistSource.QUOTED, GistSource.VERBATIM)  # The book's
 _FEW = 2  # Sentences to show if none represents the others
 _QUOTES = "“”\"‘'«„—–"  # Marks of direct speech, which tells little out of context
 _ENDS = (".", "!", "?", "…", ":", *_QUOTES, "’", "»", ")")  # Of whole sentences
@@ -157,6 +158,14 @@ def describe_sources(story: Recap) -> str:
     return f"from {summaries}the gists of {counted(story.pages, 'section')}{chapter}"
 
 
+def last_sentence(book: Book, span: Span) -> str:
+    """The words of the last sentence that a bound leaves, with … where it is cut."""
+    start, end = span
+    is_cut = end < sentence_at(book, start)[1]
+    words = " ".join(book.text[start:end].split())
+    return f"{words} …" if is_cut else words
+
+
 def _share_of_chapter(words: int, gists_before: int, gists_of_chapter: int) -> int:
     """Words of the last chapter: in proportion to its gists, or the least share if that is more."""
     all_gists = max(1, gists_before + gists_of_chapter)
@@ -192,7 +201,7 @@ def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapS
     sentences = [
         (sentence, node)
         for node in nodes
-        for sentence in _sentences_in(node.summary.text)
+        for sentence in _sentences_in(node, memory)
         if sentence.rstrip(".") not in titles and not _is_cut(sentence, memory.book)
     ]
     acts = max(1, min(words // _ACT_WORDS, len(nodes)))
@@ -253,8 +262,27 @@ def _as_told(sentence: str, place: Span, node: Node, memory: GistMemory) -> Reca
     return RecapSentence(_on_one_line(text[slice(*place)]), place[0])
 
 
-def _sentences_in(text: str) -> list[str]:
+def _sentences_in(node: Node, memory: GistMemory) -> list[str]:
+    """The sentences of a summary; of a gist that quotes, the book's own, without headings."""
+    text = node.summary.text
+    if not node.children and node.summary.source in _OWN_WORDS:
+        quoted = _quoted_in(_on_one_line(text), node, memory)
+        if quoted:
+            return quoted
     return [_on_one_line(text[start:end]) for start, end in sentence_spans(text)]
+
+
+def _quoted_in(quotation: str, node: Node, memory: GistMemory) -> list[str]:
+    """The book's sentences in a quotation, in which headings and sentences stand unmarked."""
+    book = memory.book
+    start = memory.entry(node.first).page.start
+    end = memory.entry(node.last).page.end
+    sentences = [
+        _on_one_line(book.text[begin:until])
+        for begin, until in sentences_of(book, start, end)
+        if _is_of_the_story(begin, book)
+    ]
+    return [close_speech(sentence) for sentence in sentences if sentence in quotation]
 
 
 def _is_cut(sentence: str, book: Book) -> bool:

@@ -10,11 +10,16 @@ from textual.widgets import Input
 from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import sentence_at
 from gistread.people.index import Index, describe_correction, find_by_form
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
-from gistread.readers.recap import Recap, RecapSentence, describe_sources, recap
+from gistread.readers.recap import (
+    Recap,
+    RecapSentence,
+    describe_sources,
+    last_sentence,
+    recap,
+)
 from gistread.readers.selection import abbreviate
 from gistread.store.model import NameCorrection, NameVerb
 from gistread.tui.marking.caret import whole_words
@@ -253,7 +258,7 @@ class RecapController:
 
 
 def story_rows(story: Recap, memory: GistMemory, book: Book, *, ends_here: bool) -> list[Row[int]]:
-    """The story in paragraphs under its chapters; with the sentence at which the user stopped."""
+    """The story in paragraphs under its chapters; with the words at which the user stopped."""
     rows: list[Row[int]] = []
     sentences = (*story.before, *story.chapter)
     chapters = groupby(sentences, key=lambda sentence: book.chapter_title(sentence.start))
@@ -264,10 +269,8 @@ def story_rows(story: Recap, memory: GistMemory, book: Book, *, ends_here: bool)
             words = " ".join(sentence.text for sentence in paragraph)
             rows.append(Row(paragraph[0].start, words))
     if story.stopped and ends_here:
-        # The whole sentence, also if the view cut it
-        start, end = sentence_at(book, story.stopped[0])
         rows.append(Row(None, "You stopped at"))
-        rows.append(Row(start, " ".join(book.text[start:end].split())))
+        rows.append(Row(story.stopped[0], last_sentence(book, story.stopped)))
     return rows
 
 
