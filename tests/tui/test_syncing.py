@@ -51,11 +51,11 @@ def _app(story: Path, tmp_path: Path) -> GistreadApp:
     return app_on(story, tmp_path, config=load_config(paths_in(tmp_path).config_file))
 
 
-def _put(server: SyncServer, story: Path, paragraph: int) -> None:
+def _put(server: SyncServer, story: Path, paragraph: int, device: str = "Kobo") -> None:
     server.places["ada", content_id(story)] = {
         "percentage": paragraph / len(_PARAGRAPHS),
         "progress": f"/body/DocFragment[1]/body/p[{paragraph + 1}]/text().0",
-        "device": "Kobo",
+        "device": device,
         "device_id": "K",
         "timestamp": 1_790_000_000,
     }
@@ -82,6 +82,15 @@ async def test_a_further_place_is_offered_and_looked_at_until_one_reads_on(
     assert place["device_id"] == account.device_id
     assert place["percentage"] > 0.5
     assert place["progress"].startswith("/body/DocFragment[1]/body/p[3")
+
+
+async def test_a_device_name_is_shown_as_it_is(
+    server: SyncServer, account: Account, story: Path, tmp_path: Path
+) -> None:
+    _put(server, story, 300, device="{nothing}\n{quit}")
+    app = _app(story, tmp_path)
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await until(pilot, lambda: "{nothing} {quit} is at 50%" in text_of(app))
 
 
 async def test_without_a_network_the_place_waits_and_goes_next_time(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gistread.errors import GistreadError
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import Pane
+from gistread.tui.text.cells import clean, crop
 
 if TYPE_CHECKING:  # Imported once it is set up
     from gistread.store.sync_queue import WaitingPlace
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # Imported once it is set up
 
 SEND_S = 60.0  # Between two sendings while the book is read
 _NOTICE_S = 20.0
+_DEVICE_CELLS = 40
 _OFF = "Progress sync is off. `gistread sync login` in a terminal turns it on."
 
 
@@ -29,7 +31,9 @@ class _Offer:
 
     @property
     def device(self) -> str:
-        return self.remote.device or "Another device"
+        """Its name, safe to show."""
+        name = clean(" ".join(self.remote.device.split()))
+        return crop(name, _DEVICE_CELLS) or "Another device"
 
 
 class SyncController:
@@ -156,8 +160,9 @@ class SyncController:
     def _offer(self, offer: _Offer) -> None:
         self._offered = offer
         share = offer.offset / max(1, len(self._context.book.text))
-        question = f"{offer.device} is at {share:.0%}. {{other-device}} goes there."
-        self._context.notify(self._context.services.with_keys(question), timeout=_NOTICE_S)
+        key = self._context.key_hint("other-device")
+        question = f"{offer.device} is at {share:.0%}. {key} goes there."
+        self._context.notify(question, timeout=_NOTICE_S)
 
     def _go(self, offer: _Offer) -> None:
         """Look at the place; reading on there makes it the reading place."""
