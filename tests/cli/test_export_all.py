@@ -16,9 +16,17 @@ from gistread.store.user_data import MarkStore, UserData
 from tests.cli.conftest import Run
 
 
-def add(path: Path, title: str, words: str, *, note: str = "", question: str = "") -> Path:
+def add(
+    path: Path,
+    title: str,
+    words: str,
+    *,
+    rest: str = "and the sea went on counting.",
+    note: str = "",
+    question: str = "",
+) -> Path:
     """A book of the library whose first words are marked, and about which was asked."""
-    path.write_text(f"{title}\n\n" + f"{words} and the sea went on counting. " * 40)
+    path.write_text(f"{title}\n\n" + f"{words} {rest} " * 40)
     paths = default_paths()
     book = open_cached(path, paths.texts)
     user_data = UserData(paths)
@@ -129,6 +137,20 @@ def test_a_changed_file_keeps_its_marks_and_another_book_does_not_get_them(
     bell, _, lamp_book = ran.json["books"]
     assert (bell["book"]["title"], bell["marks"][0]["note"]) == ("The Bell", "Hark.")
     assert not lamp_book["marks"][0]["lost"]
+    assert run("export", "--all", "--json").json == ran.json
+
+
+def test_a_file_that_now_holds_another_marked_book_leaves_both_their_notes(
+    run: Run, tmp_path: Path
+) -> None:
+    lamp = add(tmp_path / "lamp.txt", "The Lamp", "The lamp burned", note="Look.")
+    rest = "through fog, over seven quiet roofs."
+    bell = add(tmp_path / "bell.txt", "The Bell", "A bell rang", rest=rest, note="Hark.")
+    lamp.write_bytes(bell.read_bytes())
+    ran = run("export", "--all", "--json")
+    assert "The Lamp: its file holds another text now" in ran.err
+    notes = {book["book"]["title"]: book["marks"][0]["note"] for book in ran.json["books"]}
+    assert notes == {"The Bell": "Hark.", "The Lamp": "Look."}
 
 
 def test_a_book_out_of_the_list_keeps_its_notes_and_they_are_exported(

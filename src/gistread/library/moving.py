@@ -140,6 +140,7 @@ def _letters_of(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MigratedData:
+    source: str  # The SHA-256 of the earlier text
     marks: int
     lost: int
     questions: int
@@ -256,7 +257,7 @@ def _migrate_from(
         else:
             offset = min(_proportional(old.position, text, old.length), len(book.text))
         user_data.set_position(book.sha256, offset, quote_at(book.text, offset))
-    return MigratedData(len(new), sum(mark.lost for mark in new), asked)
+    return MigratedData(old.sha256, len(new), sum(mark.lost for mark in new), asked)
 
 
 def _migrate_citation(citation: Citation, text: SearchableText, length: int) -> Citation:

@@ -44,12 +44,11 @@ def _changed(entry: LibraryEntry, book: Book, path: Path, paths: Paths) -> Known
     user_data, store = UserData(paths), MarkStore(paths)
     try:
         migrated = migrate_user_data(book, user_data, store, file=file_digest(path), path=path)
-        is_same_book = migrated is not None or bool(store.marks(book.sha256))
     except StorageError:
-        migrated, is_same_book = None, False
-    if not is_same_book:
+        migrated = None
+    if migrated is None or migrated.source != entry.sha256:
         return _remembered(entry, paths, "holds another text now")
-    lost = f", {migrated.lost} of its marks are lost" if migrated and migrated.lost else ""
+    lost = f", {migrated.lost} of its marks are lost" if migrated.lost else ""
     return KnownText(book, path, f"{entry.title}: its file has changed{lost}.")
 
 
