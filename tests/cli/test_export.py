@@ -11,7 +11,7 @@ from gistread.cli.output import SCHEMA
 from gistread.errors import ExitStatus
 from gistread.marking import Color, MarkKind, new_mark, quote_at
 from gistread.paths import default_paths
-from gistread.store.model import AnswerMark, AnswerMarkKind, Citation, SavedQuestion
+from gistread.store.model import AnswerMark, AnswerMarkKind, BoundChoice, Citation, SavedQuestion
 from gistread.store.user_data import MarkStore, UserData
 from tests.book.make_epub import epub, page
 from tests.cli.conftest import Run
@@ -171,6 +171,40 @@ def test_only_the_parts_that_are_named_are_exported(run: Run, marked: Path) -> N
     ran = run("export", marked, "--only", "pictures")
     assert ran.status == ExitStatus.USAGE
     assert "'pictures' is none of marks, notes" in ran.err
+
+
+def test_cards_of_names_end_where_the_user_has_read(run: Run, tmp_path: Path) -> None:
+    novel = tmp_path / "Saltness.txt"
+    halves = (
+        f"{name} came at dusk, and the old woman of the house let him in. In the morning {name} "
+        f"went down to the sea and looked for his boat. The rain fell on the roof when {name} left."
+        for name in ("Mr Verrall", "Mr Penn")
+    )
+    novel.write_text("\n\n".join(halves) + "\n")
+
+    def names() -> set[str]:
+        cards = run("export", novel, "--format", "anki").out
+        return {name for name in ("Verrall", "Penn") if f"Mr {name} (" in cards}
+
+    assert names() == set()
+    book = open_book(novel)
+    UserData(default_paths()).set_position(book.sha256, book.text.index("Mr Penn"))
+    assert names() == {"Verrall"}
+    UserData(default_paths()).choose_bound(book.sha256, BoundChoice(whole=True))
+    assert names() == {"Verrall", "Penn"}
+
+
+def test_a_part_that_a_book_lacks_is_named(run: Run, book: Path) -> None:
+    assert "No gists yet." in run("export", book, "--only", "gists").out
+    assert "No marks or notes yet." in run("export", book, "--only", "notes,marks").out
+    assert "No marks, questions or gists yet." in run("export", book).out
+
+
+def test_a_format_that_is_unknown_is_told_with_the_known_ones(run: Run, book: Path) -> None:
+    ran = run("export", book, "--format", "foo")
+    assert ran.status == ExitStatus.USAGE
+    assert "md, json, txt" in ran.err.replace("'", "")
+    assert "ExportFormat" not in ran.err
 
 
 def test_web_annotations_quote_the_text_and_give_its_position(run: Run, marked: Path) -> None:

@@ -217,7 +217,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     formats.add_argument(
         "--format",
         metavar="FORMAT",
-        choices=FormatNames(ExportFormat),
+        choices=FormatNames(form.value for form in ExportFormat),
         help="md: marks, notes, questions and gists (default); json: the same for programs; txt: "
         "the book's text; "
         "obsidian: a note that later exports add to; anki: cards of highlights, answers and names; "

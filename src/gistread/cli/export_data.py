@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gistread.book.cache import file_digest
 from gistread.book.model import Book
+from gistread.cli.arguments import EXPORT_PARTS
 from gistread.cli.memory import memory_store, saved_memories
 from gistread.cli.opening import STANDARD_INPUT
 from gistread.cli.output import say, write, write_bytes
@@ -107,6 +108,7 @@ def _only(export: Export, parts: frozenset[str]) -> Export:
         marks=marks,
         questions=export.questions if "questions" in parts else (),
         memory=export.memory if "gists" in parts else None,
+        parts=[part for part in EXPORT_PARTS if part in parts],
     )
 
 

@@ -59,8 +59,15 @@ def as_markdown(export: Export) -> str:
         )
         parts += _by_chapter(book, gists)
     if len(parts) <= 2:
-        parts.append("No marks, questions or gists yet.")
+        parts.append(_nothing(export.parts))
     return "\n\n".join(parts) + "\n"
+
+
+def _nothing(parts: Sequence[str]) -> str:
+    """`No marks, questions or gists yet.`"""
+    *others, last = parts
+    listed = f"{', '.join(others)} or {last}" if others else last
+    return f"No {listed} yet."
 
 
 def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Iterator[str]:

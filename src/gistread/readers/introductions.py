@@ -16,7 +16,6 @@ from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentence_at
-from gistread.memory.spoilers import usual_bound
 from gistread.people.index import index_of
 from gistread.people.joining import Entity
 from gistread.people.mentions import Form, supports_names
@@ -133,24 +132,31 @@ def _mentions(name: str, text: str, start: int) -> "dict[str, array[int]]":
 
 
 def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passage]]:
-    """The commonest names up to the reader's bound, each with the sentence that tells it best.
+    """The commonest names of what was read, each with the sentence that tells it best.
 
-    Empty if names are not found in the book's language. Searches the whole book. Raises
-    StorageError.
+    Empty if nothing was read, or names are not found in the book's language. Searches the whole
+    book. Raises StorageError.
     """
-    if not supports_names(book):
+    end = _end_of_names(book, user_data)
+    if not (end and supports_names(book)):
         return []
-    bound = usual_bound(
-        book, user_data.reading_place(book.sha256).furthest, user_data.bound_choice(book.sha256)
-    )
-    corrections = user_data.name_corrections(book.sha256)
-    view = index_of(book).upto(len(book.text) if bound is None else bound, corrections)
+    view = index_of(book).upto(end, user_data.name_corrections(book.sha256))
     common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS][:_MOST_NAMES]
     return [
         (entity, place)
         for entity in common
         for place in introducing_sentences(entity, view.book)[:1]
     ]
+
+
+def _end_of_names(book: Book, user_data: UserData) -> int:
+    """Where the names to learn end: as the user chose it for this book, else at their place."""
+    choice = user_data.bound_choice(book.sha256)
+    if choice is not None and choice.whole:
+        return len(book.text)
+    if choice is not None and choice.at is not None:
+        return choice.at
+    return user_data.reading_place(book.sha256).furthest
 
 
 def _is_prose(sentence: str) -> bool:
