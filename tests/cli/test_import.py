@@ -173,7 +173,7 @@ def test_bookmarks_and_notes_without_words_are_counted_and_listed(
     )
     ran = run("import", book, notes)
     assert "not found: A thought of mine." in ran.out
-    assert "1 bookmark left out, which have no words" in ran.err
+    assert "1 bookmark without words left out" in ran.err
     assert run("import", book, notes, "--json").json["bookmarks"] == 1
 
 

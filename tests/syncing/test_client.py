@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.fetching.network import Network
-from gistread.errors import FetchError
+from gistread.errors import FetchError, UsageError
 from gistread.store.sync_queue import SyncQueue, WaitingPlace
 from gistread.syncing.account import new_account, save_account
 from gistread.syncing.client import Account, AuthorizationError, RemotePlace, open_server
@@ -129,7 +129,7 @@ async def test_a_fault_is_told_in_two_lines_and_the_place_waits(
 
 async def test_a_server_that_is_away_is_told(account: Account, tmp_path: Path) -> None:
     away = replace(account, server="http://127.0.0.1:1")
-    with pytest.raises(FetchError, match="cannot be reached"):
+    with pytest.raises(FetchError, match=r"127\.0\.0\.1:1 cannot be reached"):
         await _sync(away, tmp_path).pull(BOOK)
 
 
@@ -182,3 +182,9 @@ def test_the_key_is_in_a_private_file_alone(account: Account, tmp_path: Path) ->
     assert account.key not in paths.config_file.read_text()
     assert account.key not in repr(account)
     assert new_account(account.server, "eve", "other", paths).device_id == account.device_id
+
+
+@pytest.mark.parametrize(("user", "reason"), [("", "is empty"), ("a:b", "no colon")])
+def test_a_name_that_cannot_be_sent_is_refused(user: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=reason):
+        new_account("https://example.org", user, "secret", paths_in(tmp_path))

@@ -72,7 +72,7 @@ def _summary(placed: PlacedNotes) -> str:
     if placed.lost:
         parts.append(f"{len(placed.lost)} not found in this text")
     if placed.bookmarks:
-        parts.append(f"{counted(placed.bookmarks, 'bookmark')} left out, which have no words")
+        parts.append(f"{counted(placed.bookmarks, 'bookmark')} without words left out")
     return ", ".join(parts)
 
 

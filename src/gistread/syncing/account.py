@@ -41,8 +41,10 @@ def new_account(server: str, user: str, password: str, paths: Paths) -> Account:
             f"{server} is not the address of a server.",
             "Example: gistread sync login https://sync.koreader.rocks NAME",
         )
-    if not user or ":" in user or not user.isprintable() or not user.isascii():
-        raise UsageError("A user name has letters of ASCII, and no colon.")
+    if not user:
+        raise UsageError("The user name is empty.")
+    if ":" in user or not user.isprintable() or not user.isascii():
+        raise UsageError("A user name has only ASCII characters, and no colon.")
     if not password:
         raise UsageError("The password is empty.")
     key = hashlib.md5(password.encode(), usedforsecurity=False).hexdigest()

@@ -65,7 +65,8 @@ class SyncClient:
         self._client = client
         self._network = network
         self._account = account
-        self._host = urlsplit(account.server).hostname or account.server
+        address = urlsplit(account.server)
+        self._host = address.netloc.rpartition("@")[2] or account.server  # With a port, if given
 
     async def register(self) -> None:
         """Create the account. Raises FetchError."""
