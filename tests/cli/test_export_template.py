@@ -62,6 +62,30 @@ def test_the_example_makes_a_note_for_obsidian_that_leads_back(
     assert opened.text[look.start :].startswith("The Storm stood")
 
 
+def test_the_command_names_the_book_by_its_file_if_another_has_its_title(
+    run: Run, marked: Path, tmp_path: Path
+) -> None:
+    template = tmp_path / "command.txt"
+    template.write_text("{{ marks[0].open }}")
+    assert run("export", marked, "--template", template).out.startswith("gistread open 'The Lamp' ")
+    other = tmp_path / "other" / "The Lamp.txt"
+    other.parent.mkdir()
+    other.write_text("The Lamp\n\nAnother tale of the same title.\n")
+    run("books", "--add", other)
+    command = run("export", marked, "--template", template).out
+    assert parse(shlex.split(command)[1:]).book == str(marked)
+
+
+def test_paragraphs_are_kept_behind_a_prefix(run: Run, marked: Path, tmp_path: Path) -> None:
+    book = open_book(marked)
+    place = quote_at(book.text, 100, 140)
+    note = new_mark(MarkKind.NOTE, place, note="A\nb\n\n# C")
+    MarkStore(default_paths()).put(book.sha256, note)
+    template = tmp_path / "notes.md"
+    template.write_text('- {{ marks[0].note | markdown("  ") }}')
+    assert run("export", marked, "--template", template).out == "- A\\\n  b\n\n  \\# C"
+
+
 def test_a_field_that_is_not_there_is_told_in_one_line(
     run: Run, marked: Path, tmp_path: Path
 ) -> None:

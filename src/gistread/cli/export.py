@@ -4,8 +4,8 @@ import argparse
 
 from gistread.cli.export_all import export_all
 from gistread.cli.export_data import (
-    ExportChoice,
     carry_over,
+    choice_of,
     format_of,
     gather,
     output_of,
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if output is not None and is_folder(output) and form is not ExportFormat.OBSIDIAN:
         output /= export_file_name(book.title, form, book.authors)
     carry_over(book, path)
-    export = gather(book, path, ExportChoice(form, arguments.only, arguments.doubted))
+    export = gather(book, path, choice_of(arguments, form))
     if output is not None:
         say(write_export(export, form, output, force=arguments.force))
     elif arguments.json:

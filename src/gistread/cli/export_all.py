@@ -5,7 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gistread.cli.export_data import ExportChoice, format_of, gather, output_of, print_document
+from gistread.cli.export_data import (
+    ExportChoice,
+    choice_of,
+    format_of,
+    gather,
+    output_of,
+    print_document,
+)
 from gistread.cli.opening import library_entries
 from gistread.cli.output import fail, say, write_json
 from gistread.cli.progress import ProgressLine
@@ -35,7 +42,7 @@ def export_all(arguments: argparse.Namespace) -> ExitStatus:
         check_together(form)
     entries = list(_with_data(library_entries(with_removed=True)))
     with ProgressLine() as line:
-        run = _Run(entries, ExportChoice(form, arguments.only, arguments.doubted), line)
+        run = _Run(entries, choice_of(arguments, form), line)
         if folder is not None:
             run.write_separately(folder, force=arguments.force)
         elif output is not None:

@@ -132,6 +132,16 @@ def _quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in _block(text).split("\n"))
 
 
+def markdown_block(text: str, before: str = "") -> str:
+    """Lines and paragraphs of text as Markdown; `before` begins each line but the first.
+
+    >>> markdown_block("Once.\n\nTwice.", "> ")
+    'Once.\n>\n> Twice.'
+    """
+    first, *others = _block(text).split("\n")
+    return "\n".join((first, *(f"{before}{line}".rstrip() for line in others)))
+
+
 def _block(text: str) -> str:
     """Lines of text as Markdown."""
     lines = [escape_markdown(line.strip()) for line in text.strip().split("\n")]

@@ -30,6 +30,7 @@ class Export:
     ] = ()  # Entities for cards, each with the sentence that introduces it
     doubted: bool = False  # Whether answers that the check doubts become cards, too
     cfis: Mapping[str, str] = field(default_factory=dict)  # EPUB CFIs by the ids of marks
+    command_name: str = ""  # What commands call the book; empty: its title
     parts: Sequence[str] = ("marks", "questions", "gists")  # What was asked for
 
 

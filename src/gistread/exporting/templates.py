@@ -14,7 +14,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from gistread.errors import UsageError
 from gistread.exporting.documents import as_json
-from gistread.exporting.markdown import escape_markdown
+from gistread.exporting.markdown import markdown_block
 from gistread.exporting.model import Export, OtherFormat
 
 _MOST_BYTES = 1_000_000
@@ -49,7 +49,7 @@ class Template:
             keep_trailing_newline=True,
             finalize=_or_nothing,
         )
-        environment.filters["markdown"] = escape_markdown
+        environment.filters["markdown"] = markdown_block
         try:
             self.names = frozenset(meta.find_undeclared_variables(environment.parse(text)))
             self._template = environment.from_string(text)
@@ -110,10 +110,11 @@ def export_fields(export: Export) -> dict[str, Any]:
     """The fields of the JSON; and of each mark its page of print, CFI and way back."""
     fields = as_json(export)
     book = export.book
+    command = f"gistread open {shlex.quote(export.command_name or book.title)}"
     for mark, shown in zip(export.marks, fields["marks"], strict=True):
         shown["print_page"] = None if mark.lost else book.page_at(mark.start)
         shown["cfi"] = export.cfis.get(mark.id, "")
-        shown["open"] = f"gistread open {shlex.quote(book.title)} --at @{mark.start}"
+        shown["open"] = f"{command} --at @{mark.start}"
     return fields
 
 

@@ -25,6 +25,7 @@ from gistread.store.user_data import UserData
 from gistread.units import fields, format_duration
 
 SERIES_FORMAT = "series"
+ID_LENGTH = 16  # Characters of a hash
 _FINISHED_CHARACTERS = 2_000  # A book with less text left than this, a screenful, is finished
 _MOST_LISTED = 10
 _LEAST_WORD = 4  # Letters of a word of a title that a misspelt name is compared with
@@ -59,7 +60,7 @@ class LibraryEntry:
 
     @property
     def id(self) -> str:
-        return (self.sha256 or self.digest)[:16]
+        return (self.sha256 or self.digest)[:ID_LENGTH]
 
     @property
     def label(self) -> str:
