@@ -296,6 +296,15 @@ def test_a_search_that_the_server_answers_with_404_has_found_nothing(
     assert (ran.status, ran.err) == (ExitStatus.FAILED, "Nothing was found for 'lamp'.\n")
 
 
+def test_a_feed_that_is_not_compressed_as_announced_is_told(
+    run: Run, server: FaultyServer
+) -> None:
+    server.files["/opds"].headers["Content-Encoding"] = "gzip"
+    ran = run("get", "--from", f"{server.url}/opds", "lamp")
+    assert ran.status == ExitStatus.FAILED
+    assert "127.0.0.1 sent data that cannot be read" in ran.err
+
+
 def test_a_full_disk_is_told_and_nothing_is_opened(
     run: Run, server: FaultyServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,14 @@ def _cut(handler: Handler) -> None:
     handler.close_connection = True
 
 
+def _garbled(handler: Handler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Encoding", "gzip")
+    handler.send_header("Content-Length", "9")
+    handler.end_headers()
+    handler.wfile.write(b"not a zip")
+
+
 def _endless(handler: Handler) -> None:
     handler.send(" " * 200_000, 200, "application/json")
 
@@ -101,6 +109,7 @@ def _endless(handler: Handler) -> None:
         (_list, "does not answer like a KOReader sync server"),
         (_words, "does not answer like a KOReader sync server"),
         (_endless, "does not answer like a KOReader sync server"),
+        (_garbled, "does not answer like a KOReader sync server"),
         (_busy, "returned 502"),
         (_elsewhere, "redirects to https://example.org/x"),
         (_slow, "does not answer"),

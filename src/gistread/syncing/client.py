@@ -144,6 +144,8 @@ class SyncClient:
             raise FetchError(f"{url} is not a valid address.", "Check it, then log in.") from None
         except httpx2.TransportError as error:
             raise self._lost(error) from None
+        except httpx2.RequestError:  # Such as data that is not compressed as announced
+            raise FetchError(*self._no_sync_server()) from None
         if status == HTTPStatus.UNAUTHORIZED:
             raise AuthorizationError(
                 f"{self._host} does not accept the login of {self._account.user}.", _LOG_IN

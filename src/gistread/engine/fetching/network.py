@@ -109,6 +109,8 @@ async def open_response(
                 "certificates.",
             ) from None
         raise
+    except httpx2.RequestError:  # Such as data that is not compressed as announced
+        raise FetchError(f"{host} sent data that cannot be read.", "Try again later.") from None
 
 
 def refusal_error(
