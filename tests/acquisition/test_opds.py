@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gistread.acquisition.opds import parse_description, parse_feed, search_url
-from gistread.acquisition.sources import find_source, named_book
+from gistread.acquisition.sources import SOURCES, Source, all_sources, find_source, named_book
 from gistread.errors import FetchError, UsageError
 
 URL = "https://books.example/opds/new"
@@ -98,6 +98,12 @@ def test_numbers_and_pages_name_a_book(name: str, url: str) -> None:
     book = named_book(name)
     assert book is not None
     assert book.files[0].url == url
+
+
+def test_words_of_the_setting_that_are_no_addresses_are_skipped() -> None:
+    words = "http://[ https://books.example/opds nothing https://ada:secret@books.example/opds"
+    own = all_sources(words)[len(SOURCES) :]
+    assert own == [Source("books.example", "https://books.example/opds")]
 
 
 def test_words_name_no_book_and_no_catalogue() -> None:

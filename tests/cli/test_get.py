@@ -182,6 +182,9 @@ def test_a_page_at_the_address_of_a_page_is_kept_only_if_it_is_a_book(
         ("ftp://example.org/a.epub", "over http and https, and ftp://example.org/a.epub begins"),
         ("www.gutenberg.org/ebooks/84", "Use https://www.gutenberg.org/ebooks/84"),
         ("localhost:8080/opds", "looks like an address without its scheme"),
+        ("http://[", "This is not a valid address"),
+        ("http://example.org:99999/opds", "This is not a valid address"),
+        ("http://ada:secret@example.org/opds", "The address contains a login"),
     ],
 )
 def test_an_address_of_another_kind_is_no_fault_of_the_network(
@@ -296,9 +299,7 @@ def test_a_search_that_the_server_answers_with_404_has_found_nothing(
     assert (ran.status, ran.err) == (ExitStatus.FAILED, "Nothing was found for 'lamp'.\n")
 
 
-def test_a_feed_that_is_not_compressed_as_announced_is_told(
-    run: Run, server: FaultyServer
-) -> None:
+def test_a_feed_that_is_not_compressed_as_announced_is_told(run: Run, server: FaultyServer) -> None:
     server.files["/opds"].headers["Content-Encoding"] = "gzip"
     ran = run("get", "--from", f"{server.url}/opds", "lamp")
     assert ran.status == ExitStatus.FAILED

@@ -47,6 +47,17 @@ def test_sync_is_off_until_one_logs_in(run: Run, server: SyncServer, lamp: Path)
     assert server.users["ada"] not in default_paths().sync_account.read_text()
 
 
+@pytest.mark.parametrize("address", ["http://[", "http://ada:secret-word@127.0.0.1", "ftp://a"])
+def test_an_address_that_cannot_be_used_is_refused(
+    run: Run, server: SyncServer, address: str
+) -> None:
+    ran = run("sync", "login", address, "ada")
+    assert ran.status == ExitStatus.USAGE
+    assert "Example: gistread sync login https://" in ran.err
+    assert "secret-word" not in ran.err
+    assert run("sync", "--json").json["server"] is None
+
+
 def test_places_go_to_the_server_and_come_from_another_device(
     run: Run, server: SyncServer, lamp: Path
 ) -> None:

@@ -1,14 +1,17 @@
 """What the user may name: a catalogue, or a book by number, page or address."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from gistread.acquisition.opds import Acquisition, OfferedBook
+from gistread.engine.fetching.network import split_address
 from gistread.errors import UsageError
 
 _GUTENBERG = "https://www.gutenberg.org"
 _STANDARD_EBOOKS = "https://standardebooks.org"
+_ADDRESS_HINT = "Example: https://example.org/opds, with --user NAME if it needs a login."
 _EPUB = "application/epub+zip"
 _GUTENBERG_PAGE = re.compile(r"https?://(?:www\.)?gutenberg\.org/ebooks/(\d+)/?")
 _STANDARD_PAGE = re.compile(r"https?://(?:www\.)?standardebooks\.org/ebooks/([\w./-]+?)/?")
@@ -44,8 +47,12 @@ SOURCES = {
 
 
 def all_sources(addresses: str) -> list[Source]:
-    """The known sources, and catalogues at these addresses, separated by spaces."""
-    return [*SOURCES.values(), *(Source(_host(url), url) for url in addresses.split())]
+    """The known sources, and catalogues at the valid addresses among these words."""
+    sources = list(SOURCES.values())
+    for word in addresses.split():
+        with suppress(UsageError):
+            sources.append(find_source(word))
+    return sources
 
 
 def find_source(name: str) -> Source:
@@ -54,24 +61,22 @@ def find_source(name: str) -> Source:
         return source
     check_address(name)
     if "://" in name:
-        return Source(_host(name), name)
+        return Source(urlsplit(name).netloc, name)
     raise UsageError(
         f"{name} is not a catalogue.", f"Use {', '.join(SOURCES)}, or an address with https://."
     )
 
 
-def _host(url: str) -> str:
-    return urlsplit(url).netloc.rpartition("@")[2] or url
-
-
 def check_address(name: str) -> None:
-    """Raises UsageError for an address without a scheme, or with one other than http(s)."""
+    """Raises UsageError for an invalid address, and one with a login, no or another scheme."""
     scheme, colon, _ = name.partition("://")
     if colon and scheme.lower() not in ("http", "https"):
         raise UsageError(
             f"Books are fetched over http and https, and {name} begins with {scheme}.",
             "Download it with another program, then: gistread books --add FILE",
         )
+    if colon:
+        split_address(name, _ADDRESS_HINT)
     if not colon and _BARE_ADDRESS.fullmatch(name):
         raise UsageError(f"{name} looks like an address without its scheme.", f"Use https://{name}")
 

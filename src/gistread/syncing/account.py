@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 import orjson
 
 from gistread.config import Config, save_setting
+from gistread.engine.fetching.network import split_address
 from gistread.errors import StorageError, UsageError
 from gistread.paths import Paths
 from gistread.store.files import make_folder, replace_file
 from gistread.store.rows import decoded, from_json
 from gistread.syncing.client import Account
 
+_EXAMPLE = "Example: gistread sync login https://sync.koreader.rocks NAME"
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -36,11 +38,8 @@ def find_account(config: Config, paths: Paths) -> Account | None:
 def new_account(server: str, user: str, password: str, paths: Paths) -> Account:
     """An account that is not saved yet. Raises UsageError."""
     address = server_address(server)
-    if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
-        raise UsageError(
-            f"{server} is not the address of a server.",
-            "Example: gistread sync login https://sync.koreader.rocks NAME",
-        )
+    if split_address(address, _EXAMPLE).scheme not in ("http", "https"):
+        raise UsageError(f"{server} is not the address of a server.", _EXAMPLE)
     if not user:
         raise UsageError("The user name is empty.")
     if ":" in user or not user.isprintable() or not user.isascii():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from gistread import __version__
 from gistread.errors import FetchError, UsageError
@@ -45,6 +45,21 @@ def network_of(environment: Mapping[str, str] = os.environ) -> Network:
             "outside ASCII."
         )
     return Network(endpoint, token)
+
+
+def split_address(address: str, hint: str) -> SplitResult:
+    """The parts of an address that is stored and shown: it may hold no login. Raises UsageError."""
+    invalid = UsageError("This is not a valid address.", hint)
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        raise invalid from None
+    if parts.username is not None:
+        raise UsageError("The address contains a login, but addresses are stored and shown.", hint)
+    if not parts.hostname or port == 0:
+        raise invalid
+    return parts
 
 
 def new_client(network: Network) -> "httpx2.AsyncClient":
