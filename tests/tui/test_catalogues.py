@@ -125,6 +125,34 @@ async def test_an_own_catalogue_with_a_login_is_kept_without_the_login(
     assert "secret" not in paths_in(tmp_path).config_file.read_text()
 
 
+async def test_after_a_search_that_failed_enter_searches_again(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    def fail(handler: Handler) -> bool:
+        handler.empty(500)
+        return True
+
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await _panel(app, pilot)
+        await pilot.press(*"lamp", "enter")
+        await until(pilot, lambda: "Enter get" in text_of(app))
+        app.screen.query_one("#typed", Input).value = "oil lamp"
+        server.faults.append(fail)
+        await pilot.press("enter")
+        await until(pilot, lambda: "returned 500" in text_of(app))
+        assert "Enter search" in text_of(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(server.gets("/search")) == 3 and "Enter get" in text_of(app))
+        app.screen.query_one("#typed", Input).value = f"{server.url}/opds"
+        server.faults.append(fail)
+        await pilot.press("enter")
+        await until(pilot, lambda: "returned 500" in text_of(app))
+        await pilot.press("tab")
+        await until(pilot, lambda: "Test Books. Enter asks" in text_of(app))
+    assert server.gets("/lamp.epub") == []
+
+
 async def test_errors_are_told_in_place_and_a_download_stops_and_goes_on(
     server: FaultyServer, tmp_path: Path
 ) -> None:

@@ -97,7 +97,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         self._source = self._sources[0]
         self._logins = services.logins
         self._pages: list[CataloguePage] = []  # The last one is shown
-        self._searched: str | None = None  # The words that the rows were found for
+        self._searched: str | None = None  # What was typed for the rows that are shown
         self._job: Worker[None] | None = None
         self._drawn_s = 0.0  # When progress was shown last
         self.note = self._before
@@ -165,7 +165,6 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         """Stop what goes on, else go back a page, else close."""
         if self._is_busy and self._job is not None:
             self._job.cancel()
-            self._searched = self._searched if self._pages else None
             self.say("Stopped. A download goes on where it stopped.")
         elif len(self._pages) > 1:
             self._pages.pop()
@@ -186,19 +185,16 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         if book is not None:
             self._run(self._download(book))
             return
-        self._searched = typed
         if "://" not in typed:
             source = self._source
-            self._run(self._open(lambda client: search(client, source, typed)))
+            self._run(self._open(lambda client: search(client, source, typed), typed=typed))
             return
         try:
             source = find_source(typed)
         except GistreadError as error:
             self.say(str(error))
             return
-        self._use(source)
-        self._searched = typed
-        self._run(self._open_own(source))
+        self._run(self._open_own(source, typed))
 
     def _run(self, job: Coroutine[None, None, None]) -> None:
         self._job = self.run_worker(self._with_errors(job), group="catalogue", exclusive=True)
@@ -209,25 +205,36 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             with suppress(NoMatches):  # The screen was closed meanwhile.
                 await job
         except GistreadError as error:
-            if not self._pages:
-                self._searched = None
             self.say(error.message)
 
     async def _open(
         self,
         fetch: Callable[[CatalogueClient], Awaitable[CataloguePage]],
         *,
+        typed: str | None = None,
         deeper: bool = False,
     ) -> None:
-        """Show a page; Esc leads from a `deeper` one to the one before. Raises FetchError."""
+        """Show the page of what was `typed`, or a `deeper` one, which Esc leaves.
+
+        Raises FetchError.
+        """
         self.say(f"Asking {self._source.host} …")
         page = await self._with_login(fetch)
-        self._pages = [*self._pages, page] if deeper else [page]
+        if deeper:
+            self._pages.append(page)
+        else:
+            self._pages = [page]
+            self._searched = typed
         self._show()
 
-    async def _open_own(self, source: Source) -> None:
+    async def _open_own(self, source: Source, typed: str) -> None:
         """Open a catalogue by its address, and keep it among the others. Raises FetchError."""
-        await self._open(lambda client: open_page(client, source.url))
+        before, self._source = self._source, source
+        try:
+            await self._open(lambda client: open_page(client, source.url), typed=typed)
+        except (GistreadError, asyncio.CancelledError):
+            self._source = before
+            raise
         if source not in self._sources:
             self._sources.append(source)
             known = self._services.config.catalogues.split()
