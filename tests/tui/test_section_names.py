@@ -1,5 +1,6 @@
 """Beside the book stand names, and no second copy of it, where gists are quotations."""
 
+import asyncio
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from gistread.config import Config
 from gistread.memory.model import GistMemory, GistSource
 from gistread.people.sections import SectionNames
 from gistread.sample import story_path
+from gistread.session.session import Session
 from gistread.tui.screens.reading import ReadingScreen
 from tests.book.data import needs_novels, novel
 from tests.tui.scripted import app_on, opened, text_of, until
@@ -99,6 +101,25 @@ async def test_where_names_are_not_found_a_section_is_called_by_its_first_words(
         screen.redraw_lines()
         first = "“Der alte Wächter ging am Abend langsam über …”"
         await until(pilot, lambda: first in [block.text for block in pane.blocks])
+        assert "who comes in" not in text_of(app)
+
+
+async def test_no_guide_is_shown_before_a_saved_memory_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_load = asyncio.Event()
+
+    async def wait(_: Session) -> None:
+        await may_load.wait()
+
+    monkeypatch.setattr(Session, "show_saved_memory", wait)
+    app = app_on(story_path(), tmp_path, config=Config())
+    async with app.run_test(size=(110, 30)) as pilot:
+        await until(pilot, lambda: "Nora" in text_of(app))
+        await pilot.pause()
+        assert "A model reads along" not in text_of(app)
+        may_load.set()
+        await until(pilot, lambda: "A model reads along" in text_of(app))
 
 
 async def walk(pilot: Pilot[None], screen: ReadingScreen) -> int:

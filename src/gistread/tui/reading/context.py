@@ -53,6 +53,7 @@ class ReadingContext:
         self.opening = (
             True  # Until the memory is shown and the model of the settings, if any, is chosen
         )
+        self.memory_looked_for = False  # Whether a saved memory, if any, is shown
         self.input_line = screen.input_line
         self.panes = screen.panes
         self.refresh = screen.redraw_lines  # of the lines around the panes

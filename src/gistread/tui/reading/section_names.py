@@ -43,3 +43,4 @@ class SectionNamer:
         view = await self._people.known()
         names = await asyncio.to_thread(names_of_sections, view, sections)
         self._context.memory_pane.show_names(names)
+        self._context.refresh()  # The header says that names are shown.

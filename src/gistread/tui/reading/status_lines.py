@@ -82,7 +82,8 @@ class StatusLines:
         self.show_place()
         self.show_status()
         if controllers is not None:
-            context.memory_pane.change_view(guide=self._guide(session))
+            guide = self._guide(session) if context.memory_looked_for else ()
+            context.memory_pane.change_view(guide=guide)
             self._show_memory_header(context)
             self._show_strip(context)
             controllers.steps.show()
@@ -263,7 +264,8 @@ class StatusLines:
     def _show_memory_header(self, context: ReadingContext) -> None:
         memory = context.memory_pane.memory
         counter = _counter_of(memory) if memory is not None else ""
-        is_of_names = memory is not None and memory.quotes and bool(counter)
+        has_names = bool(context.memory_pane.view.names)
+        is_of_names = memory is not None and memory.quotes and bool(counter) and has_names
         header = Content.assemble(("Memory", "bold"), (counter, "$gr-faint"))
         longer = Content.assemble(header, (f" · {WHO_ENTERS}", "$gr-faint"))
         headers = (longer, header) if is_of_names else (header,)

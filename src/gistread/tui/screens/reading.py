@@ -245,6 +245,8 @@ class ReadingScreen(CommandTarget, BookScreen):
         with contextlib.suppress(GistreadError, OSError):  # The library says so.
             await asyncio.to_thread(index_new_books, services.paths)
         await session.show_saved_memory()
+        context.memory_looked_for = True
+        self.redraw_lines()
         if services.config.asking_model:
             await session.use_asking_model(services.config.asking_model)
         model = await asyncio.to_thread(model_of, book, services)
