@@ -79,6 +79,17 @@ def test_json_has_every_field(run: Run, folder: Path) -> None:
     assert len(book["file_sha256"]) == 64
 
 
+def test_a_file_without_any_part_of_a_pdf_is_not_added(run: Run, tmp_path: Path) -> None:
+    paper = tmp_path / "paper.pdf"
+    paper.write_bytes(b"%PDF-1.4" + b"\n" * 5)
+    ran = run("books", "--add", paper)
+    assert ran.status == ExitStatus.BOOK
+    assert "paper.pdf cannot be read: it is damaged or not a PDF." in ran.err
+    assert run("books", "--json").json["books"] == []
+    (added,) = run("books", "--add", tmp_path, "--json").json["failed"]
+    assert added["path"] == str(paper)
+
+
 def test_a_book_is_removed_by_path_or_title_and_its_file_stays(run: Run, folder: Path) -> None:
     run("books", "--add", folder)
     ran = run("books", "--remove", folder / "A Tale of One City.txt", "--remove", "two dogs")

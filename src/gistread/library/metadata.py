@@ -6,6 +6,7 @@ In slow ones, the file name is the title.
 import hashlib
 import io
 import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,9 @@ _SUFFIXES = (
     ),
     *(".fbz", ".docx", ".pdf", SERIES_SUFFIX),
 )
+_PDF_OBJECT = re.compile(rb"\d\s{1,9}obj\b")
+_LONGEST_OBJECT = 16  # Bytes of a match
+_BLOCK = 1024 * 1024  # Bytes
 _Facts = dict[str, Any]  # Fields of a `BookFile`
 _TITLE_PAGES = 64 * 1024  # Bytes at the start of plain text, enough for title and author
 
@@ -69,6 +73,9 @@ def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> 
             book = read_book(io.BytesIO(data), path.name, cancelled=cancelled)
             return _named(book.title, book.authors, book.source_format)
         case ReadableFormat.PDF:  # Needs a worker process: hours for a folder of hundreds.
+            if not _has_pdf_objects(stream):
+                reason = f"{path.name} cannot be read: it is damaged or not a PDF."
+                raise BookError(reason, "Get a fresh copy of the file.")
             return _named(path.stem.replace("_", " "), (), "pdf")
         case ReadableFormat.SERIES:
             listed = read_series_file(stream, path.name)
@@ -77,6 +84,16 @@ def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> 
             return zipped
     stream.seek(0)
     return _whole(read_book(stream, path.name, cancelled=cancelled))
+
+
+def _has_pdf_objects(stream: BinaryIO) -> bool:
+    """Whether the file has any object; a PDF without one has no page."""
+    overlap = b""
+    while block := stream.read(_BLOCK):
+        if _PDF_OBJECT.search(overlap + block):
+            return True
+        overlap = block[-_LONGEST_OBJECT:]
+    return False
 
 
 def book_file_of(path: Path, book: Book) -> BookFile:
