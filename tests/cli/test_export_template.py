@@ -112,4 +112,4 @@ def test_all_books_are_exported_by_a_template(
     assert run("export", "--all", "--template", template, "--output", folder).status == 0
     assert [path.name for path in folder.iterdir()] == ["The Lamp – notes.md"]
     ran = run("export", "--all", "--template", template)
-    assert "book.md has a file for each book" in ran.err
+    assert "An export by book.md has a file for each book" in ran.err

@@ -29,6 +29,7 @@ from gistread.exporting.names import ExportFormat
 from gistread.library.entries import LibraryEntry, is_folder
 from gistread.library.texts import text_of_entry
 from gistread.paths import default_paths
+from gistread.store.files import ExistsError
 from gistread.store.user_data import MarkStore, UserData
 from gistread.units import counted
 
@@ -52,7 +53,7 @@ def export_all(arguments: argparse.Namespace) -> ExitStatus:
         else:
             print_document(render_together(run.exports(), form))
     run.tell(output)
-    return ExitStatus.FAILED if run.failed else ExitStatus.DONE
+    return ExitStatus.FAILED if run.failed or run.existing else ExitStatus.DONE
 
 
 def _is_for_folder(output: Path) -> bool:
@@ -77,6 +78,7 @@ class _Run:
     line: ProgressLine
     done: int = 0
     failed: int = 0
+    existing: int = 0  # Files that were not overwritten
 
     def exports(self) -> Iterator[Export]:
         """What is to be exported of each book; failures are told and counted."""
@@ -101,6 +103,8 @@ class _Run:
             try:
                 write_export(export, self.choice.form, folder / name, force=force)
                 self.done += 1
+            except ExistsError:
+                self.existing += 1
             except GistreadError as error:
                 self._fail(str(error))
 
@@ -132,7 +136,11 @@ class _Run:
 
     def tell(self, output: Path | None) -> None:
         """Say how many books were exported."""
-        if not self.done and not self.failed:
+        if self.existing:
+            exist = "exists" if self.existing == 1 else "exist"
+            which = f"{counted(self.existing, 'file')} {exist} already"
+            fail(f"{which}: use another folder, or --force to overwrite.")
+        if not (self.done or self.failed or self.existing):
             say("No book of your library has what you want to export.")
             return
         where = f" to {output}" if output is not None else ""

@@ -52,9 +52,10 @@ def check_together(form: Form) -> None:
     """Raises UsageError for a format in which a document holds one book."""
     if form not in _TOGETHER:
         several = ", ".join(map(str, _TOGETHER))
+        what = f"The format {form}" if isinstance(form, ExportFormat) else f"An export by {form}"
         raise UsageError(
-            f"{form} has a file for each book: name a folder with --output.",
-            f"Formats for all books in one file: {several}.",
+            f"{what} has a file for each book: name a folder with --output.",
+            f"In one file for all books: --format {several}.",
         )
 
 
