@@ -29,6 +29,7 @@ _LUA_TOKEN = re.compile(
     r'\s*(?:(?P<string>"(?:\\.|[^"\\])*")|(?P<word>[\w.+-]+)|(?P<sign>[{}\[\]=,;])|--[^\n]*)',
     re.DOTALL,
 )
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 _HEADING_LINES = 2  # Title and place of an entry; its words follow
 _RECOGNISED = 20  # Characters of a highlight by which the note that quotes it is known
 _DAMAGED = (ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError)
@@ -156,16 +157,18 @@ def place_notes(book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark])
 
 
 def _joined(known: str, note: str) -> str:
-    """Two notes on the same words, each in a paragraph; one if it says what the other does.
+    """A note with the paragraphs that another note on the same words adds.
 
-    >>> _joined("Who is she?", "Estella")
-    'Who is she?\\n\\nEstella'
+    >>> _joined("Who is she?\\n\\nEstella", "she")
+    'Who is she?\\n\\nEstella\\n\\nshe'
     """
-    if note in known:
-        return known
-    if known in note:
-        return note
-    return f"{known}\n\n{note}"
+    paragraphs = _paragraphs(known)
+    added = [paragraph for paragraph in _paragraphs(note) if paragraph not in paragraphs]
+    return "\n\n".join((known, *added) if known else added)
+
+
+def _paragraphs(note: str) -> list[str]:
+    return [paragraph.strip() for paragraph in _BLANK_LINES.split(note) if paragraph.strip()]
 
 
 def _highlight(note: ForeignNote, place: TextQuote) -> Mark:
