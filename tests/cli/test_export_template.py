@@ -1,5 +1,6 @@
 """`gistread export --template`: documents by the user's own template."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -14,6 +15,7 @@ from gistread.errors import ExitStatus
 from gistread.marking import MarkKind, new_mark, quote_at
 from gistread.paths import default_paths
 from gistread.store.user_data import MarkStore, UserData
+from tests.book.make_epub import epub, page
 from tests.cli.conftest import Run
 
 _DOCUMENT = Path(__file__).parents[2] / "docs" / "scripting.md"
@@ -113,3 +115,16 @@ def test_all_books_are_exported_by_a_template(
     assert [path.name for path in folder.iterdir()] == ["The Lamp – notes.md"]
     ran = run("export", "--all", "--template", template)
     assert "An export by book.md has a file for each book" in ran.err
+
+
+def test_a_template_that_writes_whole_marks_gets_their_cfis(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "book.epub"
+    path.write_bytes(epub({"a.xhtml": page("<p>The <em>boat</em> came in.</p>")}))
+    opened = open_book(path)
+    start = opened.text.index("boat")
+    place = quote_at(opened.text, start, start + len("boat"))
+    MarkStore(default_paths()).put(opened.sha256, new_mark(MarkKind.HIGHLIGHT, place))
+    template = tmp_path / "marks.json"
+    template.write_text("{{ marks | tojson }}")
+    (mark,) = json.loads(run("export", path, "--template", template).out)
+    assert mark["cfi"].startswith("epubcfi(/6/2!")

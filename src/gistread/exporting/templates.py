@@ -53,7 +53,6 @@ class Template:
         try:
             self.names = frozenset(meta.find_undeclared_variables(environment.parse(text)))
             self._template = environment.from_string(text)
-            self._text = text
         except TemplateSyntaxError as error:
             raise self._fault(error.message or "", error.lineno) from error
         except TemplateError as error:  # An unknown filter
@@ -64,10 +63,6 @@ class Template:
         unknown = sorted(self.names.difference(known))
         if unknown:
             raise self._fault(f"there is no field {unknown[0]!r}", None, known)
-
-    def names_field(self, name: str) -> bool:
-        """Whether the name stands anywhere in the template."""
-        return name in self._text
 
     def render(self, fields: Mapping[str, Any]) -> str:
         """Raises UsageError."""
@@ -126,7 +121,7 @@ def template_format(path: Path) -> OtherFormat:
         template.name,
         _suffix_of(path),
         lambda export: template.render(export_fields(export)),
-        wants_cfis=template.names_field("cfi"),
+        wants_cfis="marks" in template.names,
     )
 
 
