@@ -8,6 +8,7 @@ from gistread import Export, ExportFormat, Library, render_export
 from gistread.errors import BookError, UsageError
 from gistread.marking import MarkKind
 from gistread.store.model import SavedQuestion
+from tests.book.make_epub import epub, page
 from tests.folders import paths_in
 from tests.library.conftest import Books, Make
 
@@ -55,6 +56,14 @@ def test_a_marked_book_is_listed(library: Library, text: Make) -> None:
     assert library.books() == []
     library.mark(book, 0, 4)
     assert [entry.sha256 for entry in library.books()] == [book.sha256]
+
+
+def test_an_epub_cfi_is_found_in_the_file_that_was_opened(library: Library, tmp_path: Path) -> None:
+    path = tmp_path / "book.epub"
+    path.write_bytes(epub({"a.xhtml": page("<p>The <em>boat</em> came in.</p>")}))
+    book = library.open(path)
+    (boat,) = library.places(book, "epubcfi(/6/2!/4/2/2/1:0)")
+    assert book.text[boat.offset :].startswith("boat")
 
 
 def test_places_and_threads_are_those_of_the_screen(

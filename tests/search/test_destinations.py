@@ -118,5 +118,7 @@ def test_an_epub_cfi_is_found_in_the_file(tmp_path: Path) -> None:
     assert opened.text[place.offset : place.end] == "boat came"
     assert "no such place" in destinations_of("epubcfi(/6/8!/4)", opened, 0, path).problem
     assert "Only an EPUB" in destinations_of("epubcfi(/6/8!/4)", book(), 0, path).problem
+    assert "looked up here" in destinations_of("epubcfi(/6/8!/4)", opened, 0).problem
     path.write_bytes(b"no archive")
+    assert "parenthesis" in destinations_of("epubcfi(/6/8", opened, 0, path).problem
     assert "as an EPUB" in destinations_of("epubcfi(/6/8!/4)", opened, 0, path).problem

@@ -1,13 +1,16 @@
 """Moving in the book with jumps, history and "go to"."""
 
+import threading
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from gistread.book.formats.epub_cfi import SourceText, open_source
 from gistread.store.user_data import UserData
 from gistread.tui.widgets.input_line import InputLine
+from tests.book.make_epub import epub, page
 from tests.tui.books import long_book
 from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until
 
@@ -155,6 +158,37 @@ async def test_go_to_lists_destinations_while_typing(tmp_path: Path) -> None:
         row = next(n for n, line in enumerate(lines(app)) if "Chapter 11," in line)
         await pilot.click(offset=(10, row))
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[10].start)
+
+
+async def test_an_epub_cfi_is_looked_up_on_enter_beside_the_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "book.epub"
+    paragraphs = "".join(f"<p>The boat number {number} came in.</p>" for number in range(200))
+    path.write_bytes(epub({"a.xhtml": page(paragraphs)}))
+    threads: list[threading.Thread] = []
+
+    def open_noted(path: Path) -> SourceText:
+        threads.append(threading.current_thread())
+        return open_source(path)
+
+    monkeypatch.setattr("gistread.book.formats.epub_cfi.open_source", open_noted)
+    app = app_on(path, tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await go_to(pilot, "epubcfi(/6/2!/4/900)")
+        await pilot.press("enter")
+        await until(pilot, lambda: "no such place" in text_of(app))
+        assert screen.query_one(InputLine).is_open
+        await go_to(pilot, "epubcfi(/6/2!/4/240)")
+        await until(pilot, lambda: "Enter looks it up." in text_of(app))
+        assert len(threads) == 1
+        await pilot.press("enter")
+        place = screen.book.text.index("The boat number 119 ")
+        await until(pilot, lambda: screen.book_pane.place == place)
+        assert not screen.query_one(InputLine).is_open
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
 
 
 async def test_the_place_is_kept_after_closing_at_every_width(tmp_path: Path) -> None:

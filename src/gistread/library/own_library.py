@@ -74,14 +74,18 @@ class Library:
         """The places that words name, the likeliest first.
 
         `p. 101`, `40%`, a chapter, words in double quotes, `@` and an offset, or an EPUB CFI of a
-        book in the library. Raises UsageError if there is none.
+        book in a file that is known. Raises UsageError if there is none.
         """
         here = self._user_data.position(book.sha256)
-        own = [entry.path for entry in self.books() if entry.sha256 == book.sha256]
-        target = destinations_of(words, book, here, own[0] if own else None)
+        source = self._files.get(book.sha256) or self._listed_file(book)
+        target = destinations_of(words, book, here, source)
         if not target.destinations:
             raise UsageError(target.problem or "The place is empty.")
         return target.destinations
+
+    def _listed_file(self, book: Book) -> Path | None:
+        paths = [entry.path for entry in self.books() if entry.sha256 == book.sha256]
+        return paths[0] if paths else None
 
     def marks(self, book: Book) -> list[Mark]:
         """By place; those whose words are no longer in the text (`lost`) come last."""

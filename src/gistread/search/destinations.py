@@ -65,9 +65,14 @@ def destinations_of(typed: str, book: Book, here: int, source: Path | None = Non
         return _words(book, here, match[1])
     if typed[0] in _QUOTES:
         return GoToTarget(problem="End the words with a quotation mark.")
-    if typed.startswith(_CFI_START):
+    if is_cfi(typed):
         return _cfi(book, typed, source)
     return _named(typed, book, here)
+
+
+def is_cfi(typed: str) -> bool:
+    """Whether an EPUB CFI begins here: to look it up, the whole EPUB is read."""
+    return typed.lstrip().startswith(_CFI_START)
 
 
 def _named(typed: str, book: Book, here: int) -> GoToTarget:
@@ -114,8 +119,12 @@ def _words(book: Book, here: int, words: str) -> GoToTarget:
 
 
 def _cfi(book: Book, identifier: str, source: Path | None) -> GoToTarget:
-    if source is None or book.source_format != "epub":
+    if book.source_format != "epub":
         return GoToTarget(problem="Only an EPUB has places of this form.")
+    if source is None:
+        return GoToTarget(problem="EPUB CFIs cannot be looked up here.")
+    if not identifier.endswith(")"):
+        return GoToTarget(problem="End the EPUB CFI with a parenthesis.")
     from gistread.book.formats.epub_cfi import open_source  # Parsers take a while to import
 
     try:

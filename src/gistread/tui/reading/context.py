@@ -1,5 +1,6 @@
 """The context that the controllers of one open book share, and the moves in it."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -7,7 +8,7 @@ from typing import Any, TypeVar
 from textual.screen import Screen
 
 from gistread.book.model import Book
-from gistread.search.destinations import HINT, Destination, destinations_of
+from gistread.search.destinations import HINT, Destination, destinations_of, is_cfi
 from gistread.session.events import Obstacle
 from gistread.session.session import Session
 from gistread.store.model import AskingChoice, NameCorrection, ReadingPlace
@@ -198,6 +199,11 @@ class Navigation(InputLineClient):
 
     def typed(self, words: str) -> None:
         context = self._context
+        if is_cfi(words):
+            self._destinations = ()
+            context.input_line.choose_from(())
+            context.input_line.say("Enter looks it up.")
+            return
         target = destinations_of(words, context.book, context.place, context.path)
         self._destinations = target.destinations
         context.input_line.choose_from([destination.words for destination in target.destinations])
@@ -205,10 +211,29 @@ class Navigation(InputLineClient):
 
     def accepted(self, words: str, choice: int | None) -> None:
         if choice is not None and choice < len(self._destinations):
-            self._context.input_line.close()
-            self._context.panes.show(Pane.BOOK)
-            self.jump(self._destinations[choice].offset)
+            self._go(self._destinations[choice])
+        elif is_cfi(words):
+            self._context.screen.run_worker(self._look_up(words), group="go to", exclusive=True)
         elif not words.strip():
             self._context.input_line.close()
             if self._context.position.looking:
                 self.jump(self._context.position.place)
+
+    async def _look_up(self, words: str) -> None:
+        """Go to the place of an EPUB CFI, unless the line has changed meanwhile."""
+        context, line = self._context, self._context.input_line
+        line.say("Looking it up …")
+        target = await asyncio.to_thread(
+            destinations_of, words, context.book, context.place, context.path
+        )
+        if not line.is_open or line.words != words:
+            return
+        if target.destinations:
+            self._go(target.destinations[0])
+        else:
+            line.say(target.problem, problem=True)
+
+    def _go(self, destination: Destination) -> None:
+        self._context.input_line.close()
+        self._context.panes.show(Pane.BOOK)
+        self.jump(destination.offset)
