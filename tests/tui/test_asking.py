@@ -113,7 +113,7 @@ async def test_steps_appear_one_by_one_and_opened_pages_are_shown(
         await until(pilot, lambda: "Choosing a section" in text_of(app))
         assert screen.panes.current is Pane.BOOK
         reader.say(STARTED, LookedUp(30, 1, "the road"), Expanded(30, OpenedBy.AGENT))
-        await until(pilot, lambda: "opened by the agent: the road" in text_of(app))
+        await until(pilot, lambda: "opened for the answer: the road" in text_of(app))
         assert "section 30: the road" in text_of(app)
         assert "section 31" not in text_of(app)
         reader.say(

@@ -160,7 +160,7 @@ def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
     known = memory()
     view = View(opened={2: Opening(OpenedBy.AGENT, "it tells of the boy")})
     header, *body, last = entry_blocks(known, known.entry(2), view)
-    assert header.text == "opened by the agent: it tells of the boy"
+    assert header.text == "opened for the answer: it tells of the boy"
     assert "end of section 2" in last.text
     page = known.entry(2).page
     of_book = {block.start: block.text for block in body if block.start is not None}

@@ -60,7 +60,10 @@ class Reasons:
         return self._shared("\n".join(self._text[start:end] for start, end in places), stems)
 
     def _shared(self, text: str, stems: frozenset[str]) -> str:
-        """The first word of each stem, the most frequent stems last: they tell the least."""
+        """The first word of each stem, the most frequent stems last: they tell the least.
+
+        Empty if all are numbers, which tell nothing without a word.
+        """
         if not stems:
             return ""
         words: dict[str, str] = {}
@@ -70,6 +73,8 @@ class Reasons:
             if stem in stems:
                 words.setdefault(stem, text[start:end])
                 counts[stem] = counts.get(stem, 0) + 1
+        if all(word.isdecimal() for word in words.values()):
+            return ""
         rare_first = sorted(words, key=lambda stem: counts[stem])
         return ", ".join(in_quotes(words[stem]) for stem in rare_first[:_MOST_WORDS])
 

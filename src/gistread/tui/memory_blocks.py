@@ -125,8 +125,8 @@ def entry_blocks(
     if title := _chapter_that_begins(memory, number):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
     if opening is None or stays_gist(memory.book, page, view):
-        opened = _opened_by(opening) if opening else ""
-        gist = [*_gist_blocks(memory, entry, view, opened), *notes]
+        opened = [_line_below(memory, number, _opened_by(opening))] if opening else []
+        gist = [*_gist_blocks(memory, entry, view), *opened, *notes]
         return [
             *blocks,
             *(
@@ -173,11 +173,14 @@ def _note_blocks(memory: GistMemory, number: int, view: View, kind: str = "page"
     if note is None or note.number != number:
         return []
     lines = [short(note.text, _NOTE), note.keys]
-    return [
-        Block(line, key=(kind, number), style="tail", indent=_gutter(memory) - 1, blank_before=0)
-        for line in lines
-        if line
-    ]
+    return [_line_below(memory, number, line, kind) for line in lines if line]
+
+
+def _line_below(memory: GistMemory, number: int, text: str, kind: str = "page") -> Block:
+    """A line below the gist of a section."""
+    return Block(
+        text, key=(kind, number), style="tail", indent=_gutter(memory) - 1, blank_before=0
+    )
 
 
 def shows_names(entry: MemoryEntry, view: View) -> bool:
@@ -186,18 +189,15 @@ def shows_names(entry: MemoryEntry, view: View) -> bool:
     return entry.is_quotation or (view.quotes and is_whole_text)
 
 
-def _gist_blocks(memory: GistMemory, entry: MemoryEntry, view: View, opened: str) -> list[Block]:
-    """The gist of a section. In place of a quotation: who enters, and who was known before.
-
-    `opened`: who opened it, and why.
-    """
+def _gist_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Block]:
+    """The gist of a section. In place of a quotation: who enters, and who was known before."""
     if shows_names(entry, view):
         names = view.names.get(entry.page.start, SectionNames())
         title = names.title or _first_words(memory.book, entry.page)
-        return _named_blocks(memory, entry, title, names, _tail(entry, view, opened))
+        return _named_blocks(memory, entry, title, names, _tail(entry, view))
     style = "gist" if not _SOURCES[entry.gist.source] else "own-words"
     text = " ".join(entry.gist.text.split())
-    return [_page_block(memory, entry.page.number, text, style, _tail(entry, view, opened))]
+    return [_page_block(memory, entry.page.number, text, style, _tail(entry, view))]
 
 
 def _named_blocks(
@@ -363,13 +363,12 @@ def _begun_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     return _railed(block) if row.here else block
 
 
-def _tail(entry: MemoryEntry, view: View, opened: str = "", *, sourced: bool = True) -> str:
-    """`opened`: who opened the page, and why; `sourced`: whether its gist is shown."""
+def _tail(entry: MemoryEntry, view: View, *, sourced: bool = True) -> str:
+    """`sourced`: whether its gist is shown."""
     number = entry.page.number
     all_quoted = view.quotes and entry.is_read
     words = [
         _SOURCES[entry.gist.source] if sourced and not all_quoted else "",
-        opened,
         "◆ pinned" if number in view.pinned else "",
         "refused" if number in view.refused else "",
     ]
@@ -377,7 +376,7 @@ def _tail(entry: MemoryEntry, view: View, opened: str = "", *, sourced: bool = T
 
 
 def _opened_by(opening: Opening) -> str:
-    who = "opened by the agent" if opening.by is OpenedBy.AGENT else "opened by you"
+    who = "opened for the answer" if opening.by is OpenedBy.AGENT else "opened by you"
     return with_reason(who, opening.reason)
 
 
