@@ -44,7 +44,7 @@ def names_of_sections(view: Index, sections: Sequence[tuple[int, int]]) -> dict[
     used; a section that begins there is left out.
 
     >>> names_of_sections(index, [(0, 3_000), (3_000, 6_000)])[3_000].people
-    ('Lucy', 'Daniel Crane', 'Dr. Hale', 'the Wren')
+    ('Lucy', 'Dr. Hale', 'Martin Crane', 'Daniel Crane')
     """
     view_end = len(view.book.text)
     begun = [(start, min(end, view_end)) for start, end in sections if start < view_end]
