@@ -223,6 +223,7 @@ def test_a_busy_server_says_when_to_come_back(
     ran = run("get", f"{server.url}/copy.epub")
     assert ran.status == ExitStatus.FAILED
     assert "asks to retry in 60 minutes" in ran.err
+    assert "resumes" not in ran.err
 
 
 def test_a_server_that_cuts_every_time_is_told_and_resumed_later(

@@ -120,6 +120,8 @@ async def test_an_own_catalogue_with_a_login_is_kept_without_the_login(
         await until(pilot, lambda: "Sent to 127.0.0.1 alone" in text_of(app))
         await pilot.press(*"ada", "enter", *"secret", "enter")
         await until(pilot, lambda: "The Lamp" in text_of(app))
+        await pilot.press(*"war")
+        assert app.screen.query_one("#typed", Input).value == "war"
     config = load_config(paths_in(tmp_path).config_file)
     assert config.catalogues == f"{server.url}/search"
     assert "secret" not in paths_in(tmp_path).config_file.read_text()

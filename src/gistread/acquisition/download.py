@@ -303,7 +303,7 @@ class _Transfer:
             self.part.restart()
             raise RetryError("the file has changed")
         if status in BUSY:
-            raise busy_error(response)
+            raise busy_error(response, self.part)
         if (
             status == HTTPStatus.PARTIAL_CONTENT
             and sent_range

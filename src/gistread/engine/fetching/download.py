@@ -160,7 +160,7 @@ class _Download:
     def _refusal(self, response: "httpx2.Response") -> Exception:
         status = response.status_code
         if status in BUSY:
-            return busy_error(response)
+            return busy_error(response, self.part)
         is_denied = status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
         if is_denied and response.history:  # The signed address from the hub may have expired.
             return RetryError(f"{response.url.host} refused ({status})")

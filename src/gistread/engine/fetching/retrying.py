@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import httpx2
 
 BUSY = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524)
-_RESUME = "Try again later: the download resumes where it stopped."
 _UNREACHED_ATTEMPTS = 3  # Attempts if no server ever responded: probably there is no network
 _LONGEST_PAUSE_S = 60.0
 _LONGEST_WAIT_S = 300.0  # The longest delay accepted from a server
@@ -27,13 +26,20 @@ class RetryError(Exception):
     wait_s: float = 0.0  # Delay requested by the server
 
 
-def busy_error(response: "httpx2.Response") -> Exception:
+def _try_later(part: PartialFile) -> str:
+    """The hint after a failure."""
+    if part.length:
+        return "Try again later: the download resumes where it stopped."
+    return "Try again later."
+
+
+def busy_error(response: "httpx2.Response", part: PartialFile) -> Exception:
     """What a status of `BUSY` raises: RetryError, or FetchError if the server wants a long wait."""
     host = response.url.host
     wait_s = retry_after_s(response.headers) or 0.0
     if wait_s > _LONGEST_WAIT_S:
         minutes = wait_s / _SECONDS_OF_MINUTE
-        return FetchError(f"{host} asks to retry in {minutes:.0f} minutes.", _RESUME)
+        return FetchError(f"{host} asks to retry in {minutes:.0f} minutes.", _try_later(part))
     return RetryError(f"{host} is busy ({response.status_code})", wait_s)
 
 
@@ -68,6 +74,6 @@ async def with_retries(
         fruitless = 0 if part.length > furthest else fruitless + 1
         furthest = max(furthest, part.length)
         if fruitless >= attempts:
-            raise FetchError(f"{name} cannot be fetched: {again.reason}.", _RESUME)
+            raise FetchError(f"{name} cannot be fetched: {again.reason}.", _try_later(part))
         pause_s = min(_LONGEST_PAUSE_S, network.pause_s * 2 ** max(0, fruitless - 1))
         await wait(again.reason, max(pause_s, again.wait_s))

@@ -235,6 +235,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         except (GistreadError, asyncio.CancelledError):
             self._source = before
             raise
+        self.query_one("#typed", Input).select_all()  # The next words replace the address
         if source not in self._sources:
             self._sources.append(source)
             known = self._services.config.catalogues.split()
