@@ -208,6 +208,15 @@ def test_a_section_that_the_agent_opened_stays_a_gist_beside_the_book() -> None:
     assert "Ada Brennan kept the lamp" in shown()
 
 
+def test_a_long_reason_stands_below_the_gist_where_it_wraps() -> None:
+    known = memory()
+    reason = f"it tells of {'the boy and ' * 20}the storm"
+    view = View(opened={1: Opening(OpenedBy.AGENT, reason)}, beside=True)
+    *_, gist, opened = entry_blocks(known, known.entries[0], view)
+    assert (gist.text, gist.tail) == ("Gist 1 in two lines.", "")
+    assert opened.text == f"opened for the answer: {reason}"
+
+
 def test_an_excerpt_has_all_that_is_cited_also_where_one_source_lies_in_another() -> None:
     known = memory()
     page = known.entry(1).page

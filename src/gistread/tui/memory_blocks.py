@@ -178,9 +178,7 @@ def _note_blocks(memory: GistMemory, number: int, view: View, kind: str = "page"
 
 def _line_below(memory: GistMemory, number: int, text: str, kind: str = "page") -> Block:
     """A line below the gist of a section."""
-    return Block(
-        text, key=(kind, number), style="tail", indent=_gutter(memory) - 1, blank_before=0
-    )
+    return Block(text, key=(kind, number), style="tail", indent=_gutter(memory) - 1, blank_before=0)
 
 
 def shows_names(entry: MemoryEntry, view: View) -> bool:
