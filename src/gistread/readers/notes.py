@@ -58,7 +58,7 @@ class _Note:
 class _Notebook:
     room_tokens: int
     notes: list[_Note] = field(default_factory=list)
-    dropped: int = 0
+    dropped: list[_Note] = field(default_factory=list)  # For want of room
 
     def text(self, *, numbered: bool = False) -> str:
         marks = (f"[{number}]" if numbered else "-" for number in range(1, len(self.notes) + 1))
@@ -73,8 +73,7 @@ class _Notebook:
     async def add(self, note: _Note, engine: Engine) -> None:
         self.notes.append(note)
         while self.notes and await engine.count(self.text()) > self.room_tokens:
-            del self.notes[0]
-            self.dropped += 1
+            self.dropped.append(self.notes.pop(0))
 
 
 async def notes(asking: Asking) -> ReaderEvents:
@@ -108,13 +107,13 @@ async def notes(asking: Asking) -> ReaderEvents:
     text = notebook.text(numbered=asking.is_asked_to_cite)
     if notebook.dropped:
         yield Noted(
-            f"The first {notebook.dropped} notes were dropped to make room for later ones.", 0, 0
+            f"The first {len(notebook.dropped)} notes were dropped to make room for later ones.", 0, 0
         )
     yield Stopped(reason)
 
-    chunks = {note.chunk for note in notebook.notes}
+    chunks = {note.chunk for note in (*notebook.dropped, *notebook.notes)}
     draft = Answered(
-        found=bool(chunks),
+        found=bool(notebook.notes),
         compression_rate=asking.compression_rate(count_words(text)),
         seen=tuple(join(chunks, book)),
     )
