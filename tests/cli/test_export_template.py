@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gistread.book.model import Book, Chapter
 from gistread.book.open import open_book
 from gistread.cli import read as screens
 from gistread.cli.parser import parse
 from gistread.errors import ExitStatus
+from gistread.exporting.model import Export
+from gistread.exporting.templates import export_fields
+from gistread.library.entries import words_of
 from gistread.marking import MarkKind, new_mark, quote_at
 from gistread.paths import default_paths
 from gistread.store.user_data import MarkStore, UserData
@@ -69,13 +73,24 @@ def test_the_command_names_the_book_by_its_file_if_another_has_its_title(
 ) -> None:
     template = tmp_path / "command.txt"
     template.write_text("{{ marks[0].open }}")
-    assert run("export", marked, "--template", template).out.startswith("gistread open 'The Lamp' ")
+    assert run("export", marked, "--template", template).out.endswith(" -- 'The Lamp'")
     other = tmp_path / "other" / "The Lamp.txt"
     other.parent.mkdir()
     other.write_text("The Lamp\n\nAnother tale of the same title.\n")
     run("books", "--add", other)
     command = run("export", marked, "--template", template).out
     assert parse(shlex.split(command)[1:]).book == str(marked)
+
+
+def test_the_command_leads_to_a_book_whose_title_begins_with_a_dash() -> None:
+    text = "The lamp burned."
+    chapter = Chapter("", 0, len(text))
+    book = Book(text, "-Lamp-", (), (chapter,))
+    mark = new_mark(MarkKind.HIGHLIGHT, quote_at(book.text, 0, 8))
+    fields = export_fields(Export(book, [mark]))
+    arguments = parse(shlex.split(fields["marks"][0]["open"])[1:])
+    assert words_of(arguments.book) == words_of("-Lamp-")
+    assert arguments.at == "@0"
 
 
 def test_paragraphs_are_kept_behind_a_prefix(run: Run, marked: Path, tmp_path: Path) -> None:

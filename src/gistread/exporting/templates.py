@@ -105,11 +105,11 @@ def export_fields(export: Export) -> dict[str, Any]:
     """The fields of the JSON; and of each mark its page of print, CFI and way back."""
     fields = as_json(export)
     book = export.book
-    command = f"gistread open {shlex.quote(export.command_name or book.title)}"
+    name = shlex.quote(export.command_name or book.title)
     for mark, shown in zip(export.marks, fields["marks"], strict=True):
         shown["print_page"] = None if mark.lost else book.page_at(mark.start)
         shown["cfi"] = export.cfis.get(mark.id, "")
-        shown["open"] = f"{command} --at @{mark.start}"
+        shown["open"] = f"gistread open --at @{mark.start} -- {name}"
     return fields
 
 
