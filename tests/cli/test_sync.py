@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
+from gistread.config import load_config
 from gistread.errors import ExitStatus
 from gistread.paths import default_paths
+from gistread.store.sync_queue import SyncQueue, WaitingPlace
 from gistread.store.user_data import UserData
+from gistread.syncing.account import find_account
 from gistread.syncing.documents import content_id
 from tests.book.make_epub import epub, page
 from tests.cli.conftest import Run
@@ -98,6 +101,33 @@ def test_a_pulled_place_is_the_progress_of_a_book_that_was_never_opened(
     (listed,) = run("books", "--json").json["books"]
     assert listed["progress"] == pytest.approx(0.5, abs=0.02)
     assert "50%" in run("books").out
+
+
+def test_the_newest_place_is_the_one_that_was_read_last(
+    run: Run, server: SyncServer, lamp: Path
+) -> None:
+    run("sync", "login", server.url, "ada", "--register")
+    with default_paths().config_file.open("a") as config:
+        config.write('sync_place = "newest"\n')
+    run("books", "--add", str(lamp))
+    book, user_data = open_book(lamp), UserData(default_paths())
+    user_data.set_position(book.sha256, book.text.index("Line 200 "))
+    place = {"percentage": 0.1, "progress": "/body/DocFragment[1]/body/p[41]/text().0"}
+    kobo = {**place, "device": "Kobo", "device_id": "K", "timestamp": server.now}
+    server.places["ada", content_id(lamp)] = kobo
+    (pushed,) = run("sync", "push", "--json").json["books"]
+    assert (pushed["done"], server.bodies) == ("kept", [])
+    (pulled,) = run("sync", "pull", "--json").json["books"]
+    assert pulled["done"] == "pulled"
+    account = find_account(load_config(default_paths().config_file), default_paths())
+    assert account is not None
+    later = WaitingPlace(content_id(lamp), 0.2, at=server.now + 60.0)
+    SyncQueue(default_paths()).put(account.name, later)
+    user_data.set_position(book.sha256, book.text.index("Line 300 "))
+    (kept,) = run("sync", "pull", "--json").json["books"]
+    assert kept["done"] == "kept"
+    (pushed,) = run("sync", "push", "--json").json["books"]
+    assert pushed["done"] == "pushed"
 
 
 def test_a_file_that_is_no_book_leaves_the_others(run: Run, server: SyncServer, lamp: Path) -> None:

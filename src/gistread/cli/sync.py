@@ -20,7 +20,7 @@ from gistread.library.entries import is_file
 from gistread.library.metadata import record_text
 from gistread.paths import Paths, default_paths
 from gistread.store.catalogue import Catalogue
-from gistread.store.sync_queue import SyncQueue
+from gistread.store.sync_queue import SyncQueue, WaitingPlace
 from gistread.store.user_data import UserData
 from gistread.syncing.account import (
     find_account,
@@ -169,7 +169,7 @@ class _Work:
         place = self._user_data.reading_place(book.sha256)
         if not (place.offset or is_only):
             return None
-        waiting = self._synced(book, named).waiting_at(place.offset)
+        waiting = await self._waiting(book, self._synced(book, named), place.offset)
         winner = await self.sync.push(waiting)
         if winner is None:
             return _Result(book.title, "pushed", waiting.percentage)
@@ -186,13 +186,20 @@ class _Work:
         book = self._open(named)
         synced = self._synced(book, named)
         place = self._user_data.reading_place(book.sha256)
-        here, offset = synced.waiting_at(place.offset), synced.offset_of(remote)
+        here = await self._waiting(book, synced, place.offset)
+        offset = synced.offset_of(remote)
         there = replace(remote, percentage=synced.converter.percentage_of(offset))
         if not (is_only or self.sync.wins(there, here)):
             return _Result(book.title, "kept", here.percentage)
         go_to_remote(self._user_data, book, offset)
         record_text(Catalogue(self.paths), named.path, book)
         return _Result(book.title, "pulled", there.percentage, remote.device)
+
+    async def _waiting(self, book: Book, synced: SyncedBook, offset: int) -> WaitingPlace:
+        """The place here, with the time of reading; 0 if unknown. Raises StorageError."""
+        read_at = await self.sync.waiting_since(synced.document)
+        read_at = read_at or self._user_data.opened_at(book.sha256)
+        return replace(synced.waiting_at(offset), at=read_at)
 
     @property
     def _user_data(self) -> UserData:

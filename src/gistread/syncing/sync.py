@@ -50,6 +50,14 @@ class ProgressSync:
                     await self._send(server, place, None)
         return len(waiting)
 
+    async def waiting_since(self, document: str) -> float:
+        """When this device read what the server does not know; 0 if it knows everything.
+
+        Raises StorageError.
+        """
+        waiting = await asyncio.to_thread(self.queue.waiting, self.account.name)
+        return next((place.at for place in waiting if place.document == document), 0.0)
+
     def is_own(self, remote: RemotePlace) -> bool:
         return remote.device_id == self.account.device_id
 

@@ -146,13 +146,8 @@ class SyncController:
         if position.place <= offer.offset < position.end:
             return
         there = replace(remote, percentage=synced.converter.percentage_of(offer.offset))
-        if sync.wins(there, replace(here, at=await self._waiting_since(sync, synced))):
+        if sync.wins(there, replace(here, at=await sync.waiting_since(synced.document))):
             self._offer(offer)
-
-    async def _waiting_since(self, sync: "ProgressSync", synced: "SyncedBook") -> float:
-        """When this device read what the server does not know; 0 if it knows everything."""
-        waiting = await asyncio.to_thread(sync.queue.waiting, sync.account.name)
-        return next((place.at for place in waiting if place.document == synced.document), 0.0)
 
     async def _offer_of(self, synced: "SyncedBook", remote: "RemotePlace") -> _Offer:
         return _Offer(remote, await asyncio.to_thread(synced.offset_of, remote))
