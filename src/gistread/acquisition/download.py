@@ -70,7 +70,7 @@ class CatalogueClient:
         self._client = client
         self._network = network
         self._login = login
-        self._uses_digest: bool | None = None  # None: not known yet
+        self._uses_digest: bool | None = None  # None: nothing has asked for the login yet
 
     async def feed(self, url: str) -> Feed:
         """Raises FetchError."""
@@ -122,15 +122,15 @@ class CatalogueClient:
         async with open_response(self._client, self._network, url, headers) as response:
             yield response
 
-    async def _asks_for_digest(self, url: str) -> bool:
-        """Whether a login goes as a digest.
+    async def _asks_for_digest(self, url: str) -> bool | None:
+        """Whether a login goes as a digest; None if this address needs none.
 
         Asked without a login: Calibre's content server answers another form with 400.
         """
         async with open_response(self._client, self._network, url, {}) as response:
-            is_refused = response.status_code == HTTPStatus.UNAUTHORIZED
-            challenges = response.headers.get("WWW-Authenticate", "").lower()
-            return is_refused and "digest" in challenges
+            if response.status_code != HTTPStatus.UNAUTHORIZED:
+                return None
+            return "digest" in response.headers.get("WWW-Authenticate", "").lower()
 
     async def download(
         self,
