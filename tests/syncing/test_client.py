@@ -1,16 +1,18 @@
 """The protocol with a server, and every fault of one."""
 
 import asyncio
+import errno
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gistread.config import load_config
 from gistread.engine.fetching.network import Network
-from gistread.errors import FetchError, UsageError
+from gistread.errors import FetchError, StorageError, UsageError
 from gistread.store.sync_queue import SyncQueue, WaitingPlace
-from gistread.syncing.account import new_account, save_account
+from gistread.syncing.account import find_account, forget_account, new_account, save_account
 from gistread.syncing.client import Account, AuthorizationError, RemotePlace, open_server
 from gistread.syncing.sync import ProgressSync
 from tests.engine.fetching.server import without_environment
@@ -74,8 +76,21 @@ def _busy(handler: Handler) -> None:
     handler.send("Bad gateway", 502, "text/html")
 
 
+def _limited(handler: Handler) -> None:
+    handler.send("Too many requests", 429, "text/plain")
+
+
+def _missing(handler: Handler) -> None:
+    handler.send("Not found", 404, "text/plain")
+
+
 def _elsewhere(handler: Handler) -> None:
-    handler.send("", 302, "text/html", Location="https://example.org/x")
+    location = f"https://example.org/sync{handler.path}"
+    handler.send("", 302, "text/html", Location=location)
+
+
+def _to_itself(handler: Handler) -> None:
+    handler.send("", 302, "text/html", Location="/kosync")
 
 
 def _slow(handler: Handler) -> None:
@@ -111,7 +126,10 @@ def _endless(handler: Handler) -> None:
         (_endless, "does not answer like a KOReader sync server"),
         (_garbled, "does not answer like a KOReader sync server"),
         (_busy, "returned 502"),
-        (_elsewhere, "redirects to https://example.org/x"),
+        (_limited, "returned 429"),
+        (_missing, "does not answer like a KOReader sync server"),
+        (_elsewhere, r"redirects to https://example\.org/sync\.\n"),
+        (_to_itself, r"redirects to http://127\.0\.0\.1:\d+/kosync\.\n"),
         (_slow, "does not answer"),
         (_cut, "was lost"),
     ],
@@ -191,6 +209,22 @@ def test_the_key_is_in_a_private_file_alone(account: Account, tmp_path: Path) ->
     assert account.key not in paths.config_file.read_text()
     assert account.key not in repr(account)
     assert new_account(account.server, "eve", "other", paths).device_id == account.device_id
+
+
+def test_a_key_that_cannot_be_removed_is_told(
+    account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = paths_in(tmp_path)
+    forget_account(paths)  # Nobody has logged in: nothing to tell.
+    save_account(account, paths)
+
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("gistread.syncing.account.replace_file", full)
+    with pytest.raises(StorageError, match="the key is still there"):
+        forget_account(paths)
+    assert find_account(load_config(paths.config_file), paths) is None
 
 
 @pytest.mark.parametrize(("user", "reason"), [("", "is empty"), ("a:b", "no colon")])

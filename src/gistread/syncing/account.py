@@ -66,11 +66,18 @@ def save_account(account: Account, paths: Paths) -> None:
 
 def forget_account(paths: Paths) -> None:
     """Forget the key but not the name of this device. Raises StorageError, UsageError."""
-    with contextlib.suppress(OSError):
+    save_setting(paths.config_file, "sync_server", "")
+    try:
         saved = decoded(Account, from_json(paths.sync_account.read_text("utf-8", "replace")))
         if saved is not None:
             replace_file(paths.sync_account, orjson.dumps(replace(saved, key="")))
-    save_setting(paths.config_file, "sync_server", "")
+    except FileNotFoundError:  # Nobody has logged in.
+        return
+    except OSError as error:
+        raise StorageError(
+            f"{paths.sync_account}: {error.strerror or error}.",
+            "Places are not synced any more, but the key is still there: delete this file.",
+        ) from error
 
 
 def server_address(server: str) -> str:

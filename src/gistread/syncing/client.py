@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 import orjson
 
 from gistread.engine.fetching.network import Network, new_client, system_error
+from gistread.engine.fetching.retrying import BUSY
 from gistread.errors import FetchError, conceal
 
 if TYPE_CHECKING:
@@ -134,14 +135,14 @@ class SyncClient:
         if fields is not None:
             headers["Content-Type"] = "application/json"
             body = orjson.dumps(fields)
-        url = f"{self._account.server}{path}"
         try:
             async with asyncio.timeout(_MOST_SECONDS):
-                status, data = await self._exchange(method, url, headers, body)
+                status, data = await self._exchange(method, path, headers, body)
         except (TimeoutError, httpx2.TimeoutException):
             raise FetchError(f"{self._host} does not answer.", "Try again later.") from None
         except (httpx2.InvalidURL, UnicodeEncodeError):
-            raise FetchError(f"{url} is not a valid address.", "Check it, then log in.") from None
+            problem = f"{self._account.server} has or leads to an invalid address."
+            raise FetchError(problem, "Check it, then log in.") from None
         except httpx2.TransportError as error:
             raise self._lost(error) from None
         except httpx2.RequestError:  # Such as data that is not compressed as announced
@@ -153,15 +154,16 @@ class SyncClient:
         return status, self._reply(status, data)
 
     async def _exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
     ) -> tuple[int, bytes]:
-        """Raises FetchError, httpx2.TransportError."""
+        """Raises FetchError, httpx2.RequestError."""
+        url = f"{self._account.server}{path}"
         stream = self._client.stream(
             method, url, headers=headers, content=body, follow_redirects=False
         )
         async with stream as response:
             if response.has_redirect_location:  # The login goes to no other address.
-                target = response.headers["Location"]
+                target = str(response.url.join(response.headers["Location"])).removesuffix(path)
                 raise FetchError(
                     f"{self._host} redirects to {target}.", "Log in with that address instead."
                 )
@@ -180,7 +182,7 @@ class SyncClient:
             reply = None
         if isinstance(reply, dict):
             return reply
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        if status in BUSY or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise self._refusal(status)
         raise FetchError(*self._no_sync_server())
 
