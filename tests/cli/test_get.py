@@ -272,6 +272,21 @@ def test_a_login_goes_to_its_catalogue_alone(
         assert all("Authorization" not in request.headers for request in other.requests)
 
 
+@pytest.mark.parametrize(
+    ("url", "is_covered"),
+    [
+        ("http://books.example:80/a.epub", True),
+        ("https://books.example/a.epub", True),
+        ("https://books.example:8443/a.epub", False),
+        ("http://books.example:8080/a.epub", False),
+        ("http://other.example/a.epub", False),
+    ],
+)
+def test_a_login_covers_one_server(url: str, is_covered: bool) -> None:
+    login = download.Login("ada", "secret", "http://books.example/opds")
+    assert login.covers(url) is is_covered
+
+
 @pytest.mark.parametrize("open_path", ["", "/opds"])
 def test_a_server_of_digests_gets_no_other_login(
     run: Run, server: FaultyServer, monkeypatch: pytest.MonkeyPatch, open_path: str

@@ -127,6 +127,29 @@ async def test_an_own_catalogue_with_a_login_is_kept_without_the_login(
     assert "secret" not in paths_in(tmp_path).config_file.read_text()
 
 
+async def test_numbers_and_logins_are_for_the_chosen_catalogue(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    with faulty_server() as other:
+        other.always = _refuse
+        entry = _BOOK.format(title="The Lamp", name="lamp")
+        foreign = entry.replace("/lamp.epub", f"{other.url}/lamp.epub")
+        server.files["/search"] = _feed(foreign)
+        app = app_on(None, tmp_path)
+        async with app.run_test(size=_SIZE) as pilot:
+            await _panel(app, pilot)
+            await pilot.press(*"84", "enter")
+            await until(pilot, lambda: "The Lamp" in text_of(app))
+            await pilot.press("enter")
+            await until(pilot, lambda: "127.0.0.1 refuses access (401)" in text_of(app))
+            assert isinstance(app.screen, CatalogueScreen)
+
+
+def _refuse(handler: Handler) -> bool:
+    handler.empty(401, {"WWW-Authenticate": "Basic"})
+    return True
+
+
 async def test_after_a_search_that_failed_enter_searches_again(
     server: FaultyServer, tmp_path: Path
 ) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _MOST_FEED_BYTES = 20_000_000
+_USUAL_PORTS = {"http": 80, "https": 443}
 _MOST_BOOK_BYTES = 2_000_000_000
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 _TAG = re.compile(rb"<[^>]*>")
@@ -43,11 +44,42 @@ class Login:
     url: str  # Of the catalogue: its scheme, host and port get the login
 
     def covers(self, url: str) -> bool:
-        return urlsplit(url)[:2] == urlsplit(self.url)[:2]
+        return is_same_server(url, self.url)
+
+
+def is_same_server(url: str, catalogue: str) -> bool:
+    """Whether host, scheme and port are those of the catalogue, or its http has become https."""
+    there, known = _origin(url), _origin(catalogue)
+    is_upgrade = known.is_plain and there.is_secure and there.host == known.host
+    return there == known or is_upgrade
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    scheme: str
+    host: str | None
+    port: int | None
+
+    @property
+    def is_plain(self) -> bool:
+        return self.scheme == "http" and self.port == _USUAL_PORTS["http"]
+
+    @property
+    def is_secure(self) -> bool:
+        return self.scheme == "https" and self.port == _USUAL_PORTS["https"]
+
+
+def _origin(url: str) -> _Origin:
+    parts = urlsplit(url)
+    return _Origin(parts.scheme, parts.hostname, parts.port or _USUAL_PORTS.get(parts.scheme))
 
 
 class LoginNeededError(FetchError):
-    """The server refuses access without a login, or with this one."""
+    """The server refuses access to `url` without a login, or with this one."""
+
+    def __init__(self, message: str, hint: str, url: str) -> None:
+        super().__init__(message, hint)
+        self.url = url
 
 
 class NotThereError(FetchError):
@@ -345,6 +377,7 @@ def _refusal(response: "httpx2.Response") -> FetchError:
         return LoginNeededError(
             f"{host} refuses access ({status}).",
             "It needs a login, or this one is wrong: use --user NAME.",
+            str(response.url),
         )
     if status in (404, 410):
         return NotThereError(

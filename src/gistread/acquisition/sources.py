@@ -26,6 +26,7 @@ class Source:
     name: str
     url: str
     search: str = ""  # A template for `search_url`; empty: the catalogue names its own
+    has_numbers: bool = False  # Whether a number names a book
 
     @property
     def host(self) -> str:
@@ -37,6 +38,7 @@ SOURCES = {
         "Project Gutenberg",
         f"{_GUTENBERG}/ebooks.opds/",
         f"{_GUTENBERG}/ebooks/search.opds/?query={{searchTerms}}",
+        has_numbers=True,
     ),
     "standard-ebooks": Source(
         "Standard Ebooks",

@@ -22,6 +22,7 @@ from gistread.acquisition.download import (
     CatalogueClient,
     Login,
     LoginNeededError,
+    is_same_server,
     open_catalogue,
 )
 from gistread.acquisition.finding import CataloguePage, file_of, open_page, search
@@ -181,7 +182,8 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
 
     def _begin(self, typed: str) -> None:
         """Search for what is typed, or open the catalogue or book that it names."""
-        book = named_book(typed)
+        is_foreign_number = typed.isdecimal() and not self._source.has_numbers
+        book = None if is_foreign_number else named_book(typed)
         if book is not None:
             self._run(self._download(book))
             return
@@ -271,7 +273,9 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         try:
             async with open_catalogue(Network(), self._logins.get(source.url)) as client:
                 return await fetch(client)
-        except LoginNeededError:
+        except LoginNeededError as error:
+            if not is_same_server(error.url, source.url):  # It would not get the login.
+                raise
             login = await self.app.push_screen_wait(LoginScreen(source))
             if login is None:
                 raise
