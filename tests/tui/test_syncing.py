@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gistread.book.open import open_book
 from gistread.config import load_config
 from gistread.store.sync_queue import SyncQueue
 from gistread.store.user_data import UserData
@@ -16,7 +17,7 @@ from gistread.tui.app import GistreadApp
 from tests.book.make_epub import epub, page
 from tests.engine.fetching.server import without_environment
 from tests.syncing.server import Handler, SyncServer, sync_server
-from tests.tui.scripted import app_on, paths_in, text_of, until
+from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 
 _SIZE = (80, 24)
 _PARAGRAPHS = [f"Letter {number}: the lamp burned low till dawn." for number in range(600)]
@@ -82,6 +83,41 @@ async def test_a_further_place_is_offered_and_looked_at_until_one_reads_on(
     assert place["device_id"] == account.device_id
     assert place["percentage"] > 0.5
     assert place["progress"].startswith("/body/DocFragment[1]/body/p[3")
+
+
+@pytest.mark.parametrize("elsewhere", [None, 100])
+async def test_a_place_that_the_server_lacks_is_sent(
+    server: SyncServer,
+    account: Account,
+    story: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    elsewhere: int | None,
+) -> None:
+    monkeypatch.setattr("gistread.tui.reading.syncing.SEND_S", 0.1)
+    if elsewhere is not None:
+        _put(server, story, elsewhere)
+    book = open_book(story)
+    UserData(paths_in(tmp_path)).set_position(book.sha256, book.text.index("Letter 300:"))
+    app = _app(story, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await until(pilot, lambda: len(server.bodies) == 1)
+        assert "Letter 300:" in text_of(app)
+    place = server.places["ada", content_id(story)]
+    assert (place["device"], round(place["percentage"], 2)) == (account.device, 0.5)
+
+
+async def test_a_book_without_a_file_is_not_told_to_log_in(
+    server: SyncServer, account: Account, story: Path, tmp_path: Path
+) -> None:
+    app = app_on(open_book(story), tmp_path, config=load_config(paths_in(tmp_path).config_file))
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        reading = await opened(pilot)
+        assert reading.controllers is not None
+        syncing = reading.controllers.syncing
+        await until(pilot, lambda: syncing._sync is not None)
+        await pilot.press("S")
+        await until(pilot, lambda: "This book has no file" in text_of(app))
 
 
 async def test_a_device_name_is_shown_as_it_is(

@@ -20,6 +20,8 @@ SEND_S = 60.0  # Between two sendings while the book is read
 _NOTICE_S = 20.0
 _DEVICE_CELLS = 40
 _OFF = "Progress sync is off. `gistread sync login` in a terminal turns it on."
+_NO_FILE = "This book has no file, which progress sync needs to know it by."
+_STARTING = "Progress sync is still starting. Try again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class SyncController:
         self._known: RemotePlace | None = None  # What the server had when it was asked last
         # The place that needs no sending; None: any does
         self._sent: int | None = context.position.place
+        self._obstacle = _OFF  # Why there is no sync, while there is none
         self._is_told = False  # That the login does not work
         self._sending = asyncio.Lock()
 
@@ -59,8 +62,12 @@ class SyncController:
         from gistread.syncing.sync import progress_sync
 
         self._sync = await asyncio.to_thread(progress_sync, services.config, services.paths)
-        if self._sync is None or context.path is None:
+        if self._sync is None:
             return
+        if context.path is None:
+            self._obstacle = _NO_FILE
+            return
+        self._obstacle = _STARTING
         try:
             self._synced = await asyncio.to_thread(
                 synced_book, context.book, context.path, services.config.sync_match
@@ -68,6 +75,7 @@ class SyncController:
             await self._ask(self._sync, self._synced)
             await self._sync.send_waiting()
         except GistreadError as error:
+            self._obstacle = error.message
             self._tell_refusal(error)
         context.screen.set_interval(SEND_S, self.send)
 
@@ -76,7 +84,7 @@ class SyncController:
         if self._offered is not None:
             self._go(self._offered)
         elif self._sync is None or self._synced is None:
-            self._context.warn(_OFF)
+            self._context.warn(self._obstacle)
         else:  # Keys work while the server takes its time.
             work = self._go_to_remote(self._sync, self._synced)
             self._context.screen.run_worker(work, group="sync-now", exclusive=True)
@@ -137,6 +145,7 @@ class SyncController:
         self._known = remote = await sync.pull(synced.document)
         here = await asyncio.to_thread(synced.waiting_at, position.place)
         if remote is None:
+            self._mark_unsent(position.place)
             return
         if sync.is_own(remote):
             if remote.percentage != here.percentage:  # The last sending was lost.
@@ -148,6 +157,13 @@ class SyncController:
         there = replace(remote, percentage=synced.converter.percentage_of(offer.offset))
         if sync.wins(there, replace(here, at=await sync.waiting_since(synced.document))):
             self._offer(offer)
+        else:
+            self._mark_unsent(position.place)
+
+    def _mark_unsent(self, place: int) -> None:
+        """Send this place even if the user does not move; the beginning is nothing to send."""
+        if place > 0:
+            self._sent = None
 
     async def _offer_of(self, synced: "SyncedBook", remote: "RemotePlace") -> _Offer:
         return _Offer(remote, await asyncio.to_thread(synced.offset_of, remote))
