@@ -24,6 +24,8 @@ _BROKEN = {
     "raises": f"{_MODULE}:raises",
     "silent": f"{_MODULE}:silent",
     "number": f"{_MODULE}:number",
+    "exits": f"{_MODULE}:exits",
+    "plain": f"{_MODULE}:plain",
 }
 _BROKEN_CODE = r'''
 
@@ -39,6 +41,15 @@ async def silent(asking):
 
 def number(export):
     return 7
+
+
+async def exits(asking):
+    yield Started("exits", 0, 1, True)
+    raise SystemExit(3)
+
+
+async def plain(asking):
+    """Has no yield."""
 '''
 
 
@@ -117,6 +128,15 @@ def test_an_exporter_of_another_package_writes_a_file(
         (
             ["ask", "Who?", "--reader", "silent"],
             "The reader 'silent' of the package gistread-extras ended without an answer.",
+        ),
+        (
+            ["ask", "Who?", "--reader", "exits"],
+            "The reader 'exits' of the package gistread-extras failed: SystemExit: 3.",
+        ),
+        (
+            ["ask", "Who?", "--reader", "plain"],
+            "The reader 'plain' of the package gistread-extras failed: TypeError: it is no async "
+            "generator.",
         ),
         (
             ["export", "--format", "missing"],

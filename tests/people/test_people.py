@@ -263,6 +263,11 @@ def names_of(*sentences: str, times: int = 6) -> list[set[str]]:
             "They lived in Marl Hall. Nobody left the Hall. They were at Marl.",
             {"Marl Hall", "Hall", "Marl"},
         ),
+        (
+            "So George Babbitt rose. Later Babbitt laughed. So Babbitt spoke of "
+            "Babbitt-Thompson Hobbs again. He knew Brother Babbitt. He met Mr. Babbitt.",
+            {"Babbitt", "Mr. Babbitt", "George Babbitt", "Brother Babbitt"},
+        ),
     ],
 )
 def test_names_of_one_are_joined(sentence: str, forms: set[str]) -> None:

@@ -27,6 +27,8 @@ def best(name: str, *sentences: str) -> str:
         "He wrote to his cousin Irene Penn.",
         "They had taken a governess named Irene Penn.",
         "It was Irene Penn. She was a teacher in the town.",
+        "Irene Penn had been engaged as a cook.",
+        "Irene Penn kept a little shop by the sea.",
         "He saw Lieutenant Irene Penn at the door.",
         "He went straight to Irene Penn the vicar.",
         "The captain who spoke was Irene Penn.",

@@ -50,9 +50,13 @@ async def test_a_note_on_a_highlight_just_made_leaves_its_words_in_sight(tmp_pat
         await until(pilot, lambda: kept(tmp_path))
         await pilot.press("e")
         await until(pilot, lambda: isinstance(app.screen, NoteScreen))
+        pane = screen.book_pane
+        row = pane.content_region.y + pane.row_in_view(start)
         panel = app.screen.query_one(".panel").region
-        row = screen.book_pane.content_region.y + screen.book_pane.row_in_view(start)
         assert not panel.y <= row < panel.bottom
+        # Nor would it cover words of any other row but those in the middle.
+        free = max(panel.y - pane.content_region.y, pane.content_region.bottom - panel.bottom)
+        assert free >= pane.content_region.height // 2 - 1
         await pilot.press(*"Who?", "ctrl+s")
         await until(pilot, lambda: kept(tmp_path)[0].note == "Who?")
         assert kept(tmp_path)[0].place.exact == "Brennan kept"

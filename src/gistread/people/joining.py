@@ -165,8 +165,9 @@ class _PersonIndex:
         first = group.words[0]
         self._by_first.setdefault(first, []).append(group)
         self._by_last.setdefault(group.words[-1], []).append(group)
-        if "-" in first:
-            self._by_first.setdefault(first.partition("-")[0], []).append(group)
+        part = first.partition("-")[0]
+        if part != first and part in first_names()[0]:  # Elizabeth-Jane, but not Babbitt-Thompson
+            self._by_first.setdefault(part, []).append(group)
 
     def find_titled(self, group: Group) -> Group | None:
         """The person with this title and one name: "Mr. Darcy", "Prince Andrew"."""

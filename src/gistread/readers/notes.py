@@ -107,7 +107,9 @@ async def notes(asking: Asking) -> ReaderEvents:
     text = notebook.text(numbered=asking.is_asked_to_cite)
     if notebook.dropped:
         yield Noted(
-            f"The first {len(notebook.dropped)} notes were dropped to make room for later ones.", 0, 0
+            f"The first {len(notebook.dropped)} notes were dropped to make room for later ones.",
+            0,
+            0,
         )
     yield Stopped(reason)
 

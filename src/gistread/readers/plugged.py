@@ -1,6 +1,6 @@
 """A reader of another package, whose faults end one question with one line."""
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any
 
@@ -10,21 +10,33 @@ from gistread.readers.answering import Asking, Reader
 from gistread.readers.events import Answered, ReaderEvent, ReaderEvents
 
 
+def _check(event: object) -> None:
+    """Raises TypeError for what is no event, and for an answer without words."""
+    if not isinstance(event, ReaderEvent):
+        raise TypeError(f"{event!r} is no event of a reader")
+    if isinstance(event, Answered) and not isinstance(event.answer, str):
+        raise TypeError(f"{event.answer!r} is no answer")
+
+
 def guarded(plugin: Plugin, function: Callable[[Asking], Any]) -> Reader:
     """The reader; what it raises, yields wrongly or leaves out is a PluginError."""
 
     async def read(asking: Asking) -> ReaderEvents:
         has_answered = False
         try:
-            async with aclosing(function(asking)) as stream:
+            stream = function(asking)
+            if not isinstance(stream, AsyncGenerator):
+                if isinstance(stream, Coroutine):
+                    stream.close()
+                raise TypeError("it is no async generator")
+            async with aclosing(stream):
                 async for event in stream:
-                    if not isinstance(event, ReaderEvent):
-                        raise TypeError(f"{event!r} is no event of a reader")
+                    _check(event)
                     has_answered = isinstance(event, Answered)
                     yield event
         except GistreadError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise plugin.failure("failed", error) from error
         if not has_answered:
             raise plugin.failure("ended without an answer")

@@ -111,9 +111,10 @@ def parse_decision(text: str, proposal: Proposed | None) -> Decision | None:
             return None
     last = proposal.last_page if proposal else 0
     numbers = words.removeprefix("+").replace(",", " ").split()
-    if not all(number.isdecimal() for number in numbers):
+    if not last or not all(number.isdecimal() for number in numbers):
         choices = "a section’s number, no or answer" if last else "no or answer"
         raise ValueError(f"Enter {choices}; Enter alone accepts.")
     if not all(0 < int(number) <= last for number in numbers):
-        raise ValueError(f"Only sections 1 to {last} can be opened.")
+        which = f"sections 1 to {last}" if last > 1 else "section 1"
+        raise ValueError(f"Only {which} can be opened.")
     return Decision(refuses=not words.startswith("+"), pages=tuple(map(int, numbers)))

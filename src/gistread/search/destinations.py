@@ -67,7 +67,7 @@ def destinations_of(typed: str, book: Book, here: int, source: Path | None = Non
         return GoToTarget(problem="End the words with a quotation mark.")
     if is_cfi(typed):
         return _cfi(book, typed, source)
-    return _named(typed, book, here)
+    return named_destinations(typed, book, here)
 
 
 def is_cfi(typed: str) -> bool:
@@ -75,8 +75,11 @@ def is_cfi(typed: str) -> bool:
     return typed.lstrip().startswith(_CFI_START)
 
 
-def _named(typed: str, book: Book, here: int) -> GoToTarget:
-    """A place by its number or by the title of a chapter."""
+def named_destinations(typed: str, book: Book, here: int) -> GoToTarget:
+    """A place by its number or by the title of a chapter, without the words of the book.
+
+    `here`: for `+5%`.
+    """
     length = len(book.text)
     if match := _PERCENT.match(typed):
         return _percent(book, here, match[1], float(match[2].replace(",", ".")))

@@ -31,6 +31,7 @@ from gistread.words import count_words
 
 # Characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
 _MUCH = 70_000
+_NOTED_CHARACTERS = 140  # Of the words shown above the editor of their note
 _PLACE_OF_PASSAGE = 0.2  # Of the view's height, to show the words before it too
 
 
@@ -193,13 +194,13 @@ class MarkController:
         self._context.push(ListScreen("Highlight colour", note, rows, current), use)
 
     def note(self) -> None:
-        """Edit the note on the selection or on the mark clicked last.
+        """Edit the note on the selection, or on the mark last pointed at (click, hit, source).
 
         Without either, start selecting.
         """
         selected = self._pane.selected_range
         if selected is None:
-            mark = self._clicked_mark()
+            mark = self._mark_pointed_at()
             if mark is not None:
                 self._edit_note(mark, is_new=False)
             else:
@@ -210,13 +211,13 @@ class MarkController:
         mark = known or new_mark(MarkKind.NOTE, quote_at(self._book.text, *selected))
         self._edit_note(mark, is_new=known is None)
 
-    def _clicked_mark(self) -> Mark | None:
-        """The mark clicked last, if it is in view."""
-        clicked = self._pane.pointed_at
+    def _mark_pointed_at(self) -> Mark | None:
+        """The mark last pointed at, if it is in view."""
+        place = self._pane.pointed_at
         view = self._pane.visible_range
-        if clicked is None or view is None or not view[0] <= clicked < view[1]:
+        if place is None or view is None or not view[0] <= place < view[1]:
             return None
-        return mark_around(self.marks, clicked, clicked + 1)
+        return mark_around(self.marks, place, place + 1)
 
     def add_note(self, place: tuple[int, int], note: str) -> None:
         """Add a note on these words, below an existing one."""
@@ -238,7 +239,7 @@ class MarkController:
             self._sync.put(with_changes(mark, note=note), None if is_new else mark)
             self._pane.drop_selection()
 
-        words = f"“{short(mark.place.exact, 240)}”"
+        words = f"“{short(mark.place.exact, _NOTED_CHARACTERS)}”"
         screen = NoteScreen(title_of(mark, self._book), words, mark.note, keep)
         screen.styles.align_vertical = self._side_beside(mark)
         self._context.push(screen, keep)

@@ -25,6 +25,7 @@ class BookFileController:
         self._stamp = _stamp_of(context.path)
         self._digest = ""  # Of the file's content at the last look
         if context.path is not None:
+            context.screen.call_after_refresh(self._watch)  # What it holds now
             context.screen.set_interval(WATCH_S, self._watch)
 
     async def choose_encoding(self) -> None:

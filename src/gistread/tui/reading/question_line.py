@@ -18,7 +18,7 @@ from gistread.readers.bound import offset_of
 from gistread.readers.recap import suggestions
 from gistread.readers.selection import CHOICES, extend_bound
 from gistread.readers.thread import QuestionAnswer, Thread, is_follow_up, within_bound
-from gistread.search.destinations import destinations_of
+from gistread.search.destinations import named_destinations
 from gistread.session.questions import thread_of
 from gistread.store.model import BoundChoice, SavedThread
 from gistread.tui.commands import THREAD_KEY, display_key
@@ -226,7 +226,7 @@ class QuestionLine(InputLineClient):
         book = self._context.book
         if not words:
             return self._usual_bounds(), ""
-        target = destinations_of(words, book, self._context.place)
+        target = named_destinations(words, book, self._context.place)
         places = [
             (destination.words, BoundChoice(at=destination.offset))
             for destination in target.destinations
