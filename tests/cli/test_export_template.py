@@ -8,14 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gistread.book.model import Book, Chapter
 from gistread.book.open import open_book
 from gistread.cli import read as screens
 from gistread.cli.parser import parse
 from gistread.errors import ExitStatus
-from gistread.exporting.model import Export
-from gistread.exporting.templates import export_fields
-from gistread.library.entries import words_of
 from gistread.marking import MarkKind, new_mark, quote_at
 from gistread.paths import default_paths
 from gistread.store.user_data import MarkStore, UserData
@@ -73,7 +69,7 @@ def test_the_command_names_the_book_by_its_file_if_another_has_its_title(
 ) -> None:
     template = tmp_path / "command.txt"
     template.write_text("{{ marks[0].open }}")
-    assert run("export", marked, "--template", template).out.endswith(" -- 'The Lamp'")
+    assert run("export", marked, "--template", template).out.startswith("gistread open 'The Lamp' ")
     other = tmp_path / "other" / "The Lamp.txt"
     other.parent.mkdir()
     other.write_text("The Lamp\n\nAnother tale of the same title.\n")
@@ -82,15 +78,21 @@ def test_the_command_names_the_book_by_its_file_if_another_has_its_title(
     assert parse(shlex.split(command)[1:]).book == str(marked)
 
 
-def test_the_command_leads_to_a_book_whose_title_begins_with_a_dash() -> None:
-    text = "The lamp burned."
-    chapter = Chapter("", 0, len(text))
-    book = Book(text, "-Lamp-", (), (chapter,))
+def test_the_command_names_a_book_by_its_file_if_its_title_begins_with_a_dash(
+    run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "-Lamp-.txt"
+    path.write_text("The lamp burned.\n")
+    book = open_book(path)
+    UserData(default_paths()).record_opening(
+        book.sha256, title="-Lamp-", authors=(), length=len(book.text), path=path
+    )
     mark = new_mark(MarkKind.HIGHLIGHT, quote_at(book.text, 0, 8))
-    fields = export_fields(Export(book, [mark]))
-    arguments = parse(shlex.split(fields["marks"][0]["open"])[1:])
-    assert words_of(arguments.book) == words_of("-Lamp-")
-    assert arguments.at == "@0"
+    MarkStore(default_paths()).put(book.sha256, mark)
+    template = tmp_path / "command.txt"
+    template.write_text("{{ marks[0].open }}")
+    command = run("export", path, "--template", template).out
+    assert parse(shlex.split(command)[1:]).book == str(path)
 
 
 def test_paragraphs_are_kept_behind_a_prefix(run: Run, marked: Path, tmp_path: Path) -> None:

@@ -111,9 +111,10 @@ def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
 
 
 def _command_name(book: Book, path: Path | None, library: Sequence[LibraryEntry]) -> str:
-    """The title if it names this book alone, else the path or the id."""
+    """The title if it names this book alone and is not read as an option, else the path or id."""
     title = words_of(book.title)
-    if [entry.sha256 for entry in library if words_of(entry.title) == title] == [book.sha256]:
+    named = [entry.sha256 for entry in library if words_of(entry.title) == title]
+    if named == [book.sha256] and not book.title.startswith("-"):
         return book.title
     return str(absolute(path)) if path is not None else book.sha256[:ID_LENGTH]
 

@@ -109,7 +109,7 @@ def export_fields(export: Export) -> dict[str, Any]:
     for mark, shown in zip(export.marks, fields["marks"], strict=True):
         shown["print_page"] = None if mark.lost else book.page_at(mark.start)
         shown["cfi"] = export.cfis.get(mark.id, "")
-        shown["open"] = f"gistread open --at @{mark.start} -- {name}"
+        shown["open"] = f"gistread open {name} --at @{mark.start}"
     return fields
 
 
