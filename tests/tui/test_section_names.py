@@ -65,6 +65,15 @@ async def test_names_stand_in_place_of_quotations_and_enter_opens_the_text(tmp_p
         assert opened_text.split("\n")[-1] in [block.text for block in pane.blocks]
 
 
+async def test_another_memory_with_the_same_sections_is_named_too(tmp_path: Path) -> None:
+    app = app_on(story_path(), tmp_path, config=Config())
+    async with app.run_test(size=(110, 30)) as pilot:
+        screen = await quoted(pilot)
+        names = dict(screen.memory_pane.view.names)
+        await quoted(pilot)
+        assert screen.memory_pane.view.names == names
+
+
 async def test_a_section_without_a_gist_in_a_memory_in_own_words_is_named_too(
     tmp_path: Path,
 ) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from gistread.memory.model import GistMemory
 from gistread.people.mentions import supports_names
 from gistread.people.sections import names_of_sections
 from gistread.store.model import NameCorrection
@@ -23,10 +24,14 @@ class SectionNamer:
         self._line = line
         self._people = people
         self._named: _State | None = None  # What the names in the pane were made from
+        self._memory: GistMemory | None = None  # That they were made for
 
     def update(self) -> None:
-        """Find the names again if sections, bound or corrections have changed."""
+        """Find the names again if memory, sections, bound or corrections have changed."""
         memory = self._context.memory_pane.memory
+        if memory is not self._memory:  # The pane has dropped the names.
+            self._memory = memory
+            self._named = None
         if memory is None or not memory.has_quotations:
             return
         if not supports_names(self._context.book):
