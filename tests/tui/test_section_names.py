@@ -15,7 +15,7 @@ from gistread.sample import story_path
 from gistread.session.session import Session
 from gistread.tui.screens.reading import ReadingScreen
 from tests.book.data import needs_novels, novel
-from tests.tui.scripted import app_on, opened, text_of, until
+from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until
 from tests.tui.test_never_ahead import memory_of
 
 
@@ -122,7 +122,9 @@ async def test_no_guide_is_shown_before_a_saved_memory_is_looked_for(
         await may_load.wait()
 
     monkeypatch.setattr(Session, "show_saved_memory", wait)
-    app = app_on(story_path(), tmp_path, config=Config())
+    engine = SteppedEngine(says=lambda _: "Nora crosses.")
+    engine.load_gate.clear()  # Without a model, an empty memory is hidden.
+    app = app_on(story_path(), tmp_path, engine, Config())
     async with app.run_test(size=(110, 30)) as pilot:
         await until(pilot, lambda: "Nora" in text_of(app))
         await pilot.pause()
