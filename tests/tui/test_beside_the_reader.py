@@ -134,6 +134,7 @@ def _misplaced(screen: ReadingScreen, row: MemoryRow) -> str:
 
 async def shown_memory(pilot: Pilot[None], screen: ReadingScreen) -> str:
     """How the memory disagrees once it is shown in place of the book; empty if it does not."""
+    marked = screen.memory_pane.view.here
     screen.panes.show(Pane.MEMORY)
     fault = ""
     for _ in range(_DRAWN):
@@ -141,6 +142,11 @@ async def shown_memory(pilot: Pilot[None], screen: ReadingScreen) -> str:
         fault = _out_of_sight(screen)
         if not fault:
             break
+    if screen.memory_pane.view.here != marked:
+        fault = f"section {screen.memory_pane.view.here} is marked, not {marked}"
+    here = next((row for row in screen.memory_pane.rows() if row.here), None)
+    if here is not None and screen.memory_pane.cursor_key != memory_blocks.key_of(here):
+        fault = f"the cursor is at {screen.memory_pane.cursor_key}"
     screen.panes.show(Pane.BOOK)
     await pilot.pause()
     return fault
@@ -169,6 +175,7 @@ async def test_a_hidden_memory_is_beside_the_reader_once_it_is_shown(
         await until(pilot, lambda: "No model yet" in text_of(app))
         screen.memory_pane.show_memory(memory_with_gaps())
         screen.redraw_lines()
+        screen.controllers.pages.show_here(scroll=True)
         drive = Drive(pilot, screen, NARROW)
         assert not await shown_memory(pilot, screen)
         await pilot.press(":", *"90%", "enter", "space")  # More sections than before are told

@@ -552,7 +552,8 @@ def _print_sources(answered: reader_events.Answered, place: Callable[[Citation],
     rivals: list[str] = []
     for number, citation in enumerate(answered.citations, start=1):
         if citation.tells:
-            rivals.append(f"{citation.tells} ({place(citation)})")  # No words of the book
+            # In the words of the model, hence without quotation marks.
+            rivals.append(f"{citation.tells} ({place(citation)})")
         else:
             quote = in_quotes(" ".join(citation.quote.split()))
             write(f"[{number}] {place(citation)}: {quote}")

@@ -25,7 +25,7 @@ EXPORT_FIELDS = frozenset(("version", "book", "marks", "questions", "gists"))
 
 
 class _Missing(StrictUndefined):
-    """Says which field a template wants that there is not."""
+    """Names the field that a template uses and that does not exist."""
 
     @property
     def _undefined_message(self) -> str:

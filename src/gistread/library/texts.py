@@ -14,7 +14,7 @@ from gistread.store.user_data import MarkStore, UserData
 
 @dataclass(frozen=True, slots=True)
 class KnownText:
-    """A book, as far as it can be had."""
+    """A book with its text, or without it if the text is nowhere any more."""
 
     book: Book
     path: Path | None  # Its file; None if that is gone or holds another text

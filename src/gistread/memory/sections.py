@@ -5,7 +5,7 @@ parts have numbers too, the same that the memory on the screen counts.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gistread.memory.model import GistMemory
@@ -33,11 +33,11 @@ class Sections:
     """
 
     def __init__(self, memory: GistMemory) -> None:
-        starts = [entry.page.start for entry in memory.entries]
-        ends = [entry.page.end for entry in memory.entries]
-        starts += (memory.read_until, *memory.unread_ends[:-1])
-        ends += memory.unread_ends
-        self._places = list(zip(starts, ends, strict=False))
+        self._places = [(entry.page.start, entry.page.end) for entry in memory.entries]
+        start = memory.read_until
+        for end in memory.unread_ends:
+            self._places.append((start, end))
+            start = end
 
     @property
     def last(self) -> int:
@@ -55,6 +55,11 @@ class Sections:
             return None
         start, end = self._places[number - 1]
         return Section(number, start, end)
+
+    def after(self, number: int) -> Iterator[Section]:
+        """The sections after the one with this number, in order."""
+        for following, (start, end) in enumerate(self._places[number:], start=number + 1):
+            yield Section(following, start, end)
 
     def places_of(self, numbers: Iterable[int]) -> list[Passage]:
         """The text of the sections with these numbers, in order."""

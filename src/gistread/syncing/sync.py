@@ -51,7 +51,7 @@ class ProgressSync:
         return len(waiting)
 
     async def waiting_since(self, document: str) -> float:
-        """When this device read what the server does not know; 0 if it knows everything.
+        """When the place that waits to be sent was read, in seconds; 0 if none waits.
 
         Raises StorageError.
         """

@@ -322,7 +322,8 @@ def _rivals(
     links: list[Span] = []
     for index in rivals:
         citation = citations[index]
-        rival = f"{citation.tells} ({_place(citation, places)})"  # No words of the book
+        # In the words of the model, hence without quotation marks.
+        rival = f"{citation.tells} ({_place(citation, places)})"
         text += "" if index == rivals[0] else " · "
         links.append(Span(len(text), len(text) + len(rival), "link", ToSource(index)))
         text += rival

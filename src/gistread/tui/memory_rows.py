@@ -3,12 +3,12 @@
 One row a section, or one for neighbours that have nothing to tell.
 """
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gistread.memory.model import GistMemory, MemoryEntry, Page
+from gistread.memory.sections import Sections
 
 
 class RowKind(StrEnum):
@@ -91,23 +91,23 @@ def _kind_unread(entry: MemoryEntry, place: PlaceInMemory) -> RowKind:
 
 def _later_rows(memory: GistMemory, place: PlaceInMemory) -> Iterator[MemoryRow]:
     """After the last section that the model has read, where numbers are estimated."""
-    known = len(memory.entries)
-    begun = _number_under_way(memory, place)
-    here = _number_here(memory, place, begun)
-    starts = (memory.read_until, *memory.unread_ends[:-1])
-    for number, start in enumerate(starts[: len(memory.unread_ends)], start=known + 1):
+    sections = Sections(memory)
+    begun = _number_under_way(memory, sections, place)
+    here = _number_here(sections, place, begun)
+    for section in sections.after(len(memory.entries)):
+        number = section.number
         if number == begun:
             kind = RowKind.BEING_READ
         elif number == here:
             kind = RowKind.UNREAD_HERE
-        elif place.bound is None or start < place.bound:
+        elif place.bound is None or section.start < place.bound:
             kind = RowKind.UNREAD
         else:
             kind = RowKind.AHEAD
         yield MemoryRow(kind, number, number, here=number == here)
 
 
-def _number_here(memory: GistMemory, place: PlaceInMemory, under_way: int) -> int:
+def _number_here(sections: Sections, place: PlaceInMemory, under_way: int) -> int:
     """The estimated number of the section that the user is in; 0 if it is read.
 
     `under_way`: number of the one whose gist is being made.
@@ -117,23 +117,23 @@ def _number_here(memory: GistMemory, place: PlaceInMemory, under_way: int) -> in
         return 0
     if under_way and begun is not None and begun.start <= offset < begun.end:
         return under_way
-    known = len(memory.entries)
-    last = known + len(memory.unread_ends)
-    here = min(last, known + 1 + bisect_right(memory.unread_ends, offset))
-    is_after_begun = here == under_way and begun is not None and here < last
+    section = sections.at(offset)
+    if section is None:
+        return 0
+    here = section.number
+    is_after_begun = here == under_way and begun is not None and here < sections.last
     return here + 1 if is_after_begun else here
 
 
-def _number_under_way(memory: GistMemory, place: PlaceInMemory) -> int:
+def _number_under_way(memory: GistMemory, sections: Sections, place: PlaceInMemory) -> int:
     """Number of the section after the last one read whose gist is being made; 0: none is."""
-    known, begun = len(memory.entries), place.begun
+    begun = place.begun
     if not place.reading:
         return 0
     if begun is not None:
-        if begun.start < memory.read_until:
-            return 0
-        return known + 1 + bisect_right(memory.unread_ends, begun.start)
+        section = sections.at(begun.start) if begun.start >= memory.read_until else None
+        return section.number if section is not None else 0
     chapter_at = memory.book.chapter_index
     if place.unread_at is None or chapter_at(place.unread_at) == chapter_at(memory.read_until):
-        return known + 1
+        return len(memory.entries) + 1
     return 0

@@ -228,7 +228,7 @@ def open_source(path: Path) -> SourceText:
 
 
 def read_source(data: bytes) -> SourceText:
-    """The documents of the EPUB with these bytes that need no repair. Raises ArchiveError."""
+    """The well-formed documents of an EPUB, from its bytes. Raises ArchiveError."""
     return SourceText(_documents(Archive(io.BytesIO(data))))
 
 

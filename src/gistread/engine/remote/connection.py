@@ -236,7 +236,7 @@ class Connection:
             return RequestRefusedError(status, f"it redirects to {target}")
         message = _shorten(_message(content))
         if status == HTTPStatus.INTERNAL_SERVER_ERROR and "validation error" in message:
-            # llama_cpp.server says so of a field that it does not know.
+            # The words of llama_cpp.server for an unknown field.
             return RequestRefusedError(HTTPStatus.UNPROCESSABLE_ENTITY, message)
         if status in _TRANSIENT:
             return ServerLostError(

@@ -12,7 +12,7 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 # The page at the top of the view is left for the next one once less than a quarter of the view is
 # of it
 _MOST = 4
-_ABOVE = 3  # Without the book beside it, a third of the memory's view is before the place
+_ABOVE = 3  # Without the book beside it, a third of the memory's view lies above the place
 
 
 class MemoryPages:
@@ -21,6 +21,7 @@ class MemoryPages:
         self.memory_stays = False  # do not scroll the memory at the book's next move
         # the user moves through the memory, and the book follows: one jump in the history
         self.walking = False
+        self._last_view = (0, 0)  # Of the book, when it was last on the screen
 
     def book_moved(self) -> None:
         follows = self._context.panes.current is not Pane.MEMORY and not self.memory_stays
@@ -37,7 +38,7 @@ class MemoryPages:
         With `scroll`, its gist is level with its beginning in the book, if that stands beside it.
         """
         book, pane = self._context.book_pane, self._context.memory_pane
-        view = book.visible_range
+        view = self._view
         if view is None:
             return
         offset, end = view
@@ -54,6 +55,19 @@ class MemoryPages:
             level -= pane.content_region.y - book.content_region.y
         pane.set_here(offset, scroll=scroll, level=max(0, level))
         self.number_sections()
+
+    @property
+    def _view(self) -> tuple[int, int] | None:
+        """The part of the book in view; of a hidden book, what was in view at the same place."""
+        view = self._context.book_pane.visible_range
+        if view is None:
+            return None
+        start, end = view
+        is_hidden = start == end
+        if is_hidden and self._last_view[0] == start:
+            return self._last_view
+        self._last_view = view
+        return view
 
     def number_sections(self) -> None:
         """Write the numbers of the sections that begin in view in the book's margin."""

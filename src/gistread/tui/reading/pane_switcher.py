@@ -117,6 +117,8 @@ class PaneSwitcher:
             self.show_marks(False)
             if not self.narrow:
                 self.hide_memory(False)
+            if self.current is not Pane.MEMORY:
+                self._memory.point_at_here()
         self._set_classes(pane)
         shown = self._answers.exchanges and (self.narrow or self.answers_shown)
         answers = self._answers if shown else self._screen.question

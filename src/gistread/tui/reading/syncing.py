@@ -47,7 +47,7 @@ class SyncController:
         self._synced: SyncedBook | None = None
         self._offered: _Offer | None = None
         self._known: RemotePlace | None = None  # What the server had when it was asked last
-        # The place that needs no sending; None: any does
+        # The place that the server has, or need not have; None: the present one is to be sent
         self._sent: int | None = context.position.place
         self._obstacle = _OFF  # Why there is no sync, while there is none
         self._is_told = False  # That the login does not work
@@ -161,7 +161,7 @@ class SyncController:
             self._mark_unsent(position.place)
 
     def _mark_unsent(self, place: int) -> None:
-        """Send this place even if the user does not move; the beginning is nothing to send."""
+        """Have this place sent even if the user does not move, unless it is the beginning."""
         if place > 0:
             self._sent = None
 

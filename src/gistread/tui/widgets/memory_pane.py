@@ -158,11 +158,20 @@ class MemoryPane(CommandTarget, LongText):
         if scroll and not view.note:
             self._scroll_to_here(level)
 
-    def _scroll_to_here(self, level: int) -> None:
+    def point_at_here(self) -> None:
+        """Put the cursor on the section at the user's place."""
+        self.set_cursor(self._here_key, scroll=False)
+
+    @property
+    def _here_key(self) -> tuple[str, int] | None:
+        """The key of the row at the user's place."""
         row = next((row for row in self.rows() if row.here), None)
-        if row is None:
+        return memory_blocks.key_of(row) if row is not None else None
+
+    def _scroll_to_here(self, level: int) -> None:
+        key = self._here_key
+        if key is None:
             return
-        key = memory_blocks.key_of(row)
         if not self.scroll_to_key(key, row=level, past_end=self.view.beside):
             self._scroll_row(0)  # The front matter has no gists.
 
