@@ -225,6 +225,11 @@ def kinds_of(*sentences: str, times: int = 6) -> dict[str, Kind]:
         ("By Fate they met; no fate was worse than Fate.", "Fate", Kind.OTHER),
         ("“Go,” said the Miller, and the Miller turned.", "the Miller", Kind.PERSON),
         ("Then Orlay nodded, and “Come, ” said Orlay.", "Orlay", Kind.PERSON),
+        ("Then the Curate found a letter, and the Curate sat.", "the Curate", Kind.PERSON),
+        ("They went to the West, and the West was far.", "the West", Kind.PLACE),
+        ("“Go,” said West, and West turned to his wife.", "West", Kind.PERSON),
+        ("“Go,” said Edward Lane, and Edward Lane turned.", "Edward Lane", Kind.PERSON),
+        ("They walked down Charles Street.", "Charles Street", Kind.PLACE),
     ],
 )
 def test_the_words_around_a_name_tell_its_kind(sentence: str, name: str, kind: Kind) -> None:

@@ -80,7 +80,7 @@ _VERBS = frozenset(
     "sat stood ran rose came went took gave made got put saw knew felt heard told spoke shook "
     "threw drew fell held kept left let lay led met read said sent set slept stole swore thought "
     "woke won wore wrote began broke brought bought caught chose could cut did drank drove ate "
-    "fought context flew forgot grew hid hung hurt laid leapt lost paid sang sank seems shot shut "
+    "fought found flew forgot grew hid hung hurt laid leapt lost paid sang sank seems shot shut "
     "sprang stuck struck swung took understood bent bit blew bore burst crept lit rang rode sought "
     "sold spent spun swam tore wept bowed says comes goes looks stands knows".split()
 )

@@ -190,7 +190,7 @@ class _PersonIndex:
         return None
 
     def _are_two(self, titled: Group, full: Group) -> bool:
-        """Whether "Mr. Emerson" is another than "George Emerson": often beside him."""
+        """Whether "Mr. Emerson" and "George Emerson" are two: they are often mentioned together."""
         starts = titled.starts()
         called = self._bare.get(full.words[0])
         others = full.starts()
@@ -228,7 +228,7 @@ class _PersonIndex:
         return full or [person for person in matching if _is_noble_in_scene(person, group)]
 
     def _find_bearer(self, title: str, group: Group) -> Group | None:
-        """The only person with this title, if often named with it or in the same scenes."""
+        """The only person with this title, who is often named with it or in the same scenes."""
         owner = _commonest(
             person for person in self.persons if title in (*person.titles, person.words[0])
         )

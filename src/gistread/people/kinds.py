@@ -68,7 +68,7 @@ def kind_of(
     `is_word`: whether the book writes its word small too; `families`: the book's family names.
     """
     hints = _Hints(contexts)
-    if is_place_name(words):
+    if is_place_name(words) or _is_direction(words, hints):
         return Kind.PLACE
     if words[0] in titles():
         return Kind.PERSON
@@ -89,6 +89,11 @@ def is_place_name(words: tuple[str, ...]) -> bool:
     if first in word_set("places", "before") or last in word_set("places", "streets"):
         return True
     return last in word_set("places") and first not in first_names()[0]
+
+
+def _is_direction(words: tuple[str, ...], hints: _Hints) -> bool:
+    """Whether it is "the West"."""
+    return len(words) == 1 and words[0] in word_set("places", "directions") and hints.is_described
 
 
 def is_body(words: tuple[str, ...]) -> bool:
@@ -147,7 +152,7 @@ def _is_place(words: tuple[str, ...], hints: _Hints, *, is_word: bool) -> bool:
 
 
 def _is_language(words: tuple[str, ...], hints: _Hints) -> bool:
-    """Whether one is in it as in "Gaelic"."""
+    """Whether it is a language: one speaks "in Gaelic"."""
     return not hints.is_described and len(words) == 1 and words[0].endswith(_OF_NATIONS)
 
 
