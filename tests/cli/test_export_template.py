@@ -10,6 +10,7 @@ import yaml
 
 from gistread.book.open import open_book
 from gistread.cli import read as screens
+from gistread.cli.opening import open_named
 from gistread.cli.parser import parse
 from gistread.errors import ExitStatus
 from gistread.marking import MarkKind, new_mark, quote_at
@@ -60,39 +61,24 @@ def test_the_example_makes_a_note_for_obsidian_that_leads_back(
     arguments = parse(shlex.split(command)[1:])
     opened = open_book(marked)
     look = screens.Look.at(arguments.at, opened, marked)
-    assert arguments.book == "The Lamp"
+    assert arguments.book == str(marked)
     assert opened.text[look.start :].startswith("The Storm stood")
 
 
-def test_the_command_names_the_book_by_its_file_if_another_has_its_title(
-    run: Run, marked: Path, tmp_path: Path
+@pytest.mark.parametrize("name", ["The Lamp", "-Lamp-", "sample"])
+def test_the_command_names_this_book_whatever_its_title(
+    run: Run, tmp_path: Path, name: str
 ) -> None:
-    template = tmp_path / "command.txt"
-    template.write_text("{{ marks[0].open }}")
-    assert run("export", marked, "--template", template).out.startswith("gistread open 'The Lamp' ")
-    other = tmp_path / "other" / "The Lamp.txt"
-    other.parent.mkdir()
-    other.write_text("The Lamp\n\nAnother tale of the same title.\n")
-    run("books", "--add", other)
-    command = run("export", marked, "--template", template).out
-    assert parse(shlex.split(command)[1:]).book == str(marked)
-
-
-def test_the_command_names_a_book_by_its_file_if_its_title_begins_with_a_dash(
-    run: Run, tmp_path: Path
-) -> None:
-    path = tmp_path / "-Lamp-.txt"
+    path = tmp_path / f"{name}.txt"
     path.write_text("The lamp burned.\n")
     book = open_book(path)
-    UserData(default_paths()).record_opening(
-        book.sha256, title="-Lamp-", authors=(), length=len(book.text), path=path
-    )
     mark = new_mark(MarkKind.HIGHLIGHT, quote_at(book.text, 0, 8))
     MarkStore(default_paths()).put(book.sha256, mark)
     template = tmp_path / "command.txt"
     template.write_text("{{ marks[0].open }}")
     command = run("export", path, "--template", template).out
-    assert parse(shlex.split(command)[1:]).book == str(path)
+    named = parse(shlex.split(command)[1:]).book
+    assert open_named(named).sha256 == book.sha256
 
 
 def test_paragraphs_are_kept_behind_a_prefix(run: Run, marked: Path, tmp_path: Path) -> None:

@@ -280,6 +280,7 @@ def test_a_login_goes_to_its_catalogue_alone(
         ("https://books.example:8443/a.epub", False),
         ("http://books.example:8080/a.epub", False),
         ("http://other.example/a.epub", False),
+        ("http://books.example:abc/a.epub", False),
     ],
 )
 def test_a_login_covers_one_server(url: str, is_covered: bool) -> None:
@@ -295,6 +296,9 @@ def test_a_server_of_digests_gets_no_other_login(
 
     def protected(handler: Handler) -> bool:
         login = handler.headers.get("Authorization", "")
+        if login.startswith("Basic"):
+            handler.empty(400)
+            return True
         if open_path and handler.path.startswith(open_path):
             return False
         if login.startswith('Digest username="ada"'):

@@ -49,7 +49,10 @@ class Login:
 
 def is_same_server(url: str, catalogue: str) -> bool:
     """Whether host, scheme and port are those of the catalogue, or its http has become https."""
-    there, known = _origin(url), _origin(catalogue)
+    try:
+        there, known = _origin(url), _origin(catalogue)
+    except ValueError:  # An invalid address, which the request tells of
+        return False
     is_upgrade = known.is_plain and there.is_secure and there.host == known.host
     return there == known or is_upgrade
 
@@ -102,7 +105,7 @@ class CatalogueClient:
         self._client = client
         self._network = network
         self._login = login
-        self._uses_digest: bool | None = None  # None: nothing has asked for the login yet
+        self._uses_digest: bool | None = None  # None: no server has asked for the login yet
 
     async def feed(self, url: str) -> Feed:
         """Raises FetchError."""
@@ -140,29 +143,32 @@ class CatalogueClient:
     async def response(
         self, url: str, headers: Mapping[str, str]
     ) -> AsyncIterator["httpx2.Response"]:
-        """The response after redirects, with the login for its own server."""
+        """The response after redirects; the catalogue's server gets the login if it asks for it."""
+        login = self._login if self._login and self._login.covers(url) else None
+        if login is not None and self._uses_digest is None:
+            async with self._open(url, headers, None) as response:
+                if response.status_code != HTTPStatus.UNAUTHORIZED:
+                    yield response
+                    return
+                challenge = response.headers.get("WWW-Authenticate", "")
+                self._uses_digest = "digest" in challenge.lower()
+        async with self._open(url, headers, login) as response:
+            yield response
+
+    @asynccontextmanager
+    async def _open(
+        self, url: str, headers: Mapping[str, str], login: Login | None
+    ) -> AsyncIterator["httpx2.Response"]:
         import httpx2
 
-        login = self._login if self._login and self._login.covers(url) else None
-        self._client.auth = httpx2.Auth()
-        if login and self._uses_digest is None:
-            self._uses_digest = await self._asks_for_digest(url)
-        if login and self._uses_digest:
+        if login is None:
+            self._client.auth = httpx2.Auth()
+        elif self._uses_digest:
             self._client.auth = httpx2.DigestAuth(login.user, login.password)
-        elif login:
+        else:
             self._client.auth = httpx2.BasicAuth(login.user, login.password)
         async with open_response(self._client, self._network, url, headers) as response:
             yield response
-
-    async def _asks_for_digest(self, url: str) -> bool | None:
-        """Whether a login goes as a digest; None if this address needs none.
-
-        Asked without a login: Calibre's content server answers another form with 400.
-        """
-        async with open_response(self._client, self._network, url, {}) as response:
-            if response.status_code != HTTPStatus.UNAUTHORIZED:
-                return None
-            return "digest" in response.headers.get("WWW-Authenticate", "").lower()
 
     async def download(
         self,

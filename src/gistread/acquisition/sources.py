@@ -51,7 +51,8 @@ SOURCES = {
 def all_sources(addresses: str) -> list[Source]:
     """The known sources, and catalogues at the valid addresses among these words."""
     sources = list(SOURCES.values())
-    for word in addresses.split():
+    words = addresses.split()
+    for word in (word for word in words if word.casefold() not in SOURCES):
         with suppress(UsageError):
             sources.append(find_source(word))
     return sources
@@ -70,7 +71,7 @@ def find_source(name: str) -> Source:
 
 
 def check_address(name: str) -> None:
-    """Raises UsageError for an invalid address, and one with a login, no or another scheme."""
+    """Raises UsageError if the address is invalid, holds a login, or is not of http or https."""
     scheme, colon, _ = name.partition("://")
     if colon and scheme.lower() not in ("http", "https"):
         raise UsageError(

@@ -140,8 +140,9 @@ class _Run:
             exist = "exists" if self.existing == 1 else "exist"
             which = f"{counted(self.existing, 'file')} {exist} already"
             fail(f"{which}: use another folder, or --force to overwrite.")
-        if not (self.done or self.failed or self.existing):
-            say("No book of your library has what you want to export.")
+        if not (self.done or self.failed):
+            if not self.existing:
+                say("No book of your library has what you want to export.")
             return
         where = f" to {output}" if output is not None else ""
         failed = f"; {self.failed} failed" if self.failed else ""

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,14 +9,14 @@ from gistread.book.cache import file_digest
 from gistread.book.model import Book
 from gistread.cli.arguments import EXPORT_PARTS
 from gistread.cli.memory import memory_store, saved_memories
-from gistread.cli.opening import STANDARD_INPUT, library_entries
+from gistread.cli.opening import STANDARD_INPUT
 from gistread.cli.output import say, write, write_bytes
 from gistread.errors import GistreadError, StorageError, UsageError
 from gistread.exporting.formats import format_named
 from gistread.exporting.fragments import cfis_of
 from gistread.exporting.model import Export, Form, OtherFormat, format_for
 from gistread.exporting.names import ExportFormat
-from gistread.library.entries import ID_LENGTH, LibraryEntry, absolute, is_folder, words_of
+from gistread.library.entries import ID_LENGTH, absolute, is_folder
 from gistread.library.moving import migrate_user_data
 from gistread.memory.model import GistMemory
 from gistread.memory.spoilers import usual_bound
@@ -79,13 +78,11 @@ class ExportChoice:
     form: Form
     only: frozenset[str] | None = None  # The parts of the data; None: all
     doubted: bool = False  # Whether doubted answers become cards
-    library: Sequence[LibraryEntry] = ()  # For what other formats call a book
 
 
 def choice_of(arguments: argparse.Namespace, form: Form) -> ExportChoice:
     """What the command line chooses."""
-    library = library_entries() if isinstance(form, OtherFormat) else []
-    return ExportChoice(form, arguments.only, arguments.doubted, library)
+    return ExportChoice(form, arguments.only, arguments.doubted)
 
 
 def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
@@ -103,19 +100,15 @@ def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
     elif form is ExportFormat.ANKI:
         export = replace(export, names=names_to_learn(book, user_data))
     if isinstance(form, OtherFormat):
-        export = replace(export, command_name=_command_name(book, path, choice.library))
+        export = replace(export, command_name=_command_name(book, path))
     wants_cfis = form.wants_cfis if isinstance(form, OtherFormat) else form is _WITH_CFIS
     if wants_cfis and path is not None:
         export = replace(export, cfis=cfis_of(book, export.marks, path))
     return export
 
 
-def _command_name(book: Book, path: Path | None, library: Sequence[LibraryEntry]) -> str:
-    """The title if it names this book alone and is not read as an option, else the path or id."""
-    title = words_of(book.title)
-    named = [entry.sha256 for entry in library if words_of(entry.title) == title]
-    if named == [book.sha256] and not book.title.startswith("-"):
-        return book.title
+def _command_name(book: Book, path: Path | None) -> str:
+    """What every command takes for this book alone: its path, else its id. Titles may be shared."""
     return str(absolute(path)) if path is not None else book.sha256[:ID_LENGTH]
 
 

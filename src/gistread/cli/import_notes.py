@@ -1,11 +1,12 @@
 """`gistread import`: takes over highlights and notes of other programs."""
 
 import argparse
+from contextlib import suppress
 
 from gistread.book.model import Book
 from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
 from gistread.cli.output import one_line, report, say
-from gistread.errors import ExitStatus, NotFoundError
+from gistread.errors import ExitStatus, GistreadError, NotFoundError
 from gistread.library.foreign_notes import (
     ForeignNote,
     PlacedNotes,
@@ -36,7 +37,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         )
     placed = _store(book, of_book)
     if arguments.book != STANDARD_INPUT:
-        record_text(Catalogue(default_paths()), book_path(arguments.book), book)
+        with suppress(GistreadError):  # The notes are stored without it
+            record_text(Catalogue(default_paths()), book_path(arguments.book), book)
     document = {
         "added": len(placed.marks),
         "annotated": len(placed.annotated),

@@ -135,8 +135,8 @@ def _quoted(text: str) -> str:
 def markdown_block(text: str, before: str = "") -> str:
     """Lines and paragraphs of text as Markdown; `before` begins each line but the first.
 
-    >>> markdown_block("Once.\n\nTwice.", "> ")
-    'Once.\n>\n> Twice.'
+    >>> markdown_block("Once.\\n\\nTwice.", "> ")
+    'Once.\\n>\\n> Twice.'
     """
     first, *others = _block(text).split("\n")
     return "\n".join((first, *(f"{before}{line}".rstrip() for line in others)))

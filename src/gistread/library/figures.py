@@ -86,7 +86,7 @@ def relative_time(then_s: float, now_s: float) -> str:
 def count_books(entries: Iterable[LibraryEntry]) -> str:
     """`12 books, 3 begun`, without the sample; empty for none."""
     books = [entry for entry in entries if entry.ids]
-    begun = sum(entry.was_opened and not entry.finished for entry in books)
+    begun = sum(entry.was_begun and not entry.finished for entry in books)
     return f"{counted(len(books), 'book')}, {begun} begun" if books else ""
 
 

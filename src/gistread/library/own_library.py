@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gistread.book.cache import file_digest, open_cached
 from gistread.book.model import Book
-from gistread.errors import BookError, StorageError, UsageError
+from gistread.errors import GistreadError, StorageError, UsageError
 from gistread.library.entries import LibraryEntry, find_book, is_file, list_entries, path_of
 from gistread.library.metadata import record_text
 from gistread.library.moving import migrate_user_data
@@ -102,8 +102,8 @@ class Library:
     ) -> Mark:
         """Highlight `book.text[start:end]`, or without a colour only note something on it.
 
-        A book that this library opened is listed from then on. Raises UsageError if that is no
-        text.
+        The book is added to the library, unless the user has taken it out. Raises UsageError if
+        that is no text.
         """
         if not 0 <= start < end <= len(book.text):
             raise UsageError(f"{start} to {end} is no part of a text of {len(book.text):,}.")
@@ -119,7 +119,7 @@ class Library:
         path = self._files.get(book.sha256)
         if path is None:
             return
-        with suppress(BookError):  # The file is gone meanwhile
+        with suppress(GistreadError):  # The mark is stored without it
             record_text(Catalogue(self._paths), path, book)
 
     def remove(self, book: Book, mark: Mark) -> None:

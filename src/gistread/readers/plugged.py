@@ -19,7 +19,7 @@ def _check(event: object) -> None:
 
 
 def guarded(plugin: Plugin, function: Callable[[Asking], Any]) -> Reader:
-    """The reader; what it raises, yields wrongly or leaves out is a PluginError."""
+    """The reader, whose exceptions, invalid events and missing answers become a PluginError."""
 
     async def read(asking: Asking) -> ReaderEvents:
         has_answered = False

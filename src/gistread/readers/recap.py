@@ -235,7 +235,7 @@ def _choose_evenly(sentences: Sequence[str], words: int, acts: int) -> Sequence[
 
 
 def _longest_of_act(sentences: Sequence[str], act: range, words: int) -> list[int]:
-    """Indices of the longest sentences of so many words in all: in a gist, they tell most.
+    """Indices of the longest sentences that fit into `words`: in a gist, they tell most.
 
     The beginning and the end of the story come before others.
     """
@@ -393,7 +393,7 @@ def _match_in_order(sentences: Sequence[str], texts: Sequence[str]) -> list[int]
     """Index of the text for each sentence, never falling, so that they share most terms in all."""
     terms_of_texts = [set(shared_terms(text)) for text in texts]
     totals = [0] * len(texts)  # Of the sentences so far, if the last has this text
-    previous: list[list[int]] = []  # For each sentence: the text of the one before, by its own
+    previous: list[list[int]] = []  # Of each sentence: the best text before it, by its own
 
     def better(best: int, at: int) -> int:
         return at if totals[at] > totals[best] else best

@@ -271,10 +271,7 @@ class UserData(Database):
         return list(latest.values())
 
     def all_texts(self) -> list[OpenedBook]:
-        """As `recent`, with every text of each file.
-
-        None if they cannot be read, which `problem` then says.
-        """
+        """As `recent`, with every text of each file; `problem` says why there are none."""
         try:
             rows = self.rows("SELECT * FROM texts WHERE opened_at > 0 ORDER BY opened_at DESC")
         except StorageError as error:

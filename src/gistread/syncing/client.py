@@ -163,10 +163,7 @@ class SyncClient:
         )
         async with stream as response:
             if response.has_redirect_location:  # The login goes to no other address.
-                target = str(response.url.join(response.headers["Location"])).removesuffix(path)
-                raise FetchError(
-                    f"{self._host} redirects to {target}.", "Log in with that address instead."
-                )
+                raise self._redirection(response.url.join(response.headers["Location"]), path)
             data = bytearray()
             async for part in response.aiter_bytes():
                 data += part
@@ -202,6 +199,13 @@ class SyncClient:
             str(reply.get("device_id") or ""),
             timestamp if isinstance(timestamp, int) else None,
         )
+
+    def _redirection(self, target: "httpx2.URL", path: str) -> FetchError:
+        """`path`: of the request. The rest of the target is an address to log in with."""
+        address = str(target.copy_with(query=None, fragment=None))
+        server = address.removesuffix(path)
+        hint = "Log in with that address instead." if server != address else "Ask whoever runs it."
+        return FetchError(f"{self._host} redirects to {server}.", hint)
 
     def _no_sync_server(self) -> tuple[str, str]:
         return (

@@ -98,7 +98,7 @@ class Books:
     def left_at(self, entry: LibraryEntry) -> tuple[str, str]:
         """(words at the reading place, last question); each may be empty."""
         words = question = ""
-        if not entry.was_opened:
+        if not entry.sha256:
             return words, question
         with contextlib.suppress(StorageError):
             place = self._user_data.position_quote(entry.sha256)

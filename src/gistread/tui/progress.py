@@ -151,10 +151,7 @@ def _is_title_page(book: Book, offset: int) -> bool:
 
 
 def chapter_words(book: Book, index: int) -> str:
-    """The title of a chapter with its volume.
-
-    Or with its part, if the title is hardly more than a number.
-    """
+    """The title of a chapter with its volume; one hardly more than a number with its part."""
     chapter = book.chapters[index]
     if book.volumes:
         return book.chapter_title(chapter.start)

@@ -47,10 +47,7 @@ class TerminalSignals:
         self._percent: int | None = None
 
     def ended(self, what: str) -> None:
-        """Notify of something that took a while (OSC 9).
-
-        Unless the terminal's window has the focus.
-        """
+        """Notify that something has ended (OSC 9), unless the terminal has the focus."""
         how = self._config().notify
         if how != "off" and not self._in_focus():
             self._write("\a" if how == "bell" else f"\x1b]9;gistread: {clean(what)}\a")

@@ -103,8 +103,12 @@ async def open_response(
     """
     import httpx2
 
-    host = urlsplit(url).hostname
-    is_hub = urlsplit(url)[:2] == urlsplit(network.endpoint)[:2]  # Scheme, host and port
+    try:
+        address = urlsplit(url)
+    except ValueError:
+        raise FetchError("The server names an invalid address.", "Try again later.") from None
+    host = address.hostname
+    is_hub = address[:2] == urlsplit(network.endpoint)[:2]  # Scheme, host and port
     # The client leaves it out of redirects to other hosts.
     token = {"Authorization": f"Bearer {network.token}"} if network.token and is_hub else {}
     try:

@@ -24,7 +24,7 @@ class SectionNamer:
         self._line = line
         self._people = people
         self._named: _State | None = None  # What the names in the pane were made from
-        self._memory: GistMemory | None = None  # That they were made for
+        self._memory: GistMemory | None = None  # Whose sections they name
 
     def update(self) -> None:
         """Find the names again if memory, sections, bound or corrections have changed."""

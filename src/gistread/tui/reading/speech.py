@@ -179,7 +179,8 @@ class ReadAloud:
     async def toggle(self) -> None:
         """Stop, or read aloud.
 
-        The selection, or on from the interrupted sentence, or from the first one in view.
+        What is read is the selection; without one, all from the sentence that was interrupted, or
+        else from the first one in view.
         """
         if self.running:
             await self.stop()

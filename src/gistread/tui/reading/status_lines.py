@@ -340,7 +340,7 @@ def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]
 
 
 def _leading_unselected(controllers: Controllers) -> list[tuple[str, str]]:
-    """The same while the user neither types nor selects anything."""
+    """The first keys while nothing is typed or selected."""
     context = controllers.context
     session = _settled(context)
     of_session: list[tuple[str, str]] = []

@@ -18,7 +18,7 @@ _NEAR_CHARACTERS = 2000  # Before and after the view
 _FIRST_PARAGRAPHS = 5  # Among which a cover in the text is looked for
 _ROWS_AROUND = 4  # Rows of the screen without text
 _LEAST_ROWS = 3  # Of a picture, however low the screen is
-_THIRDS = 3  # Two of them are the most rows of a picture, which leaves words below it
+_MOST_SHARE = 2 / 3  # Of the rows, for a picture: words stay below it
 _RETURN_TOP = 0.2  # Where the words at a picture are shown, from 0 (top) to 1
 _LEAST_TEXT_WIDTH, _MOST_TEXT_WIDTH = 20, 200
 
@@ -40,7 +40,7 @@ class Pictures:
         if not self._sources or not app.size.height:
             return
         shown = config.pictures and context.services.drawer.mode is not ImageMode.DOTS
-        most_rows = max(_LEAST_ROWS, (app.size.height - _ROWS_AROUND) * 2 // _THIRDS)
+        most_rows = max(_LEAST_ROWS, int((app.size.height - _ROWS_AROUND) * _MOST_SHARE))
         if (shown, most_rows) != (self._shown, self._most_rows):
             self._shown, self._most_rows = shown, most_rows
             self._show(self._figures)

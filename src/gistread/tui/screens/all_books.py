@@ -38,7 +38,7 @@ class _State:
 
     asking: bool
     unread: bool = False  # Whether books not begun are asked too
-    question: str = ""  # That the rows answer, or that is being answered
+    question: str = ""  # The one that the rows answer, or that is being answered
     searched: str | None = None  # The words that the rows were found for; None for an answer
     rows: Sequence[Row[Opening]] = ()
     note: str = ""

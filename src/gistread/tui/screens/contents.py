@@ -78,7 +78,7 @@ class ContentsScreen(ListScreen[int]):
         super().show_rows(self._best(self.typed) if at is None else at)
 
     def _best(self, typed: str) -> int | None:
-        """The first chapter that matches, rather with whole words: `V` finds V before IV."""
+        """The first chapter with these whole words, else the first that matches: `V` is not IV."""
         matching = self._matching(typed)
         words = set(folded(typed.casefold()).split())
         for index in matching:

@@ -121,7 +121,7 @@ class HeaderLine(Clickable):
         tabs: Sequence[Tab] = (),
         actions: tuple[Action, Action] = ("", ""),
     ) -> None:
-        """`tabs`: of the panes, if only one fits; they take the middle from the chapter.
+        """`tabs`: one for each pane if only one pane fits; they stand in place of the chapter.
 
         `actions`: what a click on the chapter and on the progress does.
         """
@@ -176,7 +176,7 @@ class StatusLine(Clickable):
     """
 
     def show_status(self, status: Status, note: str = "", action: Action = "") -> None:
-        """`note`: shown after the status, or without room in place of it.
+        """`note`: shown after the status, or instead of it if there is no room for both.
 
         `action`: what a click on the note does.
         """
