@@ -14,6 +14,7 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "books"
 HE_WALKED = DATA / "18807_He-Walked-Around-the-Horses.txt"
 NOVEL = DATA / "1342_Pride-and-Prejudice.txt"
 WAR_AND_PEACE = DATA / "2600_War-and-Peace.txt"
+EMMA = DATA.parent / "novels" / "austen_emma.epub"
 
 
 def beginning(book: Book, words: int) -> Book:

@@ -228,26 +228,41 @@ class _Clue:
 # Stand for the space in front of a word that says what somebody is (`_marked`)
 _CLEAR = "\x01"
 _VAGUE_MARK = "\x02"
-_PHRASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_PARTS: dict[str, str] = {}
-for _name, _part in _PHRASES["parts"].items():
-    _PARTS[_name] = Template("".join(_part)).substitute(_PARTS)
 
 
-def _compiled(phrase: str | list[str], end: str = "") -> re.Pattern[str]:
-    """A pattern of `telling.toml` for a marked text."""
-    pattern = Template("".join(phrase)).substitute(_PARTS) + end
-    return re.compile(pattern.replace(" ", f"[ {_CLEAR}{_VAGUE_MARK}]"))
+@dataclass(frozen=True, slots=True)
+class _Patterns:
+    """What `telling.toml` says, as patterns for a marked text."""
+
+    after: tuple[tuple[float, re.Pattern[str]], ...]  # With their weights
+    anything: re.Pattern[str]
+    before: tuple[tuple[float, re.Pattern[str], str], ...]  # With weights and kinds
+    hints: dict[str, re.Pattern[str]]
 
 
-_AFTER_PATTERNS = tuple(
-    (weight, _compiled(phrase)) for weight, phrase in _PHRASES["after"]["phrases"]
-)
-_ANYTHING_PATTERN = _compiled(_PHRASES["after"]["anything"])
-_BEFORE_PATTERNS = tuple(
-    (weight, _compiled(text, r"\Z"), name) for name, (weight, text) in _PHRASES["before"].items()
-)
-_HINTS = {name: _compiled(phrase) for name, phrase in _PHRASES["hints"].items()}
+@cache
+def _patterns() -> _Patterns:
+    """Compiled when they are first used: it takes 30 ms of the start."""
+    phrases = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    parts: dict[str, str] = {}
+    for name, part in phrases["parts"].items():
+        parts[name] = Template("".join(part)).substitute(parts)
+
+    def compiled(phrase: str | list[str], end: str = "") -> re.Pattern[str]:
+        pattern = Template("".join(phrase)).substitute(parts) + end
+        return re.compile(pattern.replace(" ", f"[ {_CLEAR}{_VAGUE_MARK}]"))
+
+    return _Patterns(
+        after=tuple((weight, compiled(phrase)) for weight, phrase in phrases["after"]["phrases"]),
+        anything=compiled(phrases["after"]["anything"]),
+        before=tuple(
+            (weight, compiled(phrase, r"\Z"), kind)
+            for kind, (weight, phrase) in phrases["before"].items()
+        ),
+        hints={name: compiled(phrase) for name, phrase in phrases["hints"].items()},
+    )
+
+
 # In front of a name, found quickly
 _MAY_TELL = re.compile(rf"[{_CLEAR}{_VAGUE_MARK}]|name|called|known|was|\bis\b")
 _VAGUE = 0.45
@@ -326,17 +341,17 @@ class _Mention:
 
     def phrases(self) -> Iterator[_Phrase]:
         until = self.end + _AFTER
-        for weight, pattern in _AFTER_PATTERNS:
+        for weight, pattern in _patterns().after:
             match = pattern.match(self.text, self.end, until)
             if match:
                 yield _Phrase(weight, match)
         if not self.sex:
-            match = _ANYTHING_PATTERN.match(self.text, self.end, until)
+            match = _patterns().anything.match(self.text, self.end, until)
             if match:
                 yield _Phrase(_LEAST, match)
         if not _MAY_TELL.search(self._lead, max(0, len(self._lead) - _MAY_TELL_WITHIN)):
             return
-        for weight, pattern, kind in _BEFORE_PATTERNS:
+        for weight, pattern, kind in _patterns().before:
             match = pattern.search(self._lead)
             if match:
                 yield _Phrase(weight, match, kind)
@@ -351,28 +366,28 @@ class _Mention:
         """Whether a phrase before the name is about it. `worth`: of its role."""
         following = self.text[self.end : self.end + 1]
         if phrase.kind == "joined":
-            has_article = _HINTS["plain_article"].match(phrase.match[0])
+            has_article = _patterns().hints["plain_article"].match(phrase.match[0])
             return not (worth <= _VAGUE and has_article)
-        if _HINTS["possessive"].match(self.text, self.end):
+        if _patterns().hints["possessive"].match(self.text, self.end):
             return False
         if phrase.kind != "apposition":
             return True
         # "With the cardinal, Kitty knew nothing"; "save me from the lion, Esmeralda!"; "the younger
         # man D’Arnot"
-        is_indefinite = _HINTS["indefinite"].match(phrase.match[0])
+        is_indefinite = _patterns().hints["indefinite"].match(phrase.match[0])
         may_address = worth < 1 or following in ("!", "?") or is_indefinite
-        is_called = may_address and _HINTS["called"].match(self.text, self.end)
+        is_called = may_address and _patterns().hints["called"].match(self.text, self.end)
         return not is_called and following in _CLOSING
 
     def is_told_after(self, phrase: _Phrase, worth: float) -> bool:
         """Whether a phrase after the name is about it. `worth`: of its role."""
         words = phrase.match[0]
         # "The face of Mr. Cuss was …", "the saviour of Aouda, that brave man"
-        if _HINTS["is"].match(words) and _HINTS["object"].search(self._lead):
+        if _patterns().hints["is"].match(words) and _patterns().hints["object"].search(self._lead):
             return False
-        if words[0] == "," and _HINTS["owned"].search(self._lead):
+        if words[0] == "," and _patterns().hints["owned"].search(self._lead):
             return False
-        if not _HINTS["addressed"].search(self.text, max(0, self.start - 2), self.start):
+        if not _patterns().hints["addressed"].search(self.text, max(0, self.start - 2), self.start):
             return True
         # "I could not give you up, Nancy."
         follows_comma = self.text[self.start - 2] == ","
@@ -382,14 +397,14 @@ class _Mention:
     def is_listed(self, phrase: _Phrase) -> bool:
         """Whether name and phrase are items: "Lucie, Mr. Lorry, the solicitor, and …"."""
         if phrase.kind:
-            follows = _HINTS["listed_after"].match(self.text, self.end)
+            follows = _patterns().hints["listed_after"].match(self.text, self.end)
             return phrase.kind == "apposition" and bool(follows)
         if phrase.match[0][0] != "," or phrase.pronoun:
             return False
         near = max(0, self.start - _LISTED_WITHIN)
-        if _HINTS["listed_before"].search(self.text, near, self.start):
+        if _patterns().hints["listed_before"].search(self.text, near, self.start):
             return True
-        return bool(_HINTS["listed_after"].match(self.text, phrase.match.end()))
+        return bool(_patterns().hints["listed_after"].match(self.text, phrase.match.end()))
 
 
 def _clues(mention: _Mention) -> Iterator[_Clue]:
