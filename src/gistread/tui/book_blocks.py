@@ -2,12 +2,13 @@
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from gistread.book.model import Book, Paragraph, ParagraphKind, Style
+from gistread.book.model import Book, Link, Paragraph, ParagraphKind, Style
 from gistread.memory.front_matter import front_matter_end
 from gistread.tui.text import Block, Span
 from gistread.tui.text.cells import can_shift
@@ -15,12 +16,8 @@ from gistread.tui.text.figure import Figure
 from gistread.tui.text.hyphenation import Foreign
 
 FIRST_INDENT = 2
-_PARTED = {
-    ParagraphKind.TEXT,
-    ParagraphKind.QUOTE,
-    ParagraphKind.LIST,
-    ParagraphKind.NOTE,
-}  # hyphenated and justified
+# Hyphenated and justified
+_PARTED = (ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST, ParagraphKind.NOTE)
 _PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)  # separated by indents, if so set
 _LONGEST_NUMBER = 8  # characters of a chapter heading that is hardly more than a number
 _LOWEST_CENTRED = 3  # lowest level of headings that are centred; lower ones are left-aligned
@@ -38,9 +35,9 @@ _INDENTS = {
 }
 _SPEECH = "“\"«„‘'—–»"  # what speech begins with
 _SAMPLED = 400  # paragraphs
-_STYLES = {
-    Style.CODE: "inline-code"
-}  # styles that `text` names differently; there `code` is a block
+_LEAST_SPEECH = 1 / 8  # Share of the paragraphs of a story that begin with speech
+# Styles that `text` names differently; there `code` is a block
+_STYLES = {Style.CODE: "inline-code"}
 
 
 class PageStyle(NamedTuple):
@@ -67,10 +64,13 @@ class BookBlocks(Sequence[Block]):
         """
         self._book = book
         self._style = style
-        self._figures = {} if figures is None else figures
+        self._figures: Mapping[int, Figure | None] = {} if figures is None else figures
         self._chapters = {chapter.start for chapter in book.chapters}
         self._begins = front_matter_end(book)
-        self._foreign = _foreign_parts(book) if style.hyphenate else {}
+        self._language = book.language if style.hyphenate else ""
+        self._foreign: dict[int, tuple[Foreign, ...]] = {}
+        if style.hyphenate:
+            self._foreign = _foreign_parts(book)
 
     def __len__(self) -> int:
         return len(self._book.paragraphs)
@@ -84,59 +84,80 @@ class BookBlocks(Sequence[Block]):
         return self._block(index, ())
 
     def _block(self, index: int, spans: tuple[Span, ...]) -> Block:
-        book, style = self._book, self._style
+        book = self._book
         paragraph = book.paragraphs[index]
         kind = paragraph.kind
+        before = book.paragraphs[index - 1] if index else None
         text = book.text[paragraph.start : paragraph.end]
         opens = kind is ParagraphKind.HEADING and paragraph.start in self._chapters
-        if opens:  # The beginning of a chapter stands out at any depth.
-            paragraph = replace(paragraph, level=min(paragraph.level, _LOWEST_CENTRED))
-        before = book.paragraphs[index - 1] if index else None
-        goes_on = before is not None and kind is before.kind and kind in _PARAGRAPHS
-        parted = style.hyphenate and kind in _PARTED
-        titles = (
-            kind is ParagraphKind.TEXT
-            and paragraph.end <= self._begins
-            and len(text) <= _LONGEST_TITLE
-        )
-        if kind is ParagraphKind.LIST:
-            indent = 2 * max(1, paragraph.level)
-        else:
-            indent = _INDENTS.get(kind, 0)
-        figure = self._figures.get(index)
-        captioned = figure is not None and kind is ParagraphKind.IMAGE
-        pictured = kind is ParagraphKind.IMAGE and any(
-            book.images_between(paragraph.start, paragraph.end)
-        )
-        return Block(
+        block = Block(
             text=text,
             key=index,
             start=paragraph.start,
-            style="numeral" if opens and len(text) <= _LONGEST_NUMBER else kind.value,
+            style=kind.value,
             level=paragraph.level,
-            indent=0 if captioned else indent,
-            # The first paragraph of a section is not indented.
-            first_indent=FIRST_INDENT if style.indent and goes_on and not titles else 0,
+            indent=_indent(paragraph),
+            first_indent=self._first_indent(paragraph, before),
             turnover=turnover(kind, text),
-            hanging="▧"
-            if pictured and not captioned
-            else "",  # a caption may belong to a table or a listing
             rail="▏" if kind is ParagraphKind.CODE else "",
-            blank_before=_above(paragraph, before, text, style.indent, opens=opens),
-            opens=opens,
-            align="center" if captioned or titles else _align(paragraph, style.justify),
-            language=book.language if parted else "",
-            foreign=self._foreign.get(index, ()) if parted else (),
+            blank_before=_rows_above(paragraph, before, text, self._style.indent, opens=opens),
+            align=_align(paragraph, self._style.justify),
+            language=self._language if kind in _PARTED else "",
+            foreign=self._foreign.get(index, ()),
             spans=spans,
-            figure=figure,
+            figure=self._figures.get(index),
         )
+        if opens:
+            return _chapter_opening(block)
+        if kind is ParagraphKind.IMAGE:
+            return self._caption(block, paragraph)
+        if self._is_title_line(paragraph):
+            return replace(block, first_indent=0, align="center")
+        return block
+
+    def _first_indent(self, paragraph: Paragraph, before: Paragraph | None) -> int:
+        """Cells before the first row. The first paragraph of a section is not indented."""
+        if not self._style.indent or before is None:
+            return 0
+        goes_on = paragraph.kind is before.kind and paragraph.kind in _PARAGRAPHS
+        return FIRST_INDENT if goes_on else 0
+
+    def _is_title_line(self, paragraph: Paragraph) -> bool:
+        """Whether it is a line of the title page."""
+        return (
+            paragraph.kind is ParagraphKind.TEXT
+            and paragraph.end <= self._begins
+            and paragraph.end - paragraph.start <= _LONGEST_TITLE
+        )
+
+    def _caption(self, block: Block, paragraph: Paragraph) -> Block:
+        """The words below a picture; a sign stands for one that is not drawn."""
+        if block.figure is not None:
+            return replace(block, indent=0, align="center")
+        # A caption may belong to a table or a listing.
+        if any(self._book.images_between(paragraph.start, paragraph.end)):
+            return replace(block, hanging="▧")
+        return block
+
+
+def _chapter_opening(block: Block) -> Block:
+    """The heading that begins a chapter, which stands out at any depth."""
+    is_number = len(block.text) <= _LONGEST_NUMBER
+    return replace(
+        block,
+        style="numeral" if is_number else block.style,
+        level=min(block.level, _LOWEST_CENTRED),
+        opens=True,
+        align="center",
+    )
 
 
 def is_story(book: Book) -> bool:
     """Whether people talk in it: of its paragraphs at least one in eight begins with speech."""
-    told = [paragraph for paragraph in book.paragraphs if paragraph.kind is ParagraphKind.TEXT]
-    some = told[:: max(1, len(told) // _SAMPLED)]
-    return sum(book.text[one.start] in _SPEECH for one in some) * 8 >= max(1, len(some))
+    prose = [paragraph for paragraph in book.paragraphs if paragraph.kind is ParagraphKind.TEXT]
+    sample = prose[:: max(1, len(prose) // _SAMPLED)]
+    speeches = sum(book.text[paragraph.start] in _SPEECH for paragraph in sample)
+    return speeches >= _LEAST_SPEECH * max(1, len(sample))
 
 
 def inline_spans(book: Book, start: int, end: int) -> tuple[Span, ...]:
@@ -146,15 +167,15 @@ def inline_spans(book: Book, start: int, end: int) -> tuple[Span, ...]:
     """
     spans = [
         Span(
-            max(one.start, start) - start,
-            min(one.end, end) - start,
-            _STYLES.get(one.style, one.style.value),
+            max(span.start, start) - start,
+            min(span.end, end) - start,
+            _STYLES.get(span.style, span.style.value),
         )
-        for one in book.spans_between(start, end)
+        for span in book.spans_between(start, end)
     ]
     spans += (
-        Span(max(one.start, start) - start, min(one.end, end) - start, "image")
-        for one in book.images_between(start, end)
+        Span(max(image.start, start) - start, min(image.end, end) - start, "image")
+        for image in book.images_between(start, end)
     )
     spans += _link_spans(book, start, end)
     return tuple(spans)
@@ -164,50 +185,62 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
     if not book.links:
         return
     paragraph = book.paragraphs[book.paragraph_index(start)].start  # links do not cross paragraphs
-    first = bisect_left(book.links, paragraph, key=lambda one: one.start)
+    first = bisect_left(book.links, paragraph, key=lambda link: link.start)
     for index, link in enumerate(islice(book.links, first, None), first):
         if link.start >= end:
             return
         if link.end <= start:
             continue
         # Raised numbers are not underlined like other links.
-        raised = link.target_end is not None and any(
-            one.style is Style.SUPERSCRIPT
-            and can_shift(book.text[one.start : one.end], "superscript")
-            for one in book.spans_between(link.start, link.end)
-        )
-        style = "note-link" if raised else "link"
+        style = "note-link" if _is_raised_number(book, link) else "link"
         yield Span(max(link.start, start) - start, min(link.end, end) - start, style, link=index)
 
 
+def _is_raised_number(book: Book, link: Link) -> bool:
+    """Whether a link to a note is drawn with raised characters."""
+    if link.target_end is None:
+        return False
+    return any(
+        span.style is Style.SUPERSCRIPT
+        and can_shift(book.text[span.start : span.end], "superscript")
+        for span in book.spans_between(link.start, link.end)
+    )
+
+
 def _foreign_parts(book: Book) -> dict[int, tuple[Foreign, ...]]:
-    parts: dict[int, tuple[Foreign, ...]] = {}
+    """By paragraph, its parts in another language; only of paragraphs that are hyphenated."""
+    parts: defaultdict[int, list[Foreign]] = defaultdict(list)
     for language_span in book.language_spans:
         index = book.paragraph_index(language_span.start)
-        start, end = book.paragraphs[index].start, book.paragraphs[index].end
-        parts[index] = (
-            *parts.get(index, ()),
-            (
-                language_span.start - start,
-                min(language_span.end, end) - start,
-                language_span.language,
-            ),
-        )
-    return parts
+        paragraph = book.paragraphs[index]
+        if paragraph.kind in _PARTED:
+            start = language_span.start - paragraph.start
+            end = min(language_span.end, paragraph.end) - paragraph.start
+            parts[index].append((start, end, language_span.language))
+    return {index: tuple(foreign) for index, foreign in parts.items()}
+
+
+def _indent(paragraph: Paragraph) -> int:
+    if paragraph.kind is ParagraphKind.LIST:
+        return 2 * max(1, paragraph.level)
+    return _INDENTS.get(paragraph.kind, 0)
 
 
 def _align(paragraph: Paragraph, justify: bool) -> Literal["left", "center", "justify"]:
     kind = paragraph.kind
-    if kind is ParagraphKind.BREAK or (
-        kind is ParagraphKind.HEADING and paragraph.level <= _LOWEST_CENTRED
-    ):
+    if kind is ParagraphKind.BREAK:
         return "center"
-    return "justify" if justify and kind in _PARTED else "left"
+    if kind is ParagraphKind.HEADING and paragraph.level <= _LOWEST_CENTRED:
+        return "center"
+    if justify and kind in _PARTED:
+        return "justify"
+    return "left"
 
 
-def _above(
+def _rows_above(
     paragraph: Paragraph, before: Paragraph | None, text: str, indented: bool, *, opens: bool
 ) -> int:
+    """Empty rows above a paragraph. `indented`: whether indents separate paragraphs."""
     kind = paragraph.kind
     if before is None:
         return 1
@@ -215,19 +248,25 @@ def _above(
         if before.kind is ParagraphKind.HEADING:
             return 1
         return _ABOVE_CHAPTER if opens else 2
-    if kind is before.kind is ParagraphKind.LIST:
+    if kind is not before.kind:
+        return 1
+    if kind is ParagraphKind.LIST:
         # Items stand together; continuations of an item are set apart.
-        return 0 if paragraph.level > before.level or _MARKER.match(text) else 1
-    if indented and kind is before.kind and kind in (*_PARAGRAPHS, ParagraphKind.NOTE):
+        is_item = paragraph.level > before.level or _MARKER.match(text)
+        return 0 if is_item else 1
+    if indented and kind in (*_PARAGRAPHS, ParagraphKind.NOTE):
         return 0
     return 1
 
 
 def turnover(kind: ParagraphKind, text: str) -> int:
     """Indent of rows that continue a line, in cells."""
-    if kind is ParagraphKind.VERSE:
-        return _TURNOVER
-    if kind in (ParagraphKind.LIST, ParagraphKind.NOTE):
-        marker = _MARKER.match(text)
-        return marker.end() if marker else 0
-    return 2 if kind is ParagraphKind.CODE else 0
+    match kind:
+        case ParagraphKind.VERSE:
+            return _TURNOVER
+        case ParagraphKind.LIST | ParagraphKind.NOTE:
+            marker = _MARKER.match(text)
+            return marker.end() if marker else 0
+        case ParagraphKind.CODE:
+            return 2
+    return 0
