@@ -1,7 +1,7 @@
 """Questions, the agent's steps and answers as blocks of long text."""
 
 import textwrap
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from gistread.book.model import Book
@@ -110,14 +110,16 @@ class Exchange:
     @property
     def offers_note(self) -> bool:
         """Whether the answer can be kept as a note on its passage."""
+        if self.running or self.kept or self.problem:
+            return False
         says_something = self.answer and (self.record.found or self.record.citations)
-        return bool(self.record.passage and says_something) and not (
-            self.running or self.kept or self.problem
-        )
+        return bool(self.record.passage and says_something)
 
     @property
     def shows_steps(self) -> bool:
-        return self.running if self.unfolded is None else self.unfolded
+        if self.unfolded is None:
+            return self.running
+        return self.unfolded
 
     def steps(self, places: Places) -> list[Step]:
         steps = (step_of(event, places) for event in self.numbered_trace(places))
@@ -150,8 +152,11 @@ def too_little(book: Book, bound: int) -> str:
     whole = display_key(BOUND_KEY)
     if not words:
         return f"Nothing has been read yet. Read on, or let answers use the whole book: {whole}."
-    few = f"Up to your place there are only {words} words. {whole} lets answers use the whole book."
-    return few if words < _FEW_WORDS else ""
+    if words >= _FEW_WORDS:
+        return ""
+    return (
+        f"Up to your place there are only {words} words. {whole} lets answers use the whole book."
+    )
 
 
 @dataclass(slots=True)
@@ -180,7 +185,7 @@ def exchange_blocks(
     if exchange.running:
         _add_steps(drawn, exchange, number, steps)
     if exchange.too_little:
-        drawn.add(_said(exchange.too_little, None, "muted"))
+        drawn.add(_row(exchange.too_little, None, "muted"))
     _add_answer(drawn, exchange, number, cells)
     if exchange.folded and not exchange.running:
         return drawn
@@ -195,7 +200,7 @@ def _add_answer(drawn: DrawnExchange, exchange: Exchange, number: int, cells: in
     record = exchange.record
     if not exchange.answer:
         if exchange.running:
-            drawn.add(_said("…", None, "muted"))
+            drawn.add(_row("…", None, "muted"))
         return
     answer, spans = answer_text(exchange.answer.strip(), record.citations, record.marks)
     first_target = next((span.link for span in spans if isinstance(span.link, AnswerTarget)), None)
@@ -203,7 +208,7 @@ def _add_answer(drawn: DrawnExchange, exchange: Exchange, number: int, cells: in
     lines = draw_markup(answer, spans, min(cells, _WIDTH) - _INDENT)
     for index, line in enumerate(lines):
         above = int(index == 0 or line.is_apart)
-        block = _said(line.text, key, "answer", spans=line.spans, above=above)
+        block = _row(line.text, key, "answer", spans=line.spans, above=above)
         drawn.add(replace(block, turnover=line.turnover), first_target)
 
 
@@ -212,15 +217,15 @@ def _add_what_failed(drawn: DrawnExchange, exchange: Exchange, number: int) -> N
     record = exchange.record
     is_bounded = record.upto is not None
     if record.answer and not record.found and is_bounded and not exchange.too_little:
-        drawn.add(_said(f"{display_key(BOUND_KEY)} sets where answers stop.", None, "muted"))
+        drawn.add(_row(f"{display_key(BOUND_KEY)} sets where answers stop.", None, "muted"))
     if exchange.problem:
-        drawn.add(_said(exchange.problem, None, "error"))
+        drawn.add(_row(exchange.problem, None, "error"))
     if exchange.running:
         return
     if not record.answer:
         again = "ask again, with the sections looked up so far" if record.pinned else "ask again"
         link = Span(0, len(again), "link", AskAgain())
-        drawn.add(_said(again, ("again", number), "link", spans=(link,)), AskAgain())
+        drawn.add(_row(again, ("again", number), "link", spans=(link,)), AskAgain())
     if record.cut:
         drawn.add(_cut_off(record.cut, number), GoOn())
 
@@ -243,9 +248,9 @@ def _add_keeping(drawn: DrawnExchange, exchange: Exchange, number: int) -> None:
     if exchange.offers_note:
         words = "keep as a note"
         link = Span(0, len(words), "link", KeepNote())
-        drawn.add(_said(words, ("note", number), "muted", "✎", (link,)), KeepNote())
+        drawn.add(_row(words, ("note", number), "muted", "✎", (link,)), KeepNote())
     elif exchange.kept:
-        drawn.add(_said("kept as a note", None, "muted", "✎"))
+        drawn.add(_row("kept as a note", None, "muted", "✎"))
 
 
 def _add_provenance(
@@ -255,7 +260,7 @@ def _add_provenance(
     about = _about(exchange)
     if not steps or exchange.running:
         if about:
-            drawn.add(_said(" · ".join(about), None, "provenance", above=1))
+            drawn.add(_row(" · ".join(about), None, "provenance", above=1))
         return
     summary = summary_of(exchange.numbered_trace(places), places)
     provenance = " · ".join(filter(None, [summary, *about])) or "steps"
@@ -264,7 +269,7 @@ def _add_provenance(
         provenance += f" · {_WALK}"
         links.append(Span(len(provenance) - len(_WALK), len(provenance), "link", Walk()))
     sign = "▾" if exchange.shows_steps else "▸"
-    row = _said(provenance, ("steps", number), "provenance", sign, tuple(links), above=1)
+    row = _row(provenance, ("steps", number), "provenance", sign, tuple(links), above=1)
     drawn.add(row, Unfold())
     _add_steps(drawn, exchange, number, steps)
 
@@ -288,30 +293,39 @@ def _question(exchange: Exchange, number: int, places: Places) -> Block:
     sign = "↳" if record.thread else "?"
     text = record.question
     if record.beside:
-        left_out = (renumbered(page, exchange.memory, places.memory) for page in record.left_out)
-        without = f"without {pages_words(left_out)}" if record.left_out else "with all"
-        text = f"{text} · written anew, {without}"
+        text = f"{text} · written anew, {_sections_used(exchange, places)}"
         sign = "≠"
     elif exchange.folded:
         text = f"{text} · the first answer"
-    block = _said(text, ("question", number), "question", sign, above=1)
+    block = _row(text, ("question", number), "question", sign, above=1)
     return replace(block, ground="opened")
+
+
+def _sections_used(exchange: Exchange, places: Places) -> str:
+    """`without sections 3 and 5`, or `with all`."""
+    pages = exchange.record.left_out
+    if not pages:
+        return "with all"
+    left_out = (renumbered(page, exchange.memory, places.memory) for page in pages)
+    return f"without {pages_words(left_out)}"
 
 
 def _source(exchange: Exchange, number: int, index: int, places: Places, cells: int) -> Block:
     """The row of a source: its place, and its words as far as there is room."""
     citation = exchange.record.citations[index]
     place = _place(citation, places)
-    room = max(_LEAST_QUOTE, min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE)
-    is_whole = exchange.ends_in_quotes
-    quote = " ".join(citation.quote.split()) if is_whole else short(citation.quote, room)
+    if exchange.ends_in_quotes:
+        quote = " ".join(citation.quote.split())
+    else:
+        room = min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE
+        quote = short(citation.quote, max(_LEAST_QUOTE, room))
     text = f"{place}  {in_quotes(quote)}"
     links = (
         Span(0, len(place), "muted", ToSource(index)),
         Span(len(place), len(text), "text", ToSource(index)),
     )
     key = ("source", number, index)
-    return _said(text, key, "text", str(index + 1), links, above=int(not index))
+    return _row(text, key, "text", str(index + 1), links, above=int(not index))
 
 
 def _rivals(
@@ -327,35 +341,31 @@ def _rivals(
         text += "" if index == rivals[0] else " · "
         links.append(Span(len(text), len(text) + len(rival), "link", ToSource(index)))
         text += rival
-    return _said(text, ("rivals", number), "muted", spans=tuple(links), above=1)
+    return _row(text, ("rivals", number), "muted", spans=tuple(links), above=1)
 
 
 def _cut_off(why: str, number: int) -> Block:
     """A row that says why an answer ends early, and goes on with it."""
-    text = f"{CUT[why]} {GO_ON}" if why in CUT else GO_ON
+    text = f"{CUT.get(why, '')} {GO_ON}".lstrip()
     link = Span(len(text) - len(GO_ON), len(text), "link", GoOn())
-    return _said(text, ("go on", number), "muted", spans=(link,))
+    return _row(text, ("go on", number), "muted", spans=(link,))
 
 
 def _add_steps(
     drawn: DrawnExchange, exchange: Exchange, number: int, steps: Sequence[Step]
 ) -> None:
     """The steps if they are unfolded, and how far a running reader has come."""
-    for index, step in enumerate(steps if exchange.shows_steps else ()):
-        links = tuple(Span(*link[:2], "link", link.target) for link in step.links)
-        drawn.add(
-            _said(
-                step.text,
-                line_key(number, index),
-                "step",
-                f"  {step.sign}",
-                links,
-                indent=_INDENT + 2,
-            ),
-            step.target,
-        )
+    if exchange.shows_steps:
+        for index, step in enumerate(steps):
+            drawn.add(_step(step, line_key(number, index)), step.target)
     if under_way := _under_way(exchange):
-        drawn.add(_said(under_way, ("progress", number), "step"))
+        drawn.add(_row(under_way, ("progress", number), "step"))
+
+
+def _step(step: Step, key: Hashable) -> Block:
+    """The row of a step, indented below its answer."""
+    links = tuple(Span(*link[:2], "link", link.target) for link in step.links)
+    return _row(step.text, key, "step", f"  {step.sign}", links, indent=_INDENT + 2)
 
 
 def _place(citation: Citation, places: Places) -> str:
@@ -363,12 +373,12 @@ def _place(citation: Citation, places: Places) -> str:
     book = places.book
     if book is None:
         return places.words(citation.start, citation.end)
-    return " · ".join(
-        filter(None, (f"p. {book.page_at(citation.start):,}", book.volume_title(citation.start)))
-    )
+    page = f"p. {book.page_at(citation.start):,}"
+    volume = book.volume_title(citation.start)
+    return " · ".join(filter(None, (page, volume)))
 
 
-def _said(
+def _row(
     text: str,
     key: Hashable,
     style: str,
@@ -406,38 +416,51 @@ def line_key(number: int, step: int) -> Hashable:
 def answer_text(
     answer: str, citations: Sequence[Citation] = (), marks: Sequence[AnswerMark] = ()
 ) -> tuple[str, tuple[Span, ...]]:
-    """The answer with the messages of its marks, and spans for these and for the references to its
-    sources.
+    """The answer with the messages of its marks, and spans for these and its references.
 
     An answer without references gets those of its own sources at its end.
     """
     marked = with_messages(answer, marks)
-    text, count = marked.text, len(citations[:_SOURCES])
+    text = marked.text
+    sources = citations[:_SOURCES]
     spans = [Span(*place, "underline") for place in marked.words]
     spans += [Span(*place, "warning") for place in marked.messages]
-    references = [(found, int(found[1]) - 1) for found in REFERENCE.finditer(text)]
-    references = [(found, index) for found, index in references if index < count]
-    spans += [Span(*found.span(), "link", ToSource(index)) for found, index in references]
+    references = list(_references(text, len(sources)))
+    if references:
+        return text, (*spans, *references)
     ends_in_table = text.rpartition("\n")[2].lstrip().startswith("|")
-    own = [index for index in range(count) if not citations[index].tells]  # Not those of rivals
-    for index in () if references else own:
+    for index, citation in enumerate(sources):
+        if citation.tells:  # A source of what a rival says
+            continue
         text += "\n" if ends_in_table and not index else " "
-        text += f"[{index + 1}]"
-        spans.append(Span(len(text) - len(f"[{index + 1}]"), len(text), "link", ToSource(index)))
+        reference = f"[{index + 1}]"
+        spans.append(Span(len(text), len(text) + len(reference), "link", ToSource(index)))
+        text += reference
     return text, tuple(spans)
+
+
+def _references(text: str, source_count: int) -> Iterator[Span]:
+    """The references in an answer, such as `[2]`, to sources that it has."""
+    for match in REFERENCE.finditer(text):
+        index = int(match[1]) - 1
+        if index < source_count:
+            yield Span(*match.span(), "link", ToSource(index))
 
 
 def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) -> list[str]:
     """The beginning of the answer, or the latest steps, for a screen with one pane."""
-    said = [f"? {exchange.record.question}"]
+    question = f"? {exchange.record.question}"
+    room = lines - 1  # Below the question
     if exchange.answer:
-        return said + textwrap.wrap(
-            plain_text(exchange.answer), max(1, columns), max_lines=lines - 1, placeholder=" …"
-        )
+        answer = plain_text(exchange.answer)
+        return [
+            question,
+            *textwrap.wrap(answer, max(1, columns), max_lines=room, placeholder=" …"),
+        ]
     steps = [*map(str, exchange.steps(places)), *filter(None, [_under_way(exchange)])]
-    said += steps[-max(1, lines - 2) :]
+    below = steps[-max(1, room - 1) :]
     if exchange.problem:
-        said.append(exchange.problem)
-    elif exchange.record.scope and len(said) < lines:
-        said.append(exchange.record.scope)
-    return said[:1] + said[1:][-(lines - 1) :]
+        below.append(exchange.problem)
+    elif exchange.record.scope and len(below) < room:
+        below.append(exchange.record.scope)
+    return [question, *below[-room:]]
