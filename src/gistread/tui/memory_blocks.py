@@ -33,6 +33,7 @@ _SOURCES = {
 
 Range = tuple[int, int]
 _NOTE = 130  # Most characters of a note on a section
+_AROUND_NUMBER = 4  # Columns of the gutter beside a section's number
 _HERE = "▌"  # Rail of the page that the user is reading
 BEGUN = "begun"  # Kind in the key of the page under way; its number follows
 
@@ -68,9 +69,8 @@ class View:
     unread_at: int | None = None
     begun: Page | None = None  # The page whose gist is being made
     draft: str = ""  # Its text so far
-    guide: tuple[
-        tuple[str, str], ...
-    ] = ()  # Text of an empty memory: (text, id of the command that a click runs)
+    # Text of an empty memory: (text, id of the command that a click runs)
+    guide: tuple[tuple[str, str], ...] = ()
     reading: bool = False  # Whether the model is reading the book
     quotes: bool = False  # Whether the model of the memory only quotes
     names: Mapping[int, SectionNames] = field(default_factory=dict)  # By the section's offset
@@ -116,55 +116,72 @@ def entry_blocks(
 
     A page of the front matter, which ends at `begins`, has none.
     """
-    page, number, opening = entry.page, entry.page.number, view.opened.get(entry.page.number)
+    page = entry.page
+    number = page.number
+    opening = view.opened.get(number)
     notes = _note_blocks(memory, number, view)
     if is_front_matter(page, begins) and opening is None and not notes:
         return []
-    here = number == view.here
-    blocks: list[Block] = []
-    if title := _chapter_that_begins(memory, number):
-        blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
-    if opening is None or stays_gist(memory.book, page, view):
-        opened = [_line_below(memory, number, _opened_by(opening))] if opening else []
-        gist = [*_gist_blocks(memory, entry, view), *opened, *notes]
-        return [
-            *blocks,
-            *(
-                _railed(one) if here else replace(one, ground="current" if notes else "")
-                for one in gist
-            ),
-        ]
-    blocks += [
-        _page_block(memory, number, _opened_by(opening), "step", _tail(entry, view), "▾"),
-        *notes,
-    ]
-    above, excerpt = len(blocks), excerpt_of(memory.book, page, view)
+    heading = _chapter_heading(memory, number)
+    if opening is not None and not stays_gist(memory.book, page, view):
+        first_line = _page_block(
+            memory, number, _opened_by(opening), "step", _tail(entry, view), "▾"
+        )
+        text = _text_blocks(memory, page, excerpt_of(memory.book, page, view))
+        opened = [first_line, *notes, *text]
+        return [*heading, *(replace(block, ground="opened") for block in opened)]
+    gist = _gist_blocks(memory, entry, view)
+    if opening is not None:
+        gist.append(_line_below(memory, number, _opened_by(opening)))
+    gist += notes
+    if number == view.here:
+        gist = list(map(_railed, gist))
+    elif notes:
+        gist = _tinted(gist)
+    return [*heading, *gist]
+
+
+def _text_blocks(memory: GistMemory, page: Page, excerpt: list[Range]) -> list[Block]:
+    """The text of an opened section, or an excerpt from it, and a line at its end."""
+    book = memory.book
     rail = "╎ ".rjust(_gutter(memory))
-    paragraphs = (
-        (max(paragraph.start, first), min(paragraph.end, last), paragraph)
-        for first, last in excerpt or [(page.start, page.end)]
-        for paragraph in memory.book.paragraphs_between(first, last)
-    )
-    for start, end, paragraph in paragraphs:
-        text = memory.book.text[start:end]
-        lead = len(text) - len(text.lstrip())
-        blocks.append(
-            Block(
-                text.strip(),
-                key=("page", number),
-                start=start + lead,
-                spans=inline_spans(memory.book, start + lead, start + len(text.rstrip())),
+    key = ("page", page.number)
+    blocks: list[Block] = []
+    for first, last in excerpt or [(page.start, page.end)]:
+        for paragraph in book.paragraphs_between(first, last):
+            start, end = _trimmed(book, max(paragraph.start, first), min(paragraph.end, last))
+            text = book.text[start:end]
+            block = Block(
+                text,
+                key=key,
+                start=start,
+                spans=inline_spans(book, start, end),
                 style=paragraph.kind.value,
                 level=paragraph.level,
-                turnover=turnover(paragraph.kind, text.strip()),
+                turnover=turnover(paragraph.kind, text),
                 rail=rail,
-                blank_before=int(len(blocks) > above),
+                blank_before=int(bool(blocks)),
             )
-        )
-    whole = f"end of section {number} · {page.words:,} words"
-    end_line = f"part of section {number}, which has {page.words:,} words" if excerpt else whole
-    blocks.append(Block(end_line, key=("page", number), style="muted", rail=rail, blank_before=0))
-    return [replace(block, ground="opened") if block.key else block for block in blocks]
+            blocks.append(block)
+    if excerpt:
+        end_line = f"part of section {page.number}, which has {page.words:,} words"
+    else:
+        end_line = f"end of section {page.number} · {page.words:,} words"
+    return [*blocks, Block(end_line, key=key, style="muted", rail=rail, blank_before=0)]
+
+
+def _trimmed(book: Book, start: int, end: int) -> Range:
+    """The range without spaces at its ends."""
+    text = book.text[start:end]
+    return start + len(text) - len(text.lstrip()), start + len(text.rstrip())
+
+
+def _chapter_heading(memory: GistMemory, number: int) -> list[Block]:
+    """The title of the chapter that begins with this section; empty within a chapter."""
+    title = _chapter_that_begins(memory, number)
+    if not title:
+        return []
+    return [Block(title, style="heading", level=4, indent=1, rule=True)]
 
 
 def _note_blocks(memory: GistMemory, number: int, view: View, kind: str = "page") -> list[Block]:
@@ -203,12 +220,12 @@ def _named_blocks(
 ) -> list[Block]:
     """The title of a section, and below it the people who were known before."""
     number = entry.page.number
-    known = f"with {', '.join(names.known)}" if names.known else ""
-    if known and not names.title:
+    if not names.known:
+        return [_page_block(memory, number, title, "gist", tail)]
+    known = f"with {', '.join(names.known)}"
+    if not names.title:
         return [_page_block(memory, number, known, "muted", tail)]
-    title_block = _page_block(memory, number, title, "gist", "" if known else tail)
-    if not known:
-        return [title_block]
+    title_block = _page_block(memory, number, title, "gist", tail="")
     below = replace(title_block, text=known, style="muted", hanging="", tail=tail, blank_before=0)
     return [title_block, below]
 
@@ -219,8 +236,8 @@ def _first_words(book: Book, page: Page, bound: int | None = None) -> str:
     Empty if they are behind the bound.
     """
     paragraphs = book.paragraphs_between(page.start, page.end)
-    prose = [each.start for each in paragraphs if each.kind is not ParagraphKind.HEADING]
-    start = max(prose[0], page.start) if prose else page.start
+    prose = (each.start for each in paragraphs if each.kind is not ParagraphKind.HEADING)
+    start = max(page.start, next(prose, 0))
     first = _FIRST_WORDS.search(book.text, start, page.end)
     if first is None or (bound is not None and first.end() > bound):
         return ""
@@ -232,8 +249,11 @@ def _first_words(book: Book, page: Page, bound: int | None = None) -> str:
 def _page_block(
     memory: GistMemory, number: int, text: str, style: str, tail: str, sign: str = ""
 ) -> Block:
-    indent = _gutter(memory) if sign else _gutter(memory) - 1
-    label = f" {number:>{_gutter(memory) - 4}} {sign}".rstrip()
+    indent = _gutter(memory) - 1
+    label = _number_label(memory, number)
+    if sign:
+        indent += 1
+        label = f"{label} {sign}"
     return Block(text, key=("page", number), style=style, indent=indent, hanging=label, tail=tail)
 
 
@@ -252,21 +272,14 @@ def guide_blocks(view: View) -> list[Block]:
     if not view.guide:
         return []
     (about, _), *following = view.guide
-    head = [
-        Block(
-            "The memory of this book", style="heading", level=4, indent=1, rule=True, blank_before=0
-        )
-    ]
-    return [*head, Block(about, indent=1)] + [
-        Block(
-            text,
-            style="strong",
-            indent=3,
-            hanging=" ▸",
-            spans=(Span(0, len(text), "strong", command or None),),
-        )
-        for text, command in following
-    ]
+    heading = Block(
+        "The memory of this book", style="heading", level=4, indent=1, rule=True, blank_before=0
+    )
+    blocks = [heading, Block(about, indent=1)]
+    for text, command in following:
+        spans = (Span(0, len(text), "strong", command or None),)
+        blocks.append(Block(text, style="strong", indent=3, hanging=" ▸", spans=spans))
+    return blocks
 
 
 def row_blocks(memory: GistMemory, row: MemoryRow, view: View, begins: int = 0) -> list[Block]:
@@ -285,14 +298,16 @@ def row_blocks(memory: GistMemory, row: MemoryRow, view: View, begins: int = 0) 
     kind, number = key_of(row)
     if row.first < row.last:
         return [block]
-    return _tinted([block, *_note_blocks(memory, number, view, kind)])
+    notes = _note_blocks(memory, number, view, kind)
+    return _tinted([block, *notes]) if notes else [block]
 
 
 def key_of(row: MemoryRow) -> tuple[str, int]:
     """The key of the blocks of a row."""
     if row.kind is RowKind.BEING_READ:
         return BEGUN, row.first
-    return ("rest" if row.entry is None or row.first < row.last else "page"), row.first
+    is_one_section = row.entry is not None and row.first == row.last
+    return ("page" if is_one_section else "rest"), row.first
 
 
 def _unfinished_blocks(
@@ -302,27 +317,22 @@ def _unfinished_blocks(
     number = entry.page.number
     if is_front_matter(entry.page, begins):
         return []
-    title = _chapter_that_begins(memory, number)
-    heading = [Block(title, style="heading", level=4, indent=1, rule=True)] if title else []
+    tail = _tail(entry, view, sourced=False)
     if shows_names(entry, view):
         names = view.names.get(entry.page.start, SectionNames())
         so_far = names.title or _first_words(memory.book, entry.page, view.bound) or AHEAD
-        blocks = _named_blocks(memory, entry, so_far, names, _tail(entry, view, sourced=False))
+        blocks = _named_blocks(memory, entry, so_far, names, tail)
     else:
-        blocks = [
-            _page_block(memory, number, UNFINISHED, "muted", _tail(entry, view, sourced=False))
-        ]
+        blocks = [_page_block(memory, number, UNFINISHED, "muted", tail)]
     if notes := _note_blocks(memory, number, view):
-        blocks = [replace(block, ground="current") for block in [*blocks, *notes]]
+        blocks = _tinted([*blocks, *notes])
     if number == view.here:
         blocks = list(map(_railed, blocks))
-    return [*heading, *blocks]
+    return [*_chapter_heading(memory, number), *blocks]
 
 
 def _tinted(blocks: list[Block]) -> list[Block]:
-    """Tint a wanted section and its lines; unchanged without such lines."""
-    if len(blocks) == 1:
-        return blocks
+    """A wanted section and the lines of its note, on a ground of their own."""
     return [replace(block, ground="current") for block in blocks]
 
 
@@ -334,42 +344,51 @@ def _unread_block(memory: GistMemory, row: MemoryRow) -> Block:
 
 def _to_come(memory: GistMemory, row: MemoryRow) -> Block:
     """A line for sections without gists."""
-    about = "~" if row.last > len(memory.entries) else ""
-    state = UNREAD if row.kind is RowKind.UNREAD else AHEAD
-    text = state if row.first == row.last else f"{state} · to {about}{row.last}"
-    gutter = _gutter(memory)
-    number = f" {row.first:>{gutter - 4}}" + "–" * (row.first < row.last)
-    return Block(text, key=("rest", row.first), style="muted", indent=gutter - 1, hanging=number)
+    text = UNREAD if row.kind is RowKind.UNREAD else AHEAD
+    label = _number_label(memory, row.first)
+    if row.first < row.last:
+        about = "~" if row.last > len(memory.entries) else ""
+        text += f" · to {about}{row.last}"
+        label += "–"
+    indent = _gutter(memory) - 1
+    return Block(text, key=("rest", row.first), style="muted", indent=indent, hanging=label)
 
 
 def _begun_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     """The page under way, with its unfinished gist."""
-    begun, gutter = view.begun, _gutter(memory)
-    is_seen = begun is None or memory.is_within(begun, view.bound)
-    whole_words = view.draft.rpartition(" ")[0] if is_seen else ""
-    if whole_words:
-        text = f"{whole_words} …"
-    else:
-        text = f"being read: {begun.words:,} words …" if begun else "being read …"
     block = Block(
-        text,
+        _draft_so_far(memory, view),
         key=key_of(row),
         style="muted",
-        indent=gutter - 1,
-        hanging=f" {row.first:>{gutter - 4}}",
+        indent=_gutter(memory) - 1,
+        hanging=_number_label(memory, row.first),
     )
     return _railed(block) if row.here else block
+
+
+def _draft_so_far(memory: GistMemory, view: View) -> str:
+    """The gist of the page under way, without its last word; before it is seen, its length."""
+    begun = view.begun
+    is_seen = begun is None or memory.is_within(begun, view.bound)
+    whole_words = view.draft.rpartition(" ")[0]
+    if is_seen and whole_words:
+        return f"{whole_words} …"
+    if begun is not None:
+        return f"being read: {begun.words:,} words …"
+    return "being read …"
 
 
 def _tail(entry: MemoryEntry, view: View, *, sourced: bool = True) -> str:
     """`sourced`: whether its gist is shown."""
     number = entry.page.number
     all_quoted = view.quotes and entry.is_read
-    words = [
-        _SOURCES[entry.gist.source] if sourced and not all_quoted else "",
-        "◆ pinned" if number in view.pinned else "",
-        "refused" if number in view.refused else "",
-    ]
+    words: list[str] = []
+    if sourced and not all_quoted:
+        words.append(_SOURCES[entry.gist.source])
+    if number in view.pinned:
+        words.append("◆ pinned")
+    if number in view.refused:
+        words.append("refused")
     return " · ".join(filter(None, words))
 
 
@@ -396,4 +415,10 @@ def _gutter(memory: GistMemory) -> int:
     An estimate would move the text when it passes 100 or 1,000.
     """
     most = max(len(memory.entries), memory.book.words // memory.size.min_words)
-    return len(str(most)) + 4
+    return len(str(most)) + _AROUND_NUMBER
+
+
+def _number_label(memory: GistMemory, number: int) -> str:
+    """A section's number, at the right of its column in the gutter."""
+    columns = _gutter(memory) - _AROUND_NUMBER
+    return f" {number:>{columns}}"
