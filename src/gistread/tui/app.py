@@ -57,7 +57,10 @@ if TYPE_CHECKING:
 
 Opened = Path | Book
 QUIT_S = 2.0
+_WATCHDOG_S = QUIT_S + 1.0  # After a signal
+_ENDED_BY_SIGNAL = 128  # Of the exit status; the signal's number is added
 RUN_ON_S = 1.0  # For work that goes on by itself next time
+_LONG_NOTICE_S = 10  # Seconds
 
 
 class GistreadApp(CommandTarget, App[None]):
@@ -84,15 +87,15 @@ class GistreadApp(CommandTarget, App[None]):
         light: bool = False,
         look_at: Opening | None = None,
     ) -> None:
-        super().__init__(driver_class=None if os.environ.get("TEXTUAL_DRIVER") else FollowingDriver)
+        has_own_driver = bool(os.environ.get("TEXTUAL_DRIVER"))
+        super().__init__(driver_class=None if has_own_driver else FollowingDriver)
         self.paths = paths
         self.settings = Settings(config, paths.config_file, self._warn)
         self._downloads: ModelDownloads | None = None  # None until the user looks at models
-        self.failure: GistreadError | None = (
-            None  # why the named book cannot be opened, if that ended the app
-        )
+        # Why the named book cannot be opened, if that ended the app
+        self.failure: GistreadError | None = None
         self._running_on: set[asyncio.Task[None]] = set()
-        self._told_unsaved = ""  # What could not be saved when the user last wanted to quit
+        self._unsaved_before = ""  # What could not be saved when the user last wanted to quit
         self._first = book
         self._is_reopening = False  # A book is closed to be opened anew
         self._look_at = look_at
@@ -116,12 +119,17 @@ class GistreadApp(CommandTarget, App[None]):
             make_engine=make_engine
             or (lambda name: engine_maker(self.settings.config, paths)(name)),
             named_model=model,
-            download_note=lambda: self._downloads.note if self._downloads is not None else "",
+            download_note=self._download_note,
             cannot_open=self._cannot_open,
             back_to_library=self.action_library,
             reopen=self._reopen,
             run_on=self._run_on,
         )
+
+    def _download_note(self) -> str:
+        if self._downloads is None:
+            return ""
+        return self._downloads.note
 
     def _to_terminal(self, data: str) -> None:
         if self._driver is not None:
@@ -145,7 +153,7 @@ class GistreadApp(CommandTarget, App[None]):
         else:
             self.open_book(self._first, self._look_at)
         if self._problems:
-            self.notify("\n".join(self._problems), severity="warning", timeout=10)
+            self.notify("\n".join(self._problems), severity="warning", timeout=_LONG_NOTICE_S)
 
     def open_book(self, book: Opened, look_at: Opening | None = None) -> None:
         self.push_screen(ReadingScreen(book, self.services, tour=self._tour, look_at=look_at))
@@ -189,18 +197,19 @@ class GistreadApp(CommandTarget, App[None]):
             self.exit(return_code=int(error.exit_status))
             return
         self.pop_screen()
-        self.notify(str(error), severity="error", timeout=10)
+        self.notify(str(error), severity="error", timeout=_LONG_NOTICE_S)
         self.action_library()
 
     @property
     def _session(self) -> Session | None:
-        return self.reading.session if self.reading is not None else None
+        if self.reading is None:
+            return None
+        return self.reading.session
 
     @property
     def reading(self) -> ReadingScreen | None:
-        return next(
-            (screen for screen in self.screen_stack if isinstance(screen, ReadingScreen)), None
-        )
+        screens = (screen for screen in self.screen_stack if isinstance(screen, ReadingScreen))
+        return next(screens, None)
 
     def notify(
         self,
@@ -248,30 +257,33 @@ class GistreadApp(CommandTarget, App[None]):
             if name is not None:
                 self.settings.set("theme", name)
                 self._follow_terminal()
-            self.theme = (
-                before
-                if name is None and self.settings.config.theme
-                else self._theme_for(name or "")
-            )
+                self.theme = self._theme_for(name)
+            elif self.settings.config.theme:
+                self.theme = before
+            else:
+                self.theme = self._theme_for("")
 
-        palettes, current = list(self._palettes.values()), self.settings.config.theme and before
+        palettes = list(self._palettes.values())
+        current = self.settings.config.theme and before
         self.push_screen(ThemeScreen(palettes, current, problems, self._theme_for("")), chosen)
 
     def _theme_for(self, name: str) -> str:
         """This theme; without it, the one for the terminal."""
-        usual = "terminal" if self.no_color else themes.LIGHT if self._light else themes.DEFAULT
-        return next(one for one in (name, usual, *self._palettes) if one in self._palettes)
+        candidates = (name, self._usual_theme(), *self._palettes)
+        return next(theme for theme in candidates if theme in self._palettes)
+
+    def _usual_theme(self) -> str:
+        if self.no_color:
+            return "terminal"
+        return themes.LIGHT if self._light else themes.DEFAULT
 
     def _follow_terminal(self, _: object = None) -> None:
-        if (
-            isinstance(self._driver, FollowingDriver)
-            and not self.settings.config.theme
-            and not self.no_color
-        ):
+        is_theme_chosen = bool(self.settings.config.theme) or self.no_color
+        if isinstance(self._driver, FollowingDriver) and not is_theme_chosen:
             self._driver.write(FOLLOW)
 
-    def on_appearance(self, told: Appearance) -> None:
-        self._light = told.light
+    def on_appearance(self, appearance: Appearance) -> None:
+        self._light = appearance.light
         if not self.settings.config.theme:
             self.theme = self._theme_for("")
 
@@ -279,7 +291,10 @@ class GistreadApp(CommandTarget, App[None]):
         """Without colours, remove the terminal's own too: Textual would draw them black."""
         filters = super().get_line_filters()
         if self.no_color and self.native_ansi_color:
-            return [NoColor() if isinstance(one, Monochrome) else one for one in filters]
+            return [
+                NoColor() if isinstance(line_filter, Monochrome) else line_filter
+                for line_filter in filters
+            ]
         return filters
 
     def _end_by_signal(self) -> None:
@@ -291,7 +306,7 @@ class GistreadApp(CommandTarget, App[None]):
 
     def _end_soon(self, number: int, end: Callable[[], Awaitable[None]]) -> None:
         """Quit within a time limit: Textual waits forever for a closed terminal."""
-        watchdog = threading.Timer(QUIT_S + 1.0, os._exit, (128 + number,))
+        watchdog = threading.Timer(_WATCHDOG_S, os._exit, (_ENDED_BY_SIGNAL + number,))
         watchdog.daemon = True
         watchdog.start()
         self.call_later(end)
@@ -300,7 +315,7 @@ class GistreadApp(CommandTarget, App[None]):
         if self.reading is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reading.close(), QUIT_S)
-        os._exit(128 + signal.SIGHUP)
+        os._exit(_ENDED_BY_SIGNAL + signal.SIGHUP)
 
     def _read_themes(self) -> list[str]:
         """Read all themes, and return a line for each invalid file."""
@@ -311,14 +326,14 @@ class GistreadApp(CommandTarget, App[None]):
 
     def _set_first_theme(self) -> None:
         """Set the theme before the app runs: a later change would parse every style sheet again."""
-        wanted = (
-            "" if self.no_color else self.settings.config.theme
-        )  # Textual would make other themes grey.
-        name = self._theme_for(wanted)
-        if wanted not in ("", name):
+        chosen = self.settings.config.theme
+        if self.no_color:  # Textual would make other themes grey.
+            chosen = ""
+        name = self._theme_for(chosen)
+        if chosen not in ("", name):
             key = self._keys.hint("theme")
             self._problems.append(
-                f"There is no theme {wanted!r}; {name} is shown. {key} chooses another."
+                f"There is no theme {chosen!r}; {name} is shown. {key} chooses another."
             )
         self.set_reactive(GistreadApp.theme, name)
         dark = self.current_theme.dark
@@ -336,13 +351,14 @@ class GistreadApp(CommandTarget, App[None]):
         if isinstance(screen, HelpScreen):
             screen.dismiss()
             return
-        reading = screen if isinstance(screen, ReadingScreen) else None
-        first = nearest_scopes(
-            reading.panes.current if reading else None,
-            selecting=reading is not None and reading.book_pane.selecting,
-            library=isinstance(screen, LibraryScreen),
-        )
-        panel = [] if first else lines_of_panel(screen.active_bindings.values(), self._keys)
+        if isinstance(screen, ReadingScreen):
+            is_selecting = screen.book_pane.selecting
+            first = nearest_scopes(screen.panes.current, selecting=is_selecting)
+        else:
+            first = nearest_scopes(None, library=isinstance(screen, LibraryScreen))
+        panel: list[HelpLine] = []
+        if not first:
+            panel = lines_of_panel(screen.active_bindings.values(), self._keys)
 
         def run(line: HelpLine | None) -> None:
             if line is not None and line.command is not None:
@@ -358,7 +374,9 @@ class GistreadApp(CommandTarget, App[None]):
             event.prevent_default().stop()
             self.focused.insert_text_at_cursor(event.character)
             return
-        for command in (HELP, SUSPEND) if self.screen.is_modal else ():
+        if not self.screen.is_modal:
+            return
+        for command in (HELP, SUSPEND):
             if event.key in self._keys.pressed(command):
                 event.stop()
                 self.call_later(self.run_command, command)
@@ -383,42 +401,41 @@ class GistreadApp(CommandTarget, App[None]):
         if (current := self.reading) is not None:
             await current.close()
             self.pop_screen()
-        self.open_book(opening.path, opening if opening.place else None)
+        look_at = opening if opening.place else None
+        self.open_book(opening.path, look_at)
 
     def action_choose_reader(self) -> None:
         """For the open book; from the library, for the books without a choice of their own."""
         from gistread.tui.screens.library import LibraryScreen
 
         reading = self.reading
-        controllers = reading.controllers if reading is not None else None
-        if controllers is not None and not isinstance(self.screen, LibraryScreen):
-            controllers.asking.show_panel()
-        else:
-            self.push_screen(
-                ReaderScreen(lambda: self.settings.config, self.settings.set, None, FOR_BOOKS)
-            )
+        is_in_library = isinstance(self.screen, LibraryScreen)
+        if reading is not None and reading.controllers is not None and not is_in_library:
+            reading.controllers.asking.show_panel()
+            return
+        self.push_screen(
+            ReaderScreen(lambda: self.settings.config, self.settings.set, None, FOR_BOOKS)
+        )
 
     async def action_choose_model(self) -> None:
-        from gistread.engine.model_text import placement_text, words_of
         from gistread.tui.model_downloads import ModelDownloads
         from gistread.tui.screens.model import ModelScreen
 
         if self._downloads is None:
             self._downloads = ModelDownloads(self, self.services, self._redraw_lines)
         results = CheckResults(self.paths, installed_version())
-        config, loaded = self.settings.config, ""
-        if (session := self._session) is not None:
+        config = self.settings.config
+        if (session := self._session) is None:
+            screen = ModelScreen(config, self._downloads, results, loaded="", words=0)
+        else:
             config = replace(config, model=session.models.reading.spec)
-            if (info := session.models.reading.info) is not None and info.placement is not None:
-                loaded = placement_text(info.placement)
-            if (state := session.activity.engine) is not None and state.tokens_per_s:
-                loaded += f" · about {words_of(state.tokens_per_s)} words a second"
-        words = session.book.words if session is not None else 0
-        screen = ModelScreen(config, self._downloads, results, loaded, words)
+            loaded = _placement_and_pace(session)
+            screen = ModelScreen(config, self._downloads, results, loaded, session.book.words)
 
         async def use(key: ModelKey | None) -> None:
             if key is not None:
-                await self._use_model(screen.role, key if isinstance(key, str) else "")
+                spec = key if isinstance(key, str) else ""
+                await self._use_model(screen.role, spec)
 
         self.push_screen(screen, use)
 
@@ -431,7 +448,7 @@ class GistreadApp(CommandTarget, App[None]):
         try:
             model = settings_name(spec)
         except GistreadError as error:
-            self.notify(str(error), severity="error", timeout=10)
+            self.notify(str(error), severity="error", timeout=_LONG_NOTICE_S)
             return
         session = self._session
         if role is not Role.READING or session is None or not self.settings.config.model:
@@ -443,12 +460,10 @@ class GistreadApp(CommandTarget, App[None]):
                 await self.reading.controllers.reading_along.use_model(model)
             case Role.ASKING:
                 await session.use_asking_model(model)
-                name = session.activity.asking_model
-                self.notify(
-                    f"{name} will answer questions."
-                    if name
-                    else "The reading model also answers questions."
-                )
+                if name := session.activity.asking_model:
+                    self.notify(f"{name} will answer questions.")
+                else:
+                    self.notify("The reading model also answers questions.")
 
     async def action_quit(self) -> None:
         """Quit; while something cannot be saved, only at the second time."""
@@ -456,8 +471,8 @@ class GistreadApp(CommandTarget, App[None]):
         if self.reading is not None:
             with contextlib.suppress(TimeoutError):
                 unsaved = await asyncio.wait_for(self.reading.save(), QUIT_S)
-        if unsaved and unsaved != self._told_unsaved:
-            self._told_unsaved = unsaved
+        if unsaved and unsaved != self._unsaved_before:
+            self._unsaved_before = unsaved
             advice = self.services.with_keys("{quit} again quits without it.")
             self.notify(f"{unsaved} {advice}", severity="warning")
             return
@@ -491,6 +506,18 @@ class GistreadApp(CommandTarget, App[None]):
         if not self.is_running:
             return  # A worker met a screen that is being removed
         super()._handle_exception(DefectError(error, self.paths.log_file))
+
+
+def _placement_and_pace(session: Session) -> str:
+    """Where the reading model is loaded, and how fast it writes; empty before it is loaded."""
+    from gistread.engine.model_text import placement_text, words_of
+
+    text = ""
+    if (info := session.models.reading.info) is not None and info.placement is not None:
+        text = placement_text(info.placement)
+    if (state := session.activity.engine) is not None and state.tokens_per_s:
+        text += f" · about {words_of(state.tokens_per_s)} words a second"
+    return text
 
 
 def run(
