@@ -35,6 +35,8 @@ from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.services import AppServices
 from gistread.units import format_duration, format_size
 
+_OUTCOME_S = 15  # Seconds that the outcome of a download is shown
+
 
 @dataclass(frozen=True, slots=True)
 class Download:
@@ -79,9 +81,8 @@ class ModelDownloads:
         self._timer: Timer | None = None
         self._download: Download | None = None
         self._ended: asyncio.Future[None] | None = None
-        self.halt: Callable[[], None] = lambda: (
-            None
-        )  # Stops the download soon, keeping what there is of it
+        # Stops the download soon, keeping what there is of it
+        self.halt: Callable[[], None] = lambda: None
 
     @property
     def running(self) -> bool:
@@ -97,22 +98,27 @@ class ModelDownloads:
 
         Before `prepare`, unfinished ones.
         """
-        first, others = list[ModelRow](), list[ModelRow]()
-        if (download := self._download) is not None:
-            keys = "Enter: pause or stop" if download.running else "Enter: resume or discard"
-            plan = download.plan
-            detail = f"{download.problem}\n{plan.host} · {keys}".lstrip()
-            first.append(ModelRow(Fetch(plan.spec), plan.name, download.words, detail=detail))
+        first: list[ModelRow] = []
+        others: list[ModelRow] = []
+        if self._download is not None:
+            first.append(_unfinished_row(self._download))
         if self._catalogue is None or self._machine is None:
             return first, others
         best = recommend(self._catalogue.entries, self._machine)
         for entry in self._catalogue.entries:
-            is_here = (self._folder / Path(entry.file).name).exists()
-            if is_here or (download is not None and download.plan.spec == entry.name):
+            if self._is_present(entry):
                 continue
-            reason = best.reason if best is not None and best.entry == entry else ""
-            (first if reason else others).append(_row(entry, self._machine, reason, words))
+            if best is not None and best.entry == entry and best.reason:
+                first.append(_row(entry, self._machine, best.reason, words))
+            else:
+                others.append(_row(entry, self._machine, "", words))
         return first, others
+
+    def _is_present(self, entry: CatalogueEntry) -> bool:
+        """Whether a model has been downloaded, or its download has begun."""
+        if self._download is not None and self._download.plan.spec == entry.name:
+            return True
+        return (self._folder / Path(entry.file).name).exists()
 
     @property
     def note(self) -> str:
@@ -120,7 +126,9 @@ class ModelDownloads:
         if (download := self._download) is None:
             return ""
         name = download.plan.name
-        return f"downloading {name} {download.share:.0%}" if download.running else f"{name} paused"
+        if download.running:
+            return f"downloading {name} {download.share:.0%}"
+        return f"{name} paused"
 
     async def choose(self, spec: str) -> None:
         """Ask what to do with a chosen row or a typed address, and do it."""
@@ -152,25 +160,16 @@ class ModelDownloads:
             lambda: asyncio.run(make_plan(spec, catalogue, network_of()))
         )
         check_disk(plan, self._folder)
+        terms = "You agree to its licence. Runs in the background and can be resumed."
+        rows = [Row("start", "Download", terms)]
+        if present_bytes(plan, self._folder):
+            rows.append(Row("discard", "Discard the partial download"))
+        rows.append(Row("leave", "Not now"))
         free = free_disk_bytes(self._folder)
         disk = "not known" if free is None else f"{format_size(free)} are free"
-        rows = [
-            Row(
-                "start",
-                "Download",
-                "You agree to its licence. Runs in the background and can be resumed.",
-            ),
-            *(
-                [Row("discard", "Discard the partial download")]
-                if present_bytes(plan, self._folder)
-                else []
-            ),
-            Row("leave", "Not now"),
-        ]
         note = "\n".join([*plan_lines(plan, self._folder), f"disk      {disk}"])
-        await self._do(
-            plan, await self._app.push_screen_wait(ListScreen(f"Download {plan.name}?", note, rows))
-        )
+        screen = ListScreen(f"Download {plan.name}?", note, rows)
+        await self._do(plan, await self._app.push_screen_wait(screen))
 
     async def _ask_about(self, download: Download) -> None:
         first = Row("start", "Resume", "From where it stopped.")
@@ -233,22 +232,29 @@ class ModelDownloads:
         assert self._timer is not None
         self._ended.set_result(None)
         self._timer.stop()
-        problem = str(outcome).replace("\n", " ") if isinstance(outcome, Exception) else ""
+        problem = ""
+        if isinstance(outcome, Exception):
+            problem = str(outcome).replace("\n", " ")
         self._download = replace(self._download or Download(plan), running=False, problem=problem)
-        if isinstance(outcome, GistreadError):
-            self._app.notify(f"{plan.name}: {problem}", severity="error", timeout=15)
-        elif isinstance(outcome, Exception):
-            raise outcome
-        elif outcome is not None:
-            self._download = None
-            if self.on_downloaded is not None:
-                key = "Enter"
-            else:
-                key = self._services.key_hint("choose-model")
-            self._app.notify(f"{plan.name} is downloaded. Press {key} to use it.", timeout=15)
-            if self.on_downloaded is not None:
-                self.on_downloaded(outcome)
+        match outcome:
+            case GistreadError():
+                notice = f"{plan.name}: {problem}"
+                self._app.notify(notice, severity="error", timeout=_OUTCOME_S)
+            case Exception():
+                raise outcome
+            case Path():
+                self._complete(plan, outcome)
         self._redraw()
+
+    def _complete(self, plan: Plan, file: Path) -> None:
+        """Offer the downloaded model: in the screen that shows models, if it is open."""
+        self._download = None
+        is_listed = self.on_downloaded is not None
+        key = "Enter" if is_listed else self._services.key_hint("choose-model")
+        notice = f"{plan.name} is downloaded. Press {key} to use it."
+        self._app.notify(notice, timeout=_OUTCOME_S)
+        if self.on_downloaded is not None:
+            self.on_downloaded(file)
 
     async def _pause(self) -> None:
         """Stop, keeping the partial download. Idempotent."""
@@ -262,26 +268,31 @@ class ModelDownloads:
         await self._pause()
         if not running or self._download is None:
             return ""
-        key, name = self._services.key_hint("choose-model"), self._download.plan.name
+        key = self._services.key_hint("choose-model")
+        name = self._download.plan.name
         return (
             f"{name} is downloaded to {self._download.share:.0%}; {key} and the same name or "
             "address continue it."
         )
 
 
+def _unfinished_row(download: Download) -> ModelRow:
+    keys = "Enter: pause or stop" if download.running else "Enter: resume or discard"
+    plan = download.plan
+    detail = f"{download.problem}\n{plan.host} · {keys}".lstrip()
+    return ModelRow(Fetch(plan.spec), plan.name, download.words, detail=detail)
+
+
 def _row(entry: CatalogueEntry, machine: Machine, reason: str, words: int) -> ModelRow:
     """A model to download; `reason`: why it is recommended, or empty."""
-    room, known = fit_text(entry, machine), entry_facts(entry)
-    seconds = reading_s(entry, machine, words)
-    time = f"about {format_duration(seconds)} for this book" if seconds else ""
-    size, licence = known[0], known[-1]
-    about = [
-        "download",
-        size,
-        time,
-        licence,
-        *([] if reason else [room.partition(",")[0].partition(":")[0]]),
-    ]
-    facts = " · ".join([room, *known[1:-1]])
+    room = fit_text(entry, machine)
+    size, *others, licence = entry_facts(entry)
+    about = ["download", size]
+    if seconds := reading_s(entry, machine, words):
+        about.append(f"about {format_duration(seconds)} for this book")
+    about.append(licence)
+    if not reason:
+        about.append(room.partition(",")[0].partition(":")[0])
+    facts = " · ".join([room, *others])
     detail = "\n".join(filter(None, (reason, entry.good_for, facts)))
     return ModelRow(Fetch(entry.name), entry.name, " · ".join(filter(None, about)), detail=detail)

@@ -13,9 +13,8 @@ from gistread.engine.models import STARTER
 from gistread.memory.check_results import CheckResult
 from gistread.tui.screens.listing import Row
 
-_SHOWN_AT_FIRST = (
-    4  # Most models on this machine, beside the one in use, before the others are asked for
-)
+# Most models on this machine, beside the one in use, before the others are asked for
+_SHOWN_AT_FIRST = 4
 
 
 class Role(StrEnum):
@@ -72,64 +71,82 @@ class Chooser:
             models,
             key=lambda model: (model.path != self.starter, model.name.casefold(), model.path),
         )
-        rows = sorted(map(self._row, by_name), key=lambda numbered: numbered[0])
-        current = [row for _, row in rows if row.is_current]
-        if self.current and not current and "://" in self.current:
+        rated = sorted(map(self._row, by_name), key=lambda pair: pair[0])
+        ready = [row for standing, row in rated if standing is Availability.READY]
+        others = others + [row for standing, row in rated if standing > Availability.READY]
+        current = [row for _, row in rated if row.is_current]
+        if not current and "://" in self.current:
             current = [_current(ModelRow(self.current, self.current, "on a server"))]
-        ready = [
-            row for standing, row in rows if standing is Availability.READY and not row.is_current
-        ]
-        others = [
-            *others,
-            *(
-                row
-                for standing, row in rows
-                if standing > Availability.READY and not row.is_current
-            ),
-        ]
+        ready = _without_current(ready)
+        others = _without_current(others)
         if not whole:
-            others, ready = ready[_SHOWN_AT_FIRST:] + others, ready[:_SHOWN_AT_FIRST]
-            if others:
-                about = "smaller, larger, for other languages, and unusable ones"
-                others = [ModelRow(Entry.OTHERS, f"{len(others)} more …", about)]
-        heading, without = _WITHOUT[self.role]
-        found: dict[str, Sequence[ModelRow]] = {
-            "In use": current,
-            "On this machine": ready,
-            "Recommended for this machine": recommended,
-            "Other models": others,
-            heading: [
-                _current(without) if not self.current and self.role is not Role.READING else without
-            ],
-        }
-        return [row for title, some in found.items() if some for row in (Row(None, title), *some)]
+            others = _fold(ready[_SHOWN_AT_FIRST:] + others)
+            ready = ready[:_SHOWN_AT_FIRST]
+        without_heading, without = _WITHOUT[self.role]
+        if not self.current and self.role is not Role.READING:
+            without = _current(without)
+        return [
+            *_under("In use", current),
+            *_under("On this machine", ready),
+            *_under("Recommended for this machine", recommended),
+            *_under("Other models", others),
+            *_under(without_heading, [without]),
+        ]
 
     def _row(self, model: ModelFile) -> tuple[Availability, ModelRow]:
         fit = memory_fit_of(model, self.free_bytes)
-        standing, is_starter = availability_of(model, fit), model.path == self.starter
+        standing = availability_of(model, fit)
+        is_starter = model.path == self.starter
         more = " · ".join(other_facts(model))
-        about = [
-            *(["small model, for trying out"] if is_starter else []),
-            memory_fit_text(fit, model.context_length),
-            *facts(model),
-        ]
-        detail, refusal = [more, str(model.path)], ""
+        name = model.name
+        about = [memory_fit_text(fit, model.context_length), *facts(model)]
+        detail = [more, str(model.path)]
+        refusal = ""
+        if is_starter:
+            name = f"{name}  (starter)"
+            about.insert(0, "small model, for trying out")
         if model.problem:
-            about, detail = [f"cannot be used: {model.problem}"], [model.problem, *detail]
+            about = [f"cannot be used: {model.problem}"]
+            detail.insert(0, model.problem)
             refusal = f"{model.name} cannot be used: {model.problem}."
         if result := self.checked.get(model.path):
             about.insert(0, result.line.partition(";")[0])
             detail.insert(0, f"Tried here: {result.line}.")
-            standing = standing if result.is_usable else Availability.UNUSABLE
-        name = f"{model.name}  (starter)" if is_starter else model.name
-        about_line, details = " · ".join(filter(None, about)), "\n".join(filter(None, detail))
+            if not result.is_usable:
+                standing = Availability.UNUSABLE
         row = ModelRow(
-            str(model.path), name, about_line, detail=details, also=more, refusal=refusal
+            str(model.path),
+            name,
+            " · ".join(filter(None, about)),
+            detail="\n".join(filter(None, detail)),
+            also=more,
+            refusal=refusal,
         )
-        is_current = self.current in (str(model.path), model.name) or (
-            is_starter and self.current == STARTER
-        )
-        return standing, _current(row) if is_current else row
+        if self._is_current(model):
+            row = _current(row)
+        return standing, row
+
+    def _is_current(self, model: ModelFile) -> bool:
+        if self.current == STARTER and model.path == self.starter:
+            return True
+        return self.current in (str(model.path), model.name)
+
+
+def _without_current(rows: list[ModelRow]) -> list[ModelRow]:
+    return [row for row in rows if not row.is_current]
+
+
+def _fold(rows: list[ModelRow]) -> list[ModelRow]:
+    """One row that stands for these, and shows them when it is chosen."""
+    if not rows:
+        return []
+    about = "smaller, larger, for other languages, and unusable ones"
+    return [ModelRow(Entry.OTHERS, f"{len(rows)} more …", about)]
+
+
+def _under(heading: str, rows: Sequence[ModelRow]) -> list[Row[ModelKey]]:
+    """The rows below their heading; none without rows."""
+    return [Row(None, heading), *rows] if rows else []
 
 
 def _current(row: ModelRow) -> ModelRow:
