@@ -16,30 +16,44 @@ from gistread.store.user_data import MarkStore
 from gistread.tui.services import AppServices
 
 
+@dataclass(frozen=True, slots=True)
+class OpenedBook:
+    """A book that has been read from its file, and the user's saved place in it."""
+
+    book: Book
+    place: ReadingPlace
+    notice: str  # What the user should know about the saved data; empty: nothing
+
+
 def read_book(
-    wanted: Book | Path, services: AppServices, cancelled: Callable[[], bool]
-) -> tuple[Book, ReadingPlace, str]:
-    """The book, its saved place and a notice.
+    source: Book | Path, services: AppServices, cancelled: Callable[[], bool]
+) -> OpenedBook:
+    """Read the book and its saved place.
 
     Migrates data of an earlier version of the text. Raises BookError.
     """
     user_data = services.user_data
-    if isinstance(wanted, Book):
-        book = wanted
+    path = None
+    if isinstance(source, Book):
+        book = source
     else:
+        path = source
         paths = services.paths
-        book = open_cached(wanted, paths.texts, cancelled, encodings=paths.encodings)
+        book = open_cached(path, paths.texts, cancelled, encodings=paths.encodings)
     _ = book.words
+    notice = ""
     try:
-        notice = "" if user_data.opened_at(book.sha256) else _migrate(book, wanted, services)
-        return book, user_data.reading_place(book.sha256), notice or user_data.notice
+        if not user_data.opened_at(book.sha256):
+            notice = _migrate(book, path, services)
+        place = user_data.reading_place(book.sha256)
     except StorageError as error:
-        return book, ReadingPlace(), f"Your place and marks in this book cannot be read: {error}"
+        notice = f"Your place and marks in this book cannot be read: {error}"
+        return OpenedBook(book, ReadingPlace(), notice)
+    return OpenedBook(book, place, notice or user_data.notice)
 
 
-def _migrate(book: Book, wanted: Book | Path, services: AppServices) -> str:
+def _migrate(book: Book, path: Path | None, services: AppServices) -> str:
     """Migrate data of an earlier version of this text; returns a notice. Raises StorageError."""
-    path = wanted if isinstance(wanted, Path) else None
     file = file_digest(path) if path else ""
     migrated = migrate_user_data(
         book, services.user_data, MarkStore(services.paths), file=file, path=path

@@ -184,17 +184,16 @@ class ReadingScreen(CommandTarget, BookScreen):
     async def _open(self) -> None:
         services = self.services
         try:
-            book, saved, notice = await asyncio.to_thread(
-                read_book, self._source, services, self._left.is_set
-            )
+            opened = await asyncio.to_thread(read_book, self._source, services, self._left.is_set)
         except GistreadError as error:
             services.cannot_open(error)
             return
+        book = opened.book
+        saved = opened.place
         if not (saved.offset or saved.read):
             self._is_new = True
-            saved = replace(
-                saved, offset=front_matter_end(book)
-            )  # a new book opens at its first chapter
+            # A new book opens at its first chapter.
+            saved = replace(saved, offset=front_matter_end(book))
         self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
         path = self._source if isinstance(self._source, Path) else None
@@ -204,7 +203,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.redraw_lines()
         if self._tour:
             self.start_tour()
-        if notices := "\n".join(filter(None, (*book.notices, notice))):
+        if notices := "\n".join(filter(None, (*book.notices, opened.notice))):
             self.notify(notices.replace(CHOOSE_ENCODING, self._encoding_hint), timeout=8)
         self.call_after_refresh(lambda: self.run_worker(self._start_session(controllers)))
 
