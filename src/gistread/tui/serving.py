@@ -27,6 +27,10 @@ _POLICY = (
     "font-src 'self'; connect-src 'self' ws://{host}; frame-ancestors 'none'; base-uri 'none'; "
     "form-action 'none'"
 )
+_SECRET_BYTES = 24
+_SHUTDOWN_S = 0.5  # For pages that are still open
+_USUAL_FONT_SIZE = 16
+_FONT_SIZES = (6, 48)  # Least and most
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -72,7 +76,7 @@ class _Gistread(Server):
             public_url=f"http://{shown}:{port}",
             templates_path=Path(__file__).parent / "web",
         )
-        self._secret = secrets.token_urlsafe(24)
+        self._secret = secrets.token_urlsafe(_SECRET_BYTES)
         self._cookie = f"gistread-{port}"
 
     async def run(self, listening: socket.socket, tell: Callable[[str], None]) -> None:
@@ -83,7 +87,7 @@ class _Gistread(Server):
         logging.getLogger("textual-serve").addHandler(logging.StreamHandler(sys.stderr))
         app = await self._make_app()
         app.middlewares.append(self._guard)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_S)
         await runner.setup()
         try:
             await web.SockSite(runner, listening).start()
@@ -102,16 +106,7 @@ class _Gistread(Server):
         if origin is not None and origin.partition("://")[2] != request.host:
             raise web.HTTPForbidden(text="Pages of other sites are refused.")
         if not request.path.startswith("/static/"):
-            if secrets.compare_digest(request.query.get("key", "").encode(), self._secret.encode()):
-                response = web.HTTPSeeOther("/")
-                response.set_cookie(self._cookie, self._secret, httponly=True, samesite="Strict")
-                raise response
-            if not secrets.compare_digest(
-                request.cookies.get(self._cookie, "").encode(), self._secret.encode()
-            ):
-                raise web.HTTPForbidden(
-                    text="Open the address that `gistread serve` has shown, with its key."
-                )
+            self._require_secret(request)
         answer = await handler(request)
         if not answer.prepared:
             answer.headers["Content-Security-Policy"] = _POLICY.format(host=request.host)
@@ -119,11 +114,27 @@ class _Gistread(Server):
             answer.headers["X-Content-Type-Options"] = "nosniff"
         return answer
 
+    def _require_secret(self, request: web.Request) -> None:
+        """Raises HTTPSeeOther, with the cookie, if the address has the secret, or HTTPForbidden."""
+        if self._is_secret(request.query.get("key", "")):
+            response = web.HTTPSeeOther("/")
+            response.set_cookie(self._cookie, self._secret, httponly=True, samesite="Strict")
+            raise response
+        if not self._is_secret(request.cookies.get(self._cookie, "")):
+            raise web.HTTPForbidden(
+                text="Open the address that `gistread serve` has shown, with its key."
+            )
+
+    def _is_secret(self, text: str) -> bool:
+        return secrets.compare_digest(text.encode(), self._secret.encode())
+
     @aiohttp_jinja2.template("app_index.html")
     async def handle_index(self, request: web.Request) -> dict[str, Any]:
         """Use the host name that the browser used."""
+        least, most = _FONT_SIZES
+        font_size = to_int(request.query.get("fontsize", ""), _USUAL_FONT_SIZE)
         return {
-            "font_size": max(6, min(48, to_int(request.query.get("fontsize", "16"), 16))),
+            "font_size": max(least, min(most, font_size)),
             "app_websocket_url": f"ws://{request.host}/ws",
             "config": {"static": {"url": "/static/"}},
             "application": {"name": self.title},
