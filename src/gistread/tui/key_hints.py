@@ -26,25 +26,34 @@ def key_hints(
     `hidden`: id of a command that does nothing now.
     """
     keys = services.keys
-    taken = {identifier for identifier, _ in leading} | {hidden}
-    if "caret-next-word" in taken:
-        taken.add("select")  # Its key does something else there.
-    offered = [
-        command
-        for command in keys.commands
-        if command.short and pane in command.panes and command.id not in taken
-    ]
+    offered = [command for command in keys.commands if command.short and pane in command.panes]
     if typing:
         offered = [command for command in offered if command.id == "help"]
-    if taken & _ENDS:
-        offered = [command for command in offered if command.id != "quit"]
+    absent = _not_offered({identifier for identifier, _ in leading}) | {hidden}
     hints = [_hint(services, keys[identifier], word) for identifier, word in leading]
-    hints += [_hint(services, command, command.short) for command in offered]
+    hints += [
+        _hint(services, command, command.short) for command in offered if command.id not in absent
+    ]
+    return _first_of(hints)
+
+
+def _not_offered(leading: set[str]) -> set[str]:
+    """Commands that are not named beside the leading ones: these, and those that clash."""
+    absent = set(leading)
+    if "caret-next-word" in leading:
+        absent.add("select")  # Its key does something else there.
+    if leading & _ENDS:
+        absent.add("quit")
+    return absent
+
+
+def _first_of(hints: Sequence[Hint]) -> list[Hint]:
+    """The hints that have room, with the last ones at the end."""
     last = [hint for hint in hints if hint.room is Room.LAST]
     others = [hint for hint in hints if hint.room is not Room.LAST]
     # Sorting is stable: among equals, those named first stay.
-    kept = sorted(others, key=lambda hint: hint.room)[: MOST - len(last)]
-    return [hint for hint in others if hint in kept] + last
+    fitting = sorted(others, key=lambda hint: hint.room)[: MOST - len(last)]
+    return [hint for hint in others if hint in fitting] + last
 
 
 def _hint(services: AppServices, command: AnyCommand, word: str) -> Hint:
