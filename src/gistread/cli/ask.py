@@ -1,4 +1,4 @@
-"""`gistread ask`, about one book or about all.
+"""`gistread ask`, about one book; about all books see `ask_all`.
 
 The steps go to standard error, the answer to standard output.
 """
@@ -6,17 +6,18 @@ The steps go to standard error, the answer to standard output.
 import argparse
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
 from gistread.book.open import read_limited
 from gistread.cli import memory as memories
-from gistread.cli.answer_text import AnswerPrinter, print_answer
+from gistread.cli.answer_output import PrintedAnswer, print_answered
+from gistread.cli.ask_all import ask_all
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.json_output import ask_document, reader_document, step_document, usage_document
+from gistread.cli.json_output import ask_document, reader_document, step_document
 from gistread.cli.opening import (
     STANDARD_INPUT,
     book_path,
@@ -26,36 +27,32 @@ from gistread.cli.opening import (
     open_named,
     resolve_bound,
 )
-from gistread.cli.output import Json, fail, is_quiet, say, write, write_json
-from gistread.cli.progress import ProgressLine, engine_line
-from gistread.cli.search import indexed_shelf
-from gistread.cli.sessions import announce, new_session, read_to_end
+from gistread.cli.output import Json, fail, is_quiet, say, write_json
+from gistread.cli.progress import ProgressLine
+from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
 from gistread.engine.models import find_chosen, fingerprint_of
 from gistread.errors import EngineError, GistreadError, NotFoundError, StorageError, UsageError
-from gistread.library.entries import UnknownBookError, path_of
+from gistread.library.entries import LibraryEntry, UnknownBookError, path_of
 from gistread.library.metadata import record_text
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.memory.store import MemoryHeader
-from gistread.paths import Paths, default_paths
-from gistread.readers import events as reader_events
+from gistread.paths import default_paths
+from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, Started
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steps
 from gistread.readers.thread import GO_ON, with_options
-from gistread.readers.trace import CUT, Places, describe_cost, describe_scope, progress_of, step_of
+from gistread.readers.trace import Places, describe_scope, progress_of, step_of
 from gistread.session.asking import settings_of_book
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
-from gistread.session.events import ActivityChanged, SessionEvent
-from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
-from gistread.session.models import ModelChecks, ModelPair, engine_maker
-from gistread.session.questions import AskOptions, check_length, thread_of, with_answer
+from gistread.session.questions import Question, check_length, thread_of, with_answer
 from gistread.session.session import Session
 from gistread.store.catalogue import Catalogue
-from gistread.store.model import Citation, SavedQuestion, SavedThread, with_messages
+from gistread.store.model import AskingChoice, Citation, SavedQuestion, SavedThread
 from gistread.store.user_data import UserData
-from gistread.units import counted, fields, format_duration, in_quotes
+from gistread.units import counted, format_duration
 
 if TYPE_CHECKING:
     from gistread.exporting.templates import Template
@@ -64,21 +61,81 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> None:
     if arguments.question == "-":
         arguments.question = _question_on_standard_input(arguments.book)
-    if getattr(arguments, "continue") and arguments.thread:
+    if getattr(arguments, "continue"):
+        _fill_in_continued(arguments)
+    _check_question(arguments.book if arguments.all else arguments.question)
+    arguments.template = _template(arguments)
+    if arguments.all:
+        ask_all(arguments)
+    else:
+        _ask_book(arguments)
+
+
+def _question_on_standard_input(book: str | None) -> str:
+    """Raises UsageError if the book is there, too."""
+    if book == STANDARD_INPUT:
+        raise UsageError("Book and question cannot both be standard input.", "Name the book.")
+    question = read_limited(sys.stdin.buffer, "the question")
+    return question.decode("utf-8", "replace").strip()
+
+
+def _fill_in_continued(arguments: argparse.Namespace) -> None:
+    """Under `--continue`, complete a missing book or question. Raises GistreadError."""
+    if arguments.thread:
         raise UsageError(
             "--continue goes on from the last thread, --thread from another.", "Use one of them."
         )
-    if getattr(arguments, "continue") and not arguments.all and not arguments.question.strip():
-        _name_last_book(arguments)
-    if getattr(arguments, "continue") and not arguments.all and not arguments.question.strip():
-        arguments.question = GO_ON
-    if not ((arguments.book if arguments.all else arguments.question) or "").strip():
-        raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
-    check_length(arguments.book if arguments.all else arguments.question)
-    arguments.template = _template(arguments)
-    if arguments.all:
-        _ask_all(arguments)
+    if arguments.all or arguments.question.strip():
         return
+    if not _is_book(arguments.book):
+        arguments.question = arguments.book or ""
+        arguments.book = str(path_of(_last_asked_entry()))
+    if not arguments.question.strip():
+        arguments.question = GO_ON
+
+
+def _is_book(word: str | None) -> bool:
+    """Whether the only argument names a book; else it is the question. Raises UsageError."""
+    if word is None:
+        return False
+    try:
+        book_path(word)
+    except UnknownBookError:
+        return False
+    return True
+
+
+def _last_asked_entry() -> LibraryEntry:
+    """The book that was asked last. Says which. Raises GistreadError."""
+    sha256 = UserData(default_paths()).last_asked()
+    entries = [entry for entry in library_entries() if sha256 and entry.sha256 == sha256]
+    if not entries:
+        message = "No book has been asked yet."
+        if sha256:
+            message = "The book that was asked last is not in your library."
+        raise NotFoundError(message, 'Name one: gistread ask BOOK "And why?" --continue')
+    say(f"Asking {entries[0].title}, the book you asked last.")
+    return entries[0]
+
+
+def _check_question(question: str | None) -> None:
+    """Raises UsageError if the question is empty or too long."""
+    if question is None or not question.strip():
+        raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
+    check_length(question)
+
+
+def _template(arguments: argparse.Namespace) -> "Template | None":
+    """The template of `--template`. Raises UsageError."""
+    if arguments.template is None:
+        return None
+    from gistread.cli.ask_template import answer_template  # Jinja takes a while to import
+
+    return answer_template(arguments.template, of_all=arguments.all)
+
+
+def _ask_book(arguments: argparse.Namespace) -> None:
+    """Answer the question about one book. Raises GistreadError."""
     if arguments.tag or arguments.unread:
         raise UsageError(
             "--tag and --unread go with --all.", 'Example: gistread ask --all "Who …?" --unread'
@@ -93,41 +150,7 @@ def run(arguments: argparse.Namespace) -> None:
     config = _as_chosen_for(book, replace(config, reader=reader), arguments)
     config = replace(config, steps=Steps.ALONE.value)
     header = None if arguments.index else _choose_memory(book, config, arguments)
-    run_until_interrupted(_ask(book, config, arguments, header))
-
-
-def _template(arguments: argparse.Namespace) -> "Template | None":
-    """The template of `--template`. Raises UsageError."""
-    if arguments.template is None:
-        return None
-    from gistread.cli.ask_template import answer_template  # Jinja takes a while to import
-
-    return answer_template(arguments.template, of_all=arguments.all)
-
-
-def _name_last_book(arguments: argparse.Namespace) -> None:
-    """Without a book, `--continue` is about the one that was asked last.
-
-    A single word or sentence is a book if there is one of that name, else the question.
-    Raises GistreadError.
-    """
-    if arguments.book is not None:
-        try:
-            book_path(arguments.book)
-        except UnknownBookError:
-            arguments.question = arguments.book
-        else:
-            return
-    sha256 = UserData(default_paths()).last_asked()
-    entry = next((entry for entry in library_entries() if sha256 and entry.sha256 == sha256), None)
-    if entry is None:
-        known = "The book that was asked last is not in your library."
-        raise NotFoundError(
-            known if sha256 else "No book has been asked yet.",
-            'Name one: gistread ask BOOK "And why?" --continue',
-        )
-    arguments.book = str(path_of(entry))
-    say(f"Asking {entry.title}, the book you asked last.")
+    run_until_interrupted(_answer(book, config, arguments, header))
 
 
 def _as_chosen_for(book: Book, config: Config, arguments: argparse.Namespace) -> Config:
@@ -137,27 +160,25 @@ def _as_chosen_for(book: Book, config: Config, arguments: argparse.Namespace) ->
     except StorageError as error:
         say(f"Note: {error.message}")
         return config
+    own = settings_of_book(config, _without_options(choice, arguments))
+    differences = []
+    if own.reader != config.reader:
+        differences.append(f"{own.reader} (`--reader` names another)")
+    if own.max_pages != config.max_pages:
+        differences.append(f"at most {counted(own.max_pages, 'section')} looked up")
+    if differences:
+        say(f"Method, as chosen for this book: {', '.join(differences)}.")
+    return own
+
+
+def _without_options(choice: AskingChoice, arguments: argparse.Namespace) -> AskingChoice:
+    """What was chosen for a book, without what the command line decides."""
+    choice = replace(choice, steps="")
     if arguments.reader:
         choice = replace(choice, reader="")
     if arguments.max_pages is not None:
         choice = replace(choice, max_pages=None)
-    own = settings_of_book(config, replace(choice, steps=""))
-    chosen = []
-    if own.reader != config.reader:
-        chosen.append(f"{own.reader} (`--reader` names another)")
-    if own.max_pages != config.max_pages:
-        chosen.append(f"at most {counted(own.max_pages, 'section')} looked up")
-    if chosen:
-        say(f"Method, as chosen for this book: {', '.join(chosen)}.")
-    return own
-
-
-def _question_on_standard_input(book: str | None) -> str:
-    """Raises UsageError if the book is there, too."""
-    if book == STANDARD_INPUT:
-        raise UsageError("Book and question cannot both be standard input.", "Name the book.")
-    question = read_limited(sys.stdin.buffer, "the question")
-    return question.decode("utf-8", "replace").strip()
+    return choice
 
 
 def _choose_memory(
@@ -168,106 +189,113 @@ def _choose_memory(
     Raises GistreadError.
     """
     headers = memories.saved_memories(book, arguments.book)
-    if not METHODS[config.reader].needs_memory and not any(header.pages for header in headers):
+    is_read = any(header.pages for header in headers)
+    if not is_read and not METHODS[config.reader].needs_memory:
         return None
-    reads, fingerprint = "", ""
+    read_by = ""  # Name of the model that has read; empty: any
+    preferred = ""  # Fingerprint of the model whose memory comes first
     if config.asking_model:  # `--model` names the model that has read.
-        reads = arguments.model if arguments.asking_model and arguments.model else ""
+        if arguments.asking_model:
+            read_by = arguments.model or ""
         with suppress(EngineError):
-            fingerprint = fingerprint_of(find_chosen(arguments.model, config))
-    header = memories.find_memory(headers, arguments, model=reads, prefer=fingerprint)
+            preferred = fingerprint_of(find_chosen(arguments.model, config))
+    header = memories.find_memory(headers, arguments, model=read_by, prefer=preferred)
     if header.focus != DEFAULT_FOCUS:
         say(f"The book was read {header.focus.description}.")
     return header
 
 
-async def _ask(
+async def _answer(
     book: Book, config: Config, arguments: argparse.Namespace, header: MemoryHeader | None
 ) -> None:
+    """Answer the question, print the answer and save it. Raises GistreadError."""
+
+    def place_of(citation: Citation) -> str:
+        return _place(citation, book)
+
     with ProgressLine() as line:
         async with new_session(book, config, line, arguments) as session:
-            if arguments.index:
-                await read_to_end(session, line, arguments.book, events=arguments.events)
-                if session.activity.asking_model:
-                    await session.unload_model()  # One model at a time uses the whole machine.
-            elif header is not None:
-                await session.use_memory(header)
+            await _prepare_memory(session, header, line, arguments)
             memory = session.memory or unread_memory(book)
-            before = _thread(book, arguments)
-            _check_continued(before, arguments)
-            options: AskOptions = {"choices": tuple(arguments.choice), "steps": Steps.ALONE}
-            options["upto"] = _bound(arguments.upto, memory, before)
-            if before:
-                options["thread"] = thread_of(before.questions)
-            question = session.question(arguments.question, **options)
-            upto = question.upto
-            if upto is not None and upto <= front_matter_end(book):
-                say("The text begins after this place; `--upto all` asks the whole book.")
-            saved = SavedQuestion(
-                question.shown(book),
-                "",
-                False,
-                reader=config.reader,
-                asked_at=time.time(),
-                upto=upto,
-                thread=before.id if before else 0.0,
-            )
-            is_saved = _save(book, saved)
+            thread = _continued_thread(book, arguments)
+            question = _question(session, memory, thread, arguments)
+            record = _record_of(question, book, config, thread)
+            is_saved = _save(book, record)
             _record_text(arguments.book, book)
-            if upto is not None:
-                memory = memory.upto(upto)
-            trace: list[reader_events.ReaderEvent] = []
-            async with aclosing(session.questions.stream(question)) as events:
-                events_told = _tell_steps(events, trace, session, memory, upto, arguments, line)
-                answered = await _print_answer(
-                    events_told,
-                    line,
-                    lambda citation: _place(citation, book),
-                    as_fields=_wants_fields(arguments),
-                )
-            if upto is not None and not answered.found and is_quiet():
-                share = f"{upto / max(1, len(book.text)):.0%}"
-                fail(f"Asked up to {share} only; `--upto all` asks the whole book.")
-            info = question.model
-            assert info is not None
-            made_by = memory.model_name if memory.entries else ""
-            whole = with_answer(saved, answered, model=info.name, memory=made_by)
-            _save(book, whole, tells=is_saved)
-            started = [event.reader for event in trace if isinstance(event, reader_events.Started)]
-            steps = list(filter(None, map(step_document, trace)))
-            reader = [config.reader, *started][-1]
-            document = ask_document(reader, info, memory, steps, answered)
-            more = {"question": saved.question, "title": book.title}
-            printed = _Printed(answered, lambda citation: _place(citation, book))
-            _write_fields(document, more, printed, arguments)
+            if question.upto is not None:
+                memory = memory.upto(question.upto)
+            printer = _StepPrinter(session, memory, question.upto, line, arguments)
+            async with aclosing(session.questions.stream(question)) as stream:
+                events = printer.print_steps(stream)
+                answered = await print_answered(events, line, place_of, arguments)
+            _warn_of_bound(question, book, answered)
+            _save(book, _with_answer(record, question, memory, answered), tells=is_saved)
+            document = _document(config.reader, question, memory, printer.trace, answered)
+            more = {"question": record.question, "title": book.title}
+            PrintedAnswer(answered, place_of, document, more).write_fields(arguments)
 
 
-def _wants_fields(arguments: argparse.Namespace) -> bool:
-    """Whether the answer is printed as fields, once it is whole."""
-    is_json = bool(arguments.json or arguments.events)
-    return is_json or arguments.template is not None
-
-
-@dataclass(frozen=True, slots=True)
-class _Printed:
-    answered: reader_events.Answered
-    place: Callable[[Citation], str]  # Where a citation is, in words
-
-
-def _write_fields(
-    document: Json, more: Json, printed: _Printed, arguments: argparse.Namespace
+async def _prepare_memory(
+    session: Session,
+    header: MemoryHeader | None,
+    line: ProgressLine,
+    arguments: argparse.Namespace,
 ) -> None:
-    """Print the fields as JSON, or fill in the template with them and `more`, if wanted."""
-    if arguments.json:
-        write_json(document)
-    elif arguments.template is not None:
-        from gistread.cli.ask_template import write_by_template
+    """Read the rest of the book under `--index`, else open the memory, if any."""
+    if arguments.index:
+        await read_to_end(session, line, arguments.book, events=arguments.events)
+        if session.activity.asking_model:
+            await session.unload_model()  # One model at a time uses the whole machine.
+    elif header is not None:
+        await session.use_memory(header)
 
-        citations = printed.answered.citations
-        write_by_template(arguments.template, {**document, **more}, citations, printed.place)
+
+def _continued_thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
+    """The thread that the question continues. Raises UsageError, StorageError."""
+    thread = None
+    if getattr(arguments, "continue") or arguments.thread:
+        threads = UserData(default_paths()).threads(book.sha256)
+        number = arguments.thread or len(threads)
+        if not 1 <= number <= len(threads):
+            raise UsageError(
+                "There is no such thread of questions.", "`gistread threads BOOK` lists them."
+            )
+        thread = threads[number - 1]
+    _check_continued(thread, arguments)
+    return thread
 
 
-def _bound(chosen: str | None, memory: GistMemory, before: SavedThread | None) -> int | None:
+def _check_continued(thread: SavedThread | None, arguments: argparse.Namespace) -> None:
+    """Raises UsageError if nothing was cut that could be gone on with."""
+    goes_on = getattr(arguments, "continue") and arguments.question == GO_ON
+    is_cut = thread is not None and thread.questions[-1].cut
+    if goes_on and not is_cut:
+        raise UsageError(
+            "The last answer is complete: there is nothing to go on with.",
+            'To ask further: gistread ask BOOK "Why?" --continue',
+        )
+
+
+def _question(
+    session: Session,
+    memory: GistMemory,
+    thread: SavedThread | None,
+    arguments: argparse.Namespace,
+) -> Question:
+    """The question, up to its bound. Says so. Raises UsageError."""
+    question = session.question(
+        arguments.question,
+        choices=tuple(arguments.choice),
+        steps=Steps.ALONE,
+        upto=_bound(arguments.upto, memory, thread),
+        thread=thread_of(thread.questions) if thread else (),
+    )
+    if question.upto is not None and question.upto <= front_matter_end(memory.book):
+        say("The text begins after this place; `--upto all` asks the whole book.")
+    return question
+
+
+def _bound(chosen: str | None, memory: GistMemory, thread: SavedThread | None) -> int | None:
     """Offset of the bound; None: the whole book.
 
     A follow-up keeps the bound before it. Raises UsageError.
@@ -275,13 +303,39 @@ def _bound(chosen: str | None, memory: GistMemory, before: SavedThread | None) -
     upto = resolve_bound(
         chosen, memory, "Asked over the book up to your place; `--upto all` asks the whole book."
     )
-    if before and upto is None and not chosen and (upto := before.questions[-1].upto) is not None:
-        share = f"{upto / len(memory.book.text):.0%}"
+    if upto is not None or chosen or thread is None:
+        return upto
+    last_bound = thread.questions[-1].upto
+    if last_bound is not None:
+        share = f"{last_bound / len(memory.book.text):.0%}"
         say(
             f"Asked over the book up to {share}, as the last question; `--upto all` asks the "
             "whole book."
         )
-    return upto
+    return last_bound
+
+
+def _record_of(
+    question: Question, book: Book, config: Config, thread: SavedThread | None
+) -> SavedQuestion:
+    """The record of a question that is not answered yet."""
+    return SavedQuestion(
+        question.shown(book),
+        answer="",
+        found=False,
+        reader=config.reader,
+        asked_at=time.time(),
+        upto=question.upto,
+        thread=thread.id if thread else 0.0,
+    )
+
+
+def _with_answer(
+    record: SavedQuestion, question: Question, memory: GistMemory, answered: Answered
+) -> SavedQuestion:
+    assert question.model is not None, "a model has answered"
+    read_by = memory.model_name if memory.entries else ""
+    return with_answer(record, answered, model=question.model.name, memory=read_by)
 
 
 def _save(book: Book, question: SavedQuestion, *, tells: bool = True) -> bool:
@@ -303,263 +357,90 @@ def _record_text(name: str, book: Book) -> None:
         record_text(Catalogue(default_paths()), book_path(name), book, adds=False)
 
 
-def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
-    """The thread that the question continues. Raises UsageError, StorageError."""
-    if not getattr(arguments, "continue") and not arguments.thread:
-        return None
-    threads = UserData(default_paths()).threads(book.sha256)
-    number = arguments.thread or len(threads)
-    if not 1 <= number <= len(threads):
-        raise UsageError(
-            "There is no such thread of questions.", "`gistread threads BOOK` lists them."
-        )
-    return threads[number - 1]
+@dataclass(slots=True)
+class _StepPrinter:
+    """Prints the steps of a reader, and keeps its events but the words of the answer."""
+
+    session: Session
+    memory: GistMemory  # Up to the bound
+    upto: int | None
+    line: ProgressLine
+    arguments: argparse.Namespace
+    trace: list[ReaderEvent] = field(default_factory=list)
+
+    async def print_steps(self, events: AsyncIterator[ReaderEvent]) -> AsyncIterator[ReaderEvent]:
+        """The same events, each once it is printed.
+
+        Before the first, with the model loaded, says how long a long answer takes.
+        """
+        places = Places(len(self.session.book.text), self.memory)
+        async for event in events:
+            if not self.trace:
+                await _tell_cost(self.session, self.memory, self.upto)
+            if self.arguments.events:
+                write_json(reader_document(event))
+            step = step_of(event, places)
+            if step:
+                self.line.say(f"  {step}")
+            if not isinstance(event, AnswerDelta):
+                self._keep(event)
+            if isinstance(event, Started):
+                self._tell_scope(event)
+            yield event
+
+    def _keep(self, event: ReaderEvent) -> None:
+        self.trace.append(event)
+        progress = progress_of(self.trace)
+        if progress:
+            self.line.show(f"{progress.what}: {progress.done} of {progress.total}")
+
+    def _tell_scope(self, started: Started) -> None:
+        scope = describe_scope(started)
+        if scope:
+            self.line.say(scope)
 
 
-def _check_continued(before: SavedThread | None, arguments: argparse.Namespace) -> None:
-    """Raises UsageError if nothing was cut that could be gone on with."""
-    goes_on = getattr(arguments, "continue") and arguments.question == GO_ON
-    if goes_on and not (before and before.questions[-1].cut):
-        raise UsageError(
-            "The last answer is complete: there is nothing to go on with.",
-            'To ask further: gistread ask BOOK "Why?" --continue',
-        )
-
-
-async def _tell_steps(
-    events: AsyncIterator[reader_events.ReaderEvent],
-    trace: list[reader_events.ReaderEvent],
-    session: Session,
-    known: GistMemory,
-    upto: int | None,
-    arguments: argparse.Namespace,
-    line: ProgressLine,
-) -> AsyncIterator[reader_events.ReaderEvent]:
-    """The events, after printing the steps; all but the words of the answer go to `trace`.
-
-    Before the first, with the model loaded, says how long a long answer takes, and what is quicker.
-    """
-    places = Places(len(session.book.text), known)
-    async for event in events:
-        if not trace:
-            await _tell_cost(session, known, upto)
-        if arguments.events:
-            write_json(reader_document(event))
-        if step := step_of(event, places):
-            line.say(f"  {step}")
-        if not isinstance(event, reader_events.AnswerDelta):
-            trace.append(event)
-            if under_way := progress_of(trace):
-                line.show("{}: {} of {}".format(*under_way))
-        if isinstance(event, reader_events.Started) and (scope := describe_scope(event)):
-            line.say(scope)
-        yield event
-
-
-async def _tell_cost(session: Session, known: GistMemory, upto: int | None) -> None:
+async def _tell_cost(session: Session, memory: GistMemory, upto: int | None) -> None:
     """Say before an answer that it takes long or many tokens of a server, and what is quicker."""
     seconds = await seconds_to_answer(session, upto=upto)
     tokens = await tokens_to_send(session, upto)
-    if not tokens and not is_long(session.reader, seconds, known):
+    if not tokens and not is_long(session.reader, seconds, memory):
         return
-    quick = await find_cheaper(session, seconds, upto)
-    needed = f"~{known.estimated_pages} sections' time"
+    cheaper = await find_cheaper(session, seconds, upto)
+    duration = f"~{memory.estimated_pages} sections' time"
     if seconds:
-        needed = f"about {format_duration(seconds)}"
+        duration = f"about {format_duration(seconds)}"
     sent = f" and sends about {tokens:,} tokens" if tokens else ""
-    other = f" `--reader {quick[0]}` is quicker." if quick else ""
-    say(f"{session.reader} takes {needed}{sent}.{other}")
+    advice = f" `--reader {cheaper[0]}` is quicker." if cheaper else ""
+    say(f"{session.reader} takes {duration}{sent}.{advice}")
+
+
+def _warn_of_bound(question: Question, book: Book, answered: Answered) -> None:
+    """Say even under `--quiet` that an answer may stand behind the bound."""
+    if question.upto is not None and not answered.found and is_quiet():
+        share = f"{question.upto / max(1, len(book.text)):.0%}"
+        fail(f"Asked up to {share} only; `--upto all` asks the whole book.")
+
+
+def _document(
+    reader: str,
+    question: Question,
+    memory: GistMemory,
+    trace: list[ReaderEvent],
+    answered: Answered,
+) -> Json:
+    """What `--json` prints. `reader`: the one that was asked, which may have chosen another."""
+    assert question.model is not None, "a model has answered"
+    for event in trace:
+        if isinstance(event, Started):
+            reader = event.reader
+    steps = list(filter(None, map(step_document, trace)))
+    return ask_document(reader, question.model, memory, steps, answered)
 
 
 def _place(citation: Citation, book: Book) -> str:
+    """`section 12`, or `40% · Volume II` of a text that no model has read."""
+    place = f"{citation.start / len(book.text):.0%}"
     if citation.page:
         place = f"section {citation.page}"
-    else:
-        place = f"{citation.start / len(book.text):.0%}"
     return " · ".join(filter(None, (place, book.volume_title(citation.start))))
-
-
-def _ask_all(arguments: argparse.Namespace) -> None:
-    alone = (
-        "question",
-        "reader",
-        "max_pages",
-        "choice",
-        "upto",
-        "continue",
-        "thread",
-        "index",
-        "events",
-    )
-    reading = ("reading", "preset", "task", "min_words", "max_words")
-    if given := [name for name in (*alone, *reading) if getattr(arguments, name)]:
-        what = "two arguments" if given == ["question"] else f"--{given[0].replace('_', '-')}"
-        raise UsageError(
-            f"--all takes one QUESTION and no BOOK, not {what}.",
-            'Example: gistread ask --all "Who …?"',
-        )
-    check_models(arguments)
-    config, shelf = load_settings(arguments), indexed_shelf(arguments.tag)
-    question = LibraryQuestion(arguments.book, shelf, config, unread=arguments.unread)
-    unread = f"{counted(question.left_out, 'unread book')} left out" if question.left_out else ""
-    if not question.books:
-        raise GistreadError(
-            "You have begun none of your books.", f"{unread}; --unread asks them too."
-        )
-
-    def place(citation: Citation) -> str:
-        book, (start, _) = question.source(citation)
-        chapter = book.indexed.chapter_title(start)
-        return " · ".join(
-            filter(None, (book.entry.title, f"{start / book.indexed.length:.0%}", chapter))
-        )
-
-    async def answer() -> None:
-        with ProgressLine() as line:
-
-            def on_event(models: ModelPair, event: SessionEvent) -> None:
-                if isinstance(event, ActivityChanged) and models.answering.state:
-                    line.show(engine_line(models.answering.state, models.answering.name))
-                announce(event, line, config)
-
-            chosen = arguments.model or "", arguments.asking_model or ""
-            async with answering_models(config, shelf.paths, chosen, on_event) as (models, checks):
-                named: list[NamedBook] = []
-                async with aclosing(question.stream(models.load_asking, checks)) as stream:
-                    events_told = _books_named(stream, named, line)
-                    answered = await _print_answer(
-                        events_told, line, place, as_fields=_wants_fields(arguments)
-                    )
-                model = fields(models.answering.info, "name", "fingerprint")
-                document = {**_document_of_all(named, answered, question), "model": model}
-                more = {"question": arguments.book}
-                _write_fields(document, more, _Printed(answered, place), arguments)
-
-    try:
-        run_until_interrupted(answer())
-    finally:
-        if unread:
-            say(f"{unread}; --unread asks them too.")
-
-
-@asynccontextmanager
-async def answering_models(
-    config: Config,
-    paths: Paths,
-    chosen: tuple[str, str],
-    on_event: Callable[[ModelPair, SessionEvent], None],
-) -> AsyncIterator[tuple[ModelPair, ModelChecks]]:
-    """The models with these names, for a question about all books, and their checks.
-
-    Raises EngineError.
-    """
-    models = ModelPair(engine_maker(config, paths), config, lambda event: on_event(models, event))
-    try:
-        await models.choose(*chosen)
-        yield models, ModelChecks(paths)
-    finally:
-        await models.close()
-
-
-async def _books_named(
-    stream: AsyncIterator[BooksNamed | reader_events.ReaderEvent],
-    named: list[NamedBook],
-    line: ProgressLine,
-) -> AsyncIterator[reader_events.ReaderEvent]:
-    """The reader's reader_events. The books that are named are printed, and go to `named`."""
-    async for event in stream:
-        if not isinstance(event, BooksNamed):
-            yield event
-            continue
-        if named:
-            line.say(f"The model takes it to be about {event.books[0].book.entry.title}.")
-        else:
-            for one in event.books:
-                line.say(
-                    f"  {one.book.entry.title}: {one.reason}: "
-                    f"{in_quotes(' '.join(one.best.text.split()))}"
-                )
-        named[:] = event.books
-
-
-def _document_of_all(
-    named: list[NamedBook], answered: reader_events.Answered, question: LibraryQuestion
-) -> Json:
-    citations = []
-    for citation in answered.citations:
-        book, (start, end) = question.source(citation)
-        place = {"start": start, "end": end, "chapter": book.indexed.chapter_title(start)}
-        citations.append({**book.document, **fields(citation, "quote", "tells"), **place})
-    return {
-        **fields(answered, "answer", "found", "quoted"),
-        "books": [
-            {**one.book.document, "passages": one.passages, "words": list(one.words)}
-            for one in named
-        ],
-        "citations": citations,
-        "not_begun": question.left_out,
-        "usage": usage_document(answered.usage),
-    }
-
-
-async def _print_answer(
-    stream: AsyncIterator[reader_events.ReaderEvent],
-    line: ProgressLine,
-    place: Callable[[Citation], str],
-    *,
-    as_fields: bool,
-) -> reader_events.Answered:
-    """Print an answer, unless its fields are: word by word on a terminal, then its doubts and
-    sources.
-
-    `place`: where a citation is, in words.
-    """
-    streamed = ""
-    answered: reader_events.Answered | None = None
-    printer = AnswerPrinter()
-    is_drawn = not as_fields and sys.stdout.isatty()
-    async for event in stream:
-        match event:
-            case reader_events.AnswerDelta(text=text) if is_drawn:
-                line.clear()
-                streamed += text
-                printer.add(text)
-            case reader_events.Restarted() if streamed:
-                printer.end()
-                streamed = ""
-            case reader_events.Answered():
-                line.clear()
-                answered = event
-    assert answered is not None, "a reader ends with Answered"
-    if as_fields:
-        return answered
-    printer.end()
-    if streamed.strip() != answered.answer.strip():
-        whole = with_messages(answered.answer, answered.marks).text
-        if is_drawn:
-            print_answer(whole)
-        else:
-            write(whole)
-    else:
-        for mark in answered.marks:
-            write(f"{in_quotes(answered.answer[mark.start : mark.end])}: {mark.message}.")
-    _print_sources(answered, place)
-    return answered
-
-
-def _print_sources(answered: reader_events.Answered, place: Callable[[Citation], str]) -> None:
-    """Print the sources of an answer, what other passages say, and for people how it was made."""
-    rivals: list[str] = []
-    for number, citation in enumerate(answered.citations, start=1):
-        if citation.tells:
-            # In the words of the model, hence without quotation marks.
-            rivals.append(f"{citation.tells} ({place(citation)})")
-        else:
-            quote = in_quotes(" ".join(citation.quote.split()))
-            write(f"[{number}] {place(citation)}: {quote}")
-    if rivals:
-        write(f"Other passages say: {' · '.join(rivals)}")
-    if cost := describe_cost(answered.usage):
-        say(f"Cost: {cost}.")
-    if why := CUT.get(answered.finish):
-        say(f"{why} `gistread ask BOOK --continue` goes on.")

@@ -7,7 +7,7 @@ import argparse
 import contextlib
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from gistread.library.entries import (
     tagged,
 )
 from gistread.library.figures import (
+    BookFigures,
     describe_added,
     describe_book_figures,
     describe_figures,
@@ -44,6 +45,8 @@ from gistread.store.user_data import UserData
 from gistread.units import fields, iso_time, progress_bar
 
 _BAR_COLUMNS = 12
+_OPENED_COLUMNS = 12
+_PROGRESS_COLUMNS = len("100% ") + _BAR_COLUMNS + len("  ") + _OPENED_COLUMNS
 _MOST_LISTED = 10
 _DEFAULT_ORDER = "last-read"
 
@@ -79,27 +82,16 @@ def _refuse_list_options(arguments: argparse.Namespace) -> None:
 
 def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     entries = library_entries()
-    order = (arguments.sort or _DEFAULT_ORDER).replace("-", " ")
-    ordered = sort_entries(entries, Order(order))
-    shown = filter_entries(
-        tagged(ordered, arguments.tag) if arguments.tag else ordered, " ".join(arguments.words)
-    )
-    read: dict[str, BookProgress] = {}
-    try:
-        read, problems = furthest_memories(default_paths().memories)
-    except StorageError as error:
-        problems = [error.message]
-    for problem in problems:
-        say(problem)
+    shown = _chosen(entries, arguments)
+    read = _furthest_memories()
     furthest = [read.get(entry.sha256) for entry in shown]
     folders: list[str] | None = None
     with contextlib.suppress(StorageError):  # Told with the list
         folders = list(map(str, catalogue.read().folders))
     document = {"books": list(map(_document, shown, furthest)), "folders": folders or []}
+    now_s = time.time()
     report(
-        arguments,
-        document,
-        (_lines(entry, by, time.time()) for entry, by in zip(shown, furthest, strict=True)),
+        arguments, document, (_lines(*pair, now_s) for pair in zip(shown, furthest, strict=True))
     )
     if not entries and folders is not None:
         say(
@@ -112,43 +104,60 @@ def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
+def _chosen(entries: list[LibraryEntry], arguments: argparse.Namespace) -> list[LibraryEntry]:
+    """The books that the command line names, in its order."""
+    order = (arguments.sort or _DEFAULT_ORDER).replace("-", " ")
+    chosen = sort_entries(entries, Order(order))
+    if arguments.tag:
+        chosen = tagged(chosen, arguments.tag)
+    return filter_entries(chosen, " ".join(arguments.words))
+
+
+def _furthest_memories() -> Mapping[str, BookProgress]:
+    """How far each book is read by a model, by the hash of its text. Says what is damaged."""
+    try:
+        read, problems = furthest_memories(default_paths().memories)
+    except StorageError as error:
+        say(error.message)
+        return {}
+    for problem in problems:
+        say(problem)
+    return read
+
+
 def _tag(catalogue: Catalogue, arguments: argparse.Namespace) -> None:
     """Put books into a collection, or take them out. Raises GistreadError."""
-    removes, tag = arguments.action == "untag", arguments.tag.strip()
+    removes = arguments.action == "untag"
+    tag = arguments.tag.strip()
     if Path(tag).suffix == SERIES_SUFFIX:
         if removes:
             raise UsageError(
                 f"{tag} is a text file.", "Take the volumes out of its list with an editor."
             )
-        paths = [book_path(name) for name in arguments.books]
-        places = default_paths()
-        book = add_volumes(Path(tag), paths, places.texts, places.encodings)
-        add_file(catalogue, Path(tag))
-        message, titles = (
-            f"Wrote {tag}, which opens like any book",
-            [volume.title for volume in book.volumes],
-        )
+        titles = _add_to_series(catalogue, Path(tag), arguments.books)
+        message = f"Wrote {tag}, which opens like any book"
     else:
         if not tag:
             raise UsageError(
                 "The tag is empty.", "Example: gistread books tag emma persuasion austen"
             )
-        found = [_entry(catalogue, name) for name in arguments.books]
-        for entry in found:
-            known = [one for one in entry.tags if folded(one) == folded(tag)]
-            if removes and not known:
-                raise UsageError(
-                    f"{entry.title} does not have the tag {tag!r}.",
-                    "`gistread books` shows the tags.",
-                )
-            for one in known or [tag]:
-                catalogue.tag(entry.ids, one, remove=removes)
-        message, titles = (
-            f"{'No longer tagged' if removes else 'Tagged'} {tag!r}",
-            [entry.title for entry in found],
-        )
+        entries = [_entry(catalogue, name) for name in arguments.books]
+        for entry in entries:
+            _tag_entry(catalogue, entry, tag, removes=removes)
+        titles = [entry.title for entry in entries]
+        verb = "No longer tagged" if removes else "Tagged"
+        message = f"{verb} {tag!r}"
     report(arguments, {"tag": tag, "books": titles}, ())
     say(f"{message}: {', '.join(titles)}.")
+
+
+def _add_to_series(catalogue: Catalogue, series: Path, names: Sequence[str]) -> list[str]:
+    """Write these volumes into the file of a series; return the titles of all it has."""
+    volumes = [book_path(name) for name in names]
+    paths = default_paths()
+    book = add_volumes(series, volumes, paths.texts, paths.encodings)
+    add_file(catalogue, series)
+    return [volume.title for volume in book.volumes]
 
 
 def _entry(catalogue: Catalogue, name: str) -> LibraryEntry:
@@ -161,16 +170,27 @@ def _entry(catalogue: Catalogue, name: str) -> LibraryEntry:
         return find_book(library_entries(), str(path))
 
 
+def _tag_entry(catalogue: Catalogue, entry: LibraryEntry, tag: str, *, removes: bool) -> None:
+    """Add or remove a tag, as the book already spells it. Raises UsageError, StorageError."""
+    spellings = [own for own in entry.tags if folded(own) == folded(tag)]
+    if removes and not spellings:
+        raise UsageError(
+            f"{entry.title} does not have the tag {tag!r}.", "`gistread books` shows the tags."
+        )
+    for spelling in spellings or [tag]:
+        catalogue.tag(entry.ids, spelling, remove=removes)
+
+
 def _change(
     catalogue: Catalogue, add_paths: Sequence[str], remove_names: Sequence[str], *, json: bool
 ) -> ExitStatus:
-    added = []
+    results = []
     for name in add_paths:
         result = _add(catalogue, Path(name))
-        added.append(result)
+        results.append(result)
         if not json:
             _show_added(name, result)
-    if added:
+    if results:
         with contextlib.suppress(OSError):  # `search --all` tries again.
             indexing.start_indexing(default_paths())
     entries = library_entries()
@@ -178,30 +198,10 @@ def _change(
     for entry in removed:
         catalogue.remove(entry.ids)
         if not json:
-            if entry.path:
-                how = f"`gistread books --add {shlex.quote(one_line(entry.path))}`"
-            else:
-                how = "open it again"
-            say(
-                f"Removed {entry.title} from the list; its file and your notes are kept. To "
-                f"undo: {how}."
-            )
+            _show_removed(entry)
     if json:
-        write_json(
-            {
-                "added": sum(result.new for result in added),
-                "known": sum(result.known for result in added),
-                "left_out": sum(result.removed for result in added),
-                "no_books": sum(result.scratch for result in added),
-                "failed": [
-                    {"path": str(f.path), "reason": f.reason}
-                    for result in added
-                    for f in result.failed
-                ],
-                "removed": [str(entry.path) if entry.path else entry.title for entry in removed],
-            }
-        )
-    has_failed_only = any(result.failed and not result.found for result in added)
+        write_json(_change_document(results, removed))
+    has_failed_only = any(result.failed and not result.found for result in results)
     return ExitStatus.FAILED if has_failed_only else ExitStatus.DONE
 
 
@@ -224,33 +224,58 @@ def _show_added(name: str, added: AddResult) -> None:
         say(f"  and {len(added.failed) - _MOST_LISTED} more; --json lists them all")
 
 
-def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
-    if entry.was_begun:
-        bar = progress_bar(entry.share, _BAR_COLUMNS)
-        opened = relative_time(entry.opened_at, now_s) if entry.was_opened else "not opened"
-        progress = f"{format_percent(entry.share):>4} {bar}  {opened:12}"
-    else:
-        progress = f"{'not opened yet':{_BAR_COLUMNS + 19}}"
+def _show_removed(entry: LibraryEntry) -> None:
+    undo = "open it again"
     if entry.path:
-        path = f"{one_line(entry.path)}{' (missing)' if entry.missing else ''}"
-    else:
-        path = "standard input"
+        undo = f"`gistread books --add {shlex.quote(one_line(entry.path))}`"
+    say(f"Removed {entry.title} from the list; its file and your notes are kept. To undo: {undo}.")
+
+
+def _change_document(added: Sequence[AddResult], removed: Sequence[LibraryEntry]) -> Json:
+    failures = [failure for result in added for failure in result.failed]
+    return {
+        "added": sum(result.new for result in added),
+        "known": sum(result.known for result in added),
+        "left_out": sum(result.removed for result in added),
+        "no_books": sum(result.scratch for result in added),
+        "failed": [{"path": str(failure.path), "reason": failure.reason} for failure in failures],
+        "removed": [str(entry.path or entry.title) for entry in removed],
+    }
+
+
+def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
+    """Number, progress and title of a book, and below them its details."""
+    heading = f"{entry.number:>3}  {_progress(entry, now_s)}  "
     left = f"{entry.time_left} left" if entry.time_left else ""
-    facts = (entry.format, left, _read_by(entry, read), ", ".join(entry.tags), path)
-    heading = f"{entry.number:>3}  {progress}  "
-    indent = " " * len(heading)
+    facts = (entry.format, left, _read_by(entry, read), ", ".join(entry.tags), _place(entry))
     details = " · ".join(one_line(fact) for fact in facts if fact)
+    indent = " " * len(heading)
     return f"{heading}{one_line(entry.label)}\n{indent}{details}"
+
+
+def _progress(entry: LibraryEntry, now_s: float) -> str:
+    """` 40% ━━━━━───────  2 days ago  `"""
+    if not entry.was_begun:
+        return f"{'not opened yet':{_PROGRESS_COLUMNS}}"
+    bar = progress_bar(entry.share, _BAR_COLUMNS)
+    opened = relative_time(entry.opened_at, now_s) if entry.was_opened else "not opened"
+    return f"{format_percent(entry.share):>4} {bar}  {opened:{_OPENED_COLUMNS}}"
+
+
+def _place(entry: LibraryEntry) -> str:
+    if not entry.path:
+        return "standard input"
+    missing = " (missing)" if entry.missing else ""
+    return f"{one_line(entry.path)}{missing}"
 
 
 def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
     if read is None or not entry.length or not read.pages:
         return ""
     share = read.characters / entry.length
+    part = "all of it" if share >= 1 else format_percent(share)
     focus = "" if read.focus == DEFAULT_FOCUS else f" {read.focus.description}"
-    return (
-        f"{read.model_name} has read {'all of it' if share >= 1 else format_percent(share)}{focus}"
-    )
+    return f"{read.model_name} has read {part}{focus}"
 
 
 def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
@@ -263,37 +288,40 @@ def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
         "length": entry.length or None,
         "progress": round(entry.share, 4),
         "opened_at": iso_time(entry.opened_at) or None,
-        "memory": read
-        and {
-            "model": {"name": read.model_name},
-            **fields(read, "pages", "read_until"),
-            "preset": read.focus.preset.name,
-            "task": read.focus.task or None,
-        },
+        "memory": _memory_document(read) if read else None,
+    }
+
+
+def _memory_document(read: BookProgress) -> Json:
+    return {
+        "model": {"name": read.model_name},
+        **fields(read, "pages", "read_until"),
+        "preset": read.focus.preset.name,
+        "task": read.focus.task or None,
     }
 
 
 def _figures(arguments: argparse.Namespace) -> None:
     figures = reading_figures(UserData(default_paths()), library_entries(), date.today())
     lines = [*describe_figures(figures)]
-    documents = []
     for book in figures.books:
-        lines.append(f"\n{one_line(book.title)}\n  {describe_book_figures(book)}")
-        documents.append(
-            {
-                **fields(book, "title", "sha256"),
-                "seconds": round(book.seconds),
-                "words": round(book.words),
-                "words_per_minute": round(book.words_per_minute, 1),
-                "progress": round(book.share, 4),
-                "last_day": book.last_day.isoformat(),
-            }
-        )
-    week = [round(seconds) for seconds in figures.week]
-    report(
-        arguments,
-        {"today_seconds": round(figures.today_s), "week_seconds": week, "books": documents},
-        lines,
-    )
+        lines += ["", one_line(book.title), f"  {describe_book_figures(book)}"]
+    document = {
+        "today_seconds": round(figures.today_s),
+        "week_seconds": [round(seconds) for seconds in figures.week],
+        "books": [_figures_document(book) for book in figures.books],
+    }
+    report(arguments, document, lines)
     if not figures.books:
         say("Time is counted while you read on in a book.")
+
+
+def _figures_document(book: BookFigures) -> Json:
+    return {
+        **fields(book, "title", "sha256"),
+        "seconds": round(book.seconds),
+        "words": round(book.words),
+        "words_per_minute": round(book.words_per_minute, 1),
+        "progress": round(book.share, 4),
+        "last_day": book.last_day.isoformat(),
+    }

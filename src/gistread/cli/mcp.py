@@ -27,13 +27,14 @@ from pydantic import (
 from gistread import __version__
 from gistread.book.cache import file_digest, open_cached
 from gistread.book.model import Book
-from gistread.cli.ask import answering_models
-from gistread.cli.contents import card_document, chapter_documents, longest_memory, recap_document
+from gistread.cli.contents import chapter_documents, longest_memory, recap_document
 from gistread.cli.interrupt import run_until_interrupted, stop_status
 from gistread.cli.memory import memory_store
 from gistread.cli.opening import SAMPLE, check_models, library_entries, load_settings
 from gistread.cli.output import Json, say
+from gistread.cli.people import card_document
 from gistread.cli.search import hit_document, indexed_shelf, place_of
+from gistread.cli.sessions import answering_models
 from gistread.config import Config
 from gistread.errors import BookError, GistreadError, StorageError
 from gistread.library.entries import LibraryEntry, UnknownBookError, find_book, path_of

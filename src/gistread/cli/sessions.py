@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 
 from gistread.book.model import Book
@@ -15,9 +15,10 @@ from gistread.config import Config
 from gistread.engine.models import STARTER, ModelSource, new_engine
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Message, Phase, Sampling
 from gistread.errors import StorageError
-from gistread.paths import default_paths
+from gistread.paths import Paths, default_paths
 from gistread.sample import story_path
 from gistread.session import events as session_events
+from gistread.session.models import ModelChecks, ModelPair, engine_maker
 from gistread.session.session import Session
 from gistread.units import counted, format_duration
 
@@ -150,6 +151,25 @@ async def open_engine(
         yield engine
     finally:
         await engine.close()
+
+
+@asynccontextmanager
+async def answering_models(
+    config: Config,
+    paths: Paths,
+    chosen: tuple[str, str],
+    on_event: Callable[[ModelPair, session_events.SessionEvent], None],
+) -> AsyncIterator[tuple[ModelPair, ModelChecks]]:
+    """The models for a question about all books, and their checks.
+
+    `chosen`: names of the reading and the asking model, empty for the usual. Raises EngineError.
+    """
+    models = ModelPair(engine_maker(config, paths), config, lambda event: on_event(models, event))
+    try:
+        await models.choose(*chosen)
+        yield models, ModelChecks(paths)
+    finally:
+        await models.close()
 
 
 async def load_info(model: ModelSource, config: Config) -> EngineInfo:

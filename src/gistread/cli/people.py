@@ -1,0 +1,121 @@
+"""`gistread people`: the people and places of a book, or one of them, up to a bound."""
+
+import argparse
+
+from gistread.book.model import Book
+from gistread.cli.contents import percent
+from gistread.cli.opening import open_named, resolve_bound
+from gistread.cli.output import Json, report, say
+from gistread.errors import ExitStatus, UsageError
+from gistread.memory.sizes import unread_memory
+from gistread.paths import default_paths
+from gistread.people.index import Card, Index
+from gistread.people.joining import Entity
+from gistread.people.mentions import supports_names
+from gistread.readers.introductions import introducing_sentences
+from gistread.store.user_data import UserData
+from gistread.units import bars, counted, fields
+
+_LEAST_LISTED = 3  # Minimum of mentions in the list without --all
+_MOST_BARS = 64
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    book = open_named(arguments.book)
+    if not supports_names(book):
+        raise UsageError("Names are found in English books only.")
+    bound = resolve_bound(
+        arguments.upto, unread_memory(book), "Up to your place; `--upto all` shows the whole book."
+    )
+    end = len(book.text) if bound is None else bound
+    corrections = UserData(default_paths()).name_corrections(book.sha256)
+    index = Index.from_book(book).upto(end, corrections)
+    if not arguments.name:
+        _list_names(index, book, arguments)
+        return ExitStatus.DONE
+    name = " ".join(arguments.name)
+    cards = [index.card(entity) for entity in index.find(name)]
+    documents = [card_document(card, index) for card in cards]
+    report(arguments, {"found": documents}, _separated(cards, index, book))
+    if cards:
+        return ExitStatus.DONE
+    place = "" if bound is None else f" up to {percent(len(index.book.text), book)}"
+    say(f"The text{place} has no name “{name}”. `gistread people BOOK` lists the names.")
+    return ExitStatus.FAILED
+
+
+def _list_names(index: Index, book: Book, arguments: argparse.Namespace) -> None:
+    least = 0 if arguments.all else _LEAST_LISTED
+    shown = [entity for entity in index.entities if entity.count >= least]
+    documents = [_name_document(entity) for entity in shown]
+    report(arguments, {"names": documents}, [_name_line(entity, book) for entity in shown])
+    hidden = len(index.entities) - len(shown)
+    if hidden:
+        say(f"{counted(hidden, 'rarer name')} not shown; `--all` shows them.")
+    elif not shown:
+        say("No names were found.")
+
+
+def _name_line(entity: Entity, book: Book) -> str:
+    first = percent(entity.first, book)
+    others = f"  ({', '.join(entity.others)})" if entity.others else ""
+    return f"{entity.count:>6}  {entity.kind:<6}  {first:>4}  {entity.name}{others}"
+
+
+def _separated(cards: list[Card], index: Index, book: Book) -> list[str]:
+    """The lines of all cards, with an empty line between two cards."""
+    lines: list[str] = []
+    for card in cards:
+        if lines:
+            lines.append("")
+        lines += _card_lines(card, index, book)
+    return lines
+
+
+def _card_lines(card: Card, index: Index, book: Book) -> list[str]:
+    """The lines of a card. `book`: the whole book, for percentages."""
+    entity = card.entity
+    lines = [f"{entity.name}  ({entity.kind})"]
+    if entity.others:
+        lines.append(f"  also      {', '.join(entity.others)}")
+    for start, end in introducing_sentences(entity, index.book):
+        sentence = " ".join(book.text[start:end].split())
+        lines.append(f"  {percent(start, book):>4}      {sentence}")
+    lines.append(f"  mentioned {counted(entity.count, 'time')}{_in_chapters(card)}")
+    lines.append(f"            {bars(card.strip, _MOST_BARS)}")
+    chapter = index.book.chapter_title(card.last)
+    last = ", ".join(filter(None, (percent(card.last, book), chapter)))
+    lines.append(f"  last      {last}")
+    if card.together:
+        company = [f"{other.name} ({count})" for other, count in card.together]
+        lines.append(f"  with      {', '.join(company)}")
+    return lines
+
+
+def _in_chapters(card: Card) -> str:
+    """` in 3 of 12 chapters`; empty for a book without chapters."""
+    if len(card.chapters) < 2:
+        return ""
+    mentioning = sum(count > 0 for count in card.chapters)
+    return f" in {mentioning} of {counted(len(card.chapters), 'chapter')}"
+
+
+def card_document(card: Card, index: Index) -> Json:
+    """What `people NAME --json` prints for each entity found."""
+    text = index.book.text
+    introduced = [
+        {"start": start, "quote": " ".join(text[start:end].split())}
+        for start, end in introducing_sentences(card.entity, index.book)
+    ]
+    return {
+        **_name_document(card.entity),
+        **fields(card, "last", "chapters"),
+        "together": {other.name: count for other, count in card.together},
+        "introduced": introduced,
+        "starts": card.entity.starts(),
+    }
+
+
+def _name_document(entity: Entity) -> Json:
+    forms = {form.text: len(form.starts) for form in entity.forms}
+    return {**fields(entity, "name", "kind", "first"), "forms": forms, "mentions": entity.count}
