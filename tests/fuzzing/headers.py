@@ -1,8 +1,7 @@
-"""Headers of models, broken where it hurts: counts, lengths, types and keys, as well as bytes
-anywhere.
+"""Headers of models, broken in their counts, lengths, types and keys, or in any byte.
 
-Each is described as the list of models does, and told in words and as JSON. The limits are tighter
-than a book's: half a hundred of them are read at once.
+Each is described as in the list of models, in words and as JSON. The limits are tighter than a
+book's because a list reads fifty headers at once.
 """
 
 import os
@@ -32,98 +31,89 @@ _HEADER_BYTES = 60_000
 _LARGEST_BYTES = 1_000_000
 _FREE_BYTES = 8_000_000_000
 _NUMBERS = (
-    *(
-        0,
-        1,
-        2,
-        3,
-        4,
-        5,
-        7,
-        8,
-        31,
-        255,
-        256,
-        1024,
-        1025,
-        4096,
-        4097,
-        65_535,
-        65_536,
-        1_000_000,
-        16_000_000,
-    ),
-    *(
-        2**31 - 1,
-        2**31,
-        2**32 - 1,
-        2**32,
-        2**48,
-        2**48 + 1,
-        2**53,
-        2**62,
-        2**63 - 1,
-        2**63,
-        2**64 - 1,
-    ),
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    31,
+    255,
+    256,
+    1024,
+    1025,
+    4096,
+    4097,
+    65_535,
+    65_536,
+    1_000_000,
+    16_000_000,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**32,
+    2**48,
+    2**48 + 1,
+    2**53,
+    2**62,
+    2**63 - 1,
+    2**63,
+    2**64 - 1,
 )
 _KEYS = (
-    *(
-        "general.alignment",
-        "general.architecture",
-        "general.type",
-        "general.file_type",
-        "general.name",
-    ),
-    *(
-        "split.count",
-        "split.no",
-        "tokenizer.ggml.tokens",
-        "tokenizer.chat_template",
-        "general.license",
-        "",
-        "a" * 1025,
-    ),
-    *(
-        "block_count",
-        "attention.head_count",
-        "attention.head_count_kv",
-        "context_length",
-        "embedding_length",
-    ),
-    *(
-        "ssm.state_size",
-        "wkv.head_size",
-        "shortconv.l_cache",
-        "kda.head_dim",
-        "nextn_predict_layers",
-        "pooling_type",
-    ),
-    *("attention.sliding_window", "attention.sliding_window_pattern", "attention.shared_kv_layers"),
-    *(
-        "attention.key_length",
-        "attention.key_length_mla",
-        "attention.key_length_swa",
-        "attention.recurrent_layers",
-    ),
-    *("full_attention_interval", "feed_forward_length"),
+    "general.alignment",
+    "general.architecture",
+    "general.type",
+    "general.file_type",
+    "general.name",
+    "split.count",
+    "split.no",
+    "tokenizer.ggml.tokens",
+    "tokenizer.chat_template",
+    "general.license",
+    "",
+    "a" * 1025,
+    "block_count",
+    "attention.head_count",
+    "attention.head_count_kv",
+    "context_length",
+    "embedding_length",
+    "ssm.state_size",
+    "wkv.head_size",
+    "shortconv.l_cache",
+    "kda.head_dim",
+    "nextn_predict_layers",
+    "pooling_type",
+    "attention.sliding_window",
+    "attention.sliding_window_pattern",
+    "attention.shared_kv_layers",
+    "attention.key_length",
+    "attention.key_length_mla",
+    "attention.key_length_swa",
+    "attention.recurrent_layers",
+    "full_attention_interval",
+    "feed_forward_length",
 )
 _ARCHITECTURES = (
-    *(
-        "llama",
-        "qwen35",
-        "nemotron_h",
-        "falcon-h1",
-        "lfm2",
-        "gemma4",
-        "rwkv7",
-        "mamba",
-        "bert",
-        "clip",
-        "t5",
-        "dream",
-    ),
-    *("", "\x1b[2J", "\0", "\u202ellama", "é" * 200),
+    "llama",
+    "qwen35",
+    "nemotron_h",
+    "falcon-h1",
+    "lfm2",
+    "gemma4",
+    "rwkv7",
+    "mamba",
+    "bert",
+    "clip",
+    "t5",
+    "dream",
+    "",
+    "\x1b[2J",
+    "\0",
+    "\u202ellama",
+    "é" * 200,
 )
 
 
@@ -165,25 +155,26 @@ class HeaderCases(Cases):
             os.truncate(path, 3_000_000_000)  # what it claims may well be there, as zeros
         model = describe(ModelFile(path, path.stem))
         fit = memory_fit_of(model, _FREE_BYTES)
-        told = [
+        shown = [
             *facts(model),
             *other_facts(model),
             memory_fit_text(fit, model.context_length),
             availability_of(model, fit).name,
             model.problem,
         ]
-        assert all(isinstance(words, str) for words in told)
+        assert all(isinstance(words, str) for words in shown)
         assert model.usable or model.problem
-        assert (
-            min(model.context_length or 0, model.parameters or 0, fit.context_tokens if fit else 0)
-            >= 0
-        )
+        context_tokens = fit.context_tokens if fit else 0
+        assert min(model.context_length or 0, model.parameters or 0, context_tokens) >= 0
         document = orjson.loads(orjson.dumps(_document(model, _FREE_BYTES, None)))
         assert document["usable"] == model.usable
-        # What a worker would read of it; refused in words where it is refused.
-        header = read_header(path)
-        assert header.memory.kv_bytes_per_token >= 0
-        assert header.memory.state_bytes >= 0
+        self._check_as_worker(path)
+
+    def _check_as_worker(self, path: Path) -> None:
+        """Read what a worker reads. Raises GistreadError when the header is refused."""
+        memory = read_header(path).memory
+        assert memory.kv_bytes_per_token >= 0
+        assert memory.state_bytes >= 0
 
     def _seeds(self) -> list[bytes]:
         path = Path(self._folder.name, "seed.gguf")
@@ -227,12 +218,14 @@ def mutated_model(random: Random, files: list[bytes]) -> bytes:
     """One of the files, broken where the format gives its bytes a meaning, or anywhere."""
     data = random.choice(files)
     for _ in range(random.choice((1, 1, 2, 3, 6))):
-        data = _one(data, random) if random.random() < 0.75 else mutated(data, random, files)
+        data = (
+            _break_field(data, random) if random.random() < 0.75 else mutated(data, random, files)
+        )
     data = data[:_LARGEST_BYTES]
     return b"GGUF" + data[4:] if random.random() < 0.95 else data
 
 
-def _one(data: bytes, random: Random) -> bytes:
+def _break_field(data: bytes, random: Random) -> bytes:
     """One thing changed that the format gives a meaning to."""
     match random.randrange(6):
         case 0:  # a count of the head

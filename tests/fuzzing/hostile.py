@@ -289,70 +289,73 @@ def _epub(random: Random) -> bytes:
         files["0.xhtml"] = page("<p>a</p>" * random.choice((100_000, 1_000_000, 4_000_000)))
     names = list(files)
     repeats = random.choice((1, 1, 1, 50, 5_000, 20_000))
-    manifest = "".join(
-        f'<item id="i{n}" href="{name}" media-type="application/xhtml+xml"/>'
-        for n, name in enumerate(names)
-    )
-    manifest += "".join(
-        f'<item id="x{n}" href="0.xhtml" media-type="application/xhtml+xml"/>'
-        for n in range(repeats)
-    )
+    manifest = [_item(f"i{n}", name) for n, name in enumerate(names)]
+    manifest += [_item(f"x{n}", "0.xhtml") for n in range(repeats)]
     if random.random() < 0.3:  # Pages outside the reading order, and a chain of replacements
         files |= {f"u{n}.xhtml": page("<p>a</p>" * 60_000) for n in range(9)}
-        manifest += "".join(
-            f'<item id="u{n}" href="u{n}.xhtml" media-type="application/xhtml+xml"/>'
-            for n in range(20)
-        )
+        manifest += [_item(f"u{n}", f"u{n}.xhtml") for n in range(20)]
         names += [f"{n}.x" for n in range(2_000)]
-        manifest += "".join(
+        manifest += [
             f'<item id="i{n}" href="{n}.x" media-type="x/x" fallback="i{n + 1}"/>'
             for n in range(len(names))
-        )
-    spine = "".join(f'<itemref idref="i{n}"/>' for n in range(len(names)))
-    repeated = random.choice(('<itemref idref="i0"/>', '<itemref idref="x1"/>', ""))
-    spine += (
-        repeated * repeats
-        if random.random() < 0.5
-        else "".join(f'<itemref idref="x{n}"/>' for n in range(repeats))
-    )
-    contents = random.choice(
-        (
-            "",
-            _nested(
-                random,
-                '<navPoint><navLabel><text>a</text></navLabel><content src="0.xhtml"/>',
-                "</navPoint>",
-                "",
-                20_000,
-            ),
-            _repeat(
-                random,
-                "<navPoint><navLabel><text>a</text></navLabel>"
-                '<content src="0.xhtml#q"/></navPoint>',
-            ),
-        )
-    )
+        ]
+    spine = _spine(random, len(names), repeats)
+    contents = _navigation(random)
     files["toc.ncx"] = (
         f'<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap>{contents}</navMap></ncx>'
     )
     head = _ENTITIES if random.random() < 0.2 else ""
-    if head:
-        title = "&d;&f;"
-    else:
-        title = _text(random, 3).replace("\x00", "").replace("&amp;", "a").replace("\ufffe", "")
-    files[
-        "content.opf"
-    ] = f"""{head}<package xmlns="http://www.idpf.org/2007/opf" version="2.0" unique-identifier="i">
-<metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{title}</dc:title></metadata>
-<manifest>{manifest}<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/></manifest>
-<spine toc="ncx">{spine}</spine></package>"""
-    files[
-        "META-INF/container.xml"
-    ] = """<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0">
+    title = "&d;&f;" if head else _title(random)
+    files["content.opf"] = (
+        f"{head}"
+        '<package xmlns="http://www.idpf.org/2007/opf" version="2.0" unique-identifier="i">\n'
+        '<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        f"<dc:title>{title}</dc:title></metadata>\n"
+        f"<manifest>{''.join(manifest)}"
+        '<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/></manifest>\n'
+        f'<spine toc="ncx">{spine}</spine></package>'
+    )
+    files["META-INF/container.xml"] = _CONTAINER
+    return _zipped({"mimetype": "application/epub+zip", **files})
+
+
+_CONTAINER = """<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0">
 <rootfiles>
 <rootfile full-path="content.opf" media-type="application/oebps-package+xml"/></rootfiles>
 </container>"""
-    return _zipped({"mimetype": "application/epub+zip", **files})
+
+
+def _item(identifier: str, path: str) -> str:
+    """A page in the manifest of an EPUB."""
+    return f'<item id="{identifier}" href="{path}" media-type="application/xhtml+xml"/>'
+
+
+def _spine(random: Random, pages: int, repeats: int) -> str:
+    """The reading order: each page, then `repeats` more of one or of many."""
+    each = "".join(f'<itemref idref="i{n}"/>' for n in range(pages))
+    repeated = random.choice(('<itemref idref="i0"/>', '<itemref idref="x1"/>', ""))
+    if random.random() < 0.5:
+        return each + repeated * repeats
+    return each + "".join(f'<itemref idref="x{n}"/>' for n in range(repeats))
+
+
+def _navigation(random: Random) -> str:
+    deep = _nested(
+        random,
+        '<navPoint><navLabel><text>a</text></navLabel><content src="0.xhtml"/>',
+        "</navPoint>",
+        "",
+        20_000,
+    )
+    long = _repeat(
+        random,
+        '<navPoint><navLabel><text>a</text></navLabel><content src="0.xhtml#q"/></navPoint>',
+    )
+    return random.choice(("", deep, long))
+
+
+def _title(random: Random) -> str:
+    return _text(random, 3).replace("\x00", "").replace("&amp;", "a").replace("\ufffe", "")
 
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"

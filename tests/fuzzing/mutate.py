@@ -1,6 +1,4 @@
-"""Breaks a file: bytes anywhere, and for archives the bytes of a member, which is then packed
-again.
-"""
+"""Breaks bytes of a file, or of a member of an archive, which is then packed again."""
 
 import io
 import re
@@ -62,7 +60,7 @@ def mutated(data: bytes, random: Random, others: list[bytes]) -> bytes:
     if data[:2] == b"PK" and random.random() < 0.75:
         return _member_mutated(data, random)
     for _ in range(random.choice((1, 1, 1, 2, 3, 8))):
-        data = _one(data, random, others)[:_LARGEST_BYTES]
+        data = _break_bytes(data, random, others)[:_LARGEST_BYTES]
     return data
 
 
@@ -84,7 +82,7 @@ def _member_mutated(data: bytes, random: Random) -> bytes:
         members.append((name, content))
     else:
         for _ in range(random.choice((1, 1, 2, 4))):
-            content = _one(content, random, texts)[:_LARGEST_BYTES]
+            content = _break_bytes(content, random, texts)[:_LARGEST_BYTES]
         members[index] = (name, content)
     packed = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -94,7 +92,7 @@ def _member_mutated(data: bytes, random: Random) -> bytes:
     return packed.getvalue()
 
 
-def _one(data: bytes, random: Random, others: list[bytes]) -> bytes:
+def _break_bytes(data: bytes, random: Random, others: list[bytes]) -> bytes:
     if not data:
         return random.choice(_NASTY)
     at = random.randrange(len(data))

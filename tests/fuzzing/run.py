@@ -34,6 +34,8 @@ MEMORY_BYTES = 500 * 1024 * 1024
 _PATIENCE = 12
 """Times that, by the clock on the wall."""
 _CASES_OF_A_WORKER = 400
+_TOOK = "took"
+"""How the outcome of a file begins that took too much memory."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +107,9 @@ def run(
         last = min(index + _CASES_OF_A_WORKER, first + count)
         index, failures = _worker(cases, index, last, tally, contained)
         for failure in failures:
-            if (
-                cases.name == "pdf"
-                and not contained
-                and failure.what.startswith(("process", "took"))
-            ):
-                # PDFium died, hung or took much memory: so it may in a process of its own, which
-                # has limits.
+            ended = failure.what.startswith(("process", _TOOK))
+            if cases.name == "pdf" and not contained and ended:
+                # PDFium may die, hang or take much memory in a process of its own, with limits.
                 yield from run(cases, failure.index, 1, tally, contained=True)
             else:
                 yield failure
@@ -130,50 +128,89 @@ def _worker(
         finally:
             os._exit(0)
     os.close(writing)
-    failures: list[Failure] = []
-    index = first
-    rest = b""
-    began = time.monotonic()
-    ended = ""
-    worked_s = 0.0
-    while not ended:
-        ready, _, _ = select.select([reading], [], [], cases.hang_s / 4)
-        if not ready:
-            waited_s = time.monotonic() - began
-            # A busy machine is no hang. A contained PDF waits for a process of its own, which has
-            # its limit.
-            if _worked_s(child) - worked_s > cases.hang_s or waited_s > cases.hang_s * _PATIENCE:
-                ended = f"process hung for {waited_s:.1f} s"
-                os.kill(child, signal.SIGKILL)
-                break
-            continue
-        block = os.read(reading, 65536)
-        if not block:
-            break
-        *lines, rest = (rest + block).split(b"\x1e")
-        for line in lines:
-            what = line.decode()
-            tally.slowest_s = max(tally.slowest_s, time.monotonic() - began)
-            began, worked_s = time.monotonic(), _worked_s(child)
-            tally.read += what == "read"
-            tally.refused += what == "refused"
-            if what not in ("read", "refused"):
-                failures.append(Failure(index, what))
-            index += 1
-            if what.startswith("took"):
-                ended = what  # what follows in this process would be blamed for it
-                os.kill(child, signal.SIGKILL)
-                break
+    watch = _Watch(cases, child, first, tally)
+    watch.follow(reading)
     os.close(reading)
     _, status = os.waitpid(child, 0)
-    if index < last and not ended.startswith("took"):
-        if os.WIFSIGNALED(status):
-            died = f"process ended by signal {os.WTERMSIG(status)}"
-        else:
-            died = "process ended early"
-        failures.append(Failure(index, ended or died))
-        index += 1
-    return index, failures
+    if watch.index < last and not watch.took_too_much:
+        watch.blame(watch.killed_for or _end_of(status))
+    return watch.index, watch.failures
+
+
+class _Watch:
+    """Counts the outcomes of a worker, and kills it if it hangs or takes too much memory."""
+
+    def __init__(self, cases: Cases, child: int, first: int, tally: Tally) -> None:
+        self.index = first
+        """Of the file that the worker is at."""
+        self.failures: list[Failure] = []
+        self.killed_for = ""
+        self._cases = cases
+        self._child = child
+        self._tally = tally
+        self._began = time.monotonic()
+        self._worked_s = 0.0
+
+    @property
+    def took_too_much(self) -> bool:
+        return self.killed_for.startswith(_TOOK)
+
+    def follow(self, pipe: int) -> None:
+        """Read outcomes from the pipe until the worker ends or is killed."""
+        rest = b""
+        while not self.killed_for:
+            ready, _, _ = select.select([pipe], [], [], self._cases.hang_s / 4)
+            if not ready:
+                self._kill_if_hung()
+                continue
+            block = os.read(pipe, 65536)
+            if not block:
+                return
+            *outcomes, rest = (rest + block).split(b"\x1e")
+            for outcome in outcomes:
+                self._count(outcome.decode())
+                if self.killed_for:
+                    break
+
+    def blame(self, what: str) -> None:
+        """Count a failure of the file that the worker is at."""
+        self.failures.append(Failure(self.index, what))
+        self.index += 1
+
+    def _count(self, outcome: str) -> None:
+        now = time.monotonic()
+        self._tally.slowest_s = max(self._tally.slowest_s, now - self._began)
+        self._began = now
+        self._worked_s = _worked_s(self._child)
+        match outcome:
+            case "read":
+                self._tally.read += 1
+                self.index += 1
+            case "refused":
+                self._tally.refused += 1
+                self.index += 1
+            case _:
+                self.blame(outcome)
+        if outcome.startswith(_TOOK):  # The next file of this process would be blamed for it
+            self._kill(outcome)
+
+    def _kill_if_hung(self) -> None:
+        """A busy machine is no hang, and a contained PDF waits for a process with its own limit."""
+        waited_s = time.monotonic() - self._began
+        works_long = _worked_s(self._child) - self._worked_s > self._cases.hang_s
+        if works_long or waited_s > self._cases.hang_s * _PATIENCE:
+            self._kill(f"process hung for {waited_s:.1f} s")
+
+    def _kill(self, reason: str) -> None:
+        self.killed_for = reason
+        os.kill(self._child, signal.SIGKILL)
+
+
+def _end_of(status: int) -> str:
+    """How a process with this status of `waitpid` ended."""
+    if os.WIFSIGNALED(status):
+        return f"process ended by signal {os.WTERMSIG(status)}"
+    return "process ended early"
 
 
 def _worked_s(process: int) -> float:
@@ -189,9 +226,8 @@ def _open_all(cases: Cases, first: int, last: int, pipe: int, contained: bool) -
     before = _peak_bytes()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     # What is imported already takes much of the address space: numpy alone, and torch more.
-    resource.setrlimit(
-        resource.RLIMIT_AS, (psutil.Process().memory_info().vms + 3 * MEMORY_BYTES, hard)
-    )
+    limit_bytes = psutil.Process().memory_info().vms + 3 * MEMORY_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, hard))
     if not contained:
         pdf_format.read_document = _read_here  # type: ignore[assignment,attr-defined]
     for index in range(first, last):
@@ -204,11 +240,8 @@ def _outcome(cases: Cases, index: int, before: int) -> str:
         outcome = "read"
     except GistreadError as error:
         lines = str(error).splitlines()
-        harmless = not any(
-            unicodedata.category(character) in ("Cc", "Cf", "Cs")
-            for line in lines
-            for character in line
-        )
+        categories = {unicodedata.category(character) for line in lines for character in line}
+        harmless = categories.isdisjoint(("Cc", "Cf", "Cs"))
         if len(lines) <= 2 and harmless:
             outcome = "refused"
         else:
@@ -216,7 +249,7 @@ def _outcome(cases: Cases, index: int, before: int) -> str:
     except BaseException:
         outcome = traceback.format_exc(limit=-4)
     used = _peak_bytes() - before
-    return f"took {used >> 20} MB" if used > cases.memory_bytes else outcome
+    return f"{_TOOK} {used >> 20} MB" if used > cases.memory_bytes else outcome
 
 
 def _peak_bytes() -> int:

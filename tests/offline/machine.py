@@ -1,6 +1,4 @@
-"""A home with a tiny model and books that ask for more than they hold, and ways to run gistread in
-it.
-"""
+"""A home to run gistread in, with a tiny model and books that link to other hosts."""
 
 import contextlib
 import os
@@ -66,13 +64,13 @@ class Machine:
         return folder / "bin" / "python"
 
     @property
-    def told(self) -> Path:
-        """What the trap says."""
+    def trap_file(self) -> Path:
+        """The file to which the trap writes what it sees."""
         return self.home / "trapped.txt"
 
     def variables(self, *, trapped: bool) -> dict[str, str]:
         path = os.environ.get("PYTHONPATH", "")
-        trap = {"PYTHONPATH": f"{TRAP}{os.pathsep}{path}", "GISTREAD_TRAP": str(self.told)}
+        trap = {"PYTHONPATH": f"{TRAP}{os.pathsep}{path}", "GISTREAD_TRAP": str(self.trap_file)}
         return environment(self.home, HOME=str(self.home), **(trap if trapped else {}))
 
     def run(
@@ -116,9 +114,9 @@ class Machine:
             )
 
     def lines(self, kind: str) -> list[str]:
-        """What the trap told of this kind, by all processes."""
-        told = self.told.read_text().splitlines() if self.told.exists() else []
-        return [line for line in told if line.startswith(f"{kind} ")]
+        """Lines of this kind that the trap wrote, from all processes."""
+        reports = self.trap_file.read_text().splitlines() if self.trap_file.exists() else []
+        return [line for line in reports if line.startswith(f"{kind} ")]
 
     def everything(self) -> list[tuple[str | Path, ...]]:
         """The commands of a day, each to be run after the one before."""

@@ -36,6 +36,6 @@ def test_the_trace_sees_a_socket(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(1800)
 def test_no_command_of_a_day_opens_one(tmp_path: Path) -> None:
-    found = list(system_calls.rows(tmp_path))
-    assert len(found) > 10
-    assert {sockets for _, _, sockets in found} == {"0"}, found
+    rows = list(system_calls.rows(tmp_path))
+    assert len(rows) > 10
+    assert {sockets for _, _, sockets in rows} == {"0"}, rows

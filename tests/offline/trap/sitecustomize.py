@@ -1,9 +1,8 @@
-"""In every Python process that has this folder on its path: what it does with sockets, and what it
-imports to do so.
+"""Records the use of sockets by every Python process that has this folder on its path.
 
-One line a thing, appended to the file that `GISTREAD_TRAP` names: a word for it, the process, and
-what was called with what. Audit hooks see the calls of the interpreter itself, whoever makes them;
-what a C library does on its own they do not see (`test_system_calls.py` does).
+Each call, and each import of a network client, appends a line to the file that `GISTREAD_TRAP`
+names: a keyword, the process, the call and its arguments. Audit hooks see every call that the
+interpreter makes; they miss what a C library does itself (`test_system_calls.py` sees it).
 """
 
 import os
