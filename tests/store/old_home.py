@@ -47,13 +47,13 @@ def write_journal(path: Path, *records: Record) -> None:
 
 def _opened(title: str, path: str, at: float) -> Record:
     return {
-        **{
-            "kind": "opened",
-            "title": title,
-            "authors": ["A. Author", "雪"],
-            "path": encode_path(Path(path)),
-        },
-        **{"length": 5000, "file": "f" * 64, "at": at},
+        "kind": "opened",
+        "title": title,
+        "authors": ["A. Author", "雪"],
+        "path": encode_path(Path(path)),
+        "length": 5000,
+        "file": "f" * 64,
+        "at": at,
     }
 
 
@@ -66,28 +66,22 @@ def _book_records() -> list[Record]:
         "suffix": "t again",
     }
     question: Record = {
-        **{
-            "kind": "question",
-            "question": "Who fell?",
-            "answer": "",
-            "found": False,
-            "citations": [],
-            "lookups": [],
-        },
-        **{
-            "reader": "readagent-s",
-            "model": "starter",
-            "memory": "starter",
-            "asked_at": 1_700_000_100.5,
-        },
-        **{
-            "unsupported": [],
-            "scope": "",
-            "upto": 1300,
-            "thread": 0.0,
-            "pinned": [],
-            "passage": None,
-        },
+        "kind": "question",
+        "question": "Who fell?",
+        "answer": "",
+        "found": False,
+        "citations": [],
+        "lookups": [],
+        "reader": "readagent-s",
+        "model": "starter",
+        "memory": "starter",
+        "asked_at": 1_700_000_100.5,
+        "unsupported": [],
+        "scope": "",
+        "upto": 1300,
+        "thread": 0.0,
+        "pinned": [],
+        "passage": None,
     }
     citation = {"page": 3, "start": 1200, "end": 1215, "quote": "Ada fell on the"}
     answered = question | {
@@ -97,23 +91,23 @@ def _book_records() -> list[Record]:
         "lookups": [3, 7],
     }
     first_version = {  # Records of 0.1 lack the later fields.
-        **{
-            "kind": "question",
-            "question": "When?",
-            "answer": "At night.",
-            "found": True,
-            "citations": [],
-        },
-        **{"lookups": [], "reader": "gists", "model": "m", "asked_at": 1_600_000_000.0},
+        "kind": "question",
+        "question": "When?",
+        "answer": "At night.",
+        "found": True,
+        "citations": [],
+        "lookups": [],
+        "reader": "gists",
+        "model": "m",
+        "asked_at": 1_600_000_000.0,
     }
     follow_up = answered | {
-        **{
-            "question": "And why?",
-            "asked_at": 1_700_000_200.0,
-            "thread": 1_700_000_100.5,
-            "passage": [3, 9],
-        },
-        **{"unsupported": [[0, 3]], "pinned": [2]},
+        "question": "And why?",
+        "asked_at": 1_700_000_200.0,
+        "thread": 1_700_000_100.5,
+        "passage": [3, 9],
+        "unsupported": [[0, 3]],
+        "pinned": [2],
     }
     correction = {"kind": "name", "verb": "merge", "forms": ["Ada"], "other": "Miss Brennan"}
     return [
@@ -152,15 +146,15 @@ def _mark_records() -> list[Record]:
         "suffix": " and broke",
     }
     mark: Record = {
-        **{
-            "id": "1",
-            "kind": "highlight",
-            "place": place,
-            "color": "green",
-            "note": "",
-            "letter": "",
-        },
-        **{"made_at": 1.0, "changed_at": 1.0, "lost": False},
+        "id": "1",
+        "kind": "highlight",
+        "place": place,
+        "color": "green",
+        "note": "",
+        "letter": "",
+        "made_at": 1.0,
+        "changed_at": 1.0,
+        "lost": False,
     }
     return [
         mark,
@@ -174,19 +168,18 @@ def _mark_records() -> list[Record]:
 
 def _file_record(number: int, sha256: str) -> Record:
     record: Record = {
-        **{
-            "kind": "file",
-            "path": encode_path(Path(f"/books/{number}.txt")),
-            "digest": f"{number:064x}",
-            "size": 9,
-        },
-        **{
-            "modified_ns": 5,
-            "title": f"Book {number}",
-            "authors": [],
-            "format": "text",
-            "language": "en",
-        },
-        **{"sha256": sha256, "words": 900, "length": 5000, "at": 1_700_000_000.0},
+        "kind": "file",
+        "path": encode_path(Path(f"/books/{number}.txt")),
+        "digest": f"{number:064x}",
+        "size": 9,
+        "modified_ns": 5,
+        "title": f"Book {number}",
+        "authors": [],
+        "format": "text",
+        "language": "en",
+        "sha256": sha256,
+        "words": 900,
+        "length": 5000,
+        "at": 1_700_000_000.0,
     }
     return record | ({"volumes": [["d" * 64, 10, 900]]} if number == 1 else {})

@@ -32,11 +32,11 @@ def filled(folder: Path, questions: int = 400) -> UserData:
     """A store of several hundred pages."""
     user_data = UserData(paths_in(folder))
     open_text(user_data)
-    asked = [
+    questions_asked = [
         SavedQuestion(f"{n}?", "word " * 100, found=True, asked_at=1.0 + n)
         for n in range(questions)
     ]
-    assert user_data.add_questions(BOOK, asked) == questions
+    assert user_data.add_questions(BOOK, questions_asked) == questions
     marks = [
         new_mark(MarkKind.NOTE, TextQuote(n, n + 1, "x", "", ""), note="note " * 50)
         for n in range(100)
@@ -130,19 +130,20 @@ def test_any_flipped_byte_neither_stops_the_program_nor_hides_other_rows(tmp_pat
     for position in range(0, len(data), 509):
         folder = tmp_path / str(position)
         shutil.copytree(tmp_path / "whole", folder)
-        paths_in(folder).store.write_bytes(
-            data[:position] + bytes([data[position] ^ (1 << position % 8)]) + data[position + 1 :]
-        )
+        flipped = data[position] ^ (1 << position % 8)
+        damaged = data[:position] + bytes([flipped]) + data[position + 1 :]
+        paths_in(folder).store.write_bytes(damaged)
         user_data, marks = UserData(paths_in(folder)), MarkStore(paths_in(folder))
         for _ in range(2):  # damage that shows in use is repaired by the next use
             try:
                 user_data.add_question(BOOK, SavedQuestion("And now?", "Saved.", found=True))
-                found = len(user_data.questions(BOOK)), len(marks.marks(BOOK))
+                questions_left = len(user_data.questions(BOOK))
+                marks_left = len(marks.marks(BOOK))
                 break
             except StorageError as error:
                 assert "Try again" in error.hint  # noqa: PT017
-        assert found[0] > 35 or found[1] > 90, position
-        lost.append(141 - sum(found))
+        assert questions_left > 35 or marks_left > 90, position
+        lost.append(141 - questions_left - marks_left)
         shutil.rmtree(folder)
     assert sum(lost) < 0.015 * 141 * len(lost)
 
@@ -170,11 +171,10 @@ def test_two_processes_lose_nothing(tmp_path: Path) -> None:
         for name in ("left", "right")
     ]
     assert [process.wait(timeout=120) for process in running] == [0, 0]
-    asked = [question.question for question in UserData(paths_in(tmp_path)).questions(BOOK)]
+    saved = [question.question for question in UserData(paths_in(tmp_path)).questions(BOOK)]
     for name in ("left", "right"):
-        assert [one for one in asked if one.startswith(name)] == [
-            f"{name} {number}" for number in range(15)
-        ]
+        expected = [f"{name} {number}" for number in range(15)]
+        assert [question for question in saved if question.startswith(name)] == expected
 
 
 def test_a_kill_loses_nothing_that_was_saved(tmp_path: Path) -> None:
@@ -182,12 +182,11 @@ def test_a_kill_loses_nothing_that_was_saved(tmp_path: Path) -> None:
         command = [sys.executable, "-c", WRITER, str(tmp_path), f"run {lines}", "100000"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
-            said = [process.stdout.readline().strip() for _ in range(lines)]
+            acknowledged = [process.stdout.readline().strip() for _ in range(lines)]
             process.send_signal(signal.SIGKILL)
-            said += [line.strip() for line in process.stdout if line.endswith("\n")]
-        assert {*said} <= {
-            question.question for question in UserData(paths_in(tmp_path)).questions(BOOK)
-        }
+            acknowledged += [line.strip() for line in process.stdout if line.endswith("\n")]
+        questions = UserData(paths_in(tmp_path)).questions(BOOK)
+        assert {*acknowledged} <= {question.question for question in questions}
 
 
 @pytest.mark.parametrize("killed_before", [False, True])

@@ -75,7 +75,7 @@ def test_a_file_is_replaced_only_when_that_is_said(tmp_path: Path) -> None:
     assert path.read_text() == "one"
     write_document(path, "two", replace=True)
     assert path.read_text() == "two"
-    assert [one.name for one in tmp_path.iterdir()] == ["notes.md"]
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.md"]
 
 
 def test_a_document_replaces_no_pipe_or_device(tmp_path: Path) -> None:

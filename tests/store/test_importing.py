@@ -1,5 +1,6 @@
-"""Data of 0.2 is imported whole, once, and through kills, full disks, damage and two processes at
-once.
+"""Data of 0.2 is imported whole and once, whatever happens meanwhile.
+
+A process may be killed, the disk full, a file damaged, or another process be importing too.
 """
 
 import resource
@@ -46,58 +47,67 @@ def paths(tmp_path: Path) -> Paths:
 def check_whole(paths: Paths, books: int = 2) -> None:
     """Check that all of the old home is there, each thing once."""
     data = UserData(paths)
+    check_texts(data, books)
+    check_reading(data)
+    check_questions(data)
+    check_marks(MarkStore(paths))
+    check_library(Catalogue(paths), books)
+    assert ReadingSpeed(paths).samples("en") == [Pace(200, 40)] * 10
+    assert ReadingSpeed(paths).samples("de") == [Pace(200, 60)]
+
+
+def check_texts(data: UserData, books: int) -> None:
     recent = data.recent()
-    assert {all_text.title for all_text in data.all_texts()} == {
-        "The Lamp",
-        *(f"Book {number}" for number in range(1, books)),
-    }
+    numbered = {f"Book {number}" for number in range(1, books)}
+    assert {text.title for text in data.all_texts()} == {"The Lamp", *numbered}
     assert recent[-1].file == "f" * 64
-    (lamp,) = [all_text for all_text in data.all_texts() if all_text.sha256 == TEXT]
+    (lamp,) = [text for text in data.all_texts() if text.sha256 == TEXT]
     assert (lamp.path, lamp.authors) == (Path("/books/caf\udce9.txt"), ("A. Author", "雪"))
     assert (lamp.length, lamp.opened_at) == (5000, 1_700_000_000.0)
+
+
+def check_reading(data: UserData) -> None:
     assert data.reading_place(TEXT) == ReadingPlace(1234, ((0, 900), (1100, 1300)), (40,))
     quote = data.position_quote(TEXT)
     assert quote is not None
     assert quote.exact == "the lamp went ou"
-    assert (data.bound_choice(TEXT), data.bound_choice(OTHER)) == (BoundChoice(whole=True), None)
+    assert data.bound_choice(TEXT) == BoundChoice(whole=True)
+    assert data.bound_choice(OTHER) is None
     assert data.reading_along(TEXT) == ReadAlongChoice("starter", along=True)
     assert data.reading_days()[TEXT] == [
         ReadingDay("2026-11-21", 300, 60),
         ReadingDay("2026-11-22", 500, 100),
     ]
     assert data.name_corrections(TEXT) == (NameCorrection("merge", ("Ada",), "Miss Brennan", 5.0),)
+
+
+def check_questions(data: UserData) -> None:
     when, fell, why = data.questions(TEXT)
     assert when == SavedQuestion(
         "When?", "At night.", found=True, reader="gists", model="m", asked_at=1_600_000_000.0
     )
-    assert (fell.answer, fell.citations) == ("Ada.", (Citation(3, 1200, 1215, "Ada fell on the"),))
+    assert fell.answer == "Ada."
+    assert fell.citations == (Citation(3, 1200, 1215, "Ada fell on the"),)
     assert (fell.upto, fell.lookups, fell.memory) == (1300, (3, 7), "starter")
-    assert (
-        why.thread,
-        why.passage,
-        tuple((mark.start, mark.end) for mark in why.marks),
-        why.pinned,
-    ) == (
-        fell.asked_at,
-        (3, 9),
-        ((0, 3),),
-        (2,),
-    )
+    assert (why.thread, why.passage, why.pinned) == (fell.asked_at, (3, 9), (2,))
+    assert [(mark.start, mark.end) for mark in why.marks] == [(0, 3)]
     assert [thread.name for thread in data.threads(TEXT)] == ["When?", "The fall"]
-    highlight, letter, lost = MarkStore(paths).marks(TEXT)
-    assert (highlight.note, highlight.color, highlight.place.exact) == (
-        "Why?\n“quoted”",
-        Color.GREEN,
-        "the stair",
-    )
+
+
+def check_marks(marks: MarkStore) -> None:
+    highlight, letter, lost = marks.marks(TEXT)
+    assert (highlight.note, highlight.color) == ("Why?\n“quoted”", Color.GREEN)
+    assert highlight.place.exact == "the stair"
     assert (letter.kind, letter.letter) == (MarkKind.LETTER, "a")
     assert (lost.note, lost.lost) == ("lost", True)
-    library = Catalogue(paths).read()
+
+
+def check_library(catalogue: Catalogue, books: int) -> None:
+    library = catalogue.read()
     assert len(library.files) == books
     assert library.files[f"{1:064x}"].volumes == (VolumeText("d" * 64, 10, 900),)
-    assert (library.folders, set(library.removed)) == ((Path("/books"),), {"text:c", "file:c"})
-    assert ReadingSpeed(paths).samples("en") == [Pace(200, 40)] * 10
-    assert ReadingSpeed(paths).samples("de") == [Pace(200, 60)]
+    assert library.folders == (Path("/books"),)
+    assert set(library.removed) == {"text:c", "file:c"}
 
 
 def old_files(paths: Paths) -> dict[Path, bytes]:
@@ -143,7 +153,7 @@ def test_a_file_that_cannot_be_read_is_named_and_imported_later(paths: Paths) ->
     file.unlink()
     file.mkdir()
     data = UserData(paths)
-    assert [one.title for one in data.recent()] == ["Book 1"]
+    assert [book.title for book in data.recent()] == ["Book 1"]
     assert file.name in data.problem
     file.rmdir()
     file.write_bytes(whole)

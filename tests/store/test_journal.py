@@ -221,7 +221,7 @@ def test_a_full_disk_is_an_error_and_leaves_whole_records(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     # Refused data must not appear later, when there is space again.
     assert journal.read_records(path) == ([{"page": 1}, {"page": 2}], path.stat().st_size)
-    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 def test_a_folder_that_may_not_be_written_is_an_error_and_can_still_be_read(file: Path) -> None:

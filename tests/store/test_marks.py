@@ -45,7 +45,7 @@ def test_a_removed_mark_can_be_restored(store: MarkStore) -> None:
     assert store.marks(BOOK) == []
     assert store.put_new(BOOK, [mark]) == []
     back = store.put(BOOK, removed)
-    assert [replace(one, changed_at=0) for one in store.marks(BOOK)] == [
+    assert [replace(kept, changed_at=0) for kept in store.marks(BOOK)] == [
         replace(back, changed_at=0)
     ]
     assert back.note == "keep me"

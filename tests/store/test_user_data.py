@@ -13,6 +13,7 @@ from gistread.store.model import (
     Citation,
     ReadingPlace,
     SavedQuestion,
+    SavedThread,
 )
 from gistread.store.user_data import UserData
 from tests.folders import paths_in
@@ -29,6 +30,18 @@ QUESTION = SavedQuestion(
     marks=(AnswerMark(0, 7, AnswerMarkKind.NAME, "not in the text"),),
     model="SmolLM2",
     asked_at=1_700_000_000.5,
+)
+OF_ANOTHER_THREAD = replace(QUESTION, question="Where\n?", asked_at=QUESTION.asked_at + 1)
+FOLLOW_UP = replace(
+    QUESTION,
+    question="And why?",
+    asked_at=QUESTION.asked_at + 2,
+    thread=QUESTION.asked_at,
+    upto=77,
+    passage=(3, 9),
+)
+AFTER_THE_CLOCK_WAS_SET_BACK = replace(
+    FOLLOW_UP, question="Truly?", asked_at=QUESTION.asked_at - 86_400
 )
 
 
@@ -93,38 +106,45 @@ def test_recent_books_come_last_opened_first(user_data: UserData) -> None:
     assert door.opened_at > window.opened_at
 
 
-def test_questions_are_kept_in_threads_that_can_be_named_and_deleted(
-    user_data: UserData, tmp_path: Path
-) -> None:
+@pytest.fixture
+def threads(user_data: UserData) -> list[SavedThread]:
+    """Two threads of a book, the last begun first: one question, and one with two follow-ups."""
     put(user_data)
-    first, other = QUESTION, replace(QUESTION, question="Where\n?", asked_at=QUESTION.asked_at + 1)
-    second = replace(
-        QUESTION,
-        question="And why?",
-        asked_at=QUESTION.asked_at + 2,
-        thread=first.asked_at,
-        upto=77,
-        passage=(3, 9),
-    )
-    after_the_clock_was_set_back = replace(
-        second, question="Truly?", asked_at=QUESTION.asked_at - 86_400
-    )
-    for one in (first, other, second, after_the_clock_was_set_back):
-        user_data.add_question(BOOK, one)
-    threads = user_data.threads(BOOK)
+    for question in (QUESTION, OF_ANOTHER_THREAD, FOLLOW_UP, AFTER_THE_CLOCK_WAS_SET_BACK):
+        user_data.add_question(BOOK, question)
+    return user_data.threads(BOOK)
+
+
+def thread_names(user_data: UserData) -> list[str]:
+    return [thread.name for thread in user_data.threads(BOOK)]
+
+
+def test_questions_are_kept_in_threads_named_by_their_first(threads: list[SavedThread]) -> None:
     assert [thread.questions for thread in threads] == [
-        (other,),
-        (first, second, after_the_clock_was_set_back),
+        (OF_ANOTHER_THREAD,),
+        (QUESTION, FOLLOW_UP, AFTER_THE_CLOCK_WAS_SET_BACK),
     ]
-    assert [thread.name for thread in threads] == ["Where ?", first.question]
+    assert [thread.name for thread in threads] == ["Where ?", QUESTION.question]
+
+
+def test_a_thread_can_be_named(user_data: UserData, threads: list[SavedThread]) -> None:
     user_data.rename_thread(BOOK, threads[0].id, " The  place ")
     user_data.rename_thread(BOOK, threads[1].id, "The door")
-    assert [thread.name for thread in user_data.threads(BOOK)] == ["The place", "The door"]
+    assert thread_names(user_data) == ["The place", "The door"]
+
+
+def test_a_deleted_thread_leaves_nothing_on_disk(
+    user_data: UserData, threads: list[SavedThread], tmp_path: Path
+) -> None:
+    user_data.rename_thread(BOOK, threads[1].id, "The door")
     user_data.delete_thread(BOOK, threads[1].id)
-    assert [thread.name for thread in user_data.threads(BOOK)] == ["The place"]
-    assert user_data.questions(BOOK) == [other]
-    assert not any(b"And why?" in file.read_bytes() for file in paths_in(tmp_path).data.iterdir())
-    assert [one.title for one in user_data.recent()] == ["The Door"]
+    assert thread_names(user_data) == ["Where ?"]
+    assert user_data.questions(BOOK) == [OF_ANOTHER_THREAD]
+    for file in paths_in(tmp_path).data.iterdir():
+        data = file.read_bytes()
+        assert b"And why?" not in data
+        assert b"The door" not in data
+    assert [book.title for book in user_data.recent()] == ["The Door"]
 
 
 def test_how_a_book_is_asked_is_its_own(user_data: UserData) -> None:
