@@ -18,8 +18,10 @@ from tests.book.make_epub import epub, package, page
 _WORD = re.compile(r"\w+")
 _MARKS = 200
 _REAL = (
-    *("h-g-wells_the-time-machine", "mary-shelley_frankenstein"),
-    *("regime-anticancer-arabic", "kusamakura-japanese-vertical-writing"),
+    "h-g-wells_the-time-machine",
+    "mary-shelley_frankenstein",
+    "regime-anticancer-arabic",
+    "kusamakura-japanese-vertical-writing",
 )
 
 HARD = {

@@ -97,19 +97,23 @@ def test_a_wrong_template_is_told_before_a_model_is_asked(
 def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Path) -> None:
     document = run("ask", indexed, QUESTION, "--reader", "readagent-s", "--json").json
     assert set(document) == {
-        *(
-            "answer",
-            "choice",
-            "found",
-            "citations",
-            "lookups",
-            "steps",
-            "reader",
-            "model",
-            "memory",
-            "usage",
-        ),
-        *("compression_rate", "context_tokens", "seen", "quoted", "finish", "marks", "upto"),
+        "answer",
+        "choice",
+        "found",
+        "citations",
+        "lookups",
+        "steps",
+        "reader",
+        "model",
+        "memory",
+        "usage",
+        "compression_rate",
+        "context_tokens",
+        "seen",
+        "quoted",
+        "finish",
+        "marks",
+        "upto",
     }
     assert "stairs" in document["answer"]
     assert document["reader"] == "readagent-s"

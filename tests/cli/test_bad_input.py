@@ -75,19 +75,19 @@ def broken_books(folder: Path) -> dict[str, Path]:
 
 
 BROKEN = (
-    *(
-        "empty",
-        "spaces",
-        "binary",
-        "nuls",
-        "directory",
-        "missing",
-        "no folder",
-        "long",
-        "picture",
-        "zip",
-    ),
-    *("cut zip", "hollow epub", "fifo"),
+    "empty",
+    "spaces",
+    "binary",
+    "nuls",
+    "directory",
+    "missing",
+    "no folder",
+    "long",
+    "picture",
+    "zip",
+    "cut zip",
+    "hollow epub",
+    "fifo",
 )
 
 

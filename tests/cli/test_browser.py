@@ -72,15 +72,14 @@ async def browsing(profile: Path) -> AsyncIterator[Page]:
     assert BROWSER is not None
     root = ["--no-sandbox"] if os.getuid() == 0 else []
     process = await asyncio.create_subprocess_exec(
-        *(
-            BROWSER,
-            "--headless=new",
-            "--disable-gpu",
-            "--no-first-run",
-            *root,
-            "--remote-debugging-port=0",
-        ),
-        *(f"--user-data-dir={profile}", "about:blank"),
+        BROWSER,
+        "--headless=new",
+        "--disable-gpu",
+        "--no-first-run",
+        *root,
+        "--remote-debugging-port=0",
+        f"--user-data-dir={profile}",
+        "about:blank",
         stderr=asyncio.subprocess.PIPE,
     )
     try:

@@ -73,7 +73,15 @@ def test_events_are_lines_of_json_as_they_happen(run: Run, book: Path, engine: F
     gisted = [event for event in events if event["event"] == "gisted"]
     assert [event["page"] for event in gisted] == list(range(1, len(gisted) + 1))
     assert set(gisted[0]) == {
-        *("event", "page", "start", "end", "words", "gist", "source", "retries", "usage"),
+        "event",
+        "page",
+        "start",
+        "end",
+        "words",
+        "gist",
+        "source",
+        "retries",
+        "usage",
     }
     assert [event["event"] for event in events[:2]] == ["page_found", "gisted"]
     done = events[-1]

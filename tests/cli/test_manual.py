@@ -15,10 +15,14 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "man" / "gistread.1"
 _NO_BREAK = "\u00a0"
 ARGUMENTS = [
-    *("--module", "gistread.cli.parser", "--function", "whole_parser", "--prog", "gistread"),
-    *("--project-name", "gistread", "--version", __version__, "--manual-title", "User Commands"),
-    *("--description", "read long books in the terminal beside a local language model"),
-    *("--include", "man/gistread.1.inc"),
+    "--module=gistread.cli.parser",
+    "--function=whole_parser",
+    "--prog=gistread",
+    "--project-name=gistread",
+    f"--version={__version__}",
+    "--manual-title=User Commands",
+    "--description=read long books in the terminal beside a local language model",
+    "--include=man/gistread.1.inc",
 ]
 
 

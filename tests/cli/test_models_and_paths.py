@@ -79,24 +79,22 @@ def test_use_is_saved_and_marked(run: Run, tiny: Path) -> None:
 def test_paths_are_where_the_variables_say(run: Run, home: Path) -> None:
     places = run("paths", "--json").json
     assert set(places) == {
-        *(
-            "config_file",
-            "themes",
-            "presets",
-            "books",
-            "store",
-            "encodings",
-            "sync_account",
-            "memories",
-            "texts",
-            "index",
-            "weights",
-            "models",
-            "snapshots",
-            "measurements",
-            "log_file",
-            "worker_log",
-        ),
+        "config_file",
+        "themes",
+        "presets",
+        "books",
+        "store",
+        "encodings",
+        "sync_account",
+        "memories",
+        "texts",
+        "index",
+        "weights",
+        "models",
+        "snapshots",
+        "measurements",
+        "log_file",
+        "worker_log",
     }
     assert all(str(home) in place for place in places.values())
     assert len({Path(place).parts[len(home.parts)] for place in places.values()}) == len(XDG)

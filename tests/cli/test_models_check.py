@@ -78,8 +78,20 @@ def test_json_has_the_result_of_the_check(run: Run, tiny: Path, fake: GoodEngine
         2,
     )
     assert set(document) == {
-        *("model", "trust", "verdict", "usable", "asked", "right", "chooses"),
-        *("ends_turns", "questions", "answered_rightly", "passages", "gists", "faults", "seconds"),
+        "model",
+        "trust",
+        "verdict",
+        "usable",
+        "asked",
+        "right",
+        "chooses",
+        "ends_turns",
+        "questions",
+        "answered_rightly",
+        "passages",
+        "gists",
+        "faults",
+        "seconds",
     }
 
 

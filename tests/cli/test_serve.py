@@ -26,10 +26,9 @@ async def serving(folder: Path) -> AsyncIterator[SimpleNamespace]:
     (folder / NAME).write_text(
         "The Harbour Bell\n\n" + "It rang once in the fog, and then again. " * 50
     )
+    command = [sys.executable, "-m", "gistread", "serve", "--port", "0", NAME]
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "gistread", "serve", "--port", "0", NAME),
-        cwd=folder,
-        stderr=asyncio.subprocess.PIPE,
+        *command, cwd=folder, stderr=asyncio.subprocess.PIPE
     )
     try:
         assert process.stderr is not None

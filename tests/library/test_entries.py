@@ -116,13 +116,13 @@ def named(title: str, author: str = "", *, opened_at: float = 0, position: int =
 
 
 @pytest.mark.parametrize(
-    ("typed", "found"),
+    ("typed", "count"),
     [("", 3), ("emile", 1), ("ÉMILE rous", 1), ("wells machine", 1), ("e", 3), ("nothing", 0)],
 )
-def test_filtering_ignores_order_case_and_accents(typed: str, found: int) -> None:
+def test_filtering_ignores_order_case_and_accents(typed: str, count: int) -> None:
     entries = [
         named("The Time Machine", "H. G. Wells"),
         named("Émile", "J.-J. Rousseau"),
         named("Eugénie", "Balzac"),
     ]
-    assert len(filter_entries(entries, typed)) == found
+    assert len(filter_entries(entries, typed)) == count

@@ -63,10 +63,10 @@ def test_days_add_up(user_data: UserData, monkeypatch: pytest.MonkeyPatch) -> No
 def test_today_the_week_and_each_book(user_data: UserData, monkeypatch: pytest.MonkeyPatch) -> None:
     read(user_data, BOOK, monkeypatch, (0, 2400, 10), (6, 2400, 10), (7, 4800, 20), (-3, 240, 1))
     read(user_data, OTHER, monkeypatch, (6, 2000, 10))
-    found = figures(user_data)
-    assert found.today_s == 600
-    assert found.week == (1200, 0, 0, 0, 0, 0, 600)
-    lamp, door = found.books
+    shown = figures(user_data)
+    assert shown.today_s == 600
+    assert shown.week == (1200, 0, 0, 0, 0, 0, 600)
+    lamp, door = shown.books
     assert (lamp.title, lamp.seconds, lamp.words_per_minute, lamp.share) == (
         "The Lamp",
         41 * 60,
@@ -74,7 +74,7 @@ def test_today_the_week_and_each_book(user_data: UserData, monkeypatch: pytest.M
         0.25,
     )
     assert (door.title, door.last_day) == ("The Door", TODAY - timedelta(days=6))
-    today, week = describe_figures(found)
+    today, week = describe_figures(shown)
     assert today == "Today: 10 min"
     assert week == "Last 7 days: 30 min  ▇·····▄"
     assert describe_book_figures(lamp) == "41 min · 240 words a minute · 25%"

@@ -43,8 +43,8 @@ def titles(shelf: Shelf, words: str) -> list[str]:
 
 def story(path: Path, *chapters: str, title: str = "") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    told = "\n\n\n".join(f"Chapter {number}\n\n{text}" for number, text in enumerate(chapters, 1))
-    path.write_text(f"{title or path.stem}\n\n\n{told}\n")
+    body = "\n\n\n".join(f"Chapter {number}\n\n{text}" for number, text in enumerate(chapters, 1))
+    path.write_text(f"{title or path.stem}\n\n\n{body}\n")
     return path
 
 
@@ -53,8 +53,8 @@ def test_hits_name_book_and_chapter_and_quote_the_sentence(paths: Paths, tmp_pat
     inn = story(tmp_path / "The Inn.txt", "Nothing here.", seen)
     add(paths, inn, story(tmp_path / "The Farm.txt", "The cow had no bandage."))
     update_index(paths)
-    found = open_shelf(paths).search("Which one has a man with bandaged heads?")
-    hit = found.hits[0]
+    results = open_shelf(paths).search("Which one has a man with bandaged heads?")
+    hit = results.hits[0]
     assert (hit.book.entry.path, hit.chapter) == (inn, "Chapter 2")
     assert (hit.before, hit.text) == (
         "Chapter 2\n\nHe came in. ",
@@ -93,9 +93,9 @@ def test_hits_stop_at_the_bound_and_the_rest_is_counted(
     assert len(open_shelf(paths).search("lantern").hits) == 90
     assert not open_shelf(paths).books[0].begun
     books.user_data.set_position(sha256, len(open_book(path).text) // 3)
-    found = open_shelf(paths).search("lantern")
-    assert found.left_out == f"{90 - found.total} more beyond where you stopped in 1 book"
-    assert found.total == pytest.approx(30, abs=2)
+    results = open_shelf(paths).search("lantern")
+    assert results.left_out == f"{90 - results.total} more beyond where you stopped in 1 book"
+    assert results.total == pytest.approx(30, abs=2)
     books.user_data.choose_bound(sha256, BoundChoice(whole=True))
     assert open_shelf(paths).search("lantern").total == 90
 
@@ -118,8 +118,9 @@ def test_a_killed_indexer_goes_on_where_it_was(paths: Paths, tmp_path: Path) -> 
 
 
 def test_a_second_indexer_waits_for_the_first(paths: Paths, text: Make) -> None:
-    """A search right after `books --add` waits for its own indexer, and found no book of the one
-    before it.
+    """A search right after `books --add` waits for its own indexer.
+
+    If that one did not wait for the indexer before it, the search would miss the books of that one.
     """
     add(paths, text("one.txt", words="the lantern"))
     paths.index.mkdir(parents=True)
@@ -190,15 +191,15 @@ def test_a_damaged_or_outdated_index_is_made_again(
 def test_a_series_is_searched_as_one_once_it_is_begun(
     books: Books, paths: Paths, text: Make
 ) -> None:
-    one, two = text("one.txt", words="a lantern"), text("two.txt", words="the lanterns")
-    series = one.with_name("both.series")
-    add_volumes(series, [one, two], paths.texts)
-    add(paths, one, two)
+    first, second = text("one.txt", words="a lantern"), text("two.txt", words="the lanterns")
+    series = first.with_name("both.series")
+    add_volumes(series, [first, second], paths.texts)
+    add(paths, first, second)
     sha256 = books.open(series)
     update_index(paths)
     assert {book.entry.title for book in open_shelf(paths).books} == {"one", "two"}
     UserData(paths).set_position(sha256, 30)
-    for path in (one, two):
+    for path in (first, second):
         books.open(path)
     update_index(paths)
     assert {book.entry.title for book in open_shelf(paths).books} == {"both"}

@@ -127,8 +127,8 @@ def test_unusual_file_names_are_listed(books: Books, text: Make) -> None:
 def test_a_stopped_scan_keeps_what_it_found(books: Books, text: Make) -> None:
     for number in range(30):
         text(f"{number:02}.txt")
-    asked = iter(range(100))
-    added = add_folder(books.catalogue, text("00.txt").parent, lambda: next(asked) >= 10)
+    asked_so_far = iter(range(100))
+    added = add_folder(books.catalogue, text("00.txt").parent, lambda: next(asked_so_far) >= 10)
     assert added.cut
     assert len(books.entries) == added.new == 10
 
@@ -158,8 +158,8 @@ def test_two_thousand_files_are_listed_in_order(books: Books, text: Make) -> Non
         (folder / f"volume {number}.txt").write_text(
             f"Volume {number}\n\nThis is the text of volume {number}, no more."
         )
-    told: list[int] = []
-    added = add_folder(books.catalogue, folder, never, lambda so_far: told.append(so_far.new))
+    counts: list[int] = []
+    added = add_folder(books.catalogue, folder, never, lambda so_far: counts.append(so_far.new))
     assert added.new == len(books.entries) == 2000
-    assert told == sorted(told)
-    assert told[-1] == 2000
+    assert counts == sorted(counts)
+    assert counts[-1] == 2000

@@ -11,7 +11,7 @@ NOW = datetime(2026, 3, 2, 0, 30)
 
 
 @pytest.mark.parametrize(
-    ("ago", "said"),
+    ("ago", "words"),
     [
         (timedelta(seconds=-5000), "just now"),
         (timedelta(seconds=20), "just now"),
@@ -25,8 +25,8 @@ NOW = datetime(2026, 3, 2, 0, 30)
         (timedelta(days=200), "Aug 2025"),
     ],
 )
-def test_times_are_shown_relative_to_now(ago: timedelta, said: str) -> None:
-    assert relative_time((NOW - ago).timestamp(), NOW.timestamp()) == said
+def test_times_are_shown_relative_to_now(ago: timedelta, words: str) -> None:
+    assert relative_time((NOW - ago).timestamp(), NOW.timestamp()) == words
 
 
 @pytest.mark.parametrize(

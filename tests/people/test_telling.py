@@ -14,12 +14,12 @@ FILLER = (
 
 def best(name: str, *sentences: str) -> str:
     book = make_book([*sentences, FILLER])
-    told = telling_sentences(name, Index.from_book(book).find(name)[0].forms, book)[0]
-    return book.text[slice(*told.place)] if told.tells else ""
+    best_sentence = telling_sentences(name, Index.from_book(book).find(name)[0].forms, book)[0]
+    return book.text[slice(*best_sentence.place)] if best_sentence.tells else ""
 
 
 @pytest.mark.parametrize(
-    "told",
+    "telling",
     [
         "Irene Penn was the daughter of a miller.",
         "They met the well-known adventuress, Irene Penn, on the stairs.",
@@ -40,7 +40,7 @@ def best(name: str, *sentences: str) -> str:
     ],
 )
 def test_a_sentence_that_says_what_somebody_is_comes_before_those_that_only_name_them(
-    told: str,
+    telling: str,
 ) -> None:
     named = (
         "It was not that he felt any emotion for Irene Penn, and Irene Penn knew it.",
@@ -56,7 +56,7 @@ def test_a_sentence_that_says_what_somebody_is_comes_before_those_that_only_name
             "the town."
         ),
     )
-    assert best("Irene Penn", *named, told) == told
+    assert best("Irene Penn", *named, telling) == telling
     assert best("Irene Penn", *named) == ""
 
 
@@ -79,8 +79,8 @@ def test_a_role_is_held_by_the_one_of_whom_it_is_said() -> None:
             FILLER,
         ]
     )
-    told = find_holder("captain", ["brig"], Index.from_book(book))
-    assert told is not None
-    assert book.text[slice(*told.place)].startswith("Mr. Hose, the captain of a trading brig")
+    holder = find_holder("captain", ["brig"], Index.from_book(book))
+    assert holder is not None
+    assert book.text[slice(*holder.place)].startswith("Mr. Hose, the captain of a trading brig")
     assert find_holder("captain", ["lugger"], Index.from_book(book)) is None
     assert find_holder("vicar", [], Index.from_book(book)) is None

@@ -32,8 +32,8 @@ def test_a_preset_of_the_persons_own_is_found_by_its_file(tmp_path: Path) -> Non
     (tmp_path / "trial.toml").write_text(OWN)
     preset = find_preset("trial", tmp_path)
     assert (preset.name, preset.title, preset.keep) == ("trial", "a trial", "Keep who says what")
-    found, problems = read_presets(tmp_path)
-    assert (set(found), problems) == ({*built_in_presets(), "trial"}, [])
+    presets, problems = read_presets(tmp_path)
+    assert (set(presets), problems) == ({*built_in_presets(), "trial"}, [])
 
 
 def test_a_preset_of_the_persons_own_takes_the_place_of_ours(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_preset_of_the_persons_own_takes_the_place_of_ours(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("mine", "keep = ", "Preset mine.toml: "),
         ("mine", 'keep = "x"', "ask is missing"),
@@ -59,16 +59,16 @@ def test_a_preset_of_the_persons_own_takes_the_place_of_ours(tmp_path: Path) -> 
     ],
 )
 def test_a_file_that_is_no_preset_is_named_with_its_fault(
-    tmp_path: Path, name: str, text: str, said: str
+    tmp_path: Path, name: str, text: str, message: str
 ) -> None:
     (tmp_path / f"{name}.toml").write_text(text)
-    found, problems = read_presets(tmp_path)
-    assert dict(found) == built_in_presets()
+    presets, problems = read_presets(tmp_path)
+    assert dict(presets) == built_in_presets()
     assert len(problems) == 1
-    assert said in problems[0]
+    assert message in problems[0]
     with pytest.raises(UsageError) as raised:
         find_preset(name, tmp_path)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_a_name_that_there_is_not_is_told_with_those_that_there_are(tmp_path: Path) -> None:

@@ -1,6 +1,4 @@
-"""The sample story opens, and the answers to the questions about it are where `questions.json`
-says.
-"""
+"""The sample story opens, and its answers stand where `questions.json` says."""
 
 import json
 from pathlib import Path

@@ -61,8 +61,8 @@ def test_an_expression_is_found_while_another_index_is_built(
         try:
             threads.submit(search.prepare, SearchMode.RANKED)
             assert building.wait(10)
-            found = threads.submit(search.find, "Tomas", SearchMode.REGEX)
-            assert len(found.result(5)) == 3
+            search_in_thread = threads.submit(search.find, "Tomas", SearchMode.REGEX)
+            assert len(search_in_thread.result(5)) == 3
         finally:
             done.set()
 

@@ -5,7 +5,7 @@ import pytest
 from gistread.search.book_search import FoldedText
 
 
-def found(text: str, words: str) -> list[str]:
+def hits(text: str, words: str) -> list[str]:
     return [text[start:end] for start, end in FoldedText(text).find(words)]
 
 
@@ -72,4 +72,4 @@ def found(text: str, words: str) -> list[str]:
     ],
 )
 def test_hits_are_found(text: str, words: str, expected: list[str]) -> None:
-    assert found(text, words) == expected
+    assert hits(text, words) == expected

@@ -7,7 +7,7 @@ import pytest
 from gistread.search.book_search import PatternError, find_pattern
 
 
-def found(text: str, expression: str) -> list[str]:
+def hits(text: str, expression: str) -> list[str]:
     return [text[start:end] for start, end in find_pattern(text, expression)]
 
 
@@ -26,7 +26,7 @@ def found(text: str, expression: str) -> list[str]:
     ],
 )
 def test_hits_are_found(text: str, expression: str, expected: list[str]) -> None:
-    assert found(text, expression) == expected
+    assert hits(text, expression) == expected
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_hits_are_found(text: str, expression: str, expected: list[str]) -> None
 )
 def test_an_invalid_expression_is_explained(expression: str) -> None:
     with pytest.raises(PatternError) as caught:
-        found("some text", expression)
+        hits("some text", expression)
     assert "\n" not in str(caught.value)
     assert str(caught.value).endswith(".")
 

@@ -89,8 +89,10 @@ def test_threads_stem_at_once_without_disturbing_each_other() -> None:
     alone = [Terms("en").stem(word) for word in words]
     _stemmer.cache_clear()
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: [Terms("en").stem(word) for word in words], range(4)))
-    assert found == [alone] * 4
+        stems_by_thread = list(
+            pool.map(lambda _: [Terms("en").stem(word) for word in words], range(4))
+        )
+    assert stems_by_thread == [alone] * 4
 
 
 @pytest.mark.parametrize(

@@ -47,12 +47,12 @@ def test_an_isolated_passage_with_all_the_words_is_among_the_first_two() -> None
 
 
 def test_help_from_neighbours_is_symmetric_and_fades_with_distance() -> None:
-    found = spread([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0, 100, 200, 300, 400, 200 + 4 * NEAR_WORDS])
-    assert found[2] == 2.0
-    assert found[1] == pytest.approx(found[3])
-    assert found[0] == pytest.approx(found[4])
-    assert 0 < found[0] < found[1] < 1
-    assert found[5] == 0.0
+    scores = spread([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0, 100, 200, 300, 400, 200 + 4 * NEAR_WORDS])
+    assert scores[2] == 2.0
+    assert scores[1] == pytest.approx(scores[3])
+    assert scores[0] == pytest.approx(scores[4])
+    assert 0 < scores[0] < scores[1] < 1
+    assert scores[5] == 0.0
 
 
 def test_options_only_decide_between_equal_passages() -> None:
