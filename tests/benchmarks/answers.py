@@ -83,8 +83,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
 def story_of(file: str, chapter: str, folder: Path) -> Book:
     """One chapter as a book of its own."""
     book = open_book(DATA / file)
-    index = next(index for index, one in enumerate(book.chapters) if chapter in one.title)
-    ends = [*(one.start for one in book.chapters), len(book.text)]
+    titles = [each.title for each in book.chapters]
+    index = next(index for index, title in enumerate(titles) if chapter in title)
+    ends = [*(each.start for each in book.chapters), len(book.text)]
     path = folder / f"{folded(chapter).replace(' ', '-')}.txt"
     path.write_text(book.text[ends[index] : ends[index + 1]], "utf-8")
     return open_book(path)
@@ -116,10 +117,10 @@ async def _ask(
                     counts.first_cited += _tells(numbered, tell)
             server.says = prepared
             for question, _, words in wrong:
-                said = await session.ask(question)
-                start = said.text.find(words)
+                claim = await session.ask(question)
+                start = claim.text.find(words)
                 caught = any(
-                    mark.start < start + len(words) and start < mark.end for mark in said.marks
+                    mark.start < start + len(words) and start < mark.end for mark in claim.marks
                 )
                 for counts in all_counts:
                     counts.wrong += 1

@@ -32,19 +32,20 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             for variant in range(_SEQUENCES[-1])
         ]
         for _ in range(rounds):
-            for count, found in rates.items():
+            for count, rates_of_count in rates.items():
                 if rate := await _rate(prompts[:count], tokens, engine):
-                    found.append(rate)
+                    rates_of_count.append(rate)
     if not all(rates.values()):
         yield Skipped("decode in batches", "the engine did not decode all answers at the same time")
         return
-    (alone, *_) = spreads = [Spread.of(found) for found in rates.values()]
+    spreads = [Spread.of(rates_of_count) for rates_of_count in rates.values()]
+    alone = spreads[0]
     yield Table(
         "Decode by answers at once, F16 copy",
         ("answers", "of all [tok/s]", "against one"),
         tuple(
-            (str(n), found, found.median / alone.median)
-            for n, found in zip(rates, spreads, strict=True)
+            (str(n), spread, spread.median / alone.median)
+            for n, spread in zip(rates, spreads, strict=True)
         ),
     )
     what = f"decode rate with {_SEQUENCES[-1]} sequences against 1, F16 copy"

@@ -14,7 +14,7 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import EngineState, Phase, Sampling
 from tests.benchmarks import texts
 from tests.benchmarks.figures import Finding, Spread, Table, Target
-from tests.benchmarks.setting import Setting, engine_over, told
+from tests.benchmarks.setting import Setting, engine_over, state_reached
 
 _PROMPT_TOKENS = 4000
 _ROUNDS = 7
@@ -79,7 +79,7 @@ async def _cancelled(
     None: it was quicker.
     """
     prompt = await texts.prompt_of(tokens, variant, engine, task="Count from one to a thousand.")
-    reached = told(engine, ripe)
+    reached = state_reached(engine, ripe)
     request = asyncio.create_task(engine.complete(prompt, Sampling(max_tokens=400)))
     waited: set[asyncio.Future[Any]] = {reached, request}
     await asyncio.wait(waited, timeout=_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
@@ -87,7 +87,7 @@ async def _cancelled(
     if request.done():
         reached.cancel()
         return None
-    idle = told(engine, _is_idle)
+    idle = state_reached(engine, _is_idle)
     started = time.perf_counter()
     request.cancel()
     await asyncio.wait_for(idle, _WITHIN_S)

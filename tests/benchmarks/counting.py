@@ -78,7 +78,7 @@ class CountingEngine:
             "counted", "counted", context_tokens, device, parallel, placement=placement
         )
         self._sampler = FreeSampler(self._weights, GREEDY)
-        self._asked = 0
+        self._calls = 0
 
     @property
     def info(self) -> EngineInfo:
@@ -142,10 +142,10 @@ class CountingEngine:
         tokens = self._weights.prompt_tokens(prompt)
         if len(tokens) + max_tokens > self._info.context_tokens:
             raise PromptTooLongError(len(tokens), max_tokens, self._info.context_tokens)
-        self._asked += 1
+        self._calls += 1
         allow_kv_shift = prompt[-1].allow_kv_shift
         request = ScheduledRequest(
-            self._asked,
+            self._calls,
             priority,
             tokens,
             max_tokens,

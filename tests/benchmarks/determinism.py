@@ -1,10 +1,12 @@
-"""By how much probabilities and answers differ between an engine that does other work and one that
-has just started.
+"""How far probabilities and answers differ between a busy engine and a fresh one.
+
+The fresh one has just started; the busy one does other work meanwhile.
 """
 
 import asyncio
 import math
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 from gistread.engine.protocol import Choice, Priority, Prompt, Sampling
 from tests.benchmarks import texts
@@ -20,6 +22,12 @@ _AIM = 0.1
 _TASK = "Is this a happy scene? Answer with one word."
 
 
+@dataclass(frozen=True, slots=True)
+class _Replies:
+    choice: Choice
+    answer: str
+
+
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
     async with engine_over(setting) as engine:
         count = 3 if setting.quick else _PROMPTS
@@ -30,18 +38,21 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     fresh = []
     for prompt in prompts:
         async with engine_over(setting) as engine:
-            fresh.append(await _asked(engine, prompt))
+            fresh.append(await _replies(engine, prompt))
     async with engine_over(setting) as engine:
         background = [asyncio.create_task(_read(engine, prompt)) for prompt in prompts]
-        shared = await asyncio.gather(*(_asked(engine, prompt) for prompt in prompts))
+        shared = await asyncio.gather(*(_replies(engine, prompt) for prompt in prompts))
         await asyncio.gather(*background)
+    pairs = list(zip(fresh, shared, strict=True))
     differences = [
-        abs(math.log(one.probability) - math.log(other.probability))
-        for (one, _), (other, _) in zip(fresh, shared, strict=True)
-        if one.index == other.index and one.probability and other.probability
+        abs(math.log(alone.choice.probability) - math.log(beside.choice.probability))
+        for alone, beside in pairs
+        if alone.choice.index == beside.choice.index
+        and alone.choice.probability
+        and beside.choice.probability
     ]
-    choices = sum(one[0].index != other[0].index for one, other in zip(fresh, shared, strict=True))
-    answers = sum(one[1] != other[1] for one, other in zip(fresh, shared, strict=True))
+    choices = sum(alone.choice.index != beside.choice.index for alone, beside in pairs)
+    answers = sum(alone.answer != beside.answer for alone, beside in pairs)
     yield Table(
         "A shared engine beside a fresh one",
         (
@@ -57,9 +68,10 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     )
 
 
-async def _asked(engine: MeteredEngine, prompt: Prompt) -> tuple[Choice, str]:
+async def _replies(engine: MeteredEngine, prompt: Prompt) -> _Replies:
     choice = await engine.choose(prompt, _OPTIONS)
-    return choice, (await engine.complete(prompt, Sampling(max_tokens=_ANSWER_TOKENS))).text
+    completion = await engine.complete(prompt, Sampling(max_tokens=_ANSWER_TOKENS))
+    return _Replies(choice, completion.text)
 
 
 async def _read(engine: MeteredEngine, prompt: Prompt) -> None:

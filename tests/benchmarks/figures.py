@@ -1,5 +1,4 @@
-"""What a part hands back: tables, and the ratios that have an aim. How they are printed, and their
-form in JSON.
+"""What a part hands back: tables and ratios that have an aim, as text and as JSON.
 
 Knows nothing of what was measured.
 """
@@ -131,10 +130,17 @@ def _shown(value: Value) -> str:
         case int():
             return f"{value:,}"
         case float():
-            size = abs(value)
-            return f"{value:,.{0 if size >= 1000 else 1 if size >= 10 else 2 if size >= 1 else 3}f}"
+            return f"{value:,.{_decimals(abs(value))}f}"
         case _:
             return str(value)
+
+
+def _decimals(size: float) -> int:
+    """As many as leave three digits that count, and one more below ten."""
+    for least, decimals in ((1000, 0), (10, 1), (1, 2)):
+        if size >= least:
+            return decimals
+    return 3
 
 
 def _plain(value: Value) -> object:

@@ -39,7 +39,7 @@ from gistread.readers.steering import Steering
 from gistread.sample import story_path
 from gistread.words import count_words
 from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target, Value
-from tests.benchmarks.setting import Setting, engine_over, idle, told
+from tests.benchmarks.setting import Setting, engine_over, idle, state_reached
 
 _GIST_TOKENS = 3000
 _QUICK_GIST_TOKENS = 1500
@@ -56,7 +56,7 @@ _FIRST_BUSY, _SECOND_BUSY = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _QuestionCost:
     """What one question took."""
 
     first_word_s: float
@@ -66,7 +66,7 @@ class _Asked:
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
     rounds, tokens = (1, _QUICK_GIST_TOKENS) if setting.quick else (_ROUNDS, _GIST_TOKENS)
-    asked: dict[tuple[str, str], list[_Asked]] = defaultdict(list)
+    costs: dict[tuple[str, str], list[_QuestionCost]] = defaultdict(list)
     async with engine_over(setting) as engine:
         with _book_to_read(engine) as kept:
             memory = await _memory(tokens, engine)
@@ -74,19 +74,19 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
                 for way, ask in _WAYS.items():
                     unlike = _unlike(memory, f"{number} {way}, idle")
                     for situation, question in zip((_FIRST, _SECOND), _QUESTIONS, strict=True):
-                        asked[way, situation].append(await ask(question, unlike, engine))
+                        costs[way, situation].append(await ask(question, unlike, engine))
                     unlike = _unlike(memory, f"{number} {way}, busy")
                     async with _being_read(kept, engine):
                         for situation, question in zip(
                             (_FIRST_BUSY, _SECOND_BUSY), _QUESTIONS, strict=True
                         ):
-                            asked[way, situation].append(await ask(question, unlike, engine))
+                            costs[way, situation].append(await ask(question, unlike, engine))
             read_through = kept.memory.complete
             weights = engine.info.weights
     yield _table(
-        f"To the first word of an answer, over {tokens:,} tokens of gists ({weights})", asked
+        f"To the first word of an answer, over {tokens:,} tokens of gists ({weights})", costs
     )
-    for aim in _aims(asked):
+    for aim in _aims(costs):
         yield aim
     async for finding in _restarts(setting, memory, rounds):
         yield finding
@@ -97,9 +97,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
 
 
 async def _restarts(setting: Setting, memory: GistMemory, rounds: int) -> AsyncIterator[Finding]:
-    """The first question after a restart, with what the engine has saved of the last time and
-    without it.
-    """
+    """The first question after a restart, with and without what the engine saved the last time."""
     saved, bare = [], []
     first, second = _QUESTIONS
     for number in range(rounds):
@@ -123,23 +121,23 @@ async def _restarts(setting: Setting, memory: GistMemory, rounds: int) -> AsyncI
     yield Target("first word after a restart, with a snapshot against without", ratio, at_most=0.15)
 
 
-def _table(title: str, asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Table:
+def _table(title: str, costs: Mapping[tuple[str, str], Sequence[_QuestionCost]]) -> Table:
     rows: list[tuple[Value, ...]] = []
     for situation in (_FIRST, _SECOND, _FIRST_BUSY, _SECOND_BUSY):
-        prefilled = median(one.prefilled or 0 for one in asked["engine", situation])
-        times = (Spread.of([one.first_word_s for one in asked[way, situation]]) for way in _WAYS)
+        prefilled = median(cost.prefilled or 0 for cost in costs["engine", situation])
+        times = (Spread.of([cost.first_word_s for cost in costs[way, situation]]) for way in _WAYS)
         rows.append((situation, *times, prefilled))
     return Table(
         title, ("asked", *(f"{way} [s]" for way in _WAYS), "tokens prefilled"), tuple(rows)
     )
 
 
-def _aims(asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Iterator[Target]:
+def _aims(costs: Mapping[tuple[str, str], Sequence[_QuestionCost]]) -> Iterator[Target]:
     def tokens(situation: str) -> float:
-        return median(one.prefilled or 0 for one in asked["engine", situation])
+        return median(cost.prefilled or 0 for cost in costs["engine", situation])
 
     def seconds(situation: str) -> float:
-        return median(one.first_word_s for one in asked["reader", situation])
+        return median(cost.first_word_s for cost in costs["reader", situation])
 
     yield Target(
         "tokens prefilled by a second question, against the first",
@@ -152,7 +150,7 @@ def _aims(asked: Mapping[tuple[str, str], Sequence[_Asked]]) -> Iterator[Target]
         )
 
 
-async def _ask(question: str, memory: GistMemory, engine: Engine) -> _Asked:
+async def _ask(question: str, memory: GistMemory, engine: Engine) -> _QuestionCost:
     """Straight through the engine: the gists, then the question."""
     text = f"{_gists(memory)}\n\nAnswer in one sentence. {question}"
     started = time.perf_counter()
@@ -162,10 +160,10 @@ async def _ask(question: str, memory: GistMemory, engine: Engine) -> _Asked:
         first_word_s = first_word_s or time.perf_counter() - started
         if isinstance(event, Completion):
             usage = event.usage
-    return _Asked(first_word_s, usage.prefilled)
+    return _QuestionCost(first_word_s, usage.prefilled)
 
 
-async def _ask_reader(question: str, memory: GistMemory, engine: Engine) -> _Asked:
+async def _ask_reader(question: str, memory: GistMemory, engine: Engine) -> _QuestionCost:
     """With the reader; its answer ends by itself or with its last token."""
     options = ReaderOptions(max_pages=0, answer_tokens=_ANSWER_TOKENS)
     started = time.perf_counter()
@@ -173,7 +171,7 @@ async def _ask_reader(question: str, memory: GistMemory, engine: Engine) -> _Ask
     async for event in readagent_s(Asking(question, memory, engine, Steering(), options)):
         if isinstance(event, AnswerDelta):
             first_word_s = first_word_s or time.perf_counter() - started
-    return _Asked(first_word_s, None)
+    return _QuestionCost(first_word_s, None)
 
 
 _WAYS = {"engine": _ask, "reader": _ask_reader}
@@ -238,7 +236,7 @@ async def _being_read(kept: MemoryWriter, engine: LlamaEngine) -> AsyncIterator[
         async for _ in read_book(kept, engine):
             pass
 
-    begun = told(engine, lambda state: state.priority is Priority.BACKGROUND)
+    begun = state_reached(engine, lambda state: state.priority is Priority.BACKGROUND)
     reading = asyncio.create_task(read())
     await asyncio.wait({begun, reading}, return_when=asyncio.FIRST_COMPLETED)
     # A moment on: it is in the midst of something, whatever that is.

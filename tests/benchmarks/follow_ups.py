@@ -39,7 +39,7 @@ def pairs_of(documents: dict[str, Document]) -> Iterator[Pair]:
         story, first, second, *replaced = line.split("\t")
         questions = documents[story].questions
         text = questions[int(second)].text
-        for name, pronoun in (one.split("=") for one in replaced):
+        for name, pronoun in (replacement.split("=") for replacement in replaced):
             at = text.lower().index(name.lower())
             text = text[:at] + pronoun + text[at + len(name) :]
         yield Pair(documents[story], questions[int(first)], questions[int(second)], text)
@@ -50,14 +50,14 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     if not file.exists():
         yield Skipped("follow-ups", f"{file} is not there")
         return
-    documents = {one.id: one for one in TASKS["fairytaleqa"].load(file)}
+    documents = {document.id: document for document in TASKS["fairytaleqa"].load(file)}
     pairs = list(pairs_of(documents))
-    found = await asyncio.to_thread(lambda: [_found(pair) for pair in pairs])
+    results = await asyncio.to_thread(lambda: [_look_for_gold(pair) for pair in pairs])
     rows = []
     for way in ("pronoun alone", "after its question"):
-        for measured in found[0]["name"]:
-            named = [one for one in found if one["name"][measured]]
-            both = sum(one[way][measured] for one in named)
+        for measured in results[0]["name"]:
+            named = [result for result in results if result["name"][measured]]
+            both = sum(result[way][measured] for result in named)
             rows.append((way, measured, str(len(named)), f"{100 * both / len(named):.0f}"))
             if way != "pronoun alone":
                 yield Target(
@@ -72,17 +72,17 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield Target("questions by name taken for a follow-up [%]", alone, at_most=10)
 
 
-def _found(pair: Pair) -> dict[str, dict[str, bool]]:
+def _look_for_gold(pair: Pair) -> dict[str, dict[str, bool]]:
     memory, pages = memory_of(pair.document), even_pages(pair.document)
     before = filled(rank(pair.first.text, memory).passages, pair.document, _WORDS)
     thread = (QuestionAnswer(pair.first.text, pair.first.references[0], seen=tuple(before)),)
     gold = pair.second.gold_places
-    wanted = pages_with(gold, pages)
+    gold_pages = pages_with(gold, pages)
 
-    def told(ranked: Ranked, shown: list[Passage]) -> dict[str, bool]:
+    def gold_in(ranked: Ranked, shown: list[Passage]) -> dict[str, bool]:
         return {
-            "first page": bool(wanted & set(ranked.pages[:1])),
-            "three pages": bool(wanted & set(ranked.pages[:3])),
+            "first page": bool(gold_pages & set(ranked.pages[:1])),
+            "three pages": bool(gold_pages & set(ranked.pages[:3])),
             "600 tokens": covered_share(gold, shown) >= _HALF,
         }
 
@@ -90,7 +90,7 @@ def _found(pair: Pair) -> dict[str, dict[str, bool]]:
         ranked = rank(question, memory, thread=thread)
         # As the reader does: what the first answer was drawn from is shown again if the nearest
         # passages are there.
-        return told(
+        return gold_in(
             ranked,
             reusable_passages(ranked, thread) or filled(ranked.passages, pair.document, _WORDS),
         )

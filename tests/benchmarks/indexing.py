@@ -1,5 +1,4 @@
-"""Reading a book into a memory with gistread, by reading mode, against the naive loop over the same
-file.
+"""Reading a book into a memory, by reading mode, against the naive loop over the same file.
 
 The same words and page size as `naive`, read by that in the same run. Each mode starts with a fresh
 engine and an empty memory.

@@ -1,5 +1,4 @@
-"""llama.cpp itself, through the binding's low-level functions: what this machine can do without
-gistread.
+"""llama.cpp itself, through the binding's low-level functions: the machine without gistread.
 
 To be imported in a process of its own (`setting.alone`): it loads llama.cpp.
 """

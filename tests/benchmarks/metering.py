@@ -83,9 +83,7 @@ class MeteredEngine(LlamaEngine):
         await super().close()
 
     def reject(self, start: int, draft: str) -> None:
-        """Called in the task that makes the gist, with an empty draft when the attempt was
-        rejected.
-        """
+        """Called in the task that makes the gist; an empty draft means a rejected attempt."""
         if not draft:
             cost = self._latest[asyncio.current_task()]
             cost.purpose = _REJECTED[cost.purpose]

@@ -64,7 +64,7 @@ class Asked:
     kind: str
     question: str
     answer: str = ""
-    found: bool = False
+    has_answer: bool = False
     score: float = 0.0  # 1: right; ROUGE-L for `tales`
     in_sources: bool = False  # The right words stand in a source
     in_text: bool = False  # … or in the text that the model was shown
@@ -230,7 +230,7 @@ def _outcome(
         question.kind,
         question.text,
         answered.answer,
-        found=answered.found,
+        has_answer=answered.found,
         score=_score(question, answered),
         in_sources=bool(accepted) and is_right(" ".join(quotes), accepted),
         in_text=bool(accepted) and is_right(shown, accepted),
@@ -303,7 +303,7 @@ def _row(kind: str, outcomes: Sequence[Asked]) -> tuple[Value, ...]:
         interval,
         share(lambda outcome: outcome.score >= 0.5 or outcome.in_sources),
         share(lambda outcome: outcome.in_text),
-        share(lambda outcome: not outcome.found),
+        share(lambda outcome: not outcome.has_answer),
         statistics.median(outcome.first_word_s for outcome in outcomes),
         statistics.median(waits),
         waits[int(0.9 * (len(waits) - 1))],

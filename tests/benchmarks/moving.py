@@ -7,6 +7,7 @@ import random
 import statistics
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -30,6 +31,15 @@ _TYPED = ("Prince Andrew", "natasha", "the battle of borodino", "“well,", "sai
 _JUMPS = 60
 
 
+@dataclass(frozen=True, slots=True)
+class _ScreenTimes:
+    """Milliseconds of turns in which nothing happens, of jumps, and of keys of a search."""
+
+    idle: list[float]
+    jumps: list[float]
+    searches: list[float]
+
+
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
     long = WAR_AND_PEACE.exists() and not setting.quick
     book = open_book(WAR_AND_PEACE if long else story_path())
@@ -51,16 +61,15 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         statistics.median(keys[SearchMode.RANKED]),
         at_most=RANKED_MS,
     )
-    idle, jumps, shown = await _on_screen(
-        book, setting.folder / "moving", 5 if setting.quick else _JUMPS
-    )
+    jumps = 5 if setting.quick else _JUMPS
+    times = await _on_screen(book, setting.folder / "moving", jumps)
     screen_rows = (
-        ("nothing: Textual's own turn", Spread.of(idle)),
-        ("a jump anywhere", Spread.of(jumps)),
-        ("a key of an exact search, its hits on the screen", Spread.of(shown)),
+        ("nothing: Textual's own turn", Spread.of(times.idle)),
+        ("a jump anywhere", Spread.of(times.jumps)),
+        ("a key of an exact search, its hits on the screen", Spread.of(times.searches)),
     )
     yield Table("On the screen, 120 × 40", ("until it is drawn", "[ms]"), screen_rows)
-    beyond = statistics.median(jumps) - statistics.median(idle)
+    beyond = statistics.median(times.jumps) - statistics.median(times.idle)
     yield Target("a jump anywhere beyond Textual's idle time [ms]", beyond, at_most=JUMP_MS)
 
 
@@ -77,10 +86,7 @@ def _per_key(search: BookSearch, mode: SearchMode) -> Iterator[float]:
             yield 1000 * _seconds(lambda typed=words[:end]: search.find(typed, mode))
 
 
-async def _on_screen(
-    book: Book, folder: Path, jumps: int
-) -> tuple[list[float], list[float], list[float]]:
-    """Milliseconds of so many turns in which nothing happens, of jumps, and of keys of a search."""
+async def _on_screen(book: Book, folder: Path, jumps: int) -> _ScreenTimes:
     paths = Paths(folder / "config", folder / "data", folder / "cache", folder / "state")
     app = GistreadApp(book, paths=paths, config=Config())
     places = random.Random(1)
@@ -105,7 +111,7 @@ async def _on_screen(
                 await pilot.pause()
             await pilot.pause()
             shown.append(1000 * (time.perf_counter() - started))
-    return idle, times, shown
+    return _ScreenTimes(idle, times, shown)
 
 
 async def _turn(pilot: Pilot[None], do: Callable[[], object]) -> float:

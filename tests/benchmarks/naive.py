@@ -1,5 +1,4 @@
-"""The papers' algorithm over the binding's high-level `Llama`: one chat call after another, as
-scripts do it.
+"""The papers' algorithm over the binding's `Llama`: one chat call after another, as scripts do it.
 
 Pagination and gisting as in ReadAgent (section 3.1 and Appendix H): from the last pause point a
 passage of up to 600 words is taken, with labels between its paragraphs after 280. The model is
@@ -62,7 +61,7 @@ class NaiveRun:
     """Of all prompts together."""
     decoded: int
     pages: int
-    asked: int
+    pause_calls: int
     """Calls for a pause point; where only one is possible nobody is asked."""
     unparsed: int
     """Of their answers, those that named no label that had been shown."""
@@ -84,7 +83,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             ("prompt tokens for a token of the book", run.prompt_tokens / run.book_tokens),
             ("tokens decoded for a token of the book", run.decoded / run.book_tokens),
             ("pages", run.pages),
-            ("pause points asked for", run.asked),
+            ("pause points asked for", run.pause_calls),
             ("… of which no answer could be parsed", run.unparsed),
         ),
     )
@@ -142,7 +141,7 @@ def _read(
         loop.prompt_tokens,
         loop.decoded,
         loop.pages,
-        loop.asked,
+        loop.pause_calls,
         loop.unparsed,
     )
 
@@ -154,7 +153,11 @@ class _Loop:
         self._chat = chat
         self._gist_tokens = gist_tokens
         self._takes_middle = takes_middle
-        self.prompt_tokens = self.decoded = self.pages = self.asked = self.unparsed = 0
+        self.prompt_tokens = 0
+        self.decoded = 0
+        self.pages = 0
+        self.pause_calls = 0
+        self.unparsed = 0
 
     def read_page(self, paragraphs: Sequence[str], start: int, size: PageSize) -> int:
         """Find and shorten the page that begins with paragraph `start`; the paragraph after it."""
@@ -169,10 +172,10 @@ class _Loop:
         pieces: list[str] = []
         for number, paragraph in enumerate(passage, start=start + 1):
             pieces += [paragraph, f"<{number}>"] if number in labels else [paragraph]
-        found = _LABEL.search(self._ask(_PAUSE.format(passage="\n\n".join(pieces)), _PAUSE_TOKENS))
-        self.asked += 1
-        if found and int(found[1]) in labels:
-            return int(found[1])
+        label = _LABEL.search(self._ask(_PAUSE.format(passage="\n\n".join(pieces)), _PAUSE_TOKENS))
+        self.pause_calls += 1
+        if label and int(label[1]) in labels:
+            return int(label[1])
         self.unparsed += 1
         return labels[len(labels) // 2] if self._takes_middle else labels[-1]
 

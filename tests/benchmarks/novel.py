@@ -6,7 +6,7 @@ changes little: they are drawn at random, by several seeds.
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -20,7 +20,7 @@ from gistread.memory.sizes import choose_size
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.sample import story_path
 from tests.benchmarks import texts
-from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target
+from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target, Value
 from tests.benchmarks.setting import Setting, alone
 
 _WORDS = 30_000
@@ -72,18 +72,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             "pages",
             "gists asked for twice",
         ),
-        tuple(
-            (
-                f"{way.reading}, {way.parallel} at once, "
-                f"{way.cells:,} cells, {way.streams} streams",
-                Spread.of([count.prefilled for count in counts]),
-                median(count.reused for count in counts),
-                median(count.decoded for count in counts),
-                median(count.pages for count in counts),
-                median(count.retries for count in counts),
-            )
-            for way, counts in rows.items()
-        ),
+        tuple(_row(way, counts) for way, counts in rows.items()),
     )
     worst = max(count.prefilled for count in rows[_JUDGED])
     yield Target(
@@ -102,6 +91,17 @@ class _Count:
     decoded: float
     pages: int
     retries: int
+
+
+def _row(way: _Way, counts: Sequence[_Count]) -> tuple[Value, ...]:
+    return (
+        f"{way.reading}, {way.parallel} at once, {way.cells:,} cells, {way.streams} streams",
+        Spread.of([count.prefilled for count in counts]),
+        median(count.reused for count in counts),
+        median(count.decoded for count in counts),
+        median(count.pages for count in counts),
+        median(count.retries for count in counts),
+    )
 
 
 def _count(model: Path, path: Path, words: int, way: _Way, seed: int) -> _Count:

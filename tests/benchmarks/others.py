@@ -1,5 +1,4 @@
-"""The same actions in other terminal readers, where they are installed: a long EPUB opened, and its
-pages turned.
+"""Other terminal readers, where they are installed: they open a long EPUB and turn its pages.
 
 Each runs in a terminal of its own, with a home of its own. They are found on PATH, or in the folder
 that the variable `OTHER_READERS` names. What one cannot do within a minute is a dash.
@@ -10,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -75,20 +74,23 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             (
                 reader.name,
                 first.text_s if first else None,
-                *(
-                    Spread.of([getattr(one, field) for one in later if one]) if all(later) else None
-                    for field in ("text_s", "turn_s", "resident_mib")
-                ),
+                *(_spread(later, field) for field in ("text_s", "turn_s", "resident_mib")),
             )
         )
     columns = ("reader", "first opening [s]", "later [s]", "a page turned [s]", "resident [MiB]")
     yield Table("War and Peace as EPUB in other readers", columns, tuple(rows))
 
 
+def _spread(openings: Sequence[_Opening | None], field: str) -> Spread | None:
+    """None where an opening failed."""
+    values = [getattr(opening, field) for opening in openings if opening]
+    return Spread.of(values) if len(values) == len(openings) else None
+
+
 def _installed() -> list[_Reader]:
     path = os.pathsep.join(filter(None, (os.environ.get("OTHER_READERS"), os.environ.get("PATH"))))
-    found = ((name, shutil.which(name, path=path)) for name in ("baca", "epy"))
-    return [_Reader(name, (command,)) for name, command in found if command]
+    programs = ((name, shutil.which(name, path=path)) for name in ("baca", "epy"))
+    return [_Reader(name, (command,)) for name, command in programs if command]
 
 
 def _open(reader: _Reader, home: Path) -> _Opening | None:
@@ -121,9 +123,8 @@ def _open(reader: _Reader, home: Path) -> _Opening | None:
             psutil.Process(process.pid),
             *psutil.Process(process.pid).children(recursive=True),
         ]
-        return _Opening(
-            text_s, median(turned), sum(one.memory_info().rss for one in family) / 2**20
-        )
+        resident_bytes = sum(member.memory_info().rss for member in family)
+        return _Opening(text_s, median(turned), resident_bytes / 2**20)
     except (pexpect.EOF, psutil.Error):
         return None
     finally:

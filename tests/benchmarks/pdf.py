@@ -1,8 +1,7 @@
-"""How long PDFs take to be opened: one of 352 pages with an outline of 58 entries, and the real
-novel beside it.
+"""How long it takes to open PDFs: one of 352 pages, and the real novel beside it.
 
-The long one is set from the text of a novel, so that it can be made anywhere; nothing is read from
-a cache.
+The long one has an outline of 58 entries. It is set from the text of a novel, so that it can be
+made anywhere; nothing is read from a cache.
 """
 
 import time

@@ -1,5 +1,4 @@
-"""Where the time of a single-pass reading goes: seconds and tokens by purpose, against llama.cpp's
-bare rates.
+"""Where the time of a single-pass reading goes, by purpose, against llama.cpp's bare rates.
 
 Bare seconds are those of `llama_decode` alone: each prompt once more at the depth and in the
 batches that it had, each token of a gist at the rate of as many sequences as decoded together. What

@@ -87,10 +87,10 @@ def _documents(task: str) -> Iterator[Document]:
     from research.training.pages import read_pages, whole_books
 
     for document in whole_books(read_pages()):
-        asked = random.Random(document.id).sample(
+        sample = random.Random(document.id).sample(
             document.questions, min(_MOST_QUESTIONS, len(document.questions))
         )
-        yield replace(document, questions=tuple(asked))
+        yield replace(document, questions=tuple(sample))
 
 
 def _measured(
@@ -104,14 +104,14 @@ def _measured(
             if not question.gold_places:
                 continue
             key = (document.id, question.id)
-            found = look(question)
+            looked_up = look(question)
             if with_pages:
                 gold = pages_with(question.gold_places, even_pages(document))
-                for (way, pages), most in itertools.product(found.pages().items(), _AT):
+                for (way, pages), most in itertools.product(looked_up.pages().items(), _AT):
                     recalls.setdefault((way, most), {})[key] = len(gold & set(pages[:most])) / len(
                         gold
                     )
-            for (way, passages), words in itertools.product(found.passages.items(), _BUDGETS):
+            for (way, passages), words in itertools.product(looked_up.passages.items(), _BUDGETS):
                 if words <= _MOST_SHOWN * document.book.words:
                     seen = filled(passages, document, words)
                     coverage.setdefault((way, words), {})[key] = covered_share(
@@ -223,24 +223,24 @@ def table_of(
         "odd documents",
     )
 
-    def rows() -> Iterator[tuple[str, str, str, str, str, str]]:
-        for (way, at), found in values.items():
-            gained = {key: value - values[base, at][key] for key, value in found.items()}
+    def rows() -> Iterator[tuple[str, ...]]:
+        for (way, at), shares in values.items():
+            gained = {key: value - values[base, at][key] for key, value in shares.items()}
             parts = [
                 {key: value for key, value in gained.items() if key[0] in half} for half in halves
             ]
             over = ["" if way == base else written(estimate(part)) for part in (gained, *parts)]
-            yield way, str(at), written(estimate(found)), over[0], over[1], over[2]
+            yield way, str(at), written(estimate(shares)), *over
 
     return Table(title, columns, tuple(rows()))
 
 
-def written(found: Estimate | None) -> str:
+def written(share: Estimate | None) -> str:
     """In per cent, with its interval where there is one."""
-    if found is None:
+    if share is None:
         return ""
-    if found.low is not None and found.high is not None:
-        bounds = f" [{100 * found.low:.1f}, {100 * found.high:.1f}]"
+    if share.low is not None and share.high is not None:
+        bounds = f" [{100 * share.low:.1f}, {100 * share.high:.1f}]"
     else:
         bounds = ""
-    return f"{100 * found.mean:.1f}{bounds}"
+    return f"{100 * share.mean:.1f}{bounds}"

@@ -1,9 +1,9 @@
-"""The story so far against what people wrote: "What is the plot of the story?" of SQuALITY (dev),
-four answers each.
+"""The story so far against what people wrote, four answers to each story.
 
-ROUGE against the likest of them, words, and the share of sentences that the text around their place
-bears out, by the check of answers. The gists are sentences of even pages; of a few stories, the
-model writes gists and summaries. Then tales, with good gists: `recap_tales`.
+The question is "What is the plot of the story?" of SQuALITY (dev). ROUGE against the likest of
+them, words, and the share of sentences that the text around their place bears out, by the check of
+answers. The gists are sentences of even pages; of a few stories, the model writes gists and
+summaries. Then tales, with good gists: `recap_tales`.
 """
 
 import asyncio
@@ -49,26 +49,25 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         yield Skipped("the story so far", f"{_FILE} is not there")
         return
     stories = list(islice(_stories(setting.folder), _QUICK if setting.quick else None))
+    unread = [(unread_memory(story.book), plots) for story, plots in stories]
+    with_gists = [(_with_gists(story), plots) for story, plots in stories]
     rows = [
-        _row(
-            "the story's own sentences", [(unread_memory(one.book), told) for one, told in stories]
-        ),
-        _row("gists, of the pages' sentences", [(_with_gists(one), told) for one, told in stories]),
+        _row("the story's own sentences", unread),
+        _row("gists, of the pages' sentences", with_gists),
     ]
     if not setting.quick:
         async with engine_over(setting) as engine:
             read: list[tuple[GistMemory, Sequence[str]]] = []
-            for one, told in stories[:_MODEL_STORIES]:
-                memory = GistMemory(one.book, PAGE_SIZES["quality"], "model")
+            for story, plots in stories[:_MODEL_STORIES]:
+                memory = GistMemory(story.book, PAGE_SIZES["quality"], "model")
                 with MemoryWriter(memory, None) as writer:
                     async for _ in read_book(writer, engine):
                         pass
                 async for _ in tree.build(memory, engine, whole=True):
                     pass
-                read.append((memory, told))
+                read.append((memory, plots))
         rows.append(_row("the model's gists and summaries", read))
-        few = [(_with_gists(one), told) for one, told in stories[:_MODEL_STORIES]]
-        rows.append(_row("the pages' sentences, these stories", few))
+        rows.append(_row("the pages' sentences, these stories", with_gists[:_MODEL_STORIES]))
     yield Table("The story so far at the end of a story (SQuALITY)", _COLUMNS, tuple(rows))
     tales = DATA / FILES["fairytaleqa"]
     if tales.exists():
@@ -82,16 +81,16 @@ def _stories(folder: Path) -> Iterator[tuple[Document, Sequence[str]]]:
         record = json.loads(line)
         path = folder / f"story {number}.txt"
         path.write_text(record["document"], "utf-8")
-        told = [one["response_text"] for one in record["questions"][0]["responses"]]
-        yield Document(str(number), open_book(path), ()), told
+        plots = [response["response_text"] for response in record["questions"][0]["responses"]]
+        yield Document(str(number), open_book(path), ()), plots
 
 
 def _with_gists(document: Document) -> GistMemory:
     memory = memory_of(document)
 
-    def entry(one: MemoryEntry) -> MemoryEntry:
-        text = extract(memory.text_of(one.page), wanted_words(one.page.words))
-        return MemoryEntry(one.page, Gist(text, count_words(text), GistSource.EXTRACTIVE))
+    def entry(original: MemoryEntry) -> MemoryEntry:
+        text = extract(memory.text_of(original.page), wanted_words(original.page.words))
+        return MemoryEntry(original.page, Gist(text, count_words(text), GistSource.EXTRACTIVE))
 
     memory.entries[:] = map(entry, memory.entries)
     return memory
@@ -100,21 +99,25 @@ def _with_gists(document: Document) -> GistMemory:
 def _row(
     drawn_from: str, stories: Sequence[tuple[GistMemory, Sequence[str]]]
 ) -> tuple[str | float, ...]:
-    found = [_figures(memory, told) for memory, told in stories]
-    return (drawn_from, float(len(stories)), *(mean(column) for column in zip(*found, strict=True)))
+    figures = [_figures(memory, plots) for memory, plots in stories]
+    return (
+        drawn_from,
+        float(len(stories)),
+        *(mean(column) for column in zip(*figures, strict=True)),
+    )
 
 
 def _figures(memory: GistMemory, references: Sequence[str]) -> tuple[float, ...]:
     story = recap(memory)
-    told = (*story.before, *story.chapter)
-    text = " ".join(one.text for one in told)
+    sentences = (*story.before, *story.chapter)
+    text = " ".join(sentence.text for sentence in sentences)
     likest = [max(rouge(text, reference)[kind] for reference in references) for kind in ROUGE_KINDS]
     places = (
-        (max(0, one.start - _AROUND), min(len(memory.book.text), one.start + _AROUND))
-        for one in told
+        (max(0, sentence.start - _AROUND), min(len(memory.book.text), sentence.start + _AROUND))
+        for sentence in sentences
     )
     borne = [
-        all(statement.supported for statement in check(one.text, "", memory, [place]))
-        for one, place in zip(told, places, strict=True)
+        all(statement.supported for statement in check(sentence.text, "", memory, [place]))
+        for sentence, place in zip(sentences, places, strict=True)
     ]
-    return (*(100 * one for one in likest), float(count_words(text)), 100 * mean(borne))
+    return (*(100 * share for share in likest), float(count_words(text)), 100 * mean(borne))

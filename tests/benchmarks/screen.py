@@ -92,9 +92,7 @@ def _opening(home: Path, runs: int) -> Iterator[Table]:
 
 
 def _themes(home: Path) -> Iterator[Finding]:
-    """From a key in the chooser to the last of what another theme changes on the screen, the
-    longest book behind it.
-    """
+    """From a key in the chooser to the last change that another theme makes to the longest book."""
     themes, _ = read_themes(packaged_themes())
     with terminal([str(WAR_AND_PEACE)], home, columns=160, rows=50) as run:
         run.wait_for("BOOK ONE")

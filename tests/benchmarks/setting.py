@@ -1,8 +1,6 @@
-"""What all parts are given: the model, a folder for what they make, and whether a short look is
-enough.
+"""What all parts are given: the model, a folder for their files, and whether to be quick.
 
-Also how they get at an engine, at copies of the model in other forms, and at a process of their
-own.
+Also an engine, copies of the model in other forms, and a process of their own.
 """
 
 import asyncio
@@ -67,8 +65,7 @@ class Setting:
 async def engine_over(
     setting: Setting, model: Path | None = None, *, measured: bool = True
 ) -> AsyncIterator[MeteredEngine]:
-    """A loaded engine as the program has it, over the setting's model or another; closed in the
-    end.
+    """A loaded engine as in the program, over the setting's model or another; closes it at the end.
 
     What it measures and converts lies in the setting's folder, so it is done once in a run. Not
     `measured`: it takes the file as it is, and runs eight requests at once whether they pay or not.
@@ -95,15 +92,17 @@ async def idle(engine: Engine) -> None:
     """
     async with asyncio.timeout(_IDLE_WITHIN_S):
         while engine.state.phase is not Phase.IDLE:
-            await told(engine, lambda state: state.phase is Phase.IDLE)
+            await state_reached(engine, lambda state: state.phase is Phase.IDLE)
 
 
-def told(engine: Engine, wanted: Callable[[EngineState], bool]) -> asyncio.Future[None]:
+def state_reached(
+    engine: Engine, is_awaited: Callable[[EngineState], bool]
+) -> asyncio.Future[None]:
     """Done when the engine next tells such a state."""
     future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def heard(state: EngineState) -> None:
-        if not future.done() and wanted(state):
+        if not future.done() and is_awaited(state):
             future.set_result(None)
 
     unwatch = engine.watch(heard)
@@ -112,9 +111,7 @@ def told(engine: Engine, wanted: Callable[[EngineState], bool]) -> asyncio.Futur
 
 
 def alone(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a module's function in a process of its own, which may load llama.cpp and is gone
-    afterwards.
-    """
+    """Call a module's function in a process of its own, which may load llama.cpp and then ends."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         return processes.submit(functools.partial(function, *args, **kwargs)).result()
 

@@ -1,5 +1,6 @@
-"""Writes models of the shapes that people use, with random weights: to measure ratios that no
-answer changes.
+"""Writes models of common shapes with random weights.
+
+They measure ratios that no answer changes.
 
     python3 -m tests.benchmarks.shapes 1B Q4_K_M FILE
 
@@ -90,11 +91,13 @@ def write_shape(path: Path, shape: Shape, quantization: Quantization, vocabulary
 def _metadata(shape: Shape, quantization: Quantization, vocabulary: Path) -> dict[str, object]:
     keys = ["tokenizer.chat_template", *(f"tokenizer.ggml.{key}" for key in _TOKENIZER)]
     contents = read_contents(vocabulary, keys)
-    strings = {key: [one.decode() for one in found] for key, found in contents.strings.items()}
-    found = {**contents.pairs, **contents.arrays, **strings}
+    strings = {
+        key: [string.decode() for string in encoded] for key, encoded in contents.strings.items()
+    }
+    pairs = {**contents.pairs, **contents.arrays, **strings}
     values = {
         key: list(value) if isinstance(value, tuple) else value
-        for key, value in found.items()
+        for key, value in pairs.items()
         if key in keys
     }
     tokens, kinds = strings["tokenizer.ggml.tokens"], contents.arrays["tokenizer.ggml.token_type"]

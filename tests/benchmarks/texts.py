@@ -40,10 +40,9 @@ def beginning(book: Book, words: int) -> Book:
 
 
 def to_index(words: int, *, quick: bool) -> Book | None:
-    """So many words of the book that indexing is measured with; in a quick run a few of the sample
-    instead.
+    """So many words of the book that indexing is measured with. None where it is missing.
 
-    None where the book is missing.
+    In a quick run a few words of the sample instead.
     """
     if quick:
         return beginning(open_book(story_path()), 200)
@@ -53,16 +52,17 @@ def to_index(words: int, *, quick: bool) -> Book | None:
 async def prompt_of(
     tokens: int, variant: int, engine: Engine, task: str = "What happens here?"
 ) -> Prompt:
-    """A prompt of at most so many tokens, and nearly as many, that shares its beginning with no
-    other variant.
+    """A prompt of nearly so many tokens, and no more.
+
+    It shares its beginning with no other variant.
     """
     story = open_book(story_path()).text
     words = f"Chapter {variant + 1} of the tale. {story[variant * 1000 :]} {story}".split()
     count = min(len(words), tokens)
-    while (needed := await engine.measure(_asked(words[:count], task))) > tokens and count:
+    while (needed := await engine.measure(_prompt_of(words[:count], task))) > tokens and count:
         count = min(count - 1, int(count * tokens / needed))
-    return _asked(words[:count], task)
+    return _prompt_of(words[:count], task)
 
 
-def _asked(words: list[str], task: str) -> Prompt:
+def _prompt_of(words: list[str], task: str) -> Prompt:
     return (Message("user", f"{' '.join(words)}\n\n{task}"),)

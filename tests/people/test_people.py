@@ -163,9 +163,9 @@ def test_other_languages_are_not_covered(tmp_path: Path, name: str, covered: boo
     [name if "Pride" in name else pytest.param(name, marks=pytest.mark.slow) for name in _NOVELS],
 )
 def test_the_main_people_of_a_novel_are_found_with_their_names_joined(path: str) -> None:
-    joined, people, wrong = main_people(DATA / path, _NOVELS[path]["people"])
-    assert joined >= 0.7 * people
-    assert wrong == 0
+    people = main_people(DATA / path, _NOVELS[path]["people"])
+    assert people.joined >= 0.7 * people.count
+    assert people.wrong == 0
 
 
 _PAST = "He had walked for an hour by the river, and it was late when the rain began. "
