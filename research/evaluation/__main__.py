@@ -53,13 +53,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> ExitStatus:
     arguments = prepare(parse(words))
-    task, folders, json = arguments.task, arguments.dirs, arguments.json
+    task = arguments.task
+    folders = arguments.dirs
     if folders and task != "report":
         raise UsageError(
             f"{task} does not take {folders[0]}.", "Give the data file of a task with --data FILE."
         )
     if task == "list":
-        _list_tasks(json=json)
+        _list_tasks(json=arguments.json)
         return ExitStatus.DONE
     if task == "report":
         if not folders:
@@ -69,7 +70,7 @@ def _run(words: list[str]) -> ExitStatus:
             )
     else:
         folders = [run_task(arguments)]
-    _report([_read_run(folder) for folder in folders], arguments.baseline, json=json)
+    _report([_read_run(folder) for folder in folders], arguments.baseline, json=arguments.json)
     return ExitStatus.DONE
 
 
@@ -100,7 +101,7 @@ def _list_tasks(*, json: bool) -> None:
 class _Run:
     folder: Path
     settings: RunSettings
-    asked: tuple[AnsweredQuestion, ...]
+    answered: tuple[AnsweredQuestion, ...]
     judge: str  # The model that rated the answers; may be empty
     memories: str  # Summary of its memories, on one line
 
@@ -108,15 +109,15 @@ class _Run:
 def _read_run(folder: Path) -> _Run:
     settings = read_settings(folder)
     if (folder / FILE_NAME).exists():
-        asked = list(read_outcomes(folder / FILE_NAME).values())
+        answered = list(read_outcomes(folder / FILE_NAME).values())
     else:
-        asked = []
-    if not asked:
+        answered = []
+    if not answered:
         raise UsageError(
             f"No answers in {folder} yet.",
             f"`python -m research.evaluation {settings.task} --out {folder}`",
         )
-    rated, judge = with_ratings(folder, asked)
+    rated, judge = with_ratings(folder, answered)
     return _Run(
         folder, settings, tuple(rated), judge, memory_figures.summary(memory_figures.read(folder))
     )
@@ -153,8 +154,8 @@ Rows = dict[str, list[AnsweredQuestion]]
 
 
 def _of_one(run: _Run, baseline: str) -> tuple[Rows, dict[str, str]]:
-    asked = by_reader(run.asked)
-    rows = {name: asked[name] for name in METHODS if name in asked}
+    by_name = by_reader(run.answered)
+    rows = {name: by_name[name] for name in METHODS if name in by_name}
     return rows, {name: baseline for name in rows if name != baseline and baseline in rows}
 
 
@@ -167,7 +168,7 @@ def _side_by_side(runs: Sequence[_Run]) -> tuple[Rows, dict[str, str]]:
     rows: Rows = {}
     baselines: dict[str, str] = {}
     names = _names(runs)
-    of_run = [by_reader(run.asked) for run in runs]
+    of_run = [by_reader(run.answered) for run in runs]
     for reader in METHODS:
         for name, readers in zip(names, of_run, strict=True):
             if reader in readers:
@@ -198,14 +199,14 @@ def _markdown(runs: Sequence[_Run], table: Table) -> str:
 
 def _about(run: _Run) -> str:
     settings = run.settings
-    documents = len({one.outcome.document for one in run.asked})
-    questions = len({(one.outcome.document, one.outcome.question) for one in run.asked})
+    documents = len({each.outcome.document for each in run.answered})
+    questions = len({(each.outcome.document, each.outcome.question) for each in run.answered})
     default = RunSettings("", "", "", "", 0)
     others = [
-        f"{one.name.replace('_', ' ')} {getattr(settings, one.name)}"
-        for one in fields(RunSettings)
-        if one.name in _REPORTED_SETTINGS
-        and getattr(settings, one.name) != getattr(default, one.name)
+        f"{setting.name.replace('_', ' ')} {getattr(settings, setting.name)}"
+        for setting in fields(RunSettings)
+        if setting.name in _REPORTED_SETTINGS
+        and getattr(settings, setting.name) != getattr(default, setting.name)
     ]
     if settings.model_class != default.model_class:
         others.append(f"asked as a {settings.model_class} model")
@@ -234,16 +235,19 @@ def _models(settings: RunSettings) -> str:
 def _notes(run: _Run) -> list[str]:
     judged = f"LR-1 and LR-2 by {run.judge}." if run.judge else ""
     ratings = {
-        score for one in run.asked for score in one.outcome.scores if score[0] in ("lr-1", "lr-2")
+        score
+        for each in run.answered
+        for score in each.outcome.scores
+        if score[0] in ("lr-1", "lr-2")
     }
-    if judged and len(ratings) == 2 and len(run.asked) > 1:
+    if judged and len(ratings) == 2 and len(run.answered) > 1:
         judged += " It rates all answers alike, right or wrong: choose another judge."
-    failed = [one.outcome for one in run.asked if not one.outcome.ended]
+    failed = [each.outcome for each in run.answered if not each.outcome.ended]
     if failed:
-        failures = f"{len(failed)} of {len(run.asked)} failed, for example: {failed[0].error}"
+        failures = f"{len(failed)} of {len(run.answered)} failed, for example: {failed[0].error}"
     else:
         failures = ""
-    counts = {len(each) for each in by_reader(run.asked).values()}
+    counts = {len(each) for each in by_reader(run.answered).values()}
     unfinished = "" if len(counts) == 1 else "Unfinished: the rows are over different questions."
     return [line for line in (run.memories, judged, failures, unfinished) if line]
 

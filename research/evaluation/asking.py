@@ -2,14 +2,15 @@
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.readers.answering import Asking, ReaderOptions
-from gistread.readers.events import Answered, LookedUp, Prepared
+from gistread.readers.events import Answered, LookedUp, Prepared, ReaderEvent
 from gistread.readers.steering import Steering
 from gistread.readers.trace import Places, step_of
 from research.evaluation.model import Outcome, Question
@@ -28,30 +29,13 @@ async def ask(
 
     `timeout_s` 0: no limit.
     """
-    events: list[str] = []
-    places = Places(len(memory.book.text), memory)
-    lookups: list[int] = []
-    answered: Answered | None = None
-    error, lost = "", None
-    loop = asyncio.get_running_loop()
-    began = time.monotonic()
+    attempt = _Attempt(Places(len(memory.book.text), memory), timeout_s)
+    error = ""
+    lost: EngineError | None = None
     reader = METHODS[blank.reader].reader()
     try:
-        async with asyncio.timeout(timeout_s or None) as limit:
-            options = replace(options, choices=question.choices)
-            asking = Asking(question.text, memory, engine, Steering(), options)
-            async with aclosing(reader(asking)) as stream:
-                async for event in stream:
-                    if step := step_of(event, places):
-                        events.append(step.text)
-                    match event:
-                        case Prepared():
-                            began = time.monotonic()
-                            limit.reschedule(loop.time() + timeout_s if timeout_s else None)
-                        case LookedUp(page=page):
-                            lookups.append(page)
-                        case Answered():
-                            answered = event
+        options = replace(options, choices=question.choices)
+        await attempt.follow(reader(Asking(question.text, memory, engine, Steering(), options)))
     except TimeoutError:
         error = f"It took longer than {timeout_s:g} s."
     except GistreadError as failure:
@@ -61,30 +45,66 @@ async def ask(
     except Exception as defect:
         # One failing question must not end a long run; the table counts it.
         error = f"Internal error of the reader: {type(defect).__name__}: {defect}"
-    seconds = time.monotonic() - began
-    blank = replace(blank, seconds=seconds, events=tuple(events))
-    if answered is None:
-        return replace(blank, lookups=tuple(lookups), ended=False, error=error), lost
-    quotes, text = answered.citations, memory.book.text
+    seconds = time.monotonic() - attempt.began
+    blank = replace(blank, seconds=seconds, events=tuple(attempt.events))
+    if attempt.answered is None:
+        failed = replace(blank, lookups=tuple(attempt.lookups), ended=False, error=error)
+        return failed, lost
+    return _filled(blank, attempt.answered, memory.book.text), None
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """What a reader has done about a question so far."""
+
+    places: Places
+    timeout_s: float
+    began: float = field(default_factory=time.monotonic)
+    events: list[str] = field(default_factory=list)
+    lookups: list[int] = field(default_factory=list)
+    answered: Answered | None = None
+
+    async def follow(self, reader: AsyncGenerator[ReaderEvent, None]) -> None:
+        """Follow a reader to its end. Raises TimeoutError; what it prepares takes no time."""
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(self.timeout_s or None) as limit, aclosing(reader) as stream:
+            async for event in stream:
+                self._note(event)
+                if isinstance(event, Prepared):
+                    self.began = time.monotonic()
+                    limit.reschedule(loop.time() + self.timeout_s if self.timeout_s else None)
+
+    def _note(self, event: ReaderEvent) -> None:
+        if step := step_of(event, self.places):
+            self.events.append(step.text)
+        match event:
+            case LookedUp(page=page):
+                self.lookups.append(page)
+            case Answered():
+                self.answered = event
+
+
+def _filled(blank: Outcome, answered: Answered, text: str) -> Outcome:
+    """A quotation instead of an answer counts as an answer without support."""
+    citations = answered.citations
+    quotes = " ".join(citation.quote for citation in citations)
+    quotes_hold = all(
+        citation.quote and text[citation.start : citation.end] == citation.quote
+        for citation in citations
+    )
+    has_answer = answered.found or answered.quoted
+    is_unsupported = answered.quoted or bool(answered.marks)
     return replace(
         blank,
-        answer=" ".join(one.quote for one in answered.citations)
-        if answered.quoted
-        else answered.answer,
-        found=answered.found or answered.quoted,
+        answer=quotes if answered.quoted else answered.answer,
+        has_answer=has_answer,
         choice=answered.choice,
         lookups=answered.lookups,
         seen=answered.seen,
-        citations=tuple((citation.start, citation.end) for citation in answered.citations),
-        quotes_hold=all(
-            quote.quote and text[quote.start : quote.end] == quote.quote for quote in quotes
-        )
-        if quotes
-        else None,
-        unsupported=answered.quoted or bool(answered.marks)
-        if answered.quoted or answered.found
-        else None,
+        citations=tuple((citation.start, citation.end) for citation in citations),
+        quotes_hold=quotes_hold if citations else None,
+        unsupported=is_unsupported if has_answer else None,
         context_tokens=answered.context_tokens,
         compression_rate=answered.compression_rate,
         usage=answered.usage,
-    ), None
+    )

@@ -68,8 +68,8 @@ async def _pages_in_full(text: BookText, order: Sequence[int]) -> AsyncGenerator
     memory, options = text.memory, text.options
     places = {entry.page.number: (entry.page.start, entry.page.end) for entry in memory.entries}
     nearest = [places[number] for number in order]
-    async for said in text.select(nearest, options.budget_tokens, most=options.max_pages):
-        yield said
+    async for selection in text.select(nearest, options.budget_tokens, most=options.max_pages):
+        yield selection
     shown = text.shown
     opened = [number for number in order[: options.max_pages] if overlaps(shown, places[number])]
     yield text.started(shown)
@@ -91,8 +91,8 @@ async def dos(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     passages = split_into_passages(text.memory.book)
     # Passages without a shared word come last, so that readers are compared at equal budgets.
     order = dict.fromkeys([*await _rank_passages(asking, passages), *passages])
-    async for said in text.select([*order], text.options.budget_tokens or DOS_TOKENS):
-        yield said
+    async for selection in text.select([*order], text.options.budget_tokens or DOS_TOKENS):
+        yield selection
     shown = text.shown
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
@@ -112,7 +112,9 @@ async def full(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
 
 async def closed_book(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     """Answer without text, from what the model already knows."""
-    question, memory, options = asking.question, asking.memory, asking.options
+    question = asking.question
+    memory = asking.memory
+    options = asking.options
     yield Started(
         "closed-book", len(memory.entries), memory.estimated_pages, memory.complete, share_shown=0.0
     )
@@ -120,8 +122,8 @@ async def closed_book(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     yield Shown(())
     by_letter = bool(options.choices) and options.model.chooses
     task = load("task_choice", options.wording) if by_letter else prompts.load("task_answer_closed")
-    asked = question if by_letter or not options.choices else without_options(question)
-    prompt = (Message("user", prompts.load("answer_closed").fill(question=asked, task=task.text)),)
+    text = question if by_letter or not options.choices else without_options(question)
+    prompt = (Message("user", prompts.load("answer_closed").fill(question=text, task=task.text)),)
     async for event in asking.answer_from(
         Answered(compression_rate=asking.compression_rate(0)), "", prompt
     ):

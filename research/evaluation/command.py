@@ -52,6 +52,22 @@ class _Models:
 def run_task(arguments: argparse.Namespace) -> Path:
     """Run a task, or resume its run. Returns the run folder. Raises GistreadError."""
     config = load_settings(arguments)
+    task = _task(arguments)
+    reading = find_chosen(arguments.model, config)
+    embedder = Embedder(arguments.embedding_model) if arguments.embedding_model else None
+    readers = _readers(arguments, has_embedder=embedder is not None)
+    models = _Models(
+        reading,
+        find_source(config.asking_model) if config.asking_model else reading,
+        find_source(arguments.judge) if arguments.judge else None,
+    )
+    folder: Path = arguments.out or Path(f"eval-{task.name}")
+    run_until_interrupted(_run(arguments, config, task, readers, models, embedder, folder))
+    return folder
+
+
+def _task(arguments: argparse.Namespace) -> Task:
+    """The chosen task, whose data and libraries are there. Raises GistreadError."""
     task = TASKS[arguments.task]
     if arguments.data is None or not arguments.data.exists():
         problem = "needs a data file" if arguments.data is None else f"cannot find {arguments.data}"
@@ -60,26 +76,22 @@ def run_task(arguments: argparse.Namespace) -> Path:
         )
     if any(name.startswith("rouge") for name in task.metrics):
         rouge("a", "a")  # If its library is missing, raises before the first answer.
-    reading = find_chosen(arguments.model, config)
+    return task
+
+
+def _readers(arguments: argparse.Namespace, *, has_embedder: bool) -> tuple[str, ...]:
+    """The chosen readers and the one without a text. Raises UsageError."""
     readers: tuple[str, ...] = arguments.readers
-    embedder = Embedder(arguments.embedding_model) if arguments.embedding_model else None
-    if embedder is None and readers == tuple(METHODS):
+    if not has_embedder and readers == tuple(METHODS):
         say("Note: dense is left out: it needs --embedding-model.")
         readers = tuple(name for name in METHODS if name != "dense")
-    elif embedder is None and "dense" in readers:
+    elif not has_embedder and "dense" in readers:
         raise UsageError(
             "The reader dense needs an embedding model.", "Give one with --embedding-model FILE."
         )
-    models = _Models(
-        reading,
-        find_source(config.asking_model) if config.asking_model else reading,
-        find_source(arguments.judge) if arguments.judge else None,
-    )
     if not arguments.no_closed_book and _CLOSED_BOOK not in readers:
         readers = (*readers, _CLOSED_BOOK)
-    folder: Path = arguments.out or Path(f"eval-{task.name}")
-    run_until_interrupted(_run(arguments, config, task, readers, models, embedder, folder))
-    return folder
+    return readers
 
 
 async def _run(
@@ -145,6 +157,7 @@ def _plan(
             f"No questions in {arguments.data}.",
             "`python -m research.evaluation list` describes the format.",
         )
+    preset = find_preset(arguments.preset, default_paths().presets) if arguments.preset else None
     return running.Plan(
         task=task,
         documents=documents,
@@ -155,9 +168,7 @@ def _plan(
         config=running.RunConfig(
             ReadingMode(config.reading or DEFAULT_READING_MODE),
             size=_page_size(arguments.page_size),
-            preset=find_preset(arguments.preset, default_paths().presets)
-            if arguments.preset
-            else None,
+            preset=preset,
             task=parse_task(arguments.gist_task) if arguments.gist_task else "",
         ),
         timeout_s=arguments.timeout,
@@ -276,12 +287,12 @@ async def _follow(
                     line.show(f"{bar} · {reader}: {artifact}, {built} of {total}")
                 case running.QuestionStarted(reader=reader, question=question):
                     line.show(f"{bar} · {reader} · {question.text}")
-                case running.QuestionMeasured(asked=asked):
+                case running.QuestionMeasured(answered=answered):
                     done += 1
-                    if not asked.outcome.ended:
+                    if not answered.outcome.ended:
                         line.say(
-                            f"{asked.outcome.reader}, {asked.outcome.question}: failed. "
-                            f"{asked.outcome.error}"
+                            f"{answered.outcome.reader}, {answered.outcome.question}: failed. "
+                            f"{answered.outcome.error}"
                         )
     line.clear()
 

@@ -38,10 +38,7 @@ class Embedder:
         self.fingerprint = header.fingerprint
         self._path = path
         name = re.sub(r"[\s_]+", "-", f"{header.name} {header.title} {header.architecture}".lower())
-        found = next(
-            (prefixes for pattern, *prefixes in _PREFIXES if re.search(pattern, name)), ["", ""]
-        )
-        self._query_prefix, self._document_prefix = found
+        self._query_prefix, self._document_prefix = _prefixes_for(name)
         self._known: dict[str, Matrix] = {}
 
     @cached_property
@@ -73,3 +70,11 @@ class Embedder:
             np.asarray(row, np.float32)
             for row in self._model.embed(list(texts), normalize=True, truncate=True)
         ]
+
+
+def _prefixes_for(name: str) -> tuple[str, str]:
+    """What a model of this name expects before a query and before a document."""
+    for pattern, query, document in _PREFIXES:
+        if re.search(pattern, name):
+            return query, document
+    return "", ""

@@ -1,10 +1,10 @@
-"""A judge model compares answers with references: LR-1 and LR-2 (ReadAgent, section 4.1, Figures 6
-and 7).
+"""A judge model compares answers with references: LR-1 and LR-2.
 
-A strict rater says whether they agree; a permissive one whether they agree, partly agree, or
-disagree. Either may decide for full agreement, and the best of several references counts. LR-1 is
-the share of answers that agree, LR-2 the share that agree at least partly. Each judge has its own
-file of ratings, so a run can be judged later, and by several.
+As in ReadAgent, section 4.1, Figures 6 and 7. A strict rater says whether they agree; a permissive
+one whether they agree, partly agree, or disagree. Either may decide for full agreement, and the
+best of several references counts. LR-1 is the share of answers that agree, LR-2 the share that
+agree at least partly. Each judge has its own file of ratings, so a run can be judged later, and by
+several.
 """
 
 import asyncio
@@ -53,37 +53,37 @@ async def rate(
 
 
 async def rate_all(
-    folder: Path, asked: Iterable[AnsweredQuestion], engine: Engine
+    folder: Path, outcomes: Iterable[AnsweredQuestion], engine: Engine
 ) -> AsyncGenerator[tuple[int, int], None]:
     """Rate the answers not rated yet; yields done and total. Raises EngineError, StorageError."""
     known = _known(_path(folder, engine))
-    answers = [one for one in asked if one.question.references]
+    answers = [answer for answer in outcomes if answer.question.references]
     yield len(known), len(answers)
     with Journal(_path(folder, engine)) as file:
-        for one in answers:
-            if known.get(one.key, (None, ""))[1] == one.outcome.answer and one.key in known:
+        for answer in answers:
+            if answer.key in known and known[answer.key][1] == answer.outcome.answer:
                 continue
             rating = Rating.NONE
             with contextlib.suppress(PromptTooLongError):
                 rating, _ = await rate(
-                    one.question.text, one.outcome.answer, one.question.references, engine
+                    answer.question.text, answer.outcome.answer, answer.question.references, engine
                 )
-            document, question, reader = one.key
+            document, question, reader = answer.key
             record = {
                 "document": document,
                 "question": question,
                 "reader": reader,
-                "answer": one.outcome.answer,
+                "answer": answer.outcome.answer,
                 "rating": rating.name.lower(),
                 "judge": engine.info.name,
             }
             await asyncio.to_thread(file.append, record)
-            known[one.key] = rating, one.outcome.answer
+            known[answer.key] = rating, answer.outcome.answer
             yield len(known), len(answers)
 
 
 def with_ratings(
-    folder: Path, asked: Iterable[AnsweredQuestion]
+    folder: Path, outcomes: Iterable[AnsweredQuestion]
 ) -> tuple[list[AnsweredQuestion], str]:
     """The outcomes with LR-1 and LR-2 by the latest judge, and its name.
 
@@ -91,20 +91,23 @@ def with_ratings(
     """
     files = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda file: file.stat().st_mtime)
     if not files:
-        return list(asked), ""
+        return list(outcomes), ""
     known = _known(files[-1])
     records, _ = read_records(files[-1])
-    return [_add_rating(one, known) for one in asked], str(records[-1]["judge"]) if records else ""
+    judge = str(records[-1]["judge"]) if records else ""
+    return [_add_rating(answer, known) for answer in outcomes], judge
 
 
 def _add_rating(
-    asked: AnsweredQuestion, known: Mapping[Key, tuple[Rating, str]]
+    answered: AnsweredQuestion, known: Mapping[Key, tuple[Rating, str]]
 ) -> AnsweredQuestion:
-    rating, answer = known.get(asked.key, (None, ""))
-    if rating is None or answer != asked.outcome.answer:
-        return asked
-    judged = scores(Case(asked.question, asked.outcome, rating=rating), _METRICS)
-    return replace(asked, outcome=replace(asked.outcome, scores=(*asked.outcome.scores, *judged)))
+    rating, answer = known.get(answered.key, (None, ""))
+    if rating is None or answer != answered.outcome.answer:
+        return answered
+    judged = scores(Case(answered.question, answered.outcome, rating=rating), _METRICS)
+    return replace(
+        answered, outcome=replace(answered.outcome, scores=(*answered.outcome.scores, *judged))
+    )
 
 
 def _path(folder: Path, engine: Engine) -> Path:

@@ -53,7 +53,7 @@ def save(folder: Path, figures: TextFigures) -> None:
     if figures in known:
         return
     lines = [
-        orjson.dumps(asdict(one), option=orjson.OPT_APPEND_NEWLINE) for one in (*known, figures)
+        orjson.dumps(asdict(each), option=orjson.OPT_APPEND_NEWLINE) for each in (*known, figures)
     ]
     try:
         replace_file(folder / FILE_NAME, b"".join(lines), mode=0o644)
@@ -65,7 +65,7 @@ def save(folder: Path, figures: TextFigures) -> None:
 def read(folder: Path) -> list[TextFigures]:
     """The latest figures of each document; invalid lines are skipped. Raises StorageError."""
     path = folder / FILE_NAME
-    found: dict[str, TextFigures] = {}
+    by_document: dict[str, TextFigures] = {}
     try:
         lines = path.read_bytes().splitlines() if path.exists() else []
     except OSError as error:
@@ -78,8 +78,8 @@ def read(folder: Path) -> list[TextFigures]:
             )
         except (orjson.JSONDecodeError, KeyError, TypeError):
             continue
-        found[figures.document] = figures
-    return list(found.values())
+        by_document[figures.document] = figures
+    return list(by_document.values())
 
 
 def summary(texts: Collection[TextFigures]) -> str:
@@ -94,6 +94,6 @@ def summary(texts: Collection[TextFigures]) -> str:
         f"{pages} pages of "
         f"{words / pages:.0f}; compression rate {rate:.1f}; {extractive:.0%} of the gists "
         "extractive; "
-        f"{sum(one.prefilled for one in texts) / words:.2f} tokens prefilled per word, "
-        f"{sum(one.seconds for one in texts):,.0f} s."
+        f"{sum(text.prefilled for text in texts) / words:.2f} tokens prefilled per word, "
+        f"{sum(text.seconds for text in texts):,.0f} s."
     )

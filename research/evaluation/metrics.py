@@ -1,5 +1,4 @@
-"""The metrics: name, summary, unit, whether more is better, and the function that computes each for
-one question.
+"""The metrics: each has a name, a summary, a unit, and a function that computes it for a question.
 
 A metric that does not apply to a question returns None and leaves it out of its mean. A failed
 question counts as answered wrongly: leaving it out would reward failure. F1 and exact match are
@@ -32,11 +31,11 @@ def exact_match(answer: str, reference: str) -> float:
 
 def token_f1(answer: str, reference: str) -> float:
     """Harmonic mean of precision and recall of the words, with repetitions."""
-    said, wanted = _words(answer), _words(reference)
-    if not said or not wanted:
-        return float(said == wanted)
-    shared = (Counter(said) & Counter(wanted)).total()
-    return 2 * shared / (len(said) + len(wanted))
+    answer_words, reference_words = _words(answer), _words(reference)
+    if not answer_words or not reference_words:
+        return float(answer_words == reference_words)
+    shared = (Counter(answer_words) & Counter(reference_words)).total()
+    return 2 * shared / (len(answer_words) + len(reference_words))
 
 
 def _words(text: str) -> list[str]:
@@ -49,8 +48,8 @@ def rouge(answer: str, reference: str) -> Mapping[str, float]:
 
     Raises GistreadError without the package.
     """
-    found = _scorer().score(reference, answer)
-    return {kind: float(found[kind].fmeasure) for kind in ROUGE_KINDS}
+    rouge_scores = _scorer().score(reference, answer)
+    return {kind: float(rouge_scores[kind].fmeasure) for kind in ROUGE_KINDS}
 
 
 @cache
@@ -96,9 +95,11 @@ def scores(case: Case, names: Iterable[str] | None = None) -> tuple[tuple[str, f
 
     Raises GistreadError for ROUGE without its package.
     """
-    wanted = METRICS if names is None else set(names)
-    found = ((metric.name, metric.of(case)) for metric in METRICS.values() if metric.name in wanted)
-    return tuple((name, value) for name, value in found if value is not None)
+    chosen = METRICS if names is None else set(names)
+    values = (
+        (metric.name, metric.of(case)) for metric in METRICS.values() if metric.name in chosen
+    )
+    return tuple((name, value) for name, value in values if value is not None)
 
 
 def _accuracy(case: Case) -> float | None:
@@ -112,10 +113,10 @@ def _matched(measure: Callable[[str, str], float]) -> Callable[[Case], float | N
 
     def of(case: Case) -> float | None:
         question, outcome = case.question, case.outcome
-        said = outcome.answer if outcome.ended and outcome.found else ""
+        answer = outcome.answer if outcome.ended and outcome.has_answer else ""
         if not question.references:
             return None
-        return _ALL * max(measure(said, reference) for reference in question.references)
+        return _ALL * max(measure(answer, reference) for reference in question.references)
 
     return of
 
@@ -148,7 +149,7 @@ def _gold_coverage(case: Case) -> float | None:
 
 
 def _not_found(case: Case) -> float | None:
-    return _share(not case.outcome.found) if case.outcome.ended else None
+    return _share(not case.outcome.has_answer) if case.outcome.ended else None
 
 
 def _if_ended(of: Callable[[Outcome], float]) -> Callable[[Case], float | None]:

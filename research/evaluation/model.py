@@ -51,8 +51,8 @@ class Outcome:
     reader: str
     text: str  # The question as asked
     answer: str = ""  # Empty if it failed
-    # False: the reader found no answer. A quotation instead of an answer counts as found.
-    found: bool = False
+    # False: the reader found no answer. A quotation instead of an answer counts as an answer.
+    has_answer: bool = False
     choice: int | None = None  # Index of the chosen option
     lookups: tuple[int, ...] = ()  # Pages the reader asked for, in order
     seen: tuple[
@@ -82,24 +82,24 @@ BETWEEN_PARAGRAPHS = 2  # Characters between two paragraphs of a book (`book/mod
 def pages_with(gold: Iterable[Place], pages: Sequence[Place]) -> frozenset[int]:
     """Numbers (from 1) of the pages that share at least one character with one of the places."""
     starts = [start for start, _ in pages]
-    found: set[int] = set()
+    numbers: set[int] = set()
     for start, end in gold:
         first = max(0, bisect_right(starts, start) - 1)
         for index in range(first, len(pages)):
             if pages[index][0] >= end:
                 break
             if pages[index][1] > start:
-                found.add(index + 1)
-    return frozenset(found)
+                numbers.add(index + 1)
+    return frozenset(numbers)
 
 
 def covered_share(gold: Iterable[Place], seen: Iterable[Place]) -> float:
     """Share of the characters of `gold` inside `seen`, from 0 to 1; 0 if `gold` is empty."""
-    wanted, shown = merge_places(gold), merge_places(seen)
-    length = sum(end - start for start, end in wanted)
+    sought, shown = merge_places(gold), merge_places(seen)
+    length = sum(end - start for start, end in sought)
     shared = 0
     index = 0
-    for start, end in wanted:
+    for start, end in sought:
         while index < len(shown) and shown[index][1] <= start:
             index += 1
         at = index

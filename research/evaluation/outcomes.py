@@ -31,25 +31,27 @@ class AnsweredQuestion:
         return self.outcome.document, self.outcome.question, self.outcome.reader
 
 
-def to_json(asked: AnsweredQuestion) -> Json:
-    question, outcome = asdict(asked.question), asdict(asked.outcome)
+def to_json(answered: AnsweredQuestion) -> Json:
+    question, outcome = asdict(answered.question), asdict(answered.outcome)
     usage = outcome.pop("usage")
     return {
         **outcome,
         **{name: value for name, value in question.items() if name not in ("id", "text")},
-        "scores": dict(asked.outcome.scores),
-        "compression_rate": round(asked.outcome.compression_rate, 3),
+        "scores": dict(answered.outcome.scores),
+        "compression_rate": round(answered.outcome.compression_rate, 3),
         "prefilled": usage["prefilled"],
         "reused": usage["reused"],
         "generated": usage["generated"],
         "engine_seconds": round(usage["seconds"], 3),
-        "seconds": round(asked.outcome.seconds, 3),
+        "seconds": round(answered.outcome.seconds, 3),
     }
 
 
 def from_json(line: Json) -> AnsweredQuestion:
     """Parse an object from `to_json`. Raises KeyError, TypeError or ValueError."""
     values = {"quotes_hold": None, "unsupported": None, **line}  # Older files lack these.
+    if "found" in values:
+        values["has_answer"] = values["found"]  # Its name in older files.
     values["id"] = values["question"]
     usage = Usage(
         *(values[name] for name in ("prefilled", "reused", "generated", "engine_seconds"))
@@ -87,15 +89,15 @@ class OutcomeFile:
             self._file.close()
             raise
 
-    def append(self, asked: AnsweredQuestion) -> None:
+    def append(self, answered: AnsweredQuestion) -> None:
         """Write and sync. The file always ends with a whole line. Raises StorageError."""
-        line = orjson.dumps(to_json(asked), option=orjson.OPT_APPEND_NEWLINE)
+        line = orjson.dumps(to_json(answered), option=orjson.OPT_APPEND_NEWLINE)
         try:
             append_whole(self._file, line, self._length)
         except OSError as error:
             raise _storage_error(self.path, error) from error
         self._length += len(line)
-        self.known[asked.key] = asked
+        self.known[answered.key] = answered
 
     def __enter__(self) -> Self:
         return self
@@ -121,13 +123,13 @@ def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
                 break
             length += len(line)
             try:
-                asked = from_json(orjson.loads(line))
+                answered = from_json(orjson.loads(line))
             except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
                 raise StorageError(
                     f"{path}, line {number}: invalid outcome.",
                     "Remove the line to ask its question again.",
                 ) from None
-            known[asked.key] = asked
+            known[answered.key] = answered
     return known, length
 
 
@@ -146,8 +148,8 @@ def _storage_error(path: Path, error: OSError) -> StorageError:
     )
 
 
-def by_reader(asked: Iterable[AnsweredQuestion]) -> dict[str, list[AnsweredQuestion]]:
+def by_reader(outcomes: Iterable[AnsweredQuestion]) -> dict[str, list[AnsweredQuestion]]:
     readers: dict[str, list[AnsweredQuestion]] = {}
-    for one in asked:
-        readers.setdefault(one.outcome.reader, []).append(one)
+    for answered in outcomes:
+        readers.setdefault(answered.outcome.reader, []).append(answered)
     return readers

@@ -31,7 +31,7 @@ _BASELINES = (
     Method("closed-book", "no text at all", f"{_MODULE}:closed_book", needs_memory=False),
 )
 METHODS: Mapping[str, Method] = MappingProxyType(
-    {**registry.METHODS, **{one.name: one for one in _BASELINES}}
+    {**registry.METHODS, **{baseline.name: baseline for baseline in _BASELINES}}
 )
 
 

@@ -80,8 +80,8 @@ class Plan:
     def todo(self, known: Mapping[Key, AnsweredQuestion]) -> list[Todo]:
         """Questions without an outcome, in the order asked: readers without a memory first."""
         readers = sorted(self.readers, key=lambda name: uses_memory(name))
-        done = {key for key, asked in known.items() if asked.outcome.ended or not self.retry}
-        found = [
+        done = {key for key, answered in known.items() if answered.outcome.ended or not self.retry}
+        all_todos = [
             Todo(
                 document,
                 reader,
@@ -90,7 +90,7 @@ class Plan:
             for document in self.documents
             for reader in readers
         ]
-        return [todo for todo in found if todo.questions]
+        return [todo for todo in all_todos if todo.questions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class QuestionStarted:
 
 @dataclass(frozen=True, slots=True)
 class QuestionMeasured:
-    asked: AnsweredQuestion
+    answered: AnsweredQuestion
 
 
 RunEvent = MemoryProgress | ArtifactBuilt | QuestionStarted | QuestionMeasured
@@ -162,7 +162,9 @@ class _Run:
 
     async def work(self, emit: Emit[RunEvent]) -> None:
         todo = self._plan.todo(self._outcomes.known)
-        waiting = iter([list(todos) for _, todos in groupby(todo, key=lambda one: one.document.id)])
+        waiting = iter(
+            [list(todos) for _, todos in groupby(todo, key=lambda each: each.document.id)]
+        )
         async with asyncio.TaskGroup() as tasks:
             self._begin_texts(waiting, emit, tasks)
 
@@ -197,9 +199,9 @@ class _Run:
         try:
             await emit(QuestionStarted(todo.document, todo.reader, question))
             outcome, lost = await text.ask(question, todo.reader)
-            asked = AnsweredQuestion(question, outcome)
-            self._outcomes.append(asked)
-            await emit(QuestionMeasured(asked))
+            answered = AnsweredQuestion(question, outcome)
+            self._outcomes.append(answered)
+            await emit(QuestionMeasured(answered))
             self._failures = 0 if outcome.ended else self._failures + (lost is not None)
             if lost is not None and self._failures >= FAILURES_IN_A_ROW:
                 raise lost
@@ -262,11 +264,9 @@ class _Text:
         return _add_scores(plan.task, question, outcome, self._memory), lost
 
     async def _outgrows(self) -> bool:
-        entries, options, window = (
-            self._memory.entries,
-            self._plan.options,
-            self._asking.info.context_tokens,
-        )
+        entries = self._memory.entries
+        options = self._plan.options
+        window = self._asking.info.context_tokens
         if not entries:
             return False
         gists = await self._asking.count("\n\n".join(entry.gist.text for entry in entries))
@@ -275,7 +275,9 @@ class _Text:
         return gists + _TAG_TOKENS * len(entries) + options.max_pages * page > room
 
     async def _read(self) -> AsyncGenerator[MemoryProgress, None]:
-        document, config, info = self._document, self._plan.config, self._engine.info
+        document = self._document
+        config = self._plan.config
+        info = self._engine.info
         bounds = (config.size.min_words, config.size.max_words) if config.size else (None, None)
         size = choose_size(document.book.words, info.context_tokens, *bounds)
         focus = replace(config.focus(document), wording=info.wording)
@@ -301,11 +303,9 @@ def _add_scores(task: Task, question: Question, outcome: Outcome, memory: GistMe
 def sample(
     documents: Iterable[Document], limit: int, seed: int, most_documents: int = 0
 ) -> list[Document]:
-    """At most `limit` questions, taken from documents in turn, of at most `most_documents` (0:
-    all).
-    """
-    found = [document for document in documents if document.questions]
-    drawn = sorted(found, key=lambda document: _draw_key(seed, document.id))[
+    """At most `limit` questions, taken in turn from at most `most_documents`. Either 0: all."""
+    with_questions = [document for document in documents if document.questions]
+    drawn = sorted(with_questions, key=lambda document: _draw_key(seed, document.id))[
         : most_documents or None
     ]
     turns = [
@@ -322,7 +322,7 @@ def sample(
         replace(
             document, questions=tuple(q for q in document.questions if q.id in chosen[document.id])
         )
-        for document in found
+        for document in with_questions
         if document.id in chosen
     ]
 
@@ -336,17 +336,17 @@ async def stream_events(work: Callable[[Emit[Event]], Awaitable[None]]) -> Async
 
     Raises its first error; closing the stream cancels `work`.
     """
-    told: asyncio.Queue[tuple[Event, asyncio.Future[None]] | None] = asyncio.Queue()
+    queue: asyncio.Queue[tuple[Event, asyncio.Future[None]] | None] = asyncio.Queue()
 
     async def emit(event: Event) -> None:
         taken = asyncio.get_running_loop().create_future()
-        told.put_nowait((event, taken))
+        queue.put_nowait((event, taken))
         await taken
 
     task = asyncio.ensure_future(work(emit))
-    task.add_done_callback(lambda _: told.put_nowait(None))
+    task.add_done_callback(lambda _: queue.put_nowait(None))
     try:
-        while (next_event := await told.get()) is not None:
+        while (next_event := await queue.get()) is not None:
             event, taken = next_event
             yield event
             if not taken.done():

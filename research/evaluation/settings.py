@@ -72,12 +72,12 @@ def read_settings(folder: Path) -> RunSettings:
     """
     path = folder / FILE_NAME
     try:
-        found: dict[str, Any] = orjson.loads(path.read_bytes())
+        stored: dict[str, Any] = orjson.loads(path.read_bytes())
         return RunSettings(
             **{
-                field.name: found[field.name]
+                field.name: stored[field.name]
                 for field in fields(RunSettings)
-                if field.name in found
+                if field.name in stored
             }
         )
     except FileNotFoundError:
@@ -93,17 +93,17 @@ def read_settings(folder: Path) -> RunSettings:
         ) from None
 
 
-def _refuse_others(folder: Path, found: RunSettings, wanted: RunSettings) -> None:
+def _refuse_others(folder: Path, stored: RunSettings, current: RunSettings) -> None:
     names = [field.name for field in fields(RunSettings)]
-    differing = [name for name in names if getattr(found, name) != getattr(wanted, name)]
+    differing = [name for name in names if getattr(stored, name) != getattr(current, name)]
     if not differing:
         return
-    said = ", ".join(
-        f"{name} ({getattr(found, name)!r} there, {getattr(wanted, name)!r} here)"
+    differences = ", ".join(
+        f"{name} ({getattr(stored, name)!r} there, {getattr(current, name)!r} here)"
         for name in differing
     )
     raise UsageError(
-        f"{folder} holds a run with other settings: {said}.",
+        f"{folder} holds a run with other settings: {differences}.",
         "Choose another --out, or resume with the settings of that run.",
     )
 

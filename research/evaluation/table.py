@@ -1,8 +1,8 @@
-"""The outcomes of a run as a table of readers and metrics, with intervals and paired differences
-from a baseline.
+"""The outcomes of a run as a table of readers and metrics, beside a baseline.
 
-Questions about one document are not independent, so documents are resampled: the percentile
-bootstrap over clusters (Efron and Tibshirani, 1993, chapters 13 and 8).
+Means have intervals, and so have paired differences from the baseline. Questions about one document
+are not independent, so documents are resampled: the percentile bootstrap over clusters (Efron and
+Tibshirani, 1993, chapters 13 and 8).
 """
 
 import math
@@ -15,6 +15,9 @@ from research.evaluation.metrics import COSTS, METRICS
 from research.evaluation.outcomes import AnsweredQuestion
 
 Key = tuple[str, str]  # Document and question
+_MIDDLE = 50  # Per cent
+_THREE_DIGITS = 100  # From here on, no decimals
+_LEAST_WIDTH = 3  # Of a column in Markdown: `---`
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +63,23 @@ def estimate(
     random = np.random.default_rng(seed)
     drawn = random.integers(0, len(clusters), (draws, len(clusters)))
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    tail = 50 * (1 - level)
+    tail = _MIDDLE * (1 - level)
     low, high = np.percentile(means, (tail, 100 - tail))
     return Estimate(mean, float(low), float(high), len(values), documents)
 
 
 def difference(
-    one: Mapping[Key, float], other: Mapping[Key, float], *, seed: int = 0
+    first: Mapping[Key, float], other: Mapping[Key, float], *, seed: int = 0
 ) -> Estimate | None:
-    """The mean of `one` − `other` over their common questions, and its interval; as `estimate`."""
-    shared = {key: value - other[key] for key, value in one.items() if key in other}
+    """The mean of `first` − `other` over their common questions, as `estimate` gives it."""
+    shared = {key: value - other[key] for key, value in first.items() if key in other}
     return estimate(shared, seed=seed)
 
 
-BETTER, WORSE, UNSURE = "▲", "▼", ""  # Marks of differences; unsure: the interval contains zero
+# Marks of differences
+BETTER = "▲"
+WORSE = "▼"
+UNSURE = ""  # The interval contains zero
 FEWEST = 10  # With fewer questions, a bootstrap interval is too narrow to be trusted
 
 
@@ -95,54 +101,55 @@ class Table:
 
 
 def tabulate(
-    asked: Mapping[str, Sequence[AnsweredQuestion]],
+    outcomes: Mapping[str, Sequence[AnsweredQuestion]],
     metrics: Sequence[str],
     baselines: Mapping[str, str],
     *,
     seed: int = 0,
 ) -> Table:
     """The table of these outcomes by row. `baselines` names the row that each is compared with."""
-    values = {name: _values(each) for name, each in asked.items()}
-    wanted = [
+    values = {name: _values(each) for name, each in outcomes.items()}
+    applicable = [
         name
         for name in dict.fromkeys((*metrics, *COSTS))
         if any(name in own for own in values.values())
     ]
     rows = []
-    for name, each in asked.items():
-        own, base = values[name], values.get(baselines.get(name, ""), {})
+    for name, each in outcomes.items():
+        own = values[name]
+        base = values.get(baselines.get(name, ""), {})
+        means = {metric: estimate(own[metric], seed=seed) for metric in applicable if metric in own}
+        gains = {
+            metric: difference(own[metric], base[metric], seed=seed)
+            for metric in applicable
+            if metric in own and metric in base
+        }
         rows.append(
             Row(
                 name,
-                len(each),
-                len({one.outcome.document for one in each}),
-                _known(
-                    {metric: estimate(own[metric], seed=seed) for metric in wanted if metric in own}
-                ),
-                _known(
-                    {
-                        m: difference(own[m], base[m], seed=seed)
-                        for m in wanted
-                        if m in own and m in base
-                    }
-                ),
-                baselines.get(name, "") if base else "",
+                questions=len(each),
+                documents=len({answered.outcome.document for answered in each}),
+                figures=_known(means),
+                against_baseline=_known(gains),
+                baseline=baselines.get(name, "") if base else "",
             )
         )
-    costs = tuple(name for name in wanted if name in COSTS)
-    return Table(tuple(rows), tuple(name for name in wanted if name not in COSTS), costs)
+    costs = tuple(name for name in applicable if name in COSTS)
+    return Table(tuple(rows), tuple(name for name in applicable if name not in COSTS), costs)
 
 
-def _values(asked: Iterable[AnsweredQuestion]) -> dict[str, dict[Key, float]]:
+def _values(outcomes: Iterable[AnsweredQuestion]) -> dict[str, dict[Key, float]]:
     values: dict[str, dict[Key, float]] = {}
-    for one in asked:
-        for name, value in one.outcome.scores:
-            values.setdefault(name, {})[one.outcome.document, one.outcome.question] = value
+    for answered in outcomes:
+        for name, value in answered.outcome.scores:
+            values.setdefault(name, {})[answered.outcome.document, answered.outcome.question] = (
+                value
+            )
     return values
 
 
 def _known(estimates: Mapping[str, Estimate | None]) -> dict[str, Estimate]:
-    return {name: one for name, one in estimates.items() if one is not None}
+    return {name: figure for name, figure in estimates.items() if figure is not None}
 
 
 def to_json(table: Table) -> dict[str, Any]:
@@ -169,8 +176,8 @@ def differences(table: Table) -> Cells:
     names = table.metrics
     held = [row for row in table.rows if row.against_baseline]
     baselines = {row.baseline for row in held}
-    one = baselines.pop() if len(baselines) == 1 else ""
-    first = [f"− {one}"] if one else ["reader", "against"]
+    baseline = baselines.pop() if len(baselines) == 1 else ""
+    first = [f"− {baseline}"] if baseline else ["reader", "against"]
     rows = [
         [row.name, row.baseline][: len(first)]
         + [_difference(row.against_baseline.get(name), name) for name in names]
@@ -183,45 +190,46 @@ def _head(name: str) -> str:
     return f"{name} %" if METRICS[name].unit == "%" else name
 
 
-def _cell(one: Estimate | None, name: str) -> str:
-    if one is None:
+def _cell(figure: Estimate | None, name: str) -> str:
+    if figure is None:
         return "–"
-    places = _places(name, one.mean)
-    mean = f"{one.mean:.{places}f}"
+    places = _places(name, figure.mean)
+    mean = f"{figure.mean:.{places}f}"
     if name in COSTS and name != "ended":
         return mean
-    if one.low is None or one.high is None:
+    if figure.low is None or figure.high is None:
         return mean
-    return f"{mean} [{one.low:.{places}f}, {one.high:.{places}f}]"
+    return f"{mean} [{figure.low:.{places}f}, {figure.high:.{places}f}]"
 
 
-def _difference(one: Estimate | None, name: str) -> str:
-    if one is None:
+def _difference(gain: Estimate | None, name: str) -> str:
+    if gain is None:
         return "–"
-    places = _places(name, one.mean)
-    mean = f"{one.mean:+.{places}f}".replace("-", "−")
-    if one.low is None or one.high is None:
+    places = _places(name, gain.mean)
+    mean = f"{gain.mean:+.{places}f}".replace("-", "−")
+    if gain.low is None or gain.high is None:
         return mean
-    interval = f"[{one.low:+.{places}f}, {one.high:+.{places}f}]".replace("-", "−")
-    return f"{mean} {interval} {_verdict(one, name)}".rstrip()
+    interval = f"[{gain.low:+.{places}f}, {gain.high:+.{places}f}]".replace("-", "−")
+    return f"{mean} {interval} {_verdict(gain, name)}".rstrip()
 
 
-def _verdict(one: Estimate, name: str) -> str:
-    if not one.excludes_zero or one.questions < FEWEST:
+def _verdict(gain: Estimate, name: str) -> str:
+    if not gain.excludes_zero or gain.questions < FEWEST:
         return UNSURE
-    return BETTER if (one.mean > 0) == (METRICS[name].more_is_better is not False) else WORSE
+    return BETTER if (gain.mean > 0) == (METRICS[name].more_is_better is not False) else WORSE
 
 
 def _places(name: str, value: float) -> int:
     if METRICS[name].unit == "tokens" or not math.isfinite(value):
         return 0
-    return 1 if METRICS[name].unit == "%" or abs(value) < 100 else 0
+    return 1 if METRICS[name].unit == "%" or abs(value) < _THREE_DIGITS else 0
 
 
 def markdown(cells: Cells) -> str:
     """A Markdown table with aligned columns, numbers from the second on."""
     rows = [[cell.replace("|", "\\|") for cell in row] for row in cells]
-    widths = [max(3, *(len(row[index]) for row in rows)) for index in range(len(rows[0]))]
+    columns = list(zip(*rows, strict=True))
+    widths = [max(_LEAST_WIDTH, *map(len, column)) for column in columns]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     padded = [
         [

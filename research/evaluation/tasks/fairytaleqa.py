@@ -1,5 +1,6 @@
-"""FairytaleQA: stories in sections, which the questions name (Xu et al., 2022), as folders of
-tables or JSON lines.
+"""FairytaleQA: stories in sections, which the questions name (Xu et al., 2022).
+
+As folders of tables or as JSON lines.
 """
 
 import re
@@ -45,9 +46,11 @@ def _from_tables(folder: Path, split: str) -> Iterator[Document]:
     # Everything is there twice, by origin and by split.
     by_split = folder / "data-by-train-split"
     files = sorted((by_split if by_split.is_dir() else folder).rglob(f"*{_QUESTIONS}"))
-    wanted = {split, _SHORT.get(split, split)}
-    if split and not (files := [file for file in files if file.parent.name in wanted]):
-        raise task_error(f"{folder} has no folder {split} with questions")
+    folders = {split, _SHORT.get(split, split)}
+    if split:
+        files = [file for file in files if file.parent.name in folders]
+        if not files:
+            raise task_error(f"{folder} has no folder {split} with questions")
     for questions in files:
         name = questions.name.removesuffix(_QUESTIONS)
         story = _stories_folder(questions) / f"{name}-story.csv"
@@ -73,17 +76,18 @@ def _document(
     name: str, sections: dict[int, str], questions: Sequence[Record], record: Record
 ) -> Document:
     builder = BookBuilder()
-    places = {
-        number: place for number, text in sections.items() if (place := _add_text(builder, text))
-    }
+    added = {number: _add_text(builder, text) for number, text in sections.items()}
+    places = {number: place for number, place in added.items() if place}
     if not places:
         raise record.wrong("the story has no text")
     book = builder.build(
         title=name.replace("-", " ").title(), language="en", source_format="fairytaleqa"
     )
     ids = distinct(question.label("question_id") for question in questions)
-    asked = (_question(id_, question, places) for id_, question in zip(ids, questions, strict=True))
-    return Document(name, book, tuple(asked))
+    converted = tuple(
+        _question(id_, question, places) for id_, question in zip(ids, questions, strict=True)
+    )
+    return Document(name, book, converted)
 
 
 def _add_text(builder: BookBuilder, text: str) -> Place | None:

@@ -29,10 +29,10 @@ def _document(record: Record, number: int) -> Document:
         start = builder.next_start
         words = " ".join(_NOISE.sub(" ", turn.text("content")).split())
         words = _PARTED.sub("", _SPELT.sub(lambda spelt: spelt[0].replace("_", ""), words))
-        said = bool(re.search(r"\w", words)) and builder.add(
+        is_spoken = bool(re.search(r"\w", words)) and builder.add(
             f"{turn.text('speaker').strip() or 'Someone'}: {words}"
         )
-        turns.append((start, builder.characters) if said else None)
+        turns.append((start, builder.characters) if is_spoken else None)
     if not any(turns):
         raise record.wrong("the meeting has no words")
     book = builder.build(title=f"Meeting {number}", language="en", source_format="qmsum")

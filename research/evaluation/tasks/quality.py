@@ -8,7 +8,7 @@ import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gistread.book.formats.text import read_text
@@ -22,40 +22,46 @@ _TITLE_CHARACTERS = 60
 _FOUR = 4
 _TWO = 2
 
-_Asked = tuple[str, tuple[str, ...], int]  # A question, its options, the index of the right one
+
+@dataclass(frozen=True, slots=True)
+class _MultipleChoice:
+    question: str
+    choices: tuple[str, ...]
+    gold: int  # Index of the right one
 
 
 def load_quality(path: Path, options: TaskOptions) -> Iterator[Document]:
     """One document for each article, with four options a question. See `Task.load`."""
 
-    def asked(record: Record, key: str) -> _Asked:
-        question, choices, gold = _asked(record)
+    def with_four(record: Record, key: str) -> _MultipleChoice:
+        question = _multiple_choice(record)
         if (given := len(record.items("options"))) != _FOUR:
             raise record.wrong(f"{given} options instead of four; use the task quality-2 for two")
-        return question, choices, gold
+        return question
 
-    return _documents(path, asked)
+    return _documents(path, with_four)
 
 
 def load_quality_2(path: Path, options: TaskOptions) -> Iterator[Document]:
     """One document for each article, with two options a question. See `Task.load`."""
 
-    def asked(record: Record, key: str) -> _Asked:
-        question, choices, gold = _asked(record)
-        if len(choices) == _TWO:
-            return question, choices, gold
+    def with_two(record: Record, key: str) -> _MultipleChoice:
+        question = _multiple_choice(record)
+        if len(question.choices) == _TWO:
+            return question
         chance = random.Random(f"{options.seed} {key}")
-        pair = [
-            choices[gold],
-            chance.choice([choice for choice in choices if choice != choices[gold]]),
-        ]
+        right = question.choices[question.gold]
+        wrong = chance.choice([choice for choice in question.choices if choice != right])
+        pair = [right, wrong]
         chance.shuffle(pair)
-        return question, tuple(pair), pair.index(choices[gold])
+        return _MultipleChoice(question.question, tuple(pair), pair.index(right))
 
-    return _documents(path, asked)
+    return _documents(path, with_two)
 
 
-def _documents(path: Path, asked: Callable[[Record, str], _Asked]) -> Iterator[Document]:
+def _documents(
+    path: Path, multiple_choice: Callable[[Record, str], _MultipleChoice]
+) -> Iterator[Document]:
     articles: dict[str, list[Record]] = defaultdict(list)
     for record in json_records(path):
         articles[record.label("article_id", "doc_id")].append(record)
@@ -68,13 +74,13 @@ def _documents(path: Path, asked: Callable[[Record, str], _Asked]) -> Iterator[D
                     name for name in ("question_unique_id", "question_id_std") if name in question
                 ]
                 ids.append(question.label(*names) if names else str(number))
-                questions.append(asked(question, f"{article} {ids[-1]}"))
+                questions.append(multiple_choice(question, f"{article} {ids[-1]}"))
         yield Document(
             article,
             _book(records[0]),
             tuple(
-                Question(id_, text, choices=choices, gold_choice=gold)
-                for id_, (text, choices, gold) in zip(distinct(ids), questions, strict=True)
+                Question(id_, each.question, choices=each.choices, gold_choice=each.gold)
+                for id_, each in zip(distinct(ids), questions, strict=True)
             ),
         )
 
@@ -95,7 +101,7 @@ def _title(record: Record, book: Book) -> str:
     return textwrap.shorten(title or book.title, _TITLE_CHARACTERS, placeholder=" …")
 
 
-def _asked(record: Record) -> _Asked:
+def _multiple_choice(record: Record) -> _MultipleChoice:
     choices = tuple(" ".join(option.split()) for option in record.texts("options"))
     if "gold_label" not in record:
         raise record.wrong("`gold_label` is missing: the test set has no answers; use the dev set")
@@ -106,4 +112,6 @@ def _asked(record: Record) -> _Asked:
     if len(set(choices)) < _TWO or not all(choices):
         raise record.wrong("`options` are empty or all equal")
     distinct_choices = tuple(dict.fromkeys(choices))
-    return record.text("question").strip(), distinct_choices, distinct_choices.index(right)
+    return _MultipleChoice(
+        record.text("question").strip(), distinct_choices, distinct_choices.index(right)
+    )

@@ -124,12 +124,7 @@ def json_records(path: Path) -> Iterator[Record]:
     Raises GistreadError.
     """
     if path.is_dir():
-        files = sorted(
-            file for file in path.iterdir() if file.suffix.lower() in (".json", ".jsonl")
-        )
-        if not files:
-            raise task_error(f"{path} is a folder without a .json or .jsonl file")
-        for file in files:
+        for file in _json_files(path):
             yield from json_records(file)
         return
     text = _read(path)
@@ -138,9 +133,7 @@ def json_records(path: Path) -> Iterator[Record]:
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":  # More than one line is JSON of its own
             raise task_error(f"{path.name}, line {error.lineno}: not JSON ({error.msg})") from error
-        for number, line in enumerate(text.split("\n"), 1):
-            if line.strip():
-                yield _line_record(f"{path.name}, line {number}", line)
+        yield from _line_records(path.name, text)
         return
     if document == []:
         raise task_error(f"{path} holds an empty list")
@@ -151,19 +144,32 @@ def json_records(path: Path) -> Iterator[Record]:
         yield _record(document, path.name if "\n" in text.strip() else f"{path.name}, line 1")
 
 
+def _json_files(folder: Path) -> list[Path]:
+    files = [file for file in folder.iterdir() if file.suffix.lower() in (".json", ".jsonl")]
+    if not files:
+        raise task_error(f"{folder} is a folder without a .json or .jsonl file")
+    return sorted(files)
+
+
+def _line_records(name: str, text: str) -> Iterator[Record]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield _line_record(f"{name}, line {number}", line)
+
+
 def table_records(path: Path) -> list[Record]:
     """The rows of a CSV file with a heading, without empty fields."""
     csv.field_size_limit(_LONGEST_FIELD)
-    found = []
+    records = []
     rows = csv.DictReader(io.StringIO(_read(path), newline=""))
     for row in rows:
         if None in row:
             raise task_error(f"{path.name}, line {rows.line_num}: more fields than in the heading")
         if fields := {key: value for key, value in row.items() if value}:
-            found.append(Record(fields, f"{path.name}, line {rows.line_num}"))
-    if not found:
+            records.append(Record(fields, f"{path.name}, line {rows.line_num}"))
+    if not records:
         raise task_error(f"{path} has no rows")
-    return found
+    return records
 
 
 def _line_record(where: str, line: str) -> Record:

@@ -19,7 +19,7 @@ def outcome(**fields: Any) -> Outcome:
         "reader": "r",
         "text": "Who?",
         "answer": "",
-        "found": True,
+        "has_answer": True,
         "choice": None,
         "lookups": (),
         "seen": (),

@@ -14,7 +14,7 @@ def make_document(name: str, questions: int = 2, *, words: int = 240) -> Documen
     """Some pages of invented words, and questions whose answer stands in the first paragraph."""
     seed = sum(name.encode())
     book = make_book([prose(60, seed=seed + i) for i in range(words // 60)], title=name)
-    asked = tuple(
+    all_questions = tuple(
         Question(
             f"q{i}",
             f"What is w{seed}x{i + 1}?",
@@ -23,7 +23,7 @@ def make_document(name: str, questions: int = 2, *, words: int = 240) -> Documen
         )
         for i in range(questions)
     )
-    return Document(name, book, asked)
+    return Document(name, book, all_questions)
 
 
 def make_task(*documents: Document, metrics: tuple[str, ...] = ("f1", "page-recall")) -> Task:
@@ -42,7 +42,7 @@ def make_asked(document: str, question: str, reader: str, **scores: float) -> An
         reader=reader,
         text="Who?",
         answer="Ann \u2028 “and” Bob",
-        found=True,
+        has_answer=True,
         choice=None,
         lookups=(2, 1),
         seen=((0, 10), (20, 30)),
@@ -59,8 +59,8 @@ def make_asked(document: str, question: str, reader: str, **scores: float) -> An
     )
 
 
-def unended(asked: AnsweredQuestion) -> AnsweredQuestion:
+def unended(answered: AnsweredQuestion) -> AnsweredQuestion:
     return replace(
-        asked,
-        outcome=replace(asked.outcome, ended=False, answer="", error="It took longer than 1 s."),
+        answered,
+        outcome=replace(answered.outcome, ended=False, answer="", error="It took longer than 1 s."),
     )

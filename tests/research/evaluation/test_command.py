@@ -67,12 +67,17 @@ def test_a_run_ends_with_its_table_on_the_screen_and_in_files(
     assert {"readagent-s", "bm25", "dos", "closed-book"} < rows
     assert "4 questions about 2 texts" in ran.out
     assert "4 questions about 2 texts" in ran.err
+    assert sum(line.isascii() and "│" in line for line in ran.out.splitlines()) == 0
+    check_files(out)
+
+
+def check_files(out: Path) -> None:
+    """What four questions about two texts, to four readers, leave in the folder."""
     markdown = (out / "table.md").read_text()
     assert "| readagent-s |   4 |" in markdown
     assert "- gold-coverage: " in markdown
     assert len(lines(out)) == 16
     assert len((out / "texts.jsonl").read_text().splitlines()) == 2
-    assert sum(line.isascii() and "│" in line for line in ran.out.splitlines()) == 0
 
 
 def test_json_is_one_document_with_the_settings_and_every_figure(
@@ -157,7 +162,7 @@ def test_a_judge_adds_its_ratings(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("fairytaleqa",), "--data FILE"),
         (("fairytaleqa", "--data", "nothing.jsonl"), "cannot find nothing.jsonl"),
@@ -169,11 +174,11 @@ def test_a_judge_adds_its_ratings(
     ],
 )
 def test_invalid_options_are_reported_in_two_lines(
-    run: Run, words: tuple[str, ...], said: str
+    run: Run, words: tuple[str, ...], message: str
 ) -> None:
     ran = run(*words)
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
-    assert said in ran.err
+    assert message in ran.err
     assert ran.err.count("\n") <= 2
 
 

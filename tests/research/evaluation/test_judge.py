@@ -15,7 +15,7 @@ STRICT, PERMISSIVE = ("yes", "no"), ("yes", "partly", "no")
 
 
 @pytest.mark.parametrize(
-    ("said", "rating"),
+    ("choices", "rating"),
     [
         (["yes"], Rating.EXACT),
         (["no", "yes"], Rating.EXACT),
@@ -23,13 +23,13 @@ STRICT, PERMISSIVE = ("yes", "no"), ("yes", "partly", "no")
         (["no", "no"], Rating.NONE),
     ],
 )
-async def test_either_rater_can_find_agreement(said: list[str], rating: Rating) -> None:
-    engine = FakeEngine(chooses=list(said))
-    found, usage = await rate("Who?", "Ann", ["Ann Lee"], engine)
-    assert found is rating
-    assert [call.options for call in engine.calls] == [STRICT, PERMISSIVE][: len(said)]
+async def test_either_rater_can_find_agreement(choices: list[str], rating: Rating) -> None:
+    engine = FakeEngine(chooses=list(choices))
+    best, usage = await rate("Who?", "Ann", ["Ann Lee"], engine)
+    assert best is rating
+    assert [call.options for call in engine.calls] == [STRICT, PERMISSIVE][: len(choices)]
     assert all(call.priority is Priority.BACKGROUND for call in engine.calls)
-    assert usage.generated == len(said)
+    assert usage.generated == len(choices)
 
 
 async def test_a_real_model_can_only_choose_an_offered_rating(tmp_path: Path) -> None:

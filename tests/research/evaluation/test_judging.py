@@ -13,8 +13,8 @@ from tests.research.evaluation.runs import make_asked
 ASKED = [make_asked("a", str(number), "bm25", f1=10) for number in range(4)]
 
 
-async def rate(folder: Path, judge: FakeEngine, asked: object = ASKED) -> list[tuple[int, int]]:
-    return [done async for done in rate_all(folder, asked, judge)]  # type: ignore[arg-type]
+async def rate(folder: Path, judge: FakeEngine, outcomes: object = ASKED) -> list[tuple[int, int]]:
+    return [done async for done in rate_all(folder, outcomes, judge)]  # type: ignore[arg-type]
 
 
 def rated(folder: Path) -> list[float]:
@@ -25,10 +25,10 @@ async def test_rated_answers_are_not_rated_again(tmp_path: Path) -> None:
     answers: Iterator[str | Exception] = iter(["yes", "no", "partly", EngineError("Gone.")])
 
     def chooses(text: str, options: object) -> str:
-        said = next(answers)
-        if isinstance(said, Exception):
-            raise said
-        return said
+        reply = next(answers)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
 
     with pytest.raises(EngineError):
         await rate(tmp_path, FakeEngine(chooses=chooses))

@@ -94,14 +94,20 @@ Start = Callable[..., "subprocess.Popen[str]"]
 def lines(out: Path) -> list[Line]:
     """Every whole outcome."""
     path = out / "outcomes.jsonl"
-    found = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-    return [json.loads(line) for line in found if line.endswith(b"\n")]
+    written = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) for line in written if line.endswith(b"\n")]
 
 
-def told(outcomes: list[Line]) -> list[Line]:
+def without_costs(outcomes: list[Line]) -> list[Line]:
     """Without the time it took, and what the model remembered of questions before the kill."""
     costs = {"seconds", "engine_seconds", "prefilled", "reused", "scores"}
     return [{name: value for name, value in line.items() if name not in costs} for line in outcomes]
+
+
+def wait_for(outcomes: int, process: "subprocess.Popen[str]", out: Path) -> None:
+    while len(lines(out)) < outcomes:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
 
 
 def kill(process: "subprocess.Popen[str]") -> None:
@@ -122,8 +128,8 @@ def test_a_run_killed_at_many_moments_ends_with_the_same_outcomes(
     _, errors = whole.communicate(timeout=300)
     assert whole.returncode == 0, errors
     took = time.monotonic() - began
-    wanted = told(lines(tmp_path / "whole"))
-    assert len(wanted) == 10
+    expected = without_costs(lines(tmp_path / "whole"))
+    assert len(expected) == 10
 
     moments = random.Random(5)
     killed = tmp_path / "killed"
@@ -134,12 +140,12 @@ def test_a_run_killed_at_many_moments_ends_with_the_same_outcomes(
         kill(process)
         now = lines(killed)
         assert now[: len(kept)] == kept
-        assert told(now) == wanted[: len(now)]
+        assert without_costs(now) == expected[: len(now)]
         kept = now
     process = start(*command, "--out", killed)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
-    assert told(lines(killed)) == wanted
+    assert without_costs(lines(killed)) == expected
     assert lines(killed)[: len(kept)] == kept
 
 
@@ -160,9 +166,7 @@ def test_a_run_killed_with_a_real_model_resumes_without_repeating_questions(
     kept: list[Line] = []
     for outcomes in (1, 3, 6):  # Of 8: while a memory is read, between readers, in the second text.
         process = start(*command)
-        while len(lines(tmp_path / "run")) < outcomes:
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.05)
+        wait_for(outcomes, process, tmp_path / "run")
         kill(process)
         now = lines(tmp_path / "run")
         assert now[: len(kept)] == kept
@@ -170,14 +174,14 @@ def test_a_run_killed_with_a_real_model_resumes_without_repeating_questions(
     process = start(*command)
     _, errors = process.communicate(timeout=600)
     assert process.returncode == 0, errors
-    found = lines(tmp_path / "run")
-    assert found[: len(kept)] == kept
-    assert [(line["document"], line["reader"]) for line in found] == [
+    after = lines(tmp_path / "run")
+    assert after[: len(kept)] == kept
+    assert [(line["document"], line["reader"]) for line in after] == [
         (story, reader)
         for story, _ in TALES
         for reader in ("full", "closed-book", "readagent-s", "bm25")
     ]
-    assert all(line["ended"] for line in found)
+    assert all(line["ended"] for line in after)
     assert (tmp_path / "run" / "table.md").exists()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import StorageError
-from research.evaluation.outcomes import OutcomeFile, to_json
+from research.evaluation.outcomes import OutcomeFile, from_json, to_json
 from tests.research.evaluation.runs import make_asked
 
 FIRST = make_asked("a", "1", "bm25", f1=40, page_recall=100)
@@ -17,10 +17,10 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "outcomes.jsonl"
 
 
-def write(path: Path, *asked: object) -> None:
+def write(path: Path, *answers: object) -> None:
     with OutcomeFile(path) as file:
-        for one in asked:
-            file.append(one)  # type: ignore[arg-type]
+        for answer in answers:
+            file.append(answer)  # type: ignore[arg-type]
 
 
 def test_a_line_is_json_with_everything_needed_to_check_it(path: Path) -> None:
@@ -33,6 +33,13 @@ def test_a_line_is_json_with_everything_needed_to_check_it(path: Path) -> None:
     assert line["events"] == ["1. page 2: why", "enough"]
     assert (line["prefilled"], line["reused"], line["generated"]) == (10, 20, 3)
     assert path.read_bytes().count(b"\n") == 1
+
+
+def test_a_line_of_an_older_version_is_read() -> None:
+    line = to_json(FIRST)
+    line["found"] = line.pop("has_answer")
+    del line["quotes_hold"], line["unsupported"]
+    assert from_json(line) == FIRST
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ async def follow(plan: Plan, engine: FakeEngine, folder: Path) -> list[object]:
 async def test_every_reader_is_asked_every_question_once(tmp_path: Path) -> None:
     plan = make_plan()
     events = await follow(plan, FakeEngine(), tmp_path)
-    keys = [event.asked.key for event in events if isinstance(event, QuestionMeasured)]
+    keys = [event.answered.key for event in events if isinstance(event, QuestionMeasured)]
     assert len(keys) == len(set(keys)) == plan.questions == 16
     assert set(read_outcomes(tmp_path / "outcomes.jsonl")) == set(keys)
     assert plan.todo(read_outcomes(tmp_path / "outcomes.jsonl")) == []
@@ -66,13 +66,15 @@ async def test_a_question_with_an_outcome_is_not_asked_again(tmp_path: Path) -> 
 
 
 async def test_a_failed_question_is_an_outcome_and_the_run_continues(tmp_path: Path) -> None:
-    asked = DOCUMENTS[0].questions[1].text
+    failing = DOCUMENTS[0].questions[1].text
     engine = FakeEngine(
-        says=lambda prompt: EngineError("The model is gone.") if asked in prompt else "Ann."
+        says=lambda prompt: EngineError("The model is gone.") if failing in prompt else "Ann."
     )
     await follow(make_plan(readers=("dos", "closed-book")), engine, tmp_path)
     outcomes = read_outcomes(tmp_path / "outcomes.jsonl")
-    unended = {key: one.outcome for key, one in outcomes.items() if not one.outcome.ended}
+    unended = {
+        key: answered.outcome for key, answered in outcomes.items() if not answered.outcome.ended
+    }
     assert set(unended) == {("one", "q1", "dos"), ("one", "q1", "closed-book")}
     assert {outcome.error for outcome in unended.values()} == {"The model is gone."}
     assert {dict(outcome.scores)["ended"] for outcome in unended.values()} == {0.0}
@@ -107,11 +109,11 @@ async def test_a_question_has_a_timeout(tmp_path: Path) -> None:
     [n if n in (1, 9, 21) else pytest.param(n, marks=pytest.mark.slow) for n in range(1, 30, 4)],
 )
 async def test_a_stopped_run_resumes_to_the_same_outcomes(tmp_path: Path, after: int) -> None:
-    def told(folder: Path) -> dict[object, object]:
+    def results_in(folder: Path) -> dict[object, object]:
         outcomes = read_outcomes(folder / "outcomes.jsonl")
         return {
-            key: (one.outcome.answer, one.outcome.lookups, one.outcome.seen)
-            for key, one in outcomes.items()
+            key: (answered.outcome.answer, answered.outcome.lookups, answered.outcome.seen)
+            for key, answered in outcomes.items()
         }
 
     whole, parted = tmp_path / "whole", tmp_path / "parted"
@@ -124,6 +126,6 @@ async def test_a_stopped_run_resumes_to_the_same_outcomes(tmp_path: Path, after:
             await anext(events)
         await events.aclose()
     await follow(make_plan(), FakeEngine(), parted)
-    assert told(parted) == told(whole)
+    assert results_in(parted) == results_in(whole)
     lines = (parted / "outcomes.jsonl").read_bytes().count(b"\n")
     assert lines == 16

@@ -12,7 +12,7 @@ DOCUMENTS = [
 ]
 
 
-def asked(documents: Sequence[Document]) -> set[tuple[str, str]]:
+def ids_of(documents: Sequence[Document]) -> set[tuple[str, str]]:
     return {(document.id, question.id) for document in documents for question in document.questions}
 
 

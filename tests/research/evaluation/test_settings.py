@@ -21,7 +21,7 @@ def test_the_same_settings_resume_a_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"seed": 2}, r"seed \(1 there, 2 here\)"),
         (
@@ -32,11 +32,11 @@ def test_the_same_settings_resume_a_run(tmp_path: Path) -> None:
     ],
 )
 def test_different_settings_are_refused_and_named(
-    tmp_path: Path, change: dict[str, object], said: str
+    tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
     save_or_compare(tmp_path, SETTINGS)
     before = (tmp_path / "run.json").read_bytes()
-    with pytest.raises(UsageError, match=said) as refused:
+    with pytest.raises(UsageError, match=message) as refused:
         save_or_compare(tmp_path, replace(SETTINGS, **change))  # type: ignore[arg-type]
     assert str(refused.value).count("\n") == 1
     assert (tmp_path / "run.json").read_bytes() == before

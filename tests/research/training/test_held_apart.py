@@ -66,10 +66,10 @@ def trained() -> Iterator[tuple[str, str]]:
 @pytest.mark.slow
 def test_no_evaluated_text_is_trained_on() -> None:
     known = {run for text in evaluated() for run in runs(text)}
-    found = {}
+    overlapping = {}
     for name, text in trained():
         own = runs(text, step=3)
         share = sum(run in known for run in own) / max(1, len(own))
         if share > MOST_SHARED:
-            found[name] = round(share, 2)
-    assert not found
+            overlapping[name] = round(share, 2)
+    assert not overlapping

@@ -41,7 +41,7 @@ def packer() -> Packer:
 def test_every_source_makes_examples(name: str) -> None:
     made = [example for number in range(2) for example in sources(1, [name])[name].examples(number)]
     assert made
-    assert all(one.prompt and one.reply for one in made)
+    assert all(example.prompt and example.reply for example in made)
 
 
 @pytest.mark.slow
@@ -60,13 +60,16 @@ def test_a_step_over_every_source_has_a_gradient(
 @pytest.mark.slow
 def test_bfloat16_gives_nearly_the_gradient_of_float32(starter: Starter, packer: Packer) -> None:
     pack = packer.pack(sources(1, ["tales"])["tales"].examples(0)[:2])
-    found = []
+    gradients = []
     for model in (starter, Starter(starter_path(), torch.bfloat16)):
         adapter = Adapter(LoraShape(first_layer=model.layers - 1), model.sizes, model.layers)
         loss = functional.cross_entropy(model.forward(pack, adapter), pack.targets)
-        found.append(
+        gradients.append(
             torch.cat(
-                [one.flatten() for one in torch.autograd.grad(loss, list(adapter.b.parameters()))]
+                [
+                    gradient.flatten()
+                    for gradient in torch.autograd.grad(loss, list(adapter.b.parameters()))
+                ]
             )
         )
-    assert functional.cosine_similarity(*found, dim=0) > 0.99
+    assert functional.cosine_similarity(*gradients, dim=0) > 0.99

@@ -47,11 +47,11 @@ async def action_of(page: WebPage, engine: FakeEngine) -> Action:
     return await act(page, "Buy the red kettle", [], engine, lambda line: None)
 
 
-def choosing(*wanted: str) -> FakeEngine:
+def choosing(*preferred: str) -> FakeEngine:
     """An engine that answers with the first of these that is offered."""
 
     def choose(_: str, options: Sequence[str]) -> int | str:
-        return next((one for one in wanted if one in options), len(options) - 1)
+        return next((option for option in preferred if option in options), len(options) - 1)
 
     return FakeEngine(
         chooses=choose, says=lambda text: GIST if "shop" in text[:2000] else "green tea"
@@ -85,11 +85,11 @@ async def test_what_is_typed_is_one_line_of_free_text() -> None:
 
 async def test_snippets_are_opened_and_only_then_acted_on() -> None:
     page = chapters()
-    told: list[str] = []
+    steps: list[str] = []
     engine = choosing("Part 3", "Part 1")
-    action = await act(page, "Buy the red kettle", [], engine, told.append)
+    action = await act(page, "Buy the red kettle", [], engine, steps.append)
     assert action.lookups[:2] == (3, 1)
-    assert "1. part 3 of 8" in told
+    assert "1. part 3 of 8" in steps
     whole = {index for number in action.lookups for index in page.snippet(number).elements}
     step = next(
         call for call in engine.calls if call.options and call.options[0].startswith("Element")

@@ -48,9 +48,9 @@ def test_every_element_that_a_person_could_act_on_is_there_by_its_name() -> None
 
 
 def test_what_a_person_does_not_see_and_what_was_typed_is_not_told() -> None:
-    told = "\n".join(snippet.text for snippet in read_page(SHOP.encode(), "shop.html").snippets)
+    visible = "\n".join(snippet.text for snippet in read_page(SHOP.encode(), "shop.html").snippets)
     for unseen in ("hidden", "evil", "s3cret", "what a person typed", "Atlantis", "closed"):
-        assert unseen not in told
+        assert unseen not in visible
     assert "value" not in dict(read_page(SHOP.encode(), "shop.html").elements[3].attributes)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from research.evaluation.model import Document
+from research.evaluation.model import Document, Question
 
 DATA = Path(__file__).resolve().parents[5] / "shared" / "data"
 needs_data = pytest.mark.skipif(not (DATA / "quality").is_dir(), reason="needs ../shared/data")
@@ -37,13 +37,17 @@ def sound(document: Document) -> None:
     assert ids
     assert len(set(ids)) == len(ids)
     for question in document.questions:
-        assert question.text.strip()
-        assert question.references or question.choices
-        assert len(set(question.choices)) == len(question.choices)
-        assert (question.gold_choice is not None) == bool(question.choices)
-        assert question.gold_choice is None or question.gold_choice in range(len(question.choices))
+        sound_question(question)
         before = 0
         for start, end in question.gold_places:
             assert before <= start < end <= len(text)
             assert text[start:end].strip() == text[start:end]
             before = end
+
+
+def sound_question(question: Question) -> None:
+    assert question.text.strip()
+    assert question.references or question.choices
+    assert len(set(question.choices)) == len(question.choices)
+    assert (question.gold_choice is not None) == bool(question.choices)
+    assert question.gold_choice is None or question.gold_choice in range(len(question.choices))

@@ -52,7 +52,7 @@ def test_the_text_of_a_novel_is_read_from_the_data_folder(tmp_path: Path) -> Non
 def test_real_novels_are_read() -> None:
     novels = list(literary(DATA / "literaryqa" / "literaryqa_dev.jsonl"))
     assert (len(novels), sum(len(novel.questions) for novel in novels)) == (6, 176)
-    for one in novels:
-        sound(one)
-        assert "PROJECT GUTENBERG" not in one.book.text.upper()
-        assert len(one.questions[0].references) == 2
+    for novel in novels:
+        sound(novel)
+        assert "PROJECT GUTENBERG" not in novel.book.text.upper()
+        assert len(novel.questions[0].references) == 2

@@ -42,24 +42,30 @@ def meeting(**more: Any) -> dict[str, Any]:
 
 
 def test_a_turn_is_a_paragraph_without_noise(tmp_path: Path) -> None:
-    (one,) = load(lines(tmp_path / "val.jsonl", meeting()))
-    assert one.book.text == (
+    (transcript,) = load(lines(tmp_path / "val.jsonl", meeting()))
+    assert transcript.book.text == (
         "Project Manager: So it's on, isn't it?\n\nMarketing: The LCDs are dear.\n\nProject "
         "Manager: Two Euros."
     )
-    assert (one.id, one.preset) == ("meeting-1", "meeting")
-    sound(one)
+    assert (transcript.id, transcript.preset) == ("meeting-1", "meeting")
+    sound(transcript)
 
 
 def test_gold_places_are_the_turns_named_in_the_file(tmp_path: Path) -> None:
-    (one,) = load(lines(tmp_path / "val.jsonl", meeting()))
-    assert [question.id for question in one.questions] == ["general-1", "specific-1", "specific-2"]
-    assert gold_text(one, 0) == []
-    assert gold_text(one, 1) == ["Marketing: The LCDs are dear.\n\nProject Manager: Two Euros."]
-    assert gold_text(one, 2) == ["Project Manager: Two Euros."], (
+    (transcript,) = load(lines(tmp_path / "val.jsonl", meeting()))
+    assert [question.id for question in transcript.questions] == [
+        "general-1",
+        "specific-1",
+        "specific-2",
+    ]
+    assert gold_text(transcript, 0) == []
+    assert gold_text(transcript, 1) == [
+        "Marketing: The LCDs are dear.\n\nProject Manager: Two Euros."
+    ]
+    assert gold_text(transcript, 2) == ["Project Manager: Two Euros."], (
         "a span that reaches over the end, and a silent turn"
     )
-    assert one.questions[1].references == ("It is dear.",)
+    assert transcript.questions[1].references == ("It is dear.",)
 
 
 @needs_data
@@ -75,14 +81,16 @@ def test_real_meetings_are_read() -> None:
     ]
     assert len(specific) == 237
     assert all(question.gold_places for question in specific)
-    for one in meetings:
-        sound(one)
-        assert not {"{", "}", "_"} & set(one.book.text)
-    asked = next(
-        n
-        for n, question in enumerate(meetings[0].questions)
-        if "sample transcripts" in question.text
-    )
-    (gold,) = gold_text(meetings[0], asked)
+    for transcript in meetings:
+        sound(transcript)
+        assert not {"{", "}", "_"} & set(transcript.book.text)
+
+
+@needs_data
+def test_a_gold_place_of_a_real_meeting_is_all_its_turns() -> None:
+    first, *_ = load(DATA / "qmsum" / "qmsum_val.jsonl")
+    texts = [question.text for question in first.questions]
+    number = next(number for number, text in enumerate(texts) if "sample transcripts" in text)
+    (gold,) = gold_text(first, number)
     assert gold.count("\n\n") > 30, "72 turns, some of them silent"
     assert gold.startswith(("Professor", "Grad", "PhD", "Postdoc"))

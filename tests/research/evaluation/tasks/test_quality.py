@@ -9,7 +9,7 @@ from tests.research.evaluation.tasks.files import DATA, lines, needs_data, sound
 four, two = TASKS["quality"].load, TASKS["quality-2"].load
 
 
-def asked(name: str, gold: int, **more: Any) -> dict[str, Any]:
+def quality_question(name: str, gold: int, **more: Any) -> dict[str, Any]:
     """A question as in QuALITY.v1.0.1.htmlstripped.dev."""
     return {
         "question": f"What of {name}?",
@@ -38,12 +38,12 @@ def article(set_: str, *questions: dict[str, Any], **more: Any) -> dict[str, Any
 
 
 def test_questions_of_both_writers_form_one_document(tmp_path: Path) -> None:
-    other = article("B", asked("x", 2), article_id="9", title="Another")
+    other = article("B", quality_question("x", 2), article_id="9", title="Another")
     path = lines(
         tmp_path / "dev",
-        article("A", asked("a", 1), asked("b", 4)),
+        article("A", quality_question("a", 1), quality_question("b", 4)),
         other,
-        article("C", asked("c", 2)),
+        article("C", quality_question("c", 2)),
     )
     lamp, another = four(path)
     assert (lamp.id, lamp.book.title, lamp.book.authors) == ("20015", "The Lamp", ("LEE, ANN",))
