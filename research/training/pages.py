@@ -1,10 +1,10 @@
-"""Written pages (research/training/data): gists, questions, answers and reasons for pages of books
-in `../shared/data`.
+"""Written pages (research/training/data): gists, questions, answers and reasons.
 
-A line of a file is one page. Where its text comes from another file, only the place is kept: `at`
-is its first word in the file, `paragraphs` the words of each paragraph. Lines of one source that
-follow one another are consecutive pages. `question`, `answer` and `quote` are of the question that
-has a `reason` to look the page up, `more` of the others.
+They are about pages of books in `../shared/data`. A line of a file is one page. Where its text
+comes from another file, only the place is kept: `at` is its first word in the file, `paragraphs`
+the words of each paragraph. Lines of one source that follow one another are consecutive pages.
+`question`, `answer` and `quote` are of the question that has a `reason` to look the page up, `more`
+of the others.
 """
 
 import json
@@ -78,22 +78,23 @@ def whole_books(pages: list[list[WrittenPage]]) -> Iterator[Document]:
 
 def _with_questions(book: Book, pages: Sequence[WrittenPage]) -> Iterator[Document]:
     """The book with those questions whose quotes stand in it once; nothing if there are none."""
-    asked = []
-    for one in chain.from_iterable(page.questions for page in pages):
-        words = one.quote.replace("_", "").split()
-        places = [
-            found.span() for found in re.finditer(r"[\s_*]+".join(map(re.escape, words)), book.text)
-        ]
+    questions = []
+    for written in chain.from_iterable(page.questions for page in pages):
+        words = written.quote.replace("_", "").split()
+        pattern = r"[\s_*]+".join(map(re.escape, words))
+        places = [match.span() for match in re.finditer(pattern, book.text)]
         if len(places) == 1:
-            asked.append(Question(one.text, one.text, (one.answer,), gold_places=(places[0],)))
-    if asked:
-        yield Document(book.title, book, tuple(asked))
+            gold = (places[0],)
+            question = Question(written.text, written.text, (written.answer,), gold_places=gold)
+            questions.append(question)
+    if questions:
+        yield Document(book.title, book, tuple(questions))
 
 
 def _page(kept: dict[str, Any]) -> WrittenPage:
     text = kept["page"] if "page" in kept else _text(kept["file"], kept["at"], kept["paragraphs"])
-    asked = [kept] if kept.get("question") else []
-    questions = tuple(_question(one) for one in [*asked, *kept.get("more", [])])
+    first = [kept] if kept.get("question") else []
+    questions = tuple(_question(fields) for fields in [*first, *kept.get("more", [])])
     file = kept.get("file", "")
     return WrittenPage(
         kept["source"], "" if ":" in file else file, text, " ".join(kept["gist"].split()), questions

@@ -1,9 +1,8 @@
-"""Written questions about whole novels (research/training/data/questions), one JSON object a line,
-one file a book.
+"""Written questions about whole novels (research/training/data/questions).
 
-`question`, `answer` and `kind` are as written; `quote` is the sentence or clause of the book that
-tells the answer, word for word, and stands in the book once. A question without `quote` is not
-answered by the book.
+A file is about one book, and a line of it is one JSON object. `question`, `answer` and `kind` are
+as written; `quote` is the sentence or clause of the book that tells the answer, word for word, and
+stands in the book once. A question without `quote` is not answered by the book.
 
     python -m research.training.questions places novels/austen_emma.epub   prints numbered places to
     ask about
@@ -17,7 +16,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
@@ -59,6 +58,12 @@ DEVELOPMENT = (
 )
 """Novels of `../shared/data/novels` that are never trained on."""
 MOST_ANSWER_WORDS = 16
+# The title page and the like come first, notes of the publisher last.
+_SKIPPED_FIRST = 100  # One in so many paragraphs
+_SKIPPED_LAST = 200
+_LEAST_QUESTION_WORDS = 4
+_LEAST_QUOTE_WORDS = 4
+_MOST_QUOTE_WORDS = 60
 _PLACE_WORDS = 280
 _FOLD = str.maketrans("‘’“”—–\u00a0\u2060", "''\"\"--  ")
 
@@ -88,17 +93,17 @@ def places(book: Book, count: int) -> list[tuple[int, int]]:
         for paragraph in book.paragraphs
         if paragraph.kind is not ParagraphKind.HEADING and paragraph.end - paragraph.start > 1
     ]
-    body = body[len(body) // 100 : -max(1, len(body) // 200)]
+    body = body[len(body) // _SKIPPED_FIRST : -max(1, len(body) // _SKIPPED_LAST)]
     starts = [body[round(at * (len(body) - 1) / count)] for at in range(count)]
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for first in starts:
-        if found and first.start < found[-1][1]:
+        if spans and first.start < spans[-1][1]:
             continue
         end = first.end
         while count_words(book.text[first.start : end]) < _PLACE_WORDS and end < body[-1].end:
-            end = next(one.end for one in body if one.end > end)
-        found.append((first.start, end))
-    return found
+            end = next(paragraph.end for paragraph in body if paragraph.end > end)
+        spans.append((first.start, end))
+    return spans
 
 
 def find_quote(quote: str, text: str) -> list[tuple[int, int]]:
@@ -106,36 +111,39 @@ def find_quote(quote: str, text: str) -> list[tuple[int, int]]:
     words = _fold(quote).split()
     if not words:
         return []
-    return [
-        found.span() for found in re.finditer(r"\s+".join(map(re.escape, words)), _folded(text))
-    ]
+    pattern = r"\s+".join(map(re.escape, words))
+    return [match.span() for match in re.finditer(pattern, _folded(text))]
 
 
-def faults(one: NovelQuestion, book: Book) -> list[str]:
+def faults(novel_question: NovelQuestion, book: Book) -> list[str]:
     """The rules that a question breaks."""
-    found = []
-    if one.kind not in KINDS:
-        found.append(f"unknown kind {one.kind!r}")
-    if not one.question.endswith("?") or count_words(one.question) < 4:
-        found.append("no question")
-    if one.kind == "unanswerable":
-        return [*found, "unanswerable with an answer"] if one.answer or one.quote else found
-    if not one.answer or count_words(one.answer) > MOST_ANSWER_WORDS:
-        found.append(f"the answer is empty or over {MOST_ANSWER_WORDS} words")
-    if not 4 <= count_words(one.quote) <= 60:
-        found.append("the quote has under 4 or over 60 words")
-    if (times := len(find_quote(one.quote, book.text))) != 1:
-        found.append(f"the quote stands in the book {times} times")
-    if _fold(one.answer).strip(".").lower() in _fold(one.question).lower():
-        found.append("the question has the answer")
-    return found
+    question = novel_question.question
+    answer = novel_question.answer
+    quote = novel_question.quote
+    broken = []
+    if novel_question.kind not in KINDS:
+        broken.append(f"unknown kind {novel_question.kind!r}")
+    if not question.endswith("?") or count_words(question) < _LEAST_QUESTION_WORDS:
+        broken.append("no question")
+    if novel_question.kind == "unanswerable":
+        return [*broken, "unanswerable with an answer"] if answer or quote else broken
+    if not answer or count_words(answer) > MOST_ANSWER_WORDS:
+        broken.append(f"the answer is empty or over {MOST_ANSWER_WORDS} words")
+    if not _LEAST_QUOTE_WORDS <= count_words(quote) <= _MOST_QUOTE_WORDS:
+        bounds = f"under {_LEAST_QUOTE_WORDS} or over {_MOST_QUOTE_WORDS}"
+        broken.append(f"the quote has {bounds} words")
+    if (times := len(find_quote(quote, book.text))) != 1:
+        broken.append(f"the quote stands in the book {times} times")
+    if _fold(answer).strip(".").lower() in _fold(question).lower():
+        broken.append("the question has the answer")
+    return broken
 
 
 def documents(paths: Sequence[Path]) -> Iterator[Document]:
     """Each book with its questions; those that the book does not answer have no gold place."""
     for path in paths:
         book = open_book(_book_path(path.stem))
-        asked = [
+        questions = [
             Question(
                 question.question,
                 question.question,
@@ -146,7 +154,7 @@ def documents(paths: Sequence[Path]) -> Iterator[Document]:
             for spans in [find_quote(question.quote, book.text)]
             if len(spans) == bool(question.quote)
         ]
-        yield Document(book.title, book, tuple(asked))
+        yield Document(book.title, book, tuple(questions))
 
 
 def training_files() -> list[Path]:
@@ -154,13 +162,13 @@ def training_files() -> list[Path]:
 
 
 def _book_path(name: str) -> Path:
-    found = [
+    paths = [
         *(SHARED / "novels").glob(f"{name}.epub"),
         *(SHARED / "litbank" / "novels").glob(f"{name}.txt"),
     ]
-    if not found:
+    if not paths:
         raise FileNotFoundError(f"No novel {name!r} in {SHARED}")
-    return found[0]
+    return paths[0]
 
 
 def _fold(text: str) -> str:
@@ -175,36 +183,33 @@ def _folded(text: str) -> str:
 def _print_places(file: str, count: int) -> None:
     book = open_book(SHARED / file)
     for number, (start, end) in enumerate(places(book, count), 1):
-        chapter = next((one.title for one in reversed(book.chapters) if one.start <= start), "")
-        print(f"### {number} ({chapter})\n{book.text[start:end].strip()}\n")
+        begun = [chapter.title for chapter in book.chapters if chapter.start <= start]
+        title = begun[-1] if begun else ""
+        print(f"### {number} ({title})\n{book.text[start:end].strip()}\n")
 
 
 def _check(path: Path, *, repair: bool) -> int:
     book = open_book(_book_path(path.stem))
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     good: list[str] = []
-    asked: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for number, line in enumerate(lines, 1):
         try:
             kept = json.loads(line)
-            one = NovelQuestion(
+            novel_question = NovelQuestion(
                 *(" ".join(str(kept.get(key, "")).split()) for key in NovelQuestion.__slots__)
             )
-            wrong = faults(one, book)
+            wrong = faults(novel_question, book)
         except (json.JSONDecodeError, AttributeError) as error:
             wrong = [str(error)]
         else:
-            asked[one.question.lower()] += 1
-            if asked[one.question.lower()] > 1:
+            counts[novel_question.question.lower()] += 1
+            if counts[novel_question.question.lower()] > 1:
                 wrong.append("asked before")
         if wrong:
             print(f"{number}: {'; '.join(wrong)}: {line[:160]}")
         else:
-            good.append(
-                json.dumps(
-                    {key: getattr(one, key) for key in NovelQuestion.__slots__}, ensure_ascii=False
-                )
-            )
+            good.append(json.dumps(asdict(novel_question), ensure_ascii=False))
     if repair:
         path.write_text("".join(f"{line}\n" for line in good), encoding="utf-8")
     print(f"{path.name}: {len(good)} of {len(lines)} questions hold; by kind:", end=" ")

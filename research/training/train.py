@@ -1,18 +1,21 @@
-"""Train the adapter: python -m research.training.train RUN_FOLDER. Started again, it resumes from
-the checkpoint.
+"""Train the adapter.
 
-The rate is constant after a short warm-up, so a run can be ended at any checkpoint: `--decay STEPS`
-lowers the rate to nothing over so many more steps and ends there. Each worker process trains on
-packs of its own with one thread: on a busy machine two threads of one process would wait for each
-other at every operation.
+    python -m research.training.train RUN_FOLDER
+
+Started again, it resumes from the checkpoint. The rate is constant after a short warm-up, so a run
+can be ended at any checkpoint: `--decay STEPS` lowers the rate to nothing over so many more steps
+and ends there. Each worker process trains on packs of its own with one thread: on a busy machine
+two threads of one process would wait for each other at every operation.
 """
 
 import argparse
 import json
 import random
 import signal
+import statistics
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -25,6 +28,16 @@ from research.training.packing import Example, Packer, starter_path
 
 BLOCK = 8
 """Steps whose packs are drawn together, so that the packs of a step have about the same length."""
+CHARACTERS_AN_EXAMPLE = 300
+"""What an example costs beside its text."""
+RATE = 5e-4
+"""Of the A matrices, by default."""
+BETAS = (0.9, 0.98)
+"""Of AdamW."""
+TINY = 1e-6
+"""Keeps a norm of nothing from being divided by."""
+MEAN_STEPS = 20
+"""Steps over which the log has the mean loss."""
 
 
 class Stream:
@@ -34,9 +47,11 @@ class Stream:
     """
 
     def __init__(
-        self, found: dict[str, Source], mix: dict[str, float], seed: int, drawn: dict[str, int]
+        self, by_name: dict[str, Source], mix: dict[str, float], seed: int, drawn: dict[str, int]
     ) -> None:
-        self._sources, self._mix, self._seed = found, mix, seed
+        self._sources = by_name
+        self._mix = mix
+        self._seed = seed
         self.drawn = dict(drawn)
         """Packs taken from each source before the current block."""
 
@@ -56,7 +71,18 @@ class Stream:
 
 def cost(examples: list[Example]) -> int:
     """About how long a pack takes to train on, in characters."""
-    return max(len(example.prompt) for example in examples) + 300 * len(examples)
+    longest = max(len(example.prompt) for example in examples)
+    return longest + CHARACTERS_AN_EXAMPLE * len(examples)
+
+
+@dataclass(frozen=True, slots=True)
+class PackResult:
+    """Sums over one pack; its gradient is in shared memory."""
+
+    loss: float
+    weight: float
+    examples: int
+    tokens: int
 
 
 def work(
@@ -75,15 +101,14 @@ def work(
             F.cross_entropy(model.forward(pack, adapter), pack.targets, reduction="none")
             * pack.weights
         )
-        found = torch.autograd.grad(losses.sum(), parameters)
-        gradients[slot] = torch.cat([gradient.flatten() for gradient in found])
+        gradient_parts = torch.autograd.grad(losses.sum(), parameters)
+        gradients[slot] = torch.cat([gradient.flatten() for gradient in gradient_parts])
         done.put(
-            (
-                slot,
-                float(losses.sum().detach()),
-                float(pack.weights.sum()),
-                pack.examples,
-                len(pack.tokens),
+            PackResult(
+                loss=float(losses.sum().detach()),
+                weight=float(pack.weights.sum()),
+                examples=pack.examples,
+                tokens=len(pack.tokens),
             )
         )
 
@@ -120,10 +145,13 @@ class Run:
                     "rate": arguments.rate * arguments.b_factor,
                 },
             ],
-            betas=(0.9, 0.98),
+            betas=BETAS,
             weight_decay=0.0,
         )
-        self.step, self.seen, self.drawn, self.history = 0, 0, {}, []
+        self.step = 0
+        self.seen = 0
+        self.drawn: dict[str, int] = {}
+        self.history: list[float] = []
         self.decay_from: int | None = None
         if (path := self.folder / "checkpoint.pt").exists():
             self._restore(torch.load(path, weights_only=True))
@@ -138,7 +166,9 @@ class Run:
         self.optimiser.load_state_dict(state["optimiser"])
         for group, rate in zip(self.optimiser.param_groups, rates, strict=True):
             group["rate"] = rate
-        self.step, self.seen, self.drawn = state["step"], state["seen"], state["drawn"]
+        self.step = state["step"]
+        self.seen = state["seen"]
+        self.drawn = state["drawn"]
         self.decay_from = state["decay_from"]
 
     def save(self, name: str = "checkpoint.pt") -> None:
@@ -209,13 +239,13 @@ class Run:
         done: mp.Queue,
     ) -> None:
         began = time.monotonic()
-        for slot, one in enumerate(examples):
-            tasks.put((slot, one))
-        results = [done.get() for _ in examples]
-        weight = sum(result[2] for result in results)
+        for slot, pack in enumerate(examples):
+            tasks.put((slot, pack))
+        results: list[PackResult] = [done.get() for _ in examples]
+        weight = sum(result.weight for result in results)
         gradient = gradients[: len(examples)].sum(0) / weight
         norm = float(gradient.norm())
-        gradient *= min(1.0, 1.0 / (norm + 1e-6))
+        gradient *= min(1.0, 1.0 / (norm + TINY))
         at = 0
         for parameter in self.adapter.parameters():
             parameter.grad = gradient[at : at + parameter.numel()].view_as(parameter)
@@ -225,11 +255,12 @@ class Run:
             group["lr"] = group["rate"] * share
         self.optimiser.step()
         self.step += 1
-        self.seen += sum(result[3] for result in results)
-        loss, seconds = sum(result[1] for result in results) / weight, time.monotonic() - began
-        tokens = sum(result[4] for result in results)
+        self.seen += sum(result.examples for result in results)
+        loss = sum(result.loss for result in results) / weight
+        seconds = time.monotonic() - began
+        tokens = sum(result.tokens for result in results)
         self.history.append(loss)
-        mean = sum(self.history[-20:]) / len(self.history[-20:])
+        mean = statistics.fmean(self.history[-MEAN_STEPS:])
         with (self.folder / "log.txt").open("a") as log:
             log.write(
                 f"{time.strftime('%H:%M:%S')} step {self.step} seen {self.seen} loss {loss:.3f} "
@@ -249,7 +280,7 @@ def main() -> None:
     parser.add_argument(
         "--from-adapter", type=Path, help="begin with the matrices of this GGUF adapter"
     )
-    parser.add_argument("--rate", type=float, default=5e-4)
+    parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument(
         "--b-factor", type=float, default=2.0, help="rate of the B matrices over that of the A ones"
     )
@@ -257,8 +288,8 @@ def main() -> None:
     parser.add_argument("--packs", type=int, default=2, help="packs a step")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--first-layer", type=int, default=0)
-    parser.add_argument("--rank", type=int, default=16)
-    parser.add_argument("--alpha", type=float, default=32.0)
+    parser.add_argument("--rank", type=int, default=LoraShape().rank)
+    parser.add_argument("--alpha", type=float, default=LoraShape().alpha)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--keep-every", type=int, default=80, help="steps after which a checkpoint is kept for good"

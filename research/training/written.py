@@ -19,6 +19,17 @@ from research.training.tales import NOT_SAID, fill, sentence
 
 SIZE = PageSize(200, 560)
 """Of pages in single-pass prompts: most written pages end where such a page may."""
+AGAIN_SHARE = 0.15
+"""Share of gists that are asked for again."""
+MOST_GIST = 1.6
+"""Most words of a gist, times those asked for."""
+OPENED_SHARE = 0.6
+"""Share of memories with a page in full."""
+FOREIGN_SHARE = 0.3
+"""Share of texts with a question about another source."""
+TOKENS_PER_WORD = 1.35
+FRAME_TOKENS = 40
+"""Of a prompt, beside the text."""
 AIM = {"aim": "", "keep": FICTION.keep}
 AGAIN = {"aim": "", "ask": FICTION.ask}
 
@@ -60,7 +71,7 @@ class Gists(Written):
     def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
         (page,) = run
         words = wanted_words(count_words(page.text))
-        if chance.random() < 0.15:
+        if chance.random() < AGAIN_SHARE:
             return [
                 Example(
                     fill("gist_again", passage=page.text, words=words, **AGAIN),
@@ -73,10 +84,8 @@ class Gists(Written):
 
 
 def fitted(gist: str, words: int) -> str:
-    """The sentences that say most of a gist, at least as many words as were asked for and little
-    more.
-    """
-    shorter = extract(gist, round(1.6 * words))
+    """The sentences that say most of a gist: the words asked for, and little more."""
+    shorter = extract(gist, round(MOST_GIST * words))
     return shorter if count_words(shorter) >= words else gist
 
 
@@ -103,16 +112,15 @@ class SinglePassGists(Written):
         made: list[Example] = []
         start = 0
         for page in run:
-            found, attempts_after, _ = await single_pass.next_page(start)
+            page_read, attempts_after, _ = await single_pass.next_page(start)
             attempts = attempts_after("")
-            if book.text[found.start : found.end].strip() != page.text.strip():
+            if book.text[page_read.start : page_read.end].strip() != page.text.strip():
                 break
             if len(reader.labels) > 1:
-                made.append(Example(reader.asked, reader.chosen))
-            made.append(
-                Example(attempts[0].prompt[0].content, fitted(page.gist, wanted_words(found.words)))
-            )
-            start = found.end
+                made.append(Example(reader.prompt, reader.chosen))
+            gist = fitted(page.gist, wanted_words(page_read.words))
+            made.append(Example(attempts[0].prompt[0].content, gist))
+            start = page_read.end
         return made or Gists.ask(None, run[:1], random.Random(start))  # type: ignore[arg-type]
 
 
@@ -127,20 +135,23 @@ class _Recorder:
 
     def __init__(self, ends: Sequence[str]) -> None:
         self._ends = tuple(ends)
-        self.asked, self.chosen, self.labels = "", "", ()
+        self.prompt = ""  # The latest that asks for a pause point
+        self.chosen = ""
+        self.labels: tuple[str, ...] = ()
 
     async def count(self, text: str) -> int:
-        return round(1.35 * count_words(text))
+        return round(TOKENS_PER_WORD * count_words(text))
 
     async def measure(self, prompt: Prompt) -> int:
         self.labels = ()
-        return await self.count(prompt[0].content) + 40
+        return await self.count(prompt[0].content) + FRAME_TOKENS
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
-        self.asked, self.labels = prompt[0].content, tuple(options)
+        self.prompt = prompt[0].content
+        self.labels = tuple(options)
         for index, label in enumerate(options):
-            before, found, _ = self.asked.rpartition(f"\n\n{label}\n\n")
-            if found and before.endswith(self._ends):
+            before, mark, _ = self.prompt.rpartition(f"\n\n{label}\n\n")
+            if mark and before.endswith(self._ends):
                 self.chosen = label
                 return Choice(index, None, NO_USAGE)
         return Choice(0, None, NO_USAGE)
@@ -156,30 +167,29 @@ class Memories(Written):
 
     def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
         first = chance.choice((1, 1, 1, chance.randint(2, 60)))
-        asked = [at for at, page in enumerate(run) if page.questions]
-        opened = chance.choice(asked) if asked and chance.random() < 0.6 else None
-        memory = "\n\n".join(
-            f"(Page {first + at}, in full)\n{page.text}"
-            if at == opened
-            else f"(Page {first + at})\n{page.gist}"
-            for at, page in enumerate(run)
-        )
+        with_questions = [at for at, page in enumerate(run) if page.questions]
+        is_open = bool(with_questions) and chance.random() < OPENED_SHARE
+        opened = chance.choice(with_questions) if is_open else None
+        parts = [f"(Page {first + at})\n{page.gist}" for at, page in enumerate(run)]
+        if opened is not None:
+            parts[opened] = f"(Page {first + opened}, in full)\n{run[opened].text}"
+        memory = "\n\n".join(parts)
         values = {"memory": memory, "opened": "none" if opened is None else str(first + opened)}
         made: list[Example] = []
-        for at in asked:
-            one = chance.choice(run[at].questions)
+        for at in with_questions:
+            question = chance.choice(run[at].questions)
             if at == opened:
-                made.append(Example(fill("lookup", question=one.text, **values), "STOP"))
+                made.append(Example(fill("lookup", question=question.text, **values), "STOP"))
                 made.append(
                     Example(
-                        fill("answer", "task_answer", question=one.text, **values),
-                        sentence(one.answer),
+                        fill("answer", "task_answer", question=question.text, **values),
+                        sentence(question.answer),
                     )
                 )
             else:
-                because = f", because {one.reason.rstrip('.')}." if one.reason else ""
+                because = f", because {question.reason.rstrip('.')}." if question.reason else ""
                 reply = f"Page {first + at}{because}"
-                made.append(Example(fill("lookup", question=one.text, **values), reply))
+                made.append(Example(fill("lookup", question=question.text, **values), reply))
         made.append(
             Example(
                 fill("answer", "task_answer", question=self.foreign(run, chance), **values),
@@ -198,13 +208,13 @@ class Answers(Written):
         text = "\n\n".join(page.text for page in run)
         made = [
             Example(
-                fill("answer_passages", "task_answer", text=text, question=one.text),
-                sentence(one.answer),
+                fill("answer_passages", "task_answer", text=text, question=question.text),
+                sentence(question.answer),
             )
             for page in run
-            for one in page.questions
+            for question in page.questions
         ]
-        if not made or chance.random() < 0.3:
+        if not made or chance.random() < FOREIGN_SHARE:
             question = self.foreign(run, chance)
             made.append(
                 Example(

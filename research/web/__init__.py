@@ -1,3 +1,4 @@
-"""Chooses the next action on a saved web page by snippets, gists and look-ups (ReadAgent, appendix
-D).
+"""Chooses the next action on a saved web page by snippets, gists and look-ups.
+
+As in ReadAgent, appendix D.
 """

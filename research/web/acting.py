@@ -53,15 +53,18 @@ async def act(
     shown = await chooser.fitting(near)
     opened: list[int] = []
     while len(opened) < max_snippets or not chooser.elements(shown, opened):
-        wanted, cost = await chooser.next_snippet(shown, opened)
+        chosen, cost = await chooser.next_snippet(shown, opened)
         usage += cost
-        if wanted is None:
+        if chosen is None:
             break
-        opened.append(wanted)
-        tell(f"{len(opened)}. part {wanted} of {len(page.snippets)}")
-    element, operation, value, cost = await chooser.step(shown, opened)
+        opened.append(chosen)
+        tell(f"{len(opened)}. part {chosen} of {len(page.snippets)}")
+    step = await chooser.step(shown, opened)
     rate = chooser.compression_rate(shown, opened)
-    return Action(element, operation, value, tuple(opened), tuple(shown), rate, usage + cost)
+    usage += step.usage
+    return Action(
+        step.element, step.operation, step.value, tuple(opened), tuple(shown), rate, usage
+    )
 
 
 def _nearest(page: WebPage, task: str) -> list[int]:
@@ -85,6 +88,14 @@ async def _gist(snippet: Snippet, engine: Engine) -> tuple[str, Usage]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Step:
+    element: Element
+    operation: Operation
+    value: str  # Typed or selected
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class _StepChooser:
     page: WebPage
     task: str
@@ -102,12 +113,12 @@ class _StepChooser:
         return [self.page.element(index) for snippet in whole for index in snippet.elements]
 
     def compression_rate(self, shown: Sequence[int], opened: Sequence[int]) -> float:
-        words = sum(
-            count_words(self.gists[number])
-            if number in self.gists and number not in opened
-            else self.page.snippet(number).words
-            for number in shown
-        )
+        words = 0
+        for number in shown:
+            if number in self.gists and number not in opened:
+                words += count_words(self.gists[number])
+            else:
+                words += self.page.snippet(number).words
         return 100.0 * (1.0 - words / max(1, self.page.words))
 
     async def fitting(self, near: Sequence[int]) -> list[int]:
@@ -151,29 +162,36 @@ class _StepChooser:
         )
         return (offered[chosen] if chosen < len(offered) else None), usage
 
-    async def step(
-        self, shown: Sequence[int], opened: Sequence[int]
-    ) -> tuple[Element, Operation, str, Usage]:
+    async def step(self, shown: Sequence[int], opened: Sequence[int]) -> _Step:
         """Choose element, operation and value, each as a continuation of the same answer."""
         prompt = self._prompt("act_step", shown, opened)
         elements = self.elements(shown, opened)
-        number, usage = await self._choose(prompt, "", [f"Element {one.index}" for one in elements])
+        labels = [f"Element {element.index}" for element in elements]
+        number, usage = await self._choose(prompt, "", labels)
         element = elements[number]
         answer = f"Element {element.index}, "
-        which, cost = await self._choose(prompt, answer, [str(one) for one in element.operations])
+        operations = list(map(str, element.operations))
+        which, cost = await self._choose(prompt, answer, operations)
+        usage += cost
         operation = element.operations[which]
-        value, usage = "", usage + cost
+        value = ""
         if operation is Operation.SELECT:
             option, cost = await self._choose(prompt, f"{answer}{operation}: ", element.options)
-            value, usage = element.options[option], usage + cost
+            value = element.options[option]
+            usage += cost
         elif operation is Operation.TYPE:
-            sampling = Sampling(max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE)
-            begun = Message("assistant", f'{answer}{operation}: "')
-            written = await self.engine.complete((*prompt, begun), sampling)
-            value, usage = " ".join(written.text.split()), usage + written.usage
-            if not value:
-                raise EngineError("The model typed nothing.", "Say in the task what to type.")
-        return element, operation, value, usage
+            value, cost = await self._type(prompt, f'{answer}{operation}: "')
+            usage += cost
+        return _Step(element, operation, value, usage)
+
+    async def _type(self, prompt: Prompt, answer: str) -> tuple[str, Usage]:
+        """The text to type. Raises EngineError if it is empty."""
+        sampling = Sampling(max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE)
+        written = await self.engine.complete((*prompt, Message("assistant", answer)), sampling)
+        value = " ".join(written.text.split())
+        if not value:
+            raise EngineError("The model typed nothing.", "Say in the task what to type.")
+        return value, written.usage
 
     async def _choose(
         self, prompt: Prompt, answer: str, options: Sequence[str]

@@ -20,7 +20,9 @@ _HIDDEN_STYLE = re.compile(
 )
 _DEEPEST = 200  # Deeper nesting comes from unclosed elements or attacks and is ignored
 
-_CLICK, _TYPE, _SELECT = (Operation.CLICK,), (Operation.TYPE, Operation.CLICK), (Operation.SELECT,)
+_CLICK = (Operation.CLICK,)
+_TYPE = (Operation.TYPE, Operation.CLICK)
+_SELECT = (Operation.SELECT,)
 _INPUTS = {"checkbox": "checkbox", "radio": "radio button", "file": "file chooser"} | dict.fromkeys(
     ("submit", "button", "reset", "image"), "button"
 )
@@ -49,7 +51,7 @@ class FoundElement:
 def find_elements(root: etree._Element) -> dict[etree._Element, FoundElement]:
     labels = {node.get("for"): node for node in root.iter("label") if node.get("for")}
     tree = root.getroottree()
-    found: dict[etree._Element, FoundElement] = {}
+    elements: dict[etree._Element, FoundElement] = {}
     for node, depth in _walk(root, 0):
         kind = _kind(node)
         if kind is None or _is_disabled(node):
@@ -61,23 +63,28 @@ def find_elements(root: etree._Element) -> dict[etree._Element, FoundElement]:
             for inside, _ in _walk(child, depth + 1)
         )
         element = Element(
-            index=len(found) + 1,
+            index=len(elements) + 1,
             tag=local_name(node),
             role=role,
             name=_shorten(next((name for name in _names(node, labels, leaf) if name.strip()), "")),
-            attributes=tuple(
-                (key, _shorten(value))
-                for key in _ATTRIBUTES
-                # Text typed into a saved page is private.
-                if (value := node.get(key))
-                and not (key == "value" and Operation.TYPE in operations)
-            ),
+            attributes=tuple(_attributes(node, operations)),
             xpath=tree.getpath(node),
             operations=operations,
             options=_options(node),
         )
-        found[node] = FoundElement(element, leaf)
-    return found
+        elements[node] = FoundElement(element, leaf)
+    return elements
+
+
+def _attributes(
+    node: etree._Element, operations: tuple[Operation, ...]
+) -> Iterator[tuple[str, str]]:
+    for key in _ATTRIBUTES:
+        value = node.get(key)
+        # Text typed into a saved page is private.
+        is_typed = key == "value" and Operation.TYPE in operations
+        if value and not is_typed:
+            yield key, _shorten(value)
 
 
 def children(element: etree._Element, depth: int) -> Iterator[etree._Element]:
@@ -130,17 +137,23 @@ def _visible_text(element: etree._Element, without: etree._Element | None = None
 
 
 def _kind(node: etree._Element) -> tuple[str, tuple[Operation, ...]] | None:
-    tag, role = local_name(node), _attribute(node, "role")
+    tag = local_name(node)
     if tag == "input":
         kind = _attribute(node, "type") or "text"
         return (_INPUTS[kind], _CLICK) if kind in _INPUTS else (f"{kind} field", _TYPE)
-    if tag == "textarea" or (node.get("contenteditable") or "false").lower() in (
-        "true",
-        "plaintext-only",
-    ):
+    if tag == "textarea" or _is_editable(node):
         return "text field", _TYPE
     if tag == "select":
         return ("list", _SELECT) if _options(node) else None
+    return _kind_by_role(node, tag)
+
+
+def _is_editable(node: etree._Element) -> bool:
+    return (node.get("contenteditable") or "").lower() in ("true", "plaintext-only")
+
+
+def _kind_by_role(node: etree._Element, tag: str) -> tuple[str, tuple[Operation, ...]] | None:
+    role = _attribute(node, "role")
     if role in _TYPED_ROLES:
         return _TYPED_ROLES[role], _TYPE
     if tag in ("a", "area") and node.get("href") is not None:
@@ -161,9 +174,9 @@ def _options(node: etree._Element) -> tuple[str, ...]:
     if local_name(node) != "select":
         return ()
     names = (
-        _shorten(one.get("label") or _visible_text(one))
-        for one in node.iter("option")
-        if one.get("disabled") is None and one.get("hidden") is None
+        _shorten(option.get("label") or _visible_text(option))
+        for option in node.iter("option")
+        if option.get("disabled") is None and option.get("hidden") is None
     )
     return tuple(dict.fromkeys(name for name in names if name))[:_MAX_OPTIONS]
 

@@ -1,5 +1,6 @@
-"""Splits a web page along its elements into snippets of at most a short page (ReadAgent, appendix
-D.1).
+"""Splits a web page along its elements into snippets of at most a short page.
+
+As in ReadAgent, appendix D.1.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,25 +55,26 @@ def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
     root = parse_page(decoded.text.lstrip("\ufeff")) if decoded and "<" in decoded.text else None
     if root is None or not len(root):
         raise BookError(f"{name} is not an HTML page.", "Save the page from the browser, as HTML.")
-    found = find_elements(root)
-    if not found:
+    elements = find_elements(root)
+    if not elements:
         raise BookError(
             f"{name} has no link, button or field.",
             "If scripts add them, save the page from a browser that shows it.",
         )
-    groups = _merge_small(list(_cut(_Writer(found).lines_of(root), depth)))
+    groups = _merge_small(list(_cut(_Writer(elements).lines_of(root), depth)))
     return WebPage(
         title=plain_text(next(elements_named(root, "title"), None)),
-        elements=tuple(one.element for one in found.values()),
-        snippets=tuple(
-            Snippet(
-                number,
-                "\n".join(line.text for line in lines),
-                sum(line.words for line in lines),
-                tuple(index for line in lines for index in line.elements),
-            )
-            for number, lines in enumerate(groups, start=1)
-        ),
+        elements=tuple(interactive.element for interactive in elements.values()),
+        snippets=tuple(_snippet(number, lines) for number, lines in enumerate(groups, start=1)),
+    )
+
+
+def _snippet(number: int, lines: Sequence[_Line]) -> Snippet:
+    return Snippet(
+        number,
+        "\n".join(line.text for line in lines),
+        _words(lines),
+        tuple(index for line in lines for index in line.elements),
     )
 
 
@@ -90,8 +92,9 @@ def _cut(lines: Sequence[_Line], depth: int) -> Iterator[list[_Line]]:
 
 
 def _merge_small(groups: Sequence[list[_Line]], level: int = 1) -> list[list[_Line]]:
-    """Join neighbours while one of them is small and both fit, those with most elements in common
-    first.
+    """Join neighbours while one of them is small and both fit.
+
+    Those with most elements in common are joined first.
     """
     joined: list[list[_Line]] = []
     for _, same in groupby(groups, key=lambda group: group[0].path[:level]):
@@ -112,7 +115,7 @@ def _words(lines: Sequence[_Line]) -> int:
 
 @dataclass(slots=True)
 class _Writer:
-    found: dict[etree._Element, FoundElement]
+    interactive: dict[etree._Element, FoundElement]
     lines: list[_Line] = field(default_factory=list)
     _parts: list[str] = field(default_factory=list)
     _elements: list[int] = field(default_factory=list)
@@ -131,25 +134,28 @@ class _Writer:
             self._end_line()
         self._seen += 1
         self._path.append(self._seen)
-        self._parts.append("# " if name in _HEADINGS else "- " if name == "li" else "")
-        acted_on = self.found.get(node)
+        self._parts.append(_mark_before(name))
+        acted_on = self.interactive.get(node)
         if acted_on is not None:
             self._parts.append(f" {acted_on.element.label} ")
             self._elements.append(acted_on.element.index)
-        if name == "img" and acted_on is None:
+        elif name == "img":
             self._parts.append(f" {node.get('alt') or ''} ")
         if acted_on is None or not acted_on.leaf:
-            self._parts.append(node.text or "")
-            seen = set(children(node, depth))
-            for child in node:
-                if child in seen:
-                    self._write(child, depth + 1)
-                self._parts.append(child.tail or "")
+            self._write_inside(node, depth)
         if name in ("td", "th"):
             self._parts.append(" | ")
         if alone or name == "br":
             self._end_line()
         self._path.pop()
+
+    def _write_inside(self, node: etree._Element, depth: int) -> None:
+        self._parts.append(node.text or "")
+        visible = set(children(node, depth))
+        for child in node:
+            if child in visible:
+                self._write(child, depth + 1)
+            self._parts.append(child.tail or "")
 
     def _end_line(self) -> None:
         text = " ".join("".join(self._parts).split()).strip(" |")
@@ -166,3 +172,10 @@ class _Writer:
         for start in range(0, len(words), _MAX_WORDS):
             piece = " ".join(words[start : start + _MAX_WORDS])
             self.lines.append(_Line(piece, path, (), count_words(piece)))
+
+
+def _mark_before(name: str) -> str:
+    """What a heading and an entry of a list begin with."""
+    if name in _HEADINGS:
+        return "# "
+    return "- " if name == "li" else ""
