@@ -8,9 +8,12 @@ import pytest
 from gistread.book.open import open_book
 from gistread.errors import ExitStatus
 from gistread.paths import default_paths
+from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
+from tests.book.make_epub import epub, package, page
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
+from tests.memory.books import prose
 
 
 @pytest.fixture
@@ -45,9 +48,9 @@ def test_text_shows_every_page_with_its_chapter_and_gist(run: Run, indexed: Path
     ran = run("pages", indexed)
     pages = run("pages", indexed, "--json").json["pages"]
     assert ran.err == ""
-    for page in pages:
-        assert f"{page['page']}  {page['chapter']}" in ran.out
-        assert page["gist"].split()[0] in ran.out
+    for section in pages:
+        assert f"{section['page']}  {section['chapter']}" in ran.out
+        assert section["gist"].split()[0] in ran.out
 
 
 def test_it_stops_at_the_place_read_and_counts_the_sections_ahead(run: Run, indexed: Path) -> None:
@@ -73,6 +76,26 @@ def test_another_place_can_be_given(run: Run, indexed: Path) -> None:
     assert whole["pages_ahead"] == []
     first = run("pages", indexed, "--upto", "section:1", "--json").json["pages"]
     assert first == whole["pages"][:1]
+
+
+def test_title_page_and_imprint_are_in_no_list_of_gists(
+    run: Run, tmp_path: Path, engine: FakeEngine
+) -> None:
+    path = tmp_path / "book.epub"
+    titles = "<h1>The Lamp</h1><p>By Nobody</p>"
+    imprint = f"<h2>Imprint</h2><p>{prose(150)}</p>"
+    chapter = f"<h2>I. The Storm Comes In</h2><p>{prose(150, seed=1)}</p>"
+    pages = {"a.xhtml": page(titles), "b.xhtml": page(imprint), "c.xhtml": page(chapter)}
+    opf = package(list(pages)).replace("A Book", "The Lamp")
+    path.write_bytes(epub(pages, opf))
+    assert run("index", path, "--min-words", "60", "--max-words", "200").status == ExitStatus.DONE
+    listed = run("pages", path, "--upto", "all", "--json").json["pages"]
+    assert {shown["chapter"] for shown in listed} == {"I. The Storm Comes In"}
+    assert "Imprint" not in run("pages", path, "--upto", "all").out
+    UserData(default_paths()).choose_bound(open_book(path).sha256, BoundChoice(whole=True))
+    exported = run("export", path, "--json").json["gists"]
+    assert [gist["page"] for gist in exported] == [shown["page"] for shown in listed]
+    assert "Imprint" not in run("export", path).out
 
 
 def test_a_book_that_was_not_read_says_how_to(run: Run, book: Path) -> None:

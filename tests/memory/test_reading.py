@@ -215,6 +215,20 @@ async def test_no_model_reads_the_front_matter(store: MemoryStore) -> None:
     assert not any(imprint[:40] in call.text for call in model.calls)
 
 
+@pytest.mark.parametrize("words", [30, 200])
+async def test_a_gist_of_own_sentences_leaves_out_the_heading(
+    store: MemoryStore, words: int
+) -> None:
+    book = make_book(["# Chapter 8: The Lamp Goes Out", prose(words)])
+    model = FakeEngine(says=lambda _: "")
+    with store.open(book, MemoryRequest("fake", "f", SIZE)) as kept:
+        async for _ in read_book(kept, model):
+            pass
+    (entry,) = kept.memory.entries
+    assert entry.is_quotation == (words > 30)
+    assert entry.gist.text.startswith("W0x0")
+
+
 @pytest.mark.parametrize(("passes", "second"), [(False, 6), (True, 15)])
 async def test_second_attempts_end_if_none_of_six_passed(
     store: MemoryStore, passes: bool, second: int

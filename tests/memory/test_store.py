@@ -8,10 +8,11 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.memory.model import GistMemory, MemoryEntry, Page, PageSize
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
 from gistread.store import journal
+from tests.memory.books import make_book
 from tests.memory.test_model import make_memory
 
 SIZE = PageSize(50, 150)
@@ -48,6 +49,25 @@ def reopened(store: MemoryStore, memory: GistMemory) -> tuple[list[MemoryEntry],
 def test_saved_pages_are_loaded_again(store: MemoryStore, memory: GistMemory) -> None:
     write_all(store, memory)
     assert reopened(store, memory) == (memory.entries, "")
+
+
+@pytest.mark.parametrize(
+    ("heading", "sentence", "gist", "expected"),
+    [
+        ("Chapter 8", "The lamp burned.", "Chapter 8 The lamp burned.", "The lamp burned."),
+        ("Nora", "Nora went to the lamp.", "Nora went to the lamp.", "Nora went to the lamp."),
+        ("Chapter 8", "The lamp burned.", "Chapter 8", "Chapter 8"),
+    ],
+)  # fmt: skip
+def test_a_saved_gist_loses_the_heading_before_its_first_sentence(
+    store: MemoryStore, heading: str, sentence: str, gist: str, expected: str
+) -> None:
+    book = make_book([f"# {heading}", sentence])
+    page = Page(1, 0, len(book.text), 7)
+    with open_it(store, book) as kept:
+        kept.add(MemoryEntry(page, Gist(gist, 5, GistSource.EXTRACTIVE)))
+    (header,) = store.find(book)
+    assert store.load(book, header).entry(1).gist.text == expected
 
 
 def test_an_entry_is_on_disk_before_the_memory_has_it(

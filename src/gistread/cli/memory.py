@@ -22,6 +22,7 @@ from gistread.engine.model_search import plain_name
 from gistread.engine.models import find_source
 from gistread.errors import EngineError, GistreadError
 from gistread.library.figures import describe_memory
+from gistread.memory.front_matter import without_front_matter
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory, GistSource, MemoryEntry
 from gistread.memory.store import MemoryHeader, MemoryStore
 from gistread.paths import default_paths
@@ -66,11 +67,11 @@ def _show(
     note = "Up to your place; `--upto all` shows all sections."
     bound = resolve_bound(arguments.upto, memory, note)
     known = memory if bound is None else memory.upto(bound)
-    ahead = [
-        entry.page for entry in memory.read_entries if entry.page.start >= len(known.book.text)
-    ]
-    document = pages_document(known, header.fingerprint, ahead)
-    report(arguments, document, _section_lines(known))
+    story = without_front_matter(known, book)
+    read = without_front_matter(memory, book).read_entries
+    ahead = [entry.page for entry in read if entry.page.start >= len(known.book.text)]
+    document = pages_document(story, header.fingerprint, ahead)
+    report(arguments, document, _section_lines(story))
     if ahead:
         verb = "is" if len(ahead) == 1 else "are"
         say(f"{counted(len(ahead), 'more section')} {verb} ahead.")

@@ -111,7 +111,7 @@ def as_json(export: Export) -> dict[str, Any]:
                 "gist": entry.gist.text,
                 "source": entry.gist.source,
             }
-            for entry in (export.memory.read_entries if export.memory else ())
+            for entry in export.gists
         ],
     }
 

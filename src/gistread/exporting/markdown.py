@@ -51,11 +51,11 @@ def as_markdown(export: Export) -> str:
     if export.questions:
         parts.append("## Questions")
         parts += [part for saved in export.questions for part in _question(book, saved)]
-    if export.memory is not None and export.memory.read_entries:
+    if export.memory is not None and (entries := export.gists):
         parts += ["## Gists", escape_markdown(f"Read by {export.memory.model_name}.")]
         gists = (
             (entry.page.start, [f"**{entry.page.number}** {escape_markdown(entry.gist.text)}"])
-            for entry in export.memory.read_entries
+            for entry in entries
         )
         parts += _by_chapter(book, gists)
     if len(parts) <= 2:

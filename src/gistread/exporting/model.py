@@ -9,7 +9,8 @@ from typing import Protocol
 from gistread.book.model import Book
 from gistread.exporting.names import ExportFormat
 from gistread.marking import Mark, MarkKind
-from gistread.memory.model import GistMemory
+from gistread.memory.front_matter import without_front_matter
+from gistread.memory.model import GistMemory, MemoryEntry
 from gistread.memory.passages import Passage
 from gistread.people.joining import Entity
 from gistread.store.files import safe_file_name
@@ -32,6 +33,11 @@ class Export:
     cfis: Mapping[str, str] = field(default_factory=dict)  # EPUB CFIs by the ids of marks
     command_name: str = ""  # What commands call the book; empty: its title
     parts: Sequence[str] = ("marks", "questions", "gists")  # What was asked for
+
+    @property
+    def gists(self) -> list[MemoryEntry]:
+        """The sections that the model has read, without the front matter."""
+        return without_front_matter(self.memory, self.book).read_entries if self.memory else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gistread.book.model import Book, Chapter, ParagraphKind
 from gistread.memory.extractive import extract
-from gistread.memory.model import Gist, GistSource, MemoryEntry, Page
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page
 from gistread.words import count_words
 
 # Headings that tell what a text is, in lower case.
@@ -79,6 +79,21 @@ def _has_prose(book: Book, chapter: Chapter) -> bool:
         for paragraph in book.paragraphs
         if chapter.start <= paragraph.start < chapter.end
     )
+
+
+def is_front_matter(page: Page, begins: int) -> bool:
+    """Whether most of a page belongs to the front matter, which ends at `begins`."""
+    return (page.start + page.end) // 2 < begins
+
+
+def without_front_matter(memory: GistMemory, book: Book) -> GistMemory:
+    """The memory without the sections of the front matter, which keep their numbers.
+
+    `book`: the whole book, if the memory ends at a bound.
+    """
+    begins = front_matter_end(book)
+    story = [entry for entry in memory.entries if not is_front_matter(entry.page, begins)]
+    return replace(memory, entries=story)
 
 
 def front_matter_entries(book: Book, start: int, end: int, max_words: int) -> Iterator[MemoryEntry]:

@@ -84,19 +84,23 @@ async def gist_page(
     task: str = "",
     words: int = 0,
     told_before: str = "",
+    prose: str = "",
     on_draft: Callable[[str], None] = lambda _: None,
 ) -> GistResult:
     """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError.
 
-    `told_before`: see `Draft`. `on_draft` gets the text so far of an attempt, if its words would be
-    the gist, and an empty text if it is rejected.
+    `told_before`: see `Draft`. `prose`: the text without its headings, for gists of its own
+    sentences; empty: it has none. `on_draft` gets the text so far of an attempt, if its words would
+    be the gist, and an empty text if it is rejected.
     """
     # The starter finds what matters, and mixes up who did it: its gists quote the page.
     is_quoted = engine.info.wording == TRAINED
     show = _ignore if is_quoted else on_draft
     page_words = count_words(text)
+    prose = prose or text
     if is_short(text):
-        return GistResult(Gist(text, page_words, GistSource.VERBATIM), (), protocol.NO_USAGE)
+        verbatim = Gist(prose, count_words(prose), GistSource.VERBATIM)
+        return GistResult(verbatim, (), protocol.NO_USAGE)
     faults: list[Fault] = []
     usage = protocol.NO_USAGE
     for attempt in attempts:
@@ -107,11 +111,11 @@ async def gist_page(
             source = GistSource.QUOTED if is_quoted else GistSource.MODEL
             gist = written.text
             if is_quoted:
-                gist = quote(text, gist, words or wanted_words(page_words))
+                gist = quote(prose, gist, words or wanted_words(page_words))
             return GistResult(Gist(gist, count_words(gist), source), tuple(faults), usage)
         on_draft("")
         faults.append(written.fault)
-    own = extract(text, words or wanted_words(page_words), task)
+    own = extract(prose, words or wanted_words(page_words), task)
     return GistResult(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
 
 

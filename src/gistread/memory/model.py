@@ -16,6 +16,7 @@ from gistread.errors import UsageError
 from gistread.memory.cutting import section_ends
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.extractive import extract
+from gistread.memory.prose import prose_of
 from gistread.presets import FICTION, Preset
 from gistread.prompts import TRAINED, PromptTemplate
 from gistread.words import count_words
@@ -77,6 +78,10 @@ class GistSource(StrEnum):
     QUOTED = "quoted"  # Sentences of the page itself that are nearest to what the starter wrote
     VERBATIM = "verbatim"  # The page itself, too short to be shortened
     UNREAD = "unread"  # The first words of a page that the model has not read
+
+
+# Gists made of sentences of the page
+OWN_SENTENCES = frozenset((GistSource.EXTRACTIVE, GistSource.QUOTED, GistSource.VERBATIM))
 
 
 class ReadingMode(StrEnum):
@@ -264,7 +269,7 @@ class GistMemory:
             if not self.is_within(entry.page, bound) or book.is_volume_heading(entry.page.start):
                 page = replace(entry.page, end=min(bound, entry.page.end))
                 text = book.text[page.start : page.end].strip()
-                gist = extract(text, _OWN_WORDS, self.focus.task)
+                gist = extract(prose_of(book, page.start, page.end), _OWN_WORDS, self.focus.task)
                 page = replace(page, words=count_words(text))
                 source = GistSource.EXTRACTIVE if entry.is_read else GistSource.UNREAD
                 entry = MemoryEntry(page, Gist(gist, count_words(gist), source))

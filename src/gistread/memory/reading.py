@@ -18,6 +18,7 @@ from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_sho
 from gistread.memory.guard import Fault, told_before
 from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import chapter_end, next_page
+from gistread.memory.prose import prose_of
 from gistread.memory.single_pass import AttemptsAfter, SinglePass
 from gistread.memory.writer import MemoryWriter
 
@@ -252,6 +253,7 @@ class _Reading:
                 Priority.BACKGROUND,
                 task=self._memory.focus.task,
                 told_before=told_before(self._book.text, page.start, self.engine.info.wording),
+                prose=prose_of(self._book, page.start, page.end),
                 on_draft=partial(self.on_draft, page.start),
             )
         finally:

@@ -8,7 +8,15 @@ from gistread.book.model import Book
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
 from gistread.memory.gaps import GapFiller
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page
+from gistread.memory.model import (
+    OWN_SENTENCES,
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+)
+from gistread.memory.prose import without_heading
 from gistread.store.journal import Journal, Record
 from gistread.words import count_words
 
@@ -122,9 +130,12 @@ def entries_of(records: list[Record], book: Book) -> dict[int, MemoryEntry]:
                 "source": str(source),
                 "usage": [int(prefilled), int(reused), int(generated), int() | float() as seconds],
             } if 0 <= start < end <= len(book.text) and gist.strip() and source in set(GistSource):
+                made_of = GistSource(source)
+                if made_of in OWN_SENTENCES:
+                    gist = without_heading(gist, book, start, end)
                 entries[start] = MemoryEntry(
                     Page(0, start, end, words),
-                    Gist(gist, count_words(gist), GistSource(source)),
+                    Gist(gist, count_words(gist), made_of),
                     Usage(prefilled, reused, generated, float(seconds)),
                 )
     return entries

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gistread.book.model import Book, ParagraphKind
+from gistread.memory.front_matter import is_front_matter
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.passages import join, sentence_at
 from gistread.people.sections import SectionNames
@@ -75,11 +76,6 @@ class View:
     quotes: bool = False  # Whether the model of the memory only quotes
     names: Mapping[int, SectionNames] = field(default_factory=dict)  # By the section's offset
     bound: int | None = None  # Gists of text beyond this offset are not shown; None: all are
-
-
-def is_front_matter(page: Page, begins: int) -> bool:
-    """Whether most of a page belongs to the front matter, which ends at `begins`."""
-    return (page.start + page.end) // 2 < begins
 
 
 def excerpt_of(book: Book, page: Page, view: View) -> list[Range]:

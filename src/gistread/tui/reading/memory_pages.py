@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 
-from gistread.tui.memory_blocks import is_front_matter
+from gistread.memory.front_matter import is_front_matter
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.pane_switcher import Pane

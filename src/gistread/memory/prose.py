@@ -1,0 +1,44 @@
+"""The text of a section without its headings, which its chapter's title shows already."""
+
+from gistread.book.model import Book, ParagraphKind
+
+_LIKE_THE_BOOK = 20  # Characters after a heading that tell whether a sentence follows it
+
+
+def prose_of(book: Book, start: int, end: int) -> str:
+    """`book.text[start:end]` without headings, or with them if nothing else is there.
+
+    >>> from gistread.book.open import open_bytes
+    >>> book = open_bytes(b"# Chapter 8\\n\\nThe lamp burned.\\n", "story.md")
+    >>> prose_of(book, 0, len(book.text))
+    'The lamp burned.'
+    """
+    pieces: list[str] = []
+    at = start
+    for paragraph in book.paragraphs_between(start, end):
+        if paragraph.kind is ParagraphKind.HEADING:
+            pieces.append(book.text[at : max(at, paragraph.start)])
+            at = max(at, paragraph.end)
+    prose = "".join([*pieces, book.text[at:end]]).strip()
+    return prose or book.text[start:end].strip()
+
+
+def without_heading(gist: str, book: Book, start: int, end: int) -> str:
+    """A gist of the section's own sentences without the headings in front of them.
+
+    Memories made by 0.3 have them on one line with the first sentence.
+    """
+    prose = ""
+    for paragraph in book.paragraphs_between(start, end):
+        if paragraph.kind is not ParagraphKind.HEADING:
+            break
+        heading = " ".join(book.text[paragraph.start : paragraph.end].split())
+        rest = gist.removeprefix(heading).strip()
+        if not (rest and gist.startswith(heading)):
+            break
+        prose = prose or " ".join(prose_of(book, start, end).split())
+        is_sentence = " ".join(gist.split())[: len(heading) + _LIKE_THE_BOOK] in prose
+        if is_sentence:
+            break
+        gist = rest
+    return gist
