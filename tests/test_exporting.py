@@ -56,7 +56,15 @@ QUESTIONS = [
         True,
         (Citation(2, START, START + 14, "Finch relit it"),),
     ),
-    SavedQuestion("And the cat?", "", False, asked_at=NOON, reader="readagent-s", model="SmolLM2"),
+    SavedQuestion(
+        "And the cat?",
+        "",
+        False,
+        asked_at=NOON,
+        reader="readagent-s",
+        model="SmolLM2",
+        begun="It sat",
+    ),
 ]
 MEMORY = GistMemory(
     BOOK,
@@ -93,8 +101,8 @@ def test_markdown_has_questions_with_sources_and_gists() -> None:
         in text
     )
     assert (
-        "### And the cat?\n\nNo answer was given.\n\n*readagent-s with SmolLM2 · 2023-11-14*"
-        in text
+        "### And the cat?\n\nIt sat …\n\n*Interrupted before the answer was complete.*\n\n"
+        "*readagent-s with SmolLM2 · 2023-11-14*" in text
     )
     assert text.endswith(
         "## Gists\n\nRead by SmolLM2.\n\n### I. The Lamp\n\n**1** Ada keeps the lamp.\n"

@@ -10,6 +10,7 @@ import pytest
 from gistread.book.open import open_book
 from gistread.errors import EngineError, ExitStatus
 from gistread.paths import default_paths
+from gistread.readers.events import AnswerDelta, ReaderEvents, Started
 from gistread.store.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -70,8 +71,25 @@ def test_an_interrupted_question_is_kept(run: Run, asked: Path, engine: FakeEngi
         run("ask", asked, "And then?", "--continue", "--upto", "50%", "--reader", "gistread").status
         != ExitStatus.DONE
     )
-    assert "No answer was given." in run("threads", asked, "2").out
+    assert "Interrupted before there was an answer." in run("threads", asked, "2").out
     assert run("threads", asked).out.endswith("(3 questions, interrupted)\n")
+
+
+def test_what_had_come_of_an_interrupted_answer_is_kept(
+    run: Run, asked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def breaks_off(_: object) -> ReaderEvents:
+        yield Started("gistread", 1, 1, True)
+        yield AnswerDelta("He counted the")
+        raise EngineError("The model ended.")
+
+    monkeypatch.setattr("gistread.readers.registry.Method.reader", lambda _: breaks_off)
+    ran = run("ask", asked, "And then?", "--continue", "--upto", "50%", "--reader", "gistread")
+    assert ran.status != ExitStatus.DONE
+    *_, last = run("export", asked, "--json").json["questions"]
+    assert (last["answer"], last["begun"]) == ("", "He counted the")
+    shown = run("threads", asked, "2").out
+    assert "He counted the …\n\n*Interrupted before the answer was complete.*" in shown
 
 
 def test_continue_without_a_book_goes_on_with_the_last_one(

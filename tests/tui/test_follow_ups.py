@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.readers.events import Expanded, LookedUp, OpenedBy
+from gistread.readers.events import AnswerDelta, Expanded, LookedUp, OpenedBy
 from gistread.store.model import SavedQuestion
 from gistread.store.user_data import UserData
 from gistread.tui.reading.question_line import QuestionLine
@@ -125,6 +125,8 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(
         await reader.asked.wait()
         reader.say(STARTED, LookedUp(2, 1, ""), Expanded(2, OpenedBy.AGENT))
         await until(pilot, lambda: "section 2" in text_of(app))
+        reader.say(AnswerDelta("Finch cl"))
+        await until(pilot, lambda: "Finch cl" in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: "ask again" in text_of(app))
     saved = UserData(paths_in(tmp_path))
@@ -137,6 +139,7 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(
         await until(pilot, lambda: screen.answers_pane.exchanges)
         first, last = screen.answers_pane.exchanges
         assert "Interrupted" in first.problem
+        assert first.answer == "Finch cl"
         assert last.answer
         await until(pilot, lambda: not screen.session.answering)
         await pilot.press("v")

@@ -226,7 +226,7 @@ async def _answer(
                 memory = memory.upto(question.upto)
             printer = _StepPrinter(session, memory, question.upto, line, arguments)
             async with aclosing(session.questions.stream(question)) as stream:
-                events = printer.print_steps(stream)
+                events = printer.print_steps(_keep_begun(stream, book, record))
                 answered = await print_answered(events, line, place_of, arguments)
             _warn_of_bound(question, book, answered)
             _save(book, _with_answer(record, question, memory, answered), tells=is_saved)
@@ -347,6 +347,27 @@ def _save(book: Book, question: SavedQuestion, *, tells: bool = True) -> bool:
             say(f"Note: the question could not be saved: {error.message}")
         return False
     return True
+
+
+async def _keep_begun(
+    events: AsyncIterator[reader_events.ReaderEvent], book: Book, asked: SavedQuestion
+) -> AsyncIterator[reader_events.ReaderEvent]:
+    """The events; what has come of an answer is saved if it is interrupted."""
+    begun = ""
+    is_answered = False
+    try:
+        async for event in events:
+            match event:
+                case reader_events.AnswerDelta(text=text):
+                    begun += text
+                case reader_events.Restarted():
+                    begun = ""
+                case reader_events.Answered():
+                    is_answered = True
+            yield event
+    finally:
+        if begun.strip() and not is_answered:
+            _save(book, replace(asked, begun=begun.strip()), tells=False)
 
 
 def _record_text(name: str, book: Book) -> None:

@@ -148,7 +148,7 @@ def _mark_json(book: Book, mark: Mark) -> dict[str, Any]:
 
 def _question_json(book: Book, saved: SavedQuestion) -> dict[str, Any]:
     return {
-        **fields(saved, "question", "answer", "found"),
+        **fields(saved, "question", "answer", "begun", "found"),
         "marks": [asdict(mark) for mark in saved.marks],
         "citations": [
             {

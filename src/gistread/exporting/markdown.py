@@ -103,11 +103,7 @@ def _mark(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
 def _question(book: Book, saved: SavedQuestion) -> Iterator[str]:
     """The blocks of a question: a heading, the answer, its sources."""
     yield f"### {escape_markdown(saved.question)}"
-    yield (
-        _answer(with_messages(saved.answer, saved.marks).text)
-        if saved.answer.strip()
-        else "No answer was given."
-    )
+    yield from _answer_or_interruption(saved)
     for citation in saved.citations:
         section = f"section {citation.page} · " if citation.page else ""
         tells = f"another passage says {in_quotes(citation.tells)} · " if citation.tells else ""
@@ -117,6 +113,17 @@ def _question(book: Book, saved: SavedQuestion) -> Iterator[str]:
     method = f"{saved.reader} with {saved.model}{over}" if saved.model else saved.reader
     if facts := " · ".join(filter(None, (method, iso_time(saved.asked_at)[:10]))):
         yield f"*{escape_markdown(facts)}*"
+
+
+def _answer_or_interruption(saved: SavedQuestion) -> Iterator[str]:
+    """The answer; of one that was interrupted, what had come of it."""
+    if saved.answer.strip():
+        yield _answer(with_messages(saved.answer, saved.marks).text)
+    elif saved.begun:
+        yield f"{_answer(saved.begun)} …"
+        yield "*Interrupted before the answer was complete.*"
+    else:
+        yield "*Interrupted before there was an answer.*"
 
 
 def _place(book: Book, offset: int) -> str:

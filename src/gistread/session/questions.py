@@ -91,6 +91,7 @@ def with_answer(
     return replace(
         asked,
         answer=answered.answer,
+        begun="",
         found=answered.found,
         citations=answered.citations,
         lookups=answered.lookups,

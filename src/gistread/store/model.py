@@ -202,6 +202,7 @@ class SavedQuestion:
     cut: str = ""  # Why the answer is cut off: `length` or `filter`; empty if it is whole
     beside: float = 0.0  # When the question was asked beside whose answer this one was written
     left_out: tuple[int, ...] = ()  # Sections that the user refused for the answer
+    begun: str = ""  # What had come of an answer that was interrupted
 
 
 @dataclass(frozen=True, slots=True)

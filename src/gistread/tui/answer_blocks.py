@@ -99,8 +99,10 @@ class Exchange:
 
     @classmethod
     def saved(cls, record: SavedQuestion) -> "Exchange":
-        problem = "" if record.answer else "Interrupted before there was an answer."
-        return cls(record, record.answer, problem=problem)
+        if record.answer:
+            return cls(record, record.answer)
+        until = "the answer was complete" if record.begun else "there was an answer"
+        return cls(record, record.begun, problem=f"Interrupted before {until}.")
 
     @property
     def ends_in_quotes(self) -> bool:

@@ -511,6 +511,9 @@ class QuestionController:
     def on_ended(self, problem: str) -> None:
         self.flush()
         self._context.answers_pane.change_last(running=False, problem=problem)
+        begun = self._context.answers_pane.exchanges[-1].answer.strip()
+        if begun and not self._record.answer:
+            self._save(replace(self._record, begun=begun))
         self._context.memory_pane.show_note(None)
         if not self._context.panes.narrow:  # back from the sections that were opened
             self._pages.show_here(scroll=self._context.panes.current is not Pane.MEMORY)
