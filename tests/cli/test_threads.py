@@ -75,8 +75,9 @@ def test_an_interrupted_question_is_kept(run: Run, asked: Path, engine: FakeEngi
     assert run("threads", asked).out.endswith("(3 questions, interrupted)\n")
 
 
+@pytest.mark.usefixtures("asked")
 def test_what_had_come_of_an_interrupted_answer_is_kept(
-    run: Run, asked: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def breaks_off(_: object) -> ReaderEvents:
         yield Started("gistread", 1, 1, True)
@@ -84,11 +85,11 @@ def test_what_had_come_of_an_interrupted_answer_is_kept(
         raise EngineError("The model ended.")
 
     monkeypatch.setattr("gistread.readers.registry.Method.reader", lambda _: breaks_off)
-    ran = run("ask", asked, "And then?", "--continue", "--upto", "50%", "--reader", "gistread")
+    ran = run("ask", book, "And then?", "--continue", "--upto", "50%", "--reader", "gistread")
     assert ran.status != ExitStatus.DONE
-    *_, last = run("export", asked, "--json").json["questions"]
+    *_, last = run("export", book, "--json").json["questions"]
     assert (last["answer"], last["begun"]) == ("", "He counted the")
-    shown = run("threads", asked, "2").out
+    shown = run("threads", book, "2").out
     assert "He counted the …\n\n*Interrupted before the answer was complete.*" in shown
 
 

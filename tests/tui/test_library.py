@@ -72,6 +72,28 @@ async def test_books_are_removed_restored_and_sorted(tmp_path: Path, folder: Pat
             await until(pilot, lambda order=order: f"by {order}" in text_of(pilot.app))
 
 
+async def test_notices_end_with_what_they_tell_of(tmp_path: Path, folder: Path) -> None:
+    await read_first(folder / "The Long Tale.txt", tmp_path)
+    app = app_on(folder / "A Short Tale.txt", tmp_path)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        reading = await opened(pilot)
+        reading.notify("A notice of the book.", timeout=600)
+        await until(pilot, lambda: "A notice of the book." in text_of(app))
+        await pilot.press("L")
+        await until(pilot, lambda: "2 books" in text_of(app))
+        await until(pilot, lambda: "A notice of the book." not in text_of(app))
+        await pilot.press("x")
+        await until(pilot, lambda: "is removed from the list" in text_of(app))
+        await pilot.press("U")
+        await until(pilot, lambda: "2 books" in text_of(app))
+        await until(pilot, lambda: "is removed from the list" not in text_of(app))
+        await pilot.press("x")
+        await until(pilot, lambda: "is removed from the list" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is reading)
+        await until(pilot, lambda: "is removed from the list" not in text_of(app))
+
+
 async def test_another_book_takes_the_place_of_the_open_one(tmp_path: Path, folder: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:

@@ -72,6 +72,8 @@ async def test_a_further_place_is_offered_and_looked_at_until_one_reads_on(
         assert "Letter 0:" in text_of(app)
         await pilot.press("S")
         await until(pilot, lambda: "Letter 300:" in text_of(app))
+        await until(pilot, lambda: "The place of Kobo." in text_of(app))
+        assert "S goes there." not in text_of(app)
         assert app.reading is not None
         assert app.reading.controllers is not None
         position = app.reading.controllers.context.position

@@ -40,7 +40,7 @@ from gistread.memory.model import DEFAULT_FOCUS, GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, Started
+from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, Restarted, Started
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steps
 from gistread.readers.thread import GO_ON, with_options
@@ -350,24 +350,24 @@ def _save(book: Book, question: SavedQuestion, *, tells: bool = True) -> bool:
 
 
 async def _keep_begun(
-    events: AsyncIterator[reader_events.ReaderEvent], book: Book, asked: SavedQuestion
-) -> AsyncIterator[reader_events.ReaderEvent]:
+    events: AsyncIterator[ReaderEvent], book: Book, question: SavedQuestion
+) -> AsyncIterator[ReaderEvent]:
     """The events; what has come of an answer is saved if it is interrupted."""
     begun = ""
     is_answered = False
     try:
         async for event in events:
             match event:
-                case reader_events.AnswerDelta(text=text):
+                case AnswerDelta(text=text):
                     begun += text
-                case reader_events.Restarted():
+                case Restarted():
                     begun = ""
-                case reader_events.Answered():
+                case Answered():
                     is_answered = True
             yield event
     finally:
         if begun.strip() and not is_answered:
-            _save(book, replace(asked, begun=begun.strip()), tells=False)
+            _save(book, replace(question, begun=begun.strip()), tells=False)
 
 
 def _record_text(name: str, book: Book) -> None:

@@ -6,8 +6,7 @@
 from enum import StrEnum
 from functools import partial
 
-from textual.screen import Screen
-
+from gistread.tui.notices import NoticeScreen
 from gistread.tui.services import AppServices
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
@@ -44,7 +43,7 @@ _FOLDED_ROWS = 4  # The last question and the first lines of its answer
 _LEAST_ROWS = 3
 
 
-class BookScreen(Screen[None]):
+class BookScreen(NoticeScreen[None]):
     """What controllers need of the reading screen; its widgets are there once it is mounted."""
 
     services: AppServices

@@ -46,6 +46,7 @@ class SyncController:
         self._sync: ProgressSync | None = None  # None: not set up, or not started yet
         self._synced: SyncedBook | None = None
         self._offered: _Offer | None = None
+        self._notice = ""  # Of the place that is offered
         self._known: RemotePlace | None = None  # What the server had when it was asked last
         # The place that the server has, or need not have; None: the present one is to be sent
         self._sent: int | None = context.position.place
@@ -172,12 +173,19 @@ class SyncController:
         self._offered = offer
         share = offer.offset / max(1, len(self._context.book.text))
         key = self._context.key_hint("other-device")
-        question = f"{offer.device} is at {share:.0%}. {key} goes there."
-        self._context.notify(question, timeout=_NOTICE_S)
+        self._withdraw_offer()
+        self._notice = f"{offer.device} is at {share:.0%}. {key} goes there."
+        self._context.notify(self._notice, timeout=_NOTICE_S)
+
+    def _withdraw_offer(self) -> None:
+        if self._notice:
+            self._context.screen.withdraw(self._notice)
+            self._notice = ""
 
     def _go(self, offer: _Offer) -> None:
         """Look at the place; reading on there makes it the reading place."""
         self._offered = None
+        self._withdraw_offer()
         self._context.panes.show(Pane.BOOK)
         self._context.navigation.jump(offer.offset)
         back = self._context.key_hint("back")
