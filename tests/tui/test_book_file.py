@@ -7,8 +7,10 @@ import pytest
 
 from gistread.book.cache import file_digest
 from gistread.book.encodings import chosen_encoding
+from gistread.book.model import Book
 from gistread.marking import MarkKind, new_mark, quote_at
 from gistread.store.user_data import MarkStore
+from gistread.tui.app import GistreadApp
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.scripted import app_on, paths_in, text_of, until
@@ -21,9 +23,15 @@ _LINE = "Šis šuo žino, kur yra {number}. kaulas, ir niekam nieko nesako."
 def story(tmp_path: Path) -> Path:
     """A Lithuanian text that is guessed wrong: nothing but a reader can tell."""
     path = tmp_path / "story.txt"
-    text = "\n\n".join(_LINE.format(number=number) for number in range(1, 200))
+    text = "Žmogaus šuo\n\n" + "\n\n".join(_LINE.format(number=number) for number in range(1, 200))
     path.write_bytes(text.encode("cp1257"))
     return path
+
+
+def _book_of(app: GistreadApp) -> Book:
+    assert app.reading is not None
+    assert app.reading.book is not None
+    return app.reading.book
 
 
 async def test_an_encoding_is_chosen_kept_and_taken_back(story: Path, tmp_path: Path) -> None:
@@ -36,21 +44,23 @@ async def test_an_encoding_is_chosen_kept_and_taken_back(story: Path, tmp_path: 
         assert "cp1257" in text_of(app)
         first = app.screen_stack[-2]
         assert isinstance(first, ReadingScreen)
+        title = _book_of(app).title
         place = first.book_pane.place
         assert place > 0
         await pilot.press(*"cp1252", "enter")
         await until(pilot, lambda: app.reading not in (None, first) and app.reading.book)
-        assert app.reading is not None
-        assert app.reading.book is not None
         assert chosen_encoding(paths.encodings, file_digest(story)) == "cp1252"
-        assert "žino" not in app.reading.book.text
+        assert "žino" not in _book_of(app).text
+        await until(pilot, lambda: "In this encoding the book is called" in text_of(app))
+        assert "Ctrl+E chooses" not in text_of(app)
         await until(pilot, lambda: app.reading and app.reading.book_pane.place == place)
         second = app.reading
         await pilot.press("ctrl+e")
-        await until(pilot, lambda: "Back to the guess" in text_of(app))
-        await pilot.press("enter")
+        await until(pilot, lambda: "cp1252 · now" in text_of(app))
+        await pilot.press(*"automatic", "enter")
         await until(pilot, lambda: app.reading not in (None, second) and app.reading.book)
         assert chosen_encoding(paths.encodings, file_digest(story)) == ""
+        assert _book_of(app).title == title
 
 
 async def test_a_file_that_changes_while_open_is_told_and_read_again(

@@ -1,6 +1,7 @@
 """The file of the open book: another encoding, and reading it again when it has changed."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.cache import file_digest, open_cached
@@ -45,14 +46,15 @@ class BookFileController:
         encodings = self._context.services.paths.encodings
         digest = await asyncio.to_thread(file_digest, path)
         chosen = chosen_encoding(encodings, digest)
-        current = chosen or choices[0].codec
-        rows = [_row(choice, is_current=choice.codec == current) for choice in choices]
-        if chosen:
-            rows.insert(0, Row(DETECTED, f"Back to the guess: {choices[0].codec}"))
+        guess = choices[0]
+        rows = [
+            _row(
+                replace(guess, codec=DETECTED), f"automatic: {guess.codec}", is_current=not chosen
+            ),
+            *(_row(choice, choice.codec, is_current=choice.codec == chosen) for choice in choices),
+        ]
         note = "Choose the line that reads correctly. The encoding is kept for this book."
-        panel = ListScreen(
-            "Encoding", note, rows, rows[0].key if chosen else current, placeholder="type to filter"
-        )
+        panel = ListScreen("Encoding", note, rows, DETECTED, placeholder="type to filter")
         self._context.push(panel, self._read_in)
 
     async def _read_in(self, codec: str) -> None:
@@ -64,14 +66,19 @@ class BookFileController:
         except (GistreadError, OSError) as error:
             self._context.warn(f"The encoding cannot be kept: {error}")
             return
-        await self.read_again()
+        title = await self.read_again()
+        if title != self._context.book.title:
+            key = self._context.key_hint("encoding")
+            self._context.screen.app.notify(
+                f"In this encoding the book is called “{title}”. {key} changes it."
+            )
 
-    async def read_again(self) -> None:
-        """Read the file anew, at the same place."""
+    async def read_again(self) -> str:
+        """Read the file anew, at the same place. Returns the title of the book."""
         path = self._context.path
         if path is None:
             self._context.warn("Standard input cannot be read again.")
-            return
+            return self._context.book.title
         services = self._context.services
         old = self._context.book
         place = self._context.navigation.saved_place
@@ -81,12 +88,13 @@ class BookFileController:
             )
         except GistreadError as error:
             self._context.warn(str(error))  # The old text stays.
-            return
+            return old.title
 
         def carry() -> None:
             carry_place(book, old, place, services.user_data, MarkStore(services.paths), path)
 
         await services.reopen(path, carry)
+        return book.title
 
     async def _watch(self) -> None:
         """Say once if the file has another content than the book."""
@@ -112,7 +120,7 @@ class BookFileController:
         )
 
 
-def _row(choice: EncodingChoice, *, is_current: bool) -> Row[str]:
+def _row(choice: EncodingChoice, name: str, *, is_current: bool) -> Row[str]:
     unreadable = counted(choice.unreadable, "character")
     facts = [
         "now" if is_current else "",
@@ -121,8 +129,8 @@ def _row(choice: EncodingChoice, *, is_current: bool) -> Row[str]:
     return Row(
         choice.codec,
         choice.sample,
-        also=choice.codec,
-        tail=" · ".join(filter(None, (choice.codec, *facts))),
+        also=name,
+        tail=" · ".join(filter(None, (name, *facts))),
     )
 
 
