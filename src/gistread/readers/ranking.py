@@ -12,6 +12,7 @@ from gistread.memory.passages import Passage, overlaps, split_into_passages
 from gistread.readers.book_text import share_of
 from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.phrases import pattern
+from gistread.readers.quantities import quantity_asked_for
 from gistread.readers.thread import Thread, retrieval_context
 from gistread.search.ranked import Relevance
 
@@ -20,6 +21,8 @@ from gistread.search.ranked import Relevance
 _NEAREST = 3
 _PART = 0.2  # Share of a book that its beginning or its end takes
 _PART_WEIGHT = 1.0  # Added to the weight of a passage at the very beginning or end
+# Added to the weight of a passage with a number of the kind that is asked for
+_QUANTITY_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +42,14 @@ def rank(
 ) -> Ranked:
     """Rank passages and pages by relevance to a question, its options and its thread.
 
-    A question about the end or the beginning prefers passages there. As slow as `Relevance`.
+    A question about the end or the beginning prefers passages there, one for a quantity those with
+    a number of its kind. As slow as `Relevance`.
     """
     book = memory.book
     passages = _passages_of(memory)
     relevance = Relevance([book.text[start:end] for start, end in passages], book.language)
     context = retrieval_context(thread)
-    weights = _part_weights(question, passages, book)
+    weights = _weights(question, passages, book)
     scores = relevance.scores(question, choices, context, weights)
     # Of a title page or an imprint only what shares a word with the question.
     story = range(front_matter_end(book), back_matter_start(book))
@@ -85,16 +89,33 @@ def _passages_of(memory: GistMemory) -> list[Passage]:
     return read + split_into_passages(book, memory.read_until)
 
 
+def _weights(question: str, passages: Sequence[Passage], book: Book) -> list[float]:
+    """A weight for each passage, by its place and by what it can tell."""
+    by_place = _part_weights(question, passages, book)
+    by_quantity = _quantity_weights(question, passages, book)
+    return [place * quantity for place, quantity in zip(by_place, by_quantity, strict=True)]
+
+
 def _part_weights(question: str, passages: Sequence[Passage], book: Book) -> list[float]:
-    """A weight for each passage if a part of the book is asked about, else none."""
+    """More for the part of the book that is asked about, if one is."""
     length = max(1, len(book.text)) * _PART
     if pattern("asks_how_it_ends").search(question):
         away = [len(book.text) - start for start, _ in passages]
     elif pattern("asks_how_it_begins").search(question):
         away = [start for start, _ in passages]
     else:
-        return []
+        return [1.0] * len(passages)
     return [1 + _PART_WEIGHT * max(0.0, 1 - distance / length) for distance in away]
+
+
+def _quantity_weights(question: str, passages: Sequence[Passage], book: Book) -> list[float]:
+    """More for the passages that tell a quantity of the kind asked for, if one is."""
+    quantity = quantity_asked_for(question)
+    if quantity is None:
+        return [1.0] * len(passages)
+    return [
+        1 + _QUANTITY_WEIGHT * quantity.is_told_in(book.text[start:end]) for start, end in passages
+    ]
 
 
 _SPREAD_TURN = ("last", "first", "between", "between")  # In which order parts are shown

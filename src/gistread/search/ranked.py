@@ -255,7 +255,7 @@ class Relevance:
 
         The `choices` of answers and the earlier conversation (`context`) count too, with less
         weight, and so do words related to those of the question, except for its names. `weights`:
-        by passage, where the question asks for a part of the book.
+        by passage, for the place or the kind of number that the question asks for.
         """
         import numpy as np
 
