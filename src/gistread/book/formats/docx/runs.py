@@ -196,33 +196,39 @@ class RunWriter:
             self._run_part(inner, look)
 
     def _run_part(self, element: etree._Element, look: RunFormat) -> None:
-        name = element.tag
         fields = self.state.fields
-        if name == "fldchar":
+        if element.tag == "fldchar":
             self._field(element.get("fldchartype", ""))
-        elif name == "instrtext":
+        elif element.tag == "instrtext":
             if fields and not fields[-1].has_result:
                 fields[-1].instruction += element.text or ""
-        elif any(not each.has_result for each in fields):
+        elif any(not field.has_result for field in fields):
             self.state.field_words += words_of_runs(element)
-        elif name in _TEXT_OF:
-            self._text(_TEXT_OF[name], look)
-        elif name == "t":
-            # A repaired file may have elements inside.
-            self._text("".join(map(str, element.itertext())), look)
-        elif name in ("br", "cr"):
-            if element.get("type") not in ("page", "column"):
-                self._add("br")
-        elif name == "sym":
-            self._symbol(element, look)
-        elif name in ("footnotereference", "endnotereference"):
-            self._reference(element, name.removesuffix("reference"))
-        elif name == "commentreference":
-            self.state.comments += 1
-        elif name == "ruby":
-            self._ruby(element)
         else:
-            self._element(element)
+            self._visible_part(element, look)
+
+    def _visible_part(self, element: etree._Element, look: RunFormat) -> None:
+        match element.tag:
+            case "t":
+                # A repaired file may have elements inside.
+                self._text("".join(map(str, element.itertext())), look)
+            case str(name) if name in _TEXT_OF:
+                self._text(_TEXT_OF[name], look)
+            case "br" | "cr":
+                if element.get("type") not in ("page", "column"):
+                    self._add("br")
+            case "sym":
+                self._symbol(element, look)
+            case "footnotereference":
+                self._reference(element, "footnote")
+            case "endnotereference":
+                self._reference(element, "endnote")
+            case "commentreference":
+                self.state.comments += 1
+            case "ruby":
+                self._ruby(element)
+            case _:
+                self._element(element)
 
     def _symbol(self, element: etree._Element, look: RunFormat) -> None:
         code = element.get("char", "").lower()
