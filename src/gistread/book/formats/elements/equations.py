@@ -27,6 +27,8 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064"), "")
 _SIGNS = frozenset("+-−±∓×·∗*÷∘:")  # Spaced between two operands, not before one
 _PREFIXES = frozenset("∑∏∫√∂∇|¬")
 _CLOSING = tuple(")]}|!′")
+_PRIMES = ("′", "″", "‴", "'")
+_NO_LINE = ("0", "0pt", "0px")  # Thickness of a fraction's line
 _SCRIPTS = frozenset(("script", "style"))
 _OTHER_NAMES = frozenset(("semantics", "annotation", "annotation-xml", "none"))
 _UNREAD = frozenset(("annotation", "annotation-xml", "mphantom", "none", "mprescripts"))
@@ -64,7 +66,9 @@ def unread_sources(equation: etree._Element) -> list[etree._Element]:
 def bracket(text: str) -> str:
     """The text in brackets unless it is one word or number, or in brackets."""
     is_bracketed = text[:1] == "(" and text.find(")") == len(text) - 1
-    return text if len(text) < 2 or text.isalnum() or is_bracketed else f"({text})"
+    if len(text) < 2 or text.isalnum() or is_bracketed:
+        return text
+    return f"({text})"
 
 
 def superscript(text: str) -> str:
@@ -99,7 +103,9 @@ def _script(text: str, sign: str, table: dict[int, int]) -> str:
     packed = text.replace(" ", "")
     if all(ord(character) in table for character in packed):
         return packed.translate(table)
-    return packed if packed in ("′", "″", "‴", "'") else f"{sign}{bracket(text)}"
+    if packed in _PRIMES:
+        return packed
+    return f"{sign}{bracket(text)}"
 
 
 def _text(element: etree._Element, depth: int) -> str:
@@ -108,19 +114,43 @@ def _text(element: etree._Element, depth: int) -> str:
         return " ".join(map(str, element.itertext()))
     if name in _UNREAD:
         return ""
+    if name == "mspace" and not len(element):
+        return " "
     if not len(element):
-        return " " if name == "mspace" else (element.text or "").strip()
+        return (element.text or "").strip()
     children = [child for child in element if local_name(child)]
     parts = [_text(child, depth + 1).strip() for child in children]
-    match name, parts:
+    scripted = _base_with_scripts(name, parts)
+    if scripted is not None:
+        return scripted
+    return _arranged(element, children, parts)
+
+
+def _arranged(element: etree._Element, children: list[etree._Element], parts: list[str]) -> str:
+    """The parts of a fraction, root, table or row, with the signs between them."""
+    match local_name(element), parts:
         case "mfrac", [over, under]:
-            if element.get("linethickness") in ("0", "0pt", "0px"):
+            if element.get("linethickness") in _NO_LINE:
                 return f"{over} choose {under}"
             return f"{bracket(over)}/{bracket(under)}"
         case "mroot", [inner, degree]:
             return f"{superscript(degree).lstrip('^')}√{bracket(inner)}"
         case "msqrt", _:
             return f"√{bracket(_row(children, parts))}"
+        case "mtable", _:
+            return "; ".join(parts)
+        case (("mtr" | "mlabeledtr"), _):
+            return " ".join(parts)
+        case "mfenced", _:
+            opening = element.get("open", "(")
+            closing = element.get("close", ")")
+            return f"{opening}{', '.join(parts)}{closing}"
+    return _row(children, parts)
+
+
+def _base_with_scripts(name: str, parts: list[str]) -> str | None:
+    """A base with what stands above, below and beside it; None for an element without a base."""
+    match name, parts:
         case "msub", [base, low]:
             return base + subscript(low)
         case "munder", [base, low]:
@@ -133,14 +163,7 @@ def _text(element: etree._Element, depth: int) -> str:
             return base + subscript(low) + superscript(high)
         case "mmultiscripts", [base, *scripts]:
             return base + " ".join(filter(None, scripts))
-        case "mtable", _:
-            return "; ".join(parts)
-        case (("mtr" | "mlabeledtr"), _):
-            return " ".join(parts)
-        case "mfenced", _:
-            opening, closing = element.get("open", "("), element.get("close", ")")
-            return f"{opening}{', '.join(parts)}{closing}"
-    return _row(children, parts)
+    return None
 
 
 def _row(children: list[etree._Element], parts: list[str]) -> str:
@@ -176,4 +199,6 @@ def _operator(text: str, before: str) -> str:
         is_spaced = is_mathematical and sign not in _PREFIXES
     if is_spaced:
         return f" {sign} "
-    return f"{sign} " if sign in (",", ";") else sign
+    if sign in (",", ";"):
+        return f"{sign} "
+    return sign
