@@ -320,27 +320,35 @@ def _contents(
     archive: Archive, root: etree._Element, items: dict[str, _Item]
 ) -> tuple[ContentsEntry, ...]:
     """The navigation document's entries, else those of the NCX."""
+    navigation = next((item for item in items.values() if "nav" in item.properties), None)
+    entries = _usable_entries(archive, navigation)
+    if not entries:
+        entries = _usable_entries(archive, _ncx_item(root, items))
+    if not entries:
+        return ()
+    texts = {item.path: _text_path(item, items) or item.path for item in items.values()}
+    return tuple(replace(entry, path=texts.get(entry.path, entry.path)) for entry in entries)
+
+
+def _ncx_item(root: etree._Element, items: dict[str, _Item]) -> _Item | None:
+    """The NCX that the spine names, or else the first one."""
+    candidates = list(items.values())
     spine = root.find(".//spine")
-    named = items.get(spine.get("toc", "")) if spine is not None else None
-    navigation = [item for item in items.values() if "nav" in item.properties]
-    older = [item for item in (named, *items.values()) if item and _is_ncx(item)]
-    for item in (*navigation[:1], *older[:1]):
-        tree = parse_entry(archive, item.path)
-        if tree is None:
-            continue
-        read = _navigation_entries if "nav" in item.properties else _ncx_entries
-        usable = (entry for entry in read(tree, item.path) if entry.title and entry.path)
-        entries = list(islice(usable, _MOST_ENTRIES))
-        if entries:
-            texts = {item.path: _text_path(item, items) or item.path for item in items.values()}
-            return tuple(
-                replace(entry, path=texts.get(entry.path, entry.path)) for entry in entries
-            )
-    return ()
+    if spine is not None and (named := items.get(spine.get("toc", ""))):
+        candidates.insert(0, named)
+    return next((item for item in candidates if item.media_type == _CONTENTS_TYPE), None)
 
 
-def _is_ncx(item: _Item) -> bool:
-    return item.media_type == _CONTENTS_TYPE
+def _usable_entries(archive: Archive, item: _Item | None) -> list[ContentsEntry]:
+    """The entries of a table of contents that have a title and a target."""
+    if item is None:
+        return []
+    tree = parse_entry(archive, item.path)
+    if tree is None:
+        return []
+    read = _navigation_entries if "nav" in item.properties else _ncx_entries
+    usable = (entry for entry in read(tree, item.path) if entry.title and entry.path)
+    return list(islice(usable, _MOST_ENTRIES))
 
 
 def _navigation_entries(tree: etree._Element, path: str) -> Iterator[ContentsEntry]:
@@ -357,7 +365,8 @@ def _is_table_of_contents(nav: etree._Element) -> bool:
 
 def _ncx_entries(tree: etree._Element, path: str) -> Iterator[ContentsEntry]:
     top = tree.find(".//navmap")
-    return iter(()) if top is None else _ncx(top, path)
+    if top is not None:
+        yield from _ncx(top, path)
 
 
 def _navigation(ordered: etree._Element, path: str, level: int = 1) -> Iterator[ContentsEntry]:
