@@ -363,22 +363,43 @@ def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: i
     name = local_name(element)
     classes = classes_of(element)
     is_large = measure["words"] > words_of_page * _LARGE_SHARE
-    if name == "a" and _is_permalink(element, classes):
+    if _is_permalink(element, name, classes):
         return True
-    if name == "noscript" or (name == "dialog" and element.get("open") is None):
+    if name == "noscript" or _is_closed_dialog(element, name):
         return not is_large
-    if element.get("aria-hidden") == "true" and name not in ("img", "svg"):
+    if _is_hidden_from_readers(element, name):
         return measure["words"] <= _MOST_HIDDEN_WORDS and not measure["headings"]
     if name == "nav" or _is_for_screen(element, classes):
-        return not (is_large or measure["prose"])
-    if _CONSENT.search(f"{element.get('id') or ''} {' '.join(classes)}"):
-        is_short = measure["words"] <= _MOST_CONSENT_WORDS
-        return is_short and not (is_large or measure["main headings"])
-    if name in _BARS:
-        has_text = measure["headings"] or measure["prose"]
-        has_links = measure["linked"] * _WORDS_FOR_ONE_LINKED > measure["words"]
-        return has_links and not has_text
-    return False
+        return not is_large and not measure["prose"]
+    if _is_about_consent(element, classes):
+        return not is_large and _is_notice(measure)
+    return name in _BARS and _is_of_links(measure)
+
+
+def _is_closed_dialog(element: etree._Element, name: str) -> bool:
+    return name == "dialog" and element.get("open") is None
+
+
+def _is_hidden_from_readers(element: etree._Element, name: str) -> bool:
+    """Whether screen readers leave it out, and not only because it is a picture."""
+    return element.get("aria-hidden") == "true" and name not in ("img", "svg")
+
+
+def _is_about_consent(element: etree._Element, classes: frozenset[str]) -> bool:
+    """Whether an element's names are those of a cookie notice."""
+    identifier = element.get("id") or ""
+    return _CONSENT.search(f"{identifier} {' '.join(classes)}") is not None
+
+
+def _is_notice(measure: _Measure) -> bool:
+    return measure["words"] <= _MOST_CONSENT_WORDS and not measure["main headings"]
+
+
+def _is_of_links(measure: _Measure) -> bool:
+    """Whether it has hardly more than links."""
+    if measure["headings"] or measure["prose"]:
+        return False
+    return measure["linked"] * _WORDS_FOR_ONE_LINKED > measure["words"]
 
 
 def _is_for_screen(element: etree._Element, classes: frozenset[str]) -> bool:
@@ -386,9 +407,9 @@ def _is_for_screen(element: etree._Element, classes: frozenset[str]) -> bool:
     return not classes.isdisjoint(_NOT_PRINTED) or (element.get("role") or "") in _ROLES
 
 
-def _is_permalink(link: etree._Element, classes: frozenset[str]) -> bool:
+def _is_permalink(link: etree._Element, name: str, classes: frozenset[str]) -> bool:
     """Whether a link is the sign beside a heading that links to it."""
-    if not (link.get("href") or "").startswith("#"):
+    if name != "a" or not (link.get("href") or "").startswith("#"):
         return False
     text = plain_text(link)
     return text in _PERMALINKS or (not text and not classes.isdisjoint(_PERMALINK_CLASSES))
