@@ -169,34 +169,47 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
     moved: list[Book] = []
     for number, (book, volume, end) in enumerate(zip(books, volumes, ends, strict=True), start=1):
         texts += (volume.title, book.text)
-        moved.append(
-            replace(
-                book,
-                paragraphs=(_heading(volume), *_shift(book.paragraphs, volume.start)),
-                chapters=tuple(_chapters(book, volume, end)),
-                spans=tuple(_shift(book.spans, volume.start)),
-                links=tuple(_shift_links(book.links, volume.start)),
-                images=tuple(_shift_images(book.images, volume.start, number)),
-                language_spans=tuple(_shift(_foreign_spans(book, language), volume.start)),
-                cover=f"{number}/{book.cover}" if book.cover else "",
-            )
-        )
-    all_authors = dict.fromkeys(author for book in books for author in book.authors)
+        book = replace(book, language_spans=tuple(_foreign_spans(book, language)))
+        moved.append(_move(book, volume, number, end))
     return Book(
         text=_BETWEEN.join(texts),
         title=title,
         paragraphs=_chained(book.paragraphs for book in moved),
         chapters=_chained(book.chapters for book in moved),
-        authors=tuple(authors) or tuple(all_authors),
+        authors=tuple(authors) or _all_authors(books),
         language=language,
         source_format="series",
-        notices=tuple(f"{book.title}: {notice}" for book in books for notice in book.notices),
+        notices=_named_notices(books),
         spans=_chained(book.spans for book in moved),
         links=_chained(book.links for book in moved),
         images=_chained(book.images for book in moved),
         language_spans=_chained(book.language_spans for book in moved),
         cover=next((book.cover for book in moved if book.cover), ""),
         volumes=tuple(volumes),
+    )
+
+
+def _all_authors(books: Sequence[Book]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(author for book in books for author in book.authors))
+
+
+def _named_notices(books: Sequence[Book]) -> tuple[str, ...]:
+    """The notices of all books, each with the title of its book."""
+    return tuple(f"{book.title}: {notice}" for book in books for notice in book.notices)
+
+
+def _move(book: Book, volume: Volume, number: int, end: int) -> Book:
+    """A book with the offsets and picture sources of the series. `end`: of its last chapter."""
+    start = volume.start
+    return replace(
+        book,
+        paragraphs=(_heading(volume), *_shift(book.paragraphs, start)),
+        chapters=tuple(_chapters(book, volume, end)),
+        spans=tuple(_shift(book.spans, start)),
+        links=tuple(_shift_links(book.links, start)),
+        images=tuple(_shift_images(book.images, start, number)),
+        language_spans=tuple(_shift(book.language_spans, start)),
+        cover=f"{number}/{book.cover}" if book.cover else "",
     )
 
 

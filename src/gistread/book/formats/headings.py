@@ -128,11 +128,18 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
         return _markdown(index, first) if len(lines) == 1 else None
     if first and _is_underlined(lines):
         return Candidate(index, Rank.CHAPTER, "markdown", None, first, bare=False, level=1)
-    text = first.strip(_DECORATION)
-    if not text or not _may_begin(text[0]) or sum(map(len, lines)) > _LONGEST_CHARACTERS:
+    text = _undecorated(first, lines[1:])
+    if not text or sum(map(len, lines)) > _LONGEST_CHARACTERS:
         return None
-    text = "\n".join([text, *(line.strip().strip("_") for line in lines[1:])])
     return _keyword(index, text) or _named(index, text) or _numeral(index, text)
+
+
+def _undecorated(first: str, following: Sequence[str]) -> str:
+    """The lines without emphasis and rules; empty if no heading may begin like this."""
+    title = first.strip(_DECORATION)
+    if not title or not _may_begin(title[0]):
+        return ""
+    return "\n".join([title, *(line.strip().strip("_") for line in following)])
 
 
 def _is_apart(block: TextBlock) -> bool:

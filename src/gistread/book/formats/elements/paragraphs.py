@@ -261,7 +261,7 @@ def classify(collected: CollectedText, context: BlockContext, marker: str) -> Pa
         kind = ParagraphKind.VERSE if context.verse else ParagraphKind.CODE
         return ParsedParagraph("\n".join(lines), kind, lines=True, marks=marks)
     text = marker + "\n".join(lines)
-    words = [inline.strip_marks(line) for line in lines] if marks else lines
+    words = _without_marks(lines, marks)
     if len(words) == 1 and is_break(marker + words[0]):
         return ParsedParagraph(text, ParagraphKind.BREAK, marks=marks)
     kind = _kind_in(context, words)
@@ -270,11 +270,19 @@ def classify(collected: CollectedText, context: BlockContext, marker: str) -> Pa
     return ParsedParagraph(text, kind, level, keeps_lines, marks)
 
 
+def _without_marks(lines: list[str], marks: Marks) -> list[str]:
+    if not marks:
+        return lines
+    return [inline.strip_marks(line) for line in lines]
+
+
 def _lines_of(collected: CollectedText, context: BlockContext) -> list[str]:
     if not context.preformatted:
         return _fold_lines(collected.text)
     lines = collected.text.replace(LINE_END, "\n").strip("\n").split("\n")
-    return [_expanded(line) for line in lines] if collected.marks else lines
+    if not collected.marks:
+        return lines
+    return [_expanded(line) for line in lines]
 
 
 def _kind_in(context: BlockContext, words: Sequence[str]) -> ParagraphKind:
