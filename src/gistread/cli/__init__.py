@@ -4,11 +4,11 @@ Imports late, so that `--help` is fast.
 """
 
 import argparse
-import contextlib
 import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from gistread.cli.output import OutputError, discard_output, fail, prepare_streams, write_json
 from gistread.cli.parser import parse
@@ -16,11 +16,12 @@ from gistread.errors import ExitStatus, GistreadError, UsageError, traceback_tex
 from gistread.paths import default_paths, pip_install
 from gistread.store.files import make_folder, private_opener
 
+# Extras by their modules
 _EXTRAS = {
     "mcp": "mcp",
     "textual_serve": "serve",
     "aiohttp_jinja2": "serve",
-}  # Extras by their modules
+}
 _NOT_MAPPED = "failed to map segment"  # The loader's message if memory is short for a library
 
 
@@ -46,24 +47,34 @@ def report_errors(words: list[str], run: Callable[[list[str]], int]) -> int:
     except SystemExit as end:  # argparse, after --help and --version
         return int(end.code or 0)
     except OutputError as error:
-        discard_output()
-        if error.message:
-            fail(error.message)
-        # A closed pipe is no error, except with --events: the work itself was cut short.
-        return ExitStatus.FAILED if error.message or "--events" in words else ExitStatus.DONE
+        return _report_output_error(words, error)
     except GistreadError as error:
         return _report(words, error.message, error.hint, error.exit_status)
     except KeyboardInterrupt:
         return _report(words, "Interrupted.", "", ExitStatus.INTERRUPTED)
     except Exception as error:
-        if isinstance(error, UnicodeEncodeError) and error.object[error.start] in "".join(words):
-            return _report(
-                words,
-                "An argument is not UTF-8 text.",
-                "Check the locale of the terminal.",
-                ExitStatus.USAGE,
-            )
-        return _report(words, *_internal_error(error), ExitStatus.FAILED)
+        if _is_in_words(error, words):
+            message = "An argument is not UTF-8 text."
+            hint = "Check the locale of the terminal."
+            return _report(words, message, hint, ExitStatus.USAGE)
+        message, hint = _internal_error(error)
+        return _report(words, message, hint, ExitStatus.FAILED)
+
+
+def _report_output_error(words: list[str], error: OutputError) -> ExitStatus:
+    discard_output()
+    if error.message:
+        fail(error.message)
+        return ExitStatus.FAILED
+    # A closed pipe is no error, except with --events: the work itself was cut short.
+    return ExitStatus.FAILED if "--events" in words else ExitStatus.DONE
+
+
+def _is_in_words(error: Exception, words: list[str]) -> bool:
+    """Whether an argument has bytes that the locale cannot decode."""
+    if not isinstance(error, UnicodeEncodeError):
+        return False
+    return error.object[error.start] in "".join(words)
 
 
 def _run(words: list[str]) -> int:
@@ -112,20 +123,24 @@ def _internal_error(error: Exception) -> tuple[str, str]:
             "There is not enough memory.",
             "Close other programs, or allow this one more (`ulimit -v`).",
         )
-    from datetime import datetime
-
-    summary = f"{type(error).__name__}: {error}"
     if os.environ.get("GISTREAD_DEBUG") == "1":
         import traceback
 
         return f"Internal error.\n{''.join(traceback.format_exception(error))}", ""
+    summary = f"{type(error).__name__}: {error}"
     log = default_paths().log_file
-    with contextlib.suppress(OSError):
-        make_folder(log.parent)
-        with open(
-            log, "a", encoding="utf-8", errors="backslashreplace", opener=private_opener
-        ) as file:
-            time = datetime.now().astimezone().isoformat(timespec="seconds")
-            file.write(f"{time} {traceback_text(error)}\n")
-        return f"Internal error; see the log. {summary}", f"The log is {log}."
-    return f"Internal error. {summary}", ""
+    try:
+        _write_log(log, error)
+    except OSError:
+        return f"Internal error. {summary}", ""
+    return f"Internal error; see the log. {summary}", f"The log is {log}."
+
+
+def _write_log(log: Path, error: Exception) -> None:
+    """Raises OSError."""
+    from datetime import datetime
+
+    time = datetime.now().astimezone().isoformat(timespec="seconds")
+    make_folder(log.parent)
+    with open(log, "a", encoding="utf-8", errors="backslashreplace", opener=private_opener) as file:
+        file.write(f"{time} {traceback_text(error)}\n")

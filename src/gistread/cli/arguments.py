@@ -1,7 +1,6 @@
-"""The arguments of every command (`add_COMMAND`), options that several share, and parsers of their
-values.
+"""The arguments of every command (`add_COMMAND`), and options that several share.
 
-The parsers raise ArgumentTypeError or UsageError.
+The parsers of their values raise ArgumentTypeError or UsageError.
 """
 
 import argparse
@@ -455,16 +454,21 @@ def add_quiet(parser: argparse.ArgumentParser) -> None:
 
 
 _MOST = 10**9  # Larger numbers are mistakes
+_MOST_DIGITS = len(str(_MOST))
 
 
 def count(least: int, most: int = _MOST) -> Callable[[str], int]:
+    """A parser of whole numbers within these limits."""
+
     def number(text: str) -> int:
-        if not text.isdecimal() or len(text) > 10 or not least <= int(text) <= most:
-            is_too_large = text.isdecimal() and int(text[:20]) > most
-            is_range = is_too_large or most != _MOST
-            limits = f"from {least} to {most:,}" if is_range else f"of at least {least}"
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {limits}")
-        return int(text)
+        digits = text if text.isdecimal() else ""
+        if digits and len(digits) <= _MOST_DIGITS and least <= int(digits) <= most:
+            return int(digits)
+        is_too_large = bool(digits) and int(digits[: 2 * _MOST_DIGITS]) > most
+        limits = f"of at least {least}"
+        if is_too_large or most != _MOST:
+            limits = f"from {least} to {most:,}"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {limits}")
 
     return number
 
@@ -480,12 +484,14 @@ def _book_name(text: str) -> str:
         raise UsageError(
             f"{text} is an address, and gistread opens files.", "Download it, then open the file."
         )
-    return f"./{text}" if text.startswith("-") and text != "-" else text
+    is_file_name = text.startswith("-") and text != "-"
+    return f"./{text}" if is_file_name else text
 
 
 def _export_parts(text: str) -> frozenset[str]:
     parts = frozenset(part.strip() for part in text.split(","))
-    if unknown := sorted(parts.difference(EXPORT_PARTS)):
+    unknown = sorted(parts.difference(EXPORT_PARTS))
+    if unknown:
         raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(EXPORT_PARTS)}")
     return parts
 

@@ -26,36 +26,38 @@ PARTS = {
 
 def run(arguments: argparse.Namespace) -> None:
     if arguments.command == "paths":
-        places = {
-            name: str(_path(name))
-            for name, member in vars(Paths).items()
-            if isinstance(member, PathWithin)
-        }
-        width = max(map(len, places)) + 2
-        report(arguments, places, (f"{name:{width}}{place}" for name, place in places.items()))
+        _show_paths(arguments)
     elif arguments.action == "list":
         _list(arguments)
     else:
         names = arguments.parts or [name for name in PARTS if name != MEMORIES]
-        freed = sum(map(_delete, names))
-        report(arguments, {"cleared": names, "size": freed}, ())
-        say(f"Cleared {', '.join(names)}: {format_size(freed)}.")
+        freed_bytes = sum(map(_delete, names))
+        report(arguments, {"cleared": names, "size": freed_bytes}, ())
+        say(f"Cleared {', '.join(names)}: {format_size(freed_bytes)}.")
+
+
+def _show_paths(arguments: argparse.Namespace) -> None:
+    names = [name for name, member in vars(Paths).items() if isinstance(member, PathWithin)]
+    document = {name: str(_path(name)) for name in names}
+    width = max(map(len, names)) + 2
+    report(arguments, document, [f"{name:{width}}{path}" for name, path in document.items()])
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    found = {name: _sizes(_path(name)) for name in PARTS}
-    parts: list[Json] = [
-        {"name": name, "path": str(_path(name)), "files": len(sizes), "size": sum(sizes.values())}
-        for name, sizes in found.items()
-    ]
-    lines = (
-        (
-            f"{part['name']:11}{format_size(part['size']):>8}  "
-            f"{counted(part['files'], 'file'):>12}  "
-            f"{PARTS[part['name']]}"
-        )
-        for part in parts
-    )
+    parts: list[Json] = []
+    lines: list[str] = []
+    for name, meaning in PARTS.items():
+        sizes = _sizes(_path(name))
+        size_bytes = sum(sizes.values())
+        part = {
+            "name": name,
+            "path": str(_path(name)),
+            "files": len(sizes),
+            "size": size_bytes,
+        }
+        parts.append(part)
+        files = counted(len(sizes), "file")
+        lines.append(f"{name:11}{format_size(size_bytes):>8}  {files:>12}  {meaning}")
     report(arguments, {"parts": parts, "size": sum(part["size"] for part in parts)}, lines)
     say(
         "`gistread cache clear` deletes all but the memories; models are listed by `gistread "
@@ -92,7 +94,8 @@ def _sizes(folder: Path) -> dict[Path, int]:
 
     sizes = {}
     for place, _, names in os.walk(folder, onerror=refuse):
-        for path in (Path(place, name) for name in names):
+        for name in names:
+            path = Path(place, name)
             with contextlib.suppress(OSError):
                 sizes[path] = path.stat().st_size
     return sizes

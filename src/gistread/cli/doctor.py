@@ -73,41 +73,43 @@ class _Findings:
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    found = run_until_interrupted(_examine(arguments.model or "", load_settings(arguments)))
-    lines = [f"{name:18}{value}" for name, value in _rows(found)]
-    if found.advice:
-        lines += ["", "Advice:", *(f"- {one.what}\n  {one.how}" for one in found.advice)]
-    elif found.problem is None:
+    findings = run_until_interrupted(_examine(arguments.model or "", load_settings(arguments)))
+    lines = [f"{name:18}{value}" for name, value in _rows(findings)]
+    if findings.advice:
+        lines += ["", "Advice:"]
+        for advice in findings.advice:
+            lines += [f"- {advice.what}", f"  {advice.how}"]
+    elif findings.problem is None:
         lines += ["", "No advice: nothing is known that would make it faster."]
-    report(arguments, _document(found), lines)
-    if found.problem is not None:
-        fail(str(found.problem))
+    report(arguments, _document(findings), lines)
+    if findings.problem is not None:
+        fail(str(findings.problem))
         return ExitStatus.ENGINE
     return ExitStatus.DONE
 
 
 async def _examine(model_name: str, config: Config) -> _Findings:
     # Loading a model changes memory and load: measure them first.
-    found = _Findings(physical_cores(), available_bytes(), psutil.getloadavg()[0], gpu_maker())
+    findings = _Findings(physical_cores(), available_bytes(), psutil.getloadavg()[0], gpu_maker())
     try:
-        found.library = await asyncio.to_thread(ask_library)
-        found.advice += _build_advice(found.library.kernels, processor_flags())
-        if found.gpu and not found.library.gpus:
-            what = f"This build of llama.cpp does not use the {found.gpu} graphics card."
-            found.advice.append(Advice(what, "`gistread docs models` names the builds for cards."))
+        findings.library = await asyncio.to_thread(ask_library)
+        findings.advice += _build_advice(findings.library.kernels, processor_flags())
+        if findings.gpu and not findings.library.gpus:
+            what = f"This build of llama.cpp does not use the {findings.gpu} graphics card."
+            how = "`gistread docs models` names the builds for cards."
+            findings.advice.append(Advice(what, how))
         try:
             model = find_chosen(model_name, config)
         except EngineError as error:
             if model_name or config.model:
                 raise
-            found.advice.append(
-                Advice(error.message, error.hint)
-            )  # There is no model yet, or there are several
+            # There is no model yet, or there are several
+            findings.advice.append(Advice(error.message, error.hint))
         else:
-            await _examine_model(model, config, found)
+            await _examine_model(model, config, findings)
     except EngineError as error:
-        found.problem = error
-    return found
+        findings.problem = error
+    return findings
 
 
 def _build_advice(kernels: Sequence[str], flags: Collection[str]) -> list[Advice]:
@@ -126,91 +128,116 @@ def _build_advice(kernels: Sequence[str], flags: Collection[str]) -> list[Advice
     return [Advice(what, how)]
 
 
-async def _examine_model(model: ModelSource, config: Config, found: _Findings) -> None:
+async def _examine_model(model: ModelSource, config: Config, findings: _Findings) -> None:
     if model.path is None:
-        found.advice.clear()  # llama.cpp is not used.
-        found.info = await load_info(model, config)
+        findings.advice.clear()  # llama.cpp is not used.
+        findings.info = await load_info(model, config)
         return
-    found.header = header = await asyncio.to_thread(header_of, model)
-    found.info = info = await load_info(model, config)
-    found.check = check_results().get(header.fingerprint)
+    header = await asyncio.to_thread(header_of, model)
+    findings.header = header
+    info = await load_info(model, config)
+    findings.info = info
+    findings.check = check_results().get(header.fingerprint)
     on_gpu = bool(info.placement and info.placement.gpu_layers)
     if lacks_kernels(header) and not on_gpu and info.weights == header.quantization:
         what = f"Weights in {header.quantization} may be slow on this processor."
-        found.advice.append(Advice(what, "Download this model as Q4_0, Q4_K_M or Q8_0."))
+        findings.advice.append(Advice(what, "Download this model as Q4_0, Q4_K_M or Q8_0."))
     if info.placement and info.placement.notice:
         how = (
             "Use a smaller model or quantisation, close other programs, or set context_tokens or "
             "kv_cache."
         )
-        found.advice.append(Advice(info.placement.notice, how))
+        findings.advice.append(Advice(info.placement.notice, how))
 
 
-def _rows(found: _Findings) -> Iterator[tuple[str, str]]:
+def _rows(findings: _Findings) -> Iterator[tuple[str, str]]:
+    """What was found, under its names."""
     yield "gistread", __version__
-    if library := found.library:
-        yield "llama-cpp-python", library.version
-        yield "kernels", " ".join(library.kernels)
-        cards = [f"{gpu.name} ({format_size(gpu.free_bytes)} free)" for gpu in library.gpus]
-        yield "GPU", ", ".join(cards) or (f"{found.gpu}, not used" if found.gpu else "none")
-    yield "cores", f"{found.cores} physical"
-    yield "memory free", format_size(found.memory_free)
-    header, info = found.header, found.info
-    if header is not None:
-        yield (
-            "model",
-            f"{header.path.stem} · {header.quantization} · {format_size(header.file_bytes)}",
-        )
-    elif info is not None:
-        yield "model", info.name
-    if info is None:
+    yield from _library_rows(findings)
+    yield "cores", f"{findings.cores} physical"
+    yield "memory free", format_size(findings.memory_free)
+    yield from _model_rows(findings)
+    if findings.info is not None:
+        yield from _placement_rows(findings.info)
+        if findings.header is not None:
+            advice = f"not yet: gistread models check {findings.header.path.stem}"
+            yield "check", findings.check.line if findings.check else advice
+        yield from _pace_rows(findings.info)
+
+
+def _library_rows(findings: _Findings) -> Iterator[tuple[str, str]]:
+    library = findings.library
+    if library is None:
         return
+    yield "llama-cpp-python", library.version
+    yield "kernels", " ".join(library.kernels)
+    cards = [f"{gpu.name} ({format_size(gpu.free_bytes)} free)" for gpu in library.gpus]
+    if findings.gpu and not cards:
+        cards = [f"{findings.gpu}, not used"]
+    yield "GPU", ", ".join(cards) or "none"
+
+
+def _model_rows(findings: _Findings) -> Iterator[tuple[str, str]]:
+    header = findings.header
+    if header is not None:
+        size = format_size(header.file_bytes)
+        yield "model", f"{header.path.stem} · {header.quantization} · {size}"
+    elif findings.info is not None:
+        yield "model", findings.info.name
+
+
+def _placement_rows(info: EngineInfo) -> Iterator[tuple[str, str]]:
     if info.weights:
         yield "weights in use", info.weights
     yield "device", info.device
     yield "window", f"{info.context_tokens:,} tokens"
-    if fit := info.placement:
-        yield "KV cache", f"{fit.kv_tokens:,} tokens, as {fit.kv_type}"
-        yield "work", f"{counted(fit.threads, 'thread')} · batches of {fit.batch_tokens} tokens"
-    if header is not None:
-        yield (
-            "check",
-            found.check.line
-            if found.check
-            else f"not yet: gistread models check {header.path.stem}",
-        )
+    placement = info.placement
+    if placement:
+        threads = counted(placement.threads, "thread")
+        yield "KV cache", f"{placement.kv_tokens:,} tokens, as {placement.kv_type}"
+        yield "work", f"{threads} · batches of {placement.batch_tokens} tokens"
+
+
+def _pace_rows(info: EngineInfo) -> Iterator[tuple[str, str]]:
     if info.rates is not None:
         yield "prefill", f"{info.rates.prefill:.0f} tok/s"
         yield "decode", f"{info.rates.decode:.0f} tok/s"
     for reading in ReadingMode:
-        if speed := expected_pace(info, reading).words_per_s:
-            yield (
-                reading.value,
-                f"{_NOVEL_WORDS:,} words in about {format_duration(_NOVEL_WORDS / speed)}",
-            )
+        words_per_s = expected_pace(info, reading).words_per_s
+        if words_per_s:
+            duration = format_duration(_NOVEL_WORDS / words_per_s)
+            yield reading.value, f"{_NOVEL_WORDS:,} words in about {duration}"
 
 
-def _document(found: _Findings) -> Json:
-    header, info, library = found.header, found.info, found.library
+def _document(findings: _Findings) -> Json:
+    info = findings.info
+    library = findings.library
+    machine = fields(findings, "cores", "memory_free", "load")
     return {
         "gistread": __version__,
-        "library": library and asdict(library),
-        "machine": {**fields(found, "cores", "memory_free", "load"), "gpu": found.gpu or None},
-        "model": header
-        and {
-            **fields(header, "name", "quantization"),
-            "path": str(header.path),
-            "adapter": str(header.adapter) if header.adapter else None,
-            "size": header.file_bytes,
-            "kv_bytes_per_token": header.memory.kv_bytes_per_token,
-        },
-        "engine": info
-        and {
-            **fields(info, "name", "device", "weights", "context_tokens", "parallel"),
-            "fit": asdict(info.placement) if info.placement else None,
-        },
-        "verdict": result_document(found.check) if found.check else None,
+        "library": asdict(library) if library else None,
+        "machine": {**machine, "gpu": findings.gpu or None},
+        "model": _model_document(findings.header) if findings.header else None,
+        "engine": _engine_document(info) if info else None,
+        "verdict": result_document(findings.check) if findings.check else None,
         "rates": asdict(info.rates) if info and info.rates else None,
-        "advice": [asdict(advice) for advice in found.advice],
-        "problem": str(found.problem) if found.problem else None,
+        "advice": [asdict(advice) for advice in findings.advice],
+        "problem": str(findings.problem) if findings.problem else None,
+    }
+
+
+def _model_document(header: GgufHeader) -> Json:
+    return {
+        **fields(header, "name", "quantization"),
+        "path": str(header.path),
+        "adapter": str(header.adapter) if header.adapter else None,
+        "size": header.file_bytes,
+        "kv_bytes_per_token": header.memory.kv_bytes_per_token,
+    }
+
+
+def _engine_document(info: EngineInfo) -> Json:
+    return {
+        **fields(info, "name", "device", "weights", "context_tokens", "parallel"),
+        "fit": asdict(info.placement) if info.placement else None,
     }

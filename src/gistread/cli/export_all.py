@@ -37,15 +37,15 @@ from gistread.units import counted
 def export_all(arguments: argparse.Namespace) -> ExitStatus:
     """Export each book that has marks, notes or questions; one that fails stops no other."""
     output = output_of(arguments)
-    folder = output if output is not None and _is_for_folder(output) else None
-    form = format_of(arguments, None if folder is not None else output)
-    if folder is None:
+    is_separate = output is not None and _is_for_folder(output)
+    form = format_of(arguments, None if is_separate else output)
+    if not is_separate:
         check_together(form)
     entries = list(_with_data(library_entries(with_removed=True)))
     with ProgressLine() as line:
         run = _Run(entries, choice_of(arguments, form), line)
-        if folder is not None:
-            run.write_separately(folder, force=arguments.force)
+        if output is not None and is_separate:
+            run.write_separately(output, force=arguments.force)
         elif output is not None:
             write_together(run.exports(), form, output, force=arguments.force)
         elif arguments.json:
@@ -63,7 +63,8 @@ def _is_for_folder(output: Path) -> bool:
 def _with_data(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
     """The books with marks, notes or questions. Raises StorageError."""
     paths = default_paths()
-    user_data, store = UserData(paths), MarkStore(paths)
+    user_data = UserData(paths)
+    store = MarkStore(paths)
     for entry in entries:
         if entry.sha256 and (store.marks(entry.sha256) or user_data.questions(entry.sha256)):
             yield entry
@@ -138,12 +139,11 @@ class _Run:
         """Say how many books were exported."""
         if self.existing:
             exist = "exists" if self.existing == 1 else "exist"
-            which = f"{counted(self.existing, 'file')} {exist} already"
-            fail(f"{which}: use another folder, or --force to overwrite.")
-        if not (self.done or self.failed):
-            if not self.existing:
-                say("No book of your library has what you want to export.")
-            return
-        where = f" to {output}" if output is not None else ""
-        failed = f"; {self.failed} failed" if self.failed else ""
-        say(f"Exported {counted(self.done, 'book')}{where}{failed}.")
+            files = counted(self.existing, "file")
+            fail(f"{files} {exist} already: use another folder, or --force to overwrite.")
+        if self.done or self.failed:
+            where = f" to {output}" if output is not None else ""
+            failed = f"; {self.failed} failed" if self.failed else ""
+            say(f"Exported {counted(self.done, 'book')}{where}{failed}.")
+        elif not self.existing:
+            say("No book of your library has what you want to export.")

@@ -24,7 +24,6 @@ from gistread.paths import default_paths
 from gistread.readers.introductions import names_to_learn
 from gistread.store.user_data import MarkStore, UserData
 
-_WITH_CFIS = ExportFormat.ANNOTATIONS
 _STANDARD_OUTPUT = Path("-")
 
 
@@ -53,7 +52,8 @@ def format_of(arguments: argparse.Namespace, output: Path | None) -> Form:
     chosen = ExportFormat.JSON if arguments.json else arguments.format
     if chosen or output is None or is_folder(output):
         return format_named(chosen or ExportFormat.MARKDOWN)
-    if (form := format_for(output)) is None:
+    form = format_for(output)
+    if form is None:
         raise UsageError(f"Unknown format: {output}", f"Use --format {', '.join(ExportFormat)}.")
     return form
 
@@ -101,10 +101,15 @@ def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
         export = replace(export, names=names_to_learn(book, user_data))
     if isinstance(form, OtherFormat):
         export = replace(export, command_name=_command_name(book, path))
-    wants_cfis = form.wants_cfis if isinstance(form, OtherFormat) else form is _WITH_CFIS
-    if wants_cfis and path is not None:
+    if path is not None and _wants_cfis(form):
         export = replace(export, cfis=cfis_of(book, export.marks, path))
     return export
+
+
+def _wants_cfis(form: Form) -> bool:
+    if isinstance(form, OtherFormat):
+        return form.wants_cfis
+    return form is ExportFormat.ANNOTATIONS
 
 
 def _command_name(book: Book, path: Path | None) -> str:
@@ -113,8 +118,10 @@ def _command_name(book: Book, path: Path | None) -> str:
 
 
 def _only(export: Export, parts: frozenset[str]) -> Export:
-    """The parts that the user wants."""
-    marks = [mark for mark in export.marks if "marks" in parts or ("notes" in parts and mark.note)]
+    """The parts that the user wants; marks with a note are `notes`, too."""
+    marks = export.marks if "marks" in parts else ()
+    if "notes" in parts and "marks" not in parts:
+        marks = [mark for mark in export.marks if mark.note]
     return replace(
         export,
         marks=marks,

@@ -79,7 +79,8 @@ def _login(name: str, arguments: argparse.Namespace) -> Login | None:
 
 def _book_by_name(name: str) -> OfferedBook | None:
     """A number, a known page, or the address of a file; None for words and catalogues."""
-    if (book := named_book(name)) is not None:
+    book = named_book(name)
+    if book is not None:
         return book
     if "://" in name and has_book_suffix(name.partition("?")[0]):
         return OfferedBook(name, files=(Acquisition(name, ""),))
@@ -179,14 +180,13 @@ def _check_book(path: Path) -> None:
 
 def _report(added: BookFile, file: Acquisition, arguments: argparse.Namespace) -> None:
     if arguments.json:
-        write_json(
-            {
-                "title": added.title,
-                "authors": list(added.authors),
-                "path": str(added.path),
-                "from": file.url,
-            }
-        )
+        document = {
+            "title": added.title,
+            "authors": list(added.authors),
+            "path": str(added.path),
+            "from": file.url,
+        }
+        write_json(document)
         return
     author = f" by {', '.join(added.authors)}" if added.authors else ""
     say(f"{added.title}{author} is in your library: {one_line(added.path)}")

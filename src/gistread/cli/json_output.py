@@ -25,6 +25,7 @@ def index_document(
     """
     book = memory.book
     usage = sum((entry.usage for entry in memory.entries), NO_USAGE)
+    sources = [entry.gist.source for entry in memory.entries]
     return {
         "book": {**fields(book, "sha256", "title", "words"), "paragraphs": len(book.paragraphs)},
         "model": fields(info, "name", "fingerprint"),
@@ -32,9 +33,7 @@ def index_document(
         "pages": len(memory.read_entries),
         "gist_words": memory.gist_words,
         "compression_rate": round(memory.compression_rate(), 2),
-        "extractive_gists": sum(
-            entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries
-        ),
+        "extractive_gists": sources.count(GistSource.EXTRACTIVE),
         "resumed_pages": resumed_pages,
         "usage": {"book_tokens": book_tokens, **usage_document(usage)},
     }
@@ -48,6 +47,7 @@ def ask_document(
     answered: events.Answered,
 ) -> Json:
     """What `ask --json` prints. `model`: the one that answered. `steps`: from `step_document`."""
+    is_cut = memory.bound_share < 1
     return {
         **fields(
             answered,
@@ -58,14 +58,16 @@ def ask_document(
         "citations": [asdict(citation) for citation in answered.citations],
         "steps": steps,
         "compression_rate": round(answered.compression_rate, 2),
-        "upto": len(memory.book.text) if memory.bound_share < 1 else None,
+        "upto": len(memory.book.text) if is_cut else None,
         "reader": reader,
         "model": fields(model, "name", "fingerprint"),
-        "memory": {"model": {"name": memory.model_name}, **_focus(memory.focus)}
-        if memory.entries
-        else None,
+        "memory": _memory(memory) if memory.entries else None,
         "usage": usage_document(answered.usage),
     }
+
+
+def _memory(memory: GistMemory) -> Json:
+    return {"model": {"name": memory.model_name}, **_focus(memory.focus)}
 
 
 # The action of each event that is a step.
@@ -89,8 +91,9 @@ _ACTIONS: Mapping[type, str] = {
 
 def step_document(event: events.ReaderEvent) -> Json | None:
     """The step of an answer; None if the event is no step."""
-    opened = isinstance(event, events.Expanded) and event.by is events.OpenedBy.PERSON
-    action = "expand" if opened else _ACTIONS.get(type(event))
+    action = _ACTIONS.get(type(event))
+    if isinstance(event, events.Expanded) and event.by is events.OpenedBy.PERSON:
+        action = "expand"
     return {"action": action, **asdict(event)} if action else None
 
 
@@ -113,18 +116,17 @@ def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[Page]) 
 
 def memories_document(headers: Iterable[MemoryHeader]) -> Json:
     """What `memory list BOOK --json` prints."""
+    return {"memories": [_header(header) for header in headers]}
+
+
+def _header(header: MemoryHeader) -> Json:
     return {
-        "memories": [
-            {
-                "model": {"name": header.model_name, "fingerprint": header.fingerprint},
-                "reading": header.mode,
-                **fields(header.size, "min_words", "max_words"),
-                **_focus(header.focus),
-                **fields(header, "pages", "read_until", "complete"),
-                "used_at": iso_time(header.modified_s),
-            }
-            for header in headers
-        ]
+        "model": {"name": header.model_name, "fingerprint": header.fingerprint},
+        "reading": header.mode,
+        **fields(header.size, "min_words", "max_words"),
+        **_focus(header.focus),
+        **fields(header, "pages", "read_until", "complete"),
+        "used_at": iso_time(header.modified_s),
     }
 
 

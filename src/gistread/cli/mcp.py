@@ -1,12 +1,13 @@
-"""`gistread mcp`: a read-only Model Context Protocol server of the library, each book up to the
-user's bound.
+"""`gistread mcp`: a read-only Model Context Protocol server of the library.
+
+Each book ends at the user's bound.
 """
 
 import argparse
 import asyncio
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -38,6 +39,7 @@ from gistread.cli.sessions import answering_models
 from gistread.config import Config
 from gistread.errors import BookError, GistreadError, StorageError
 from gistread.library.entries import LibraryEntry, UnknownBookError, find_book, path_of
+from gistread.library.shelf import LibraryHit, ShelfBook
 from gistread.memory.model import GistMemory
 from gistread.memory.spoilers import usual_bound
 from gistread.paths import default_paths
@@ -71,9 +73,10 @@ _FIRST_SCREEN = 500  # Characters that the screen shows of a book at its beginni
 _Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _Number = Annotated[int, Field(ge=1)]
 _NAMES = [{"type": "integer"}, {"type": "string"}]
+_NumberAsName = BeforeValidator(lambda name: str(name) if isinstance(name, int) else name)
 _BookName = Annotated[
     _Words,
-    BeforeValidator(lambda name: str(name) if isinstance(name, int) else name),
+    _NumberAsName,
     WithJsonSchema(
         {
             "anyOf": _NAMES,
@@ -83,7 +86,7 @@ _BookName = Annotated[
 ]
 _AnyBook = Annotated[
     _Words | None,
-    BeforeValidator(lambda name: str(name) if isinstance(name, int) else name),
+    _NumberAsName,
     WithJsonSchema(
         {
             "anyOf": [*_NAMES, {"type": "null"}],
@@ -134,15 +137,7 @@ def make_server(library: "Library") -> MCPServer:
     )
     ArgModelBase.model_config["extra"] = "forbid"  # The SDK ignores unknown arguments.
     read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    for tool in (
-        library.books,
-        library.toc,
-        library.search,
-        library.read,
-        library.who_is,
-        library.recap,
-        library.ask,
-    ):
+    for tool in library.tools:
         server.add_tool(tool, annotations=read_only)
     return server
 
@@ -154,18 +149,17 @@ class _Server(MCPServer):
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            if message := _in_words(error.__cause__):
-                raise ToolError(f"{name}: {message}") from None
-            raise
+            message = _in_words(error.__cause__)
+            if not message:
+                raise
+            raise ToolError(f"{name}: {message}") from None
 
 
 def _in_words(error: BaseException | None) -> str:
     """The message of an error for the client, without the paths of files; empty for a defect."""
     match error:
         case ValidationError():
-            return "; ".join(
-                f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()
-            )
+            return "; ".join(map(_argument_error, error.errors()))
         case BookError() | OSError():
             return "The file of this book cannot be read. Opening it in gistread says why."
         case StorageError():
@@ -179,9 +173,16 @@ def _in_words(error: BaseException | None) -> str:
     return ""
 
 
+def _argument_error(details: Mapping[str, Any]) -> str:
+    """`limit: Input should be a valid integer`"""
+    argument = ".".join(map(str, details["loc"]))
+    return f"{argument}: {details['msg']}"
+
+
 def _hint_for_client(hint: str) -> str:
     """A hint that names a command is for the user, who has a terminal."""
-    return f"The user can do this: {hint}" if "`gistread " in hint or "--" in hint else hint
+    names_command = "`gistread " in hint or "--" in hint
+    return f"The user can do this: {hint}" if names_command else hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,18 +195,27 @@ class View:
     corrections: tuple[NameCorrection, ...]
 
     @property
+    def end(self) -> int:
+        """Offset of the bound, or of the book's end."""
+        return len(self.whole.text) if self.bound is None else self.bound
+
+    @property
     def book(self) -> Book:
-        return self.whole if self.bound is None else self.whole.upto(self.bound)
+        if self.bound is None:
+            return self.whole
+        return self.whole.upto(self.bound)
 
     def memory(self) -> GistMemory:
         """The memory with most sections, or an empty one."""
         memory = longest_memory(self.whole, memory_store().find(self.whole))
-        return memory if self.bound is None else memory.upto(self.bound)
+        if self.bound is None:
+            return memory
+        return memory.upto(self.bound)
 
     @property
     def is_cut(self) -> bool:
         """Whether the bound hides a part of the book."""
-        return self.bound is not None and self.bound < len(self.whole.text)
+        return self.end < len(self.whole.text)
 
     @property
     def named(self) -> Json:
@@ -226,12 +236,26 @@ class Library:
     """The tools. Each reads the user's bound anew; no argument changes it."""
 
     def __init__(self, config: Config, model: str) -> None:
-        self._config, self._model = config, model
+        self._config = config
+        self._model = model
         self._session: Session | None = None  # Stays loaded for the next question about its book
         self._asking = asyncio.Lock()  # One question at a time
         self._user_data = UserData(default_paths())
         self._index = lru_cache(maxsize=4)(Index.from_book)
         self._search = lru_cache(maxsize=4)(BookSearch)
+
+    @property
+    def tools(self) -> tuple[Callable[..., Any], ...]:
+        """The methods that a client may call; their docstrings tell it what they do."""
+        return (
+            self.books,
+            self.toc,
+            self.search,
+            self.read,
+            self.who_is,
+            self.recap,
+            self.ask,
+        )
 
     def books(self) -> list[Json]:
         """List the books of the library, the last read first, with how far the user has read."""
@@ -246,8 +270,9 @@ class Library:
         ]
 
     def toc(self, book: _BookName) -> Json:
-        """Chapters of a book with their numbers, where its readable text ends, and the number of
-        its sections.
+        """List the chapters of a book with their numbers.
+
+        Also says where its readable text ends, and how many sections it has.
         """
         view = self._view(book)
         return {
@@ -272,7 +297,8 @@ class Library:
         With `exact`, every place of a book with just these words. `next`: the `first` of the next
         hits, or null. `cut_by_bound`: the user has not read the rest, which is not searched.
         """
-        limit, first = min(limit or _USUAL_HITS, _MOST_HITS), first or 0
+        limit = min(limit or _USUAL_HITS, _MOST_HITS)
+        first = first or 0
         if book is None:
             if exact:
                 raise GistreadError("`exact` searches one book at a time.", "Name the book.")
@@ -281,9 +307,9 @@ class Library:
         mode = SearchMode.EXACT if exact else SearchMode.RANKED
         hits = self._search(view.book).find(words, mode)
         last = min(len(hits), first + limit)
-        found = [hit_document(view.book, *hits.span(index)) for index in range(first, last)]
+        shown = [hit_document(view.book, *hits.span(index)) for index in range(first, last)]
         return {
-            "hits": [view.named | hit for hit in found],
+            "hits": [view.named | hit for hit in shown],
             "total": len(hits),
             "next": last if last < len(hits) else None,
             "cut_by_bound": view.is_cut,
@@ -313,8 +339,7 @@ class Library:
         view = self._view(book)
         if not supports_names(view.whole):
             raise GistreadError("Names are found in English books only.")
-        end = len(view.whole.text) if view.bound is None else view.bound
-        names = self._index(view.whole).upto(end, view.corrections)
+        names = self._index(view.whole).upto(view.end, view.corrections)
         documents = [card_document(names.card(entity), names) for entity in names.find(name)]
         for document in documents:
             del document["starts"]  # Thousands, of a main character
@@ -336,15 +361,15 @@ class Library:
     async def ask(
         self, question: _Words, context: Context, book: _AnyBook = None, tag: _Tag = None
     ) -> Json:
-        """Ask the local model about one book or all that the user has begun: the answer with
-        checked quotes.
+        """Ask the local model about one book or all that the user has begun.
 
-        Takes from seconds to minutes.
+        Returns the answer with checked quotes. Takes from seconds to minutes.
         """
         if book is None:
             about = self._ask_all(question, tag or "", context)
         else:
-            about = self._ask_book(question, await asyncio.to_thread(self._view, book), context)
+            view = await asyncio.to_thread(self._view, book)
+            about = self._ask_book(question, view, context)
         # A separate task: the SDK cancels at every await, and stopping a question awaits.
         task = asyncio.create_task(about)
         try:
@@ -353,51 +378,42 @@ class Library:
             task.cancel()
 
     async def _ask_book(self, question: str, view: View, context: Context) -> Json:
+        def cite(citation: Citation) -> Json:
+            return view.passage(citation.start, citation.end)
+
         async with self._asking:
             choice = await asyncio.to_thread(self._user_data.asking_choice, view.whole.sha256)
-            config = settings_of_book(self._config, choice)
-            session = self._session
-            is_open = session is not None and session.book.sha256 == view.whole.sha256
-            if session is None or not is_open or session.config != config:
-                await self.close()
-                session = await Session(view.whole, self._model, config=config).__aenter__()
-                self._session = session
+            session = await self._session_of(view.whole, settings_of_book(self._config, choice))
             stream = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
             places = Places(len(view.whole.text), session.memory)
-            answer = await _answer(
-                stream,
-                places,
-                context,
-                session.models,
-                lambda one: view.passage(one.start, one.end),
-            )
+            answer = await _answer(stream, places, context, session.models, cite)
             return {**answer, "cut_by_bound": view.is_cut}
+
+    async def _session_of(self, book: Book, config: Config) -> Session:
+        """The open session if it is about this book, else a new one. Raises GistreadError."""
+        session = self._session
+        if session and session.book.sha256 == book.sha256 and session.config == config:
+            return session
+        await self.close()
+        self._session = await Session(book, self._model, config=config).__aenter__()
+        return self._session
 
     async def _ask_all(self, question: str, tag: str, context: Context) -> Json:
         async with self._asking:
             await self.close()
             shelf = await asyncio.to_thread(indexed_shelf, tag)
-            asked = LibraryQuestion(question, shelf, self._config)
-            if not asked.books:
+            library_question = LibraryQuestion(question, shelf, self._config)
+            if not library_question.books:
                 raise GistreadError("The user has begun none of these books.")
-
-            def cite(citation: Citation) -> Json:
-                book, (start, end) = asked.source(citation)
-                place = {"chapter": book.indexed.chapter_title(start), "start": start, "end": end}
-                return {
-                    "book": book.entry.id,
-                    "title": book.entry.title,
-                    **place,
-                    "text": citation.quote,
-                }
-
-            chosen = self._model, ""
-            async with answering_models(self._config, shelf.paths, chosen, lambda *_: None) as (
-                models,
-                checks,
-            ):
+            chosen = (self._model, "")
+            opening = answering_models(self._config, shelf.paths, chosen, lambda *_: None)
+            async with opening as (models, checks):
                 return await _answer(
-                    asked.stream(models.load_asking, checks), None, context, models, cite
+                    library_question.stream(models.load_asking, checks),
+                    None,
+                    context,
+                    models,
+                    lambda citation: _cite(citation, library_question),
                 )
 
     async def close(self) -> None:
@@ -412,7 +428,11 @@ class Library:
         path = path_of(entry)
         paths = default_paths()
         book = open_cached(path, paths.texts, encodings=paths.encodings)
-        if book.sha256 != entry.sha256 if entry.sha256 else file_digest(path) != entry.digest:
+        if entry.sha256:
+            has_changed = book.sha256 != entry.sha256
+        else:
+            has_changed = file_digest(path) != entry.digest
+        if has_changed:
             raise GistreadError(
                 f"The file of {entry.title} has changed.", "Open it once in gistread."
             )
@@ -421,6 +441,18 @@ class Library:
         here = max(self._user_data.reading_place(book.sha256).furthest, _FIRST_SCREEN)
         bound = usual_bound(book, here, self._user_data.bound_choice(book.sha256))
         return View(entry, book, bound, self._user_data.name_corrections(book.sha256))
+
+
+def _cite(citation: Citation, question: LibraryQuestion) -> Json:
+    book, (start, end) = question.source(citation)
+    return {
+        "book": book.entry.id,
+        "title": book.entry.title,
+        "chapter": book.indexed.chapter_title(start),
+        "start": start,
+        "end": end,
+        "text": citation.quote,
+    }
 
 
 def _unknown_name(name: str, view: View) -> str:
@@ -437,24 +469,29 @@ def _sample() -> LibraryEntry:
 def _search_all(words: str, tag: str, limit: int, first: int) -> Json:
     """The best passages of all books that are indexed, of an unread novel only its first screen."""
     shelf = indexed_shelf(tag)
-    books = tuple(
-        replace(book, bound=_FIRST_SCREEN) if book.indexed.plot and not book.begun else book
-        for book in shelf.books
-    )
+    books = tuple(map(_bounded, shelf.books))
     last = first + limit
-    found = replace(shelf, books=books).search(words, last)
-    hits = [
-        {"book": hit.book.entry.id, "title": hit.book.entry.title, **place_of(hit)}
-        for hit in found.hits[first:]
-    ]
+    matches = replace(shelf, books=books).search(words, last)
     return {
-        "hits": hits,
-        "total": found.total,
-        "next": last if last < found.total else None,
-        "cut_by_bound": any(
-            book.bound is not None and book.bound < book.indexed.length for book in books
-        ),
+        "hits": [_library_hit_document(hit) for hit in matches.hits[first:]],
+        "total": matches.total,
+        "next": last if last < matches.total else None,
+        "cut_by_bound": any(map(_is_cut, books)),
     }
+
+
+def _bounded(book: ShelfBook) -> ShelfBook:
+    """An unread novel up to its first screen; another book as it is."""
+    is_unread_novel = book.indexed.plot and not book.begun
+    return replace(book, bound=_FIRST_SCREEN) if is_unread_novel else book
+
+
+def _is_cut(book: ShelfBook) -> bool:
+    return book.bound is not None and book.bound < book.indexed.length
+
+
+def _library_hit_document(hit: LibraryHit) -> Json:
+    return {"book": hit.book.entry.id, "title": hit.book.entry.title, **place_of(hit)}
 
 
 async def _answer(
@@ -469,15 +506,10 @@ async def _answer(
     answered: reader_events.Answered | None = None
     async with aclosing(stream) as events:
         async for event in events:
-            if isinstance(event, BooksNamed):
-                step: object = "; ".join(
-                    f"{one.book.entry.title}: {one.reason}" for one in event.books
-                )
-            else:
-                step = step_of(event, places) if places else None
+            step = _step_in_words(event, places)
             if step:
-                steps.append(str(step))
-                await context.report_progress(len(steps), message=str(step))
+                steps.append(step)
+                await context.report_progress(len(steps), message=step)
             if isinstance(event, reader_events.Answered):
                 answered = event
     assert answered is not None, "a reader ends with Answered"
@@ -491,3 +523,11 @@ async def _answer(
         "steps": steps,
         "model": models.answering.info.name,
     }
+
+
+def _step_in_words(event: BooksNamed | reader_events.ReaderEvent, places: Places | None) -> str:
+    """Empty for an event that is no step, or whose places have no names."""
+    if isinstance(event, BooksNamed):
+        return "; ".join(f"{named.book.entry.title}: {named.reason}" for named in event.books)
+    step = step_of(event, places) if places else None
+    return str(step) if step else ""

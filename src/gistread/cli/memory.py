@@ -67,9 +67,10 @@ def _show(
     note = "Up to your place; `--upto all` shows all sections."
     bound = resolve_bound(arguments.upto, memory, note)
     known = memory if bound is None else memory.upto(bound)
+    end = len(known.book.text)
     story = without_front_matter(known, book)
     read = without_front_matter(memory, book).read_entries
-    ahead = [entry.page for entry in read if entry.page.start >= len(known.book.text)]
+    ahead = [entry.page for entry in read if entry.page.start >= end]
     document = pages_document(story, header.fingerprint, ahead)
     report(arguments, document, _section_lines(story))
     if ahead:
@@ -82,7 +83,10 @@ def _section_lines(memory: GistMemory) -> list[str]:
     lines: list[str] = []
     for is_read, group in groupby(memory.entries, key=lambda entry: entry.is_read):
         entries = list(group)
-        lines += [_section(memory, entry) for entry in entries] if is_read else [_gap(entries)]
+        if is_read:
+            lines += [_section(memory, entry) for entry in entries]
+        else:
+            lines.append(_gap(entries))
     return lines
 
 
@@ -90,9 +94,10 @@ def _tell_more(memory: GistMemory, headers: Sequence[MemoryHeader]) -> None:
     """Say how this memory was made, which others there are, and how much is read."""
     if memory.focus != DEFAULT_FOCUS:
         say(f"Read by {memory.model_name} {memory.focus.description}.")
-    if others := sum(one.pages > 0 for one in headers) - 1:
-        some = "memory" if others == 1 else "memories"
-        say(f"This book has {others} other {some}: `gistread memory list BOOK` shows them.")
+    others = sum(header.pages > 0 for header in headers) - 1
+    if others:
+        noun = "memory" if others == 1 else "memories"
+        say(f"This book has {others} other {noun}: `gistread memory list BOOK` shows them.")
     if not memory.complete:
         read = len(memory.read_entries)
         say(f"{read} of about {memory.estimated_pages} sections read so far.")
@@ -100,19 +105,20 @@ def _tell_more(memory: GistMemory, headers: Sequence[MemoryHeader]) -> None:
 
 def _gap(entries: Sequence[MemoryEntry]) -> str:
     """The line for neighbouring sections that the model has not read."""
-    first, last = entries[0].page, entries[-1].page
-    numbers = f"{first.number}" if first is last else f"{first.number} – {last.number}"
+    first = entries[0].page
+    last = entries[-1].page
+    numbers = f"{first.number}"
+    if last is not first:
+        numbers += f" – {last.number}"
     return f"{numbers}  not read yet · {first.start}–{last.end}\n"
 
 
 def _section(memory: GistMemory, entry: MemoryEntry) -> str:
     page = entry.page
-    source = "" if entry.gist.source is GistSource.MODEL else f" · {entry.gist.source}"
-    place = f"{page.start}–{page.end}"
-    heading = (
-        f"{page.number}  {memory.book.chapter_title(page.start)} · {page.words} words · "
-        f"{place}{source}"
-    )
+    chapter = memory.book.chapter_title(page.start)
+    heading = f"{page.number}  {chapter} · {page.words} words · {page.start}–{page.end}"
+    if entry.gist.source is not GistSource.MODEL:
+        heading += f" · {entry.gist.source}"
     gist = textwrap.fill(entry.gist.text, _COLUMNS, initial_indent="   ", subsequent_indent="   ")
     return f"{heading}\n{gist}\n"
 
@@ -167,33 +173,48 @@ def find_memory(
     `prefer`: fingerprint of the model that is taken among equals. Raises GistreadError.
     """
     read = [header for header in headers if header.pages]
-    book, task = shlex.quote(arguments.book), arguments.task or ""
+    book = shlex.quote(arguments.book)
     if not read:
         message = "Nothing of this book has been read yet."
         raise GistreadError(message, f"Run `gistread index {book}` first, or use `ask --index`.")
-    name = model.casefold()
-    with contextlib.suppress(EngineError):
-        name = plain_name(find_source(model).name).casefold() if model else ""
-    by_model = [header for header in read if name in header.model_name.casefold()]
+    by_model = _by_model(read, model)
     if not by_model:
         models = ", ".join(sorted({header.model_name for header in read}))
         raise GistreadError(f"No model {model!r} has read this book.", f"These have: {models}.")
-    preset = "" if arguments.preset in (None, AUTO) else arguments.preset
-    found = [
-        one
-        for one in by_model
-        if preset in ("", one.focus.preset.name) and task in ("", one.focus.task)
-    ]
-    if not found:
+    candidates = _by_focus(by_model, arguments)
+    if not candidates:
         raise GistreadError(
             "This book has not been read with this preset and task.",
             f"`gistread memory list {book}` shows how, and `gistread index {book}` with the same "
             "options reads it so.",
         )
-    best = found[0]
-    furthest = [
-        one
-        for one in found
-        if (one.characters, one.focus.task) == (best.characters, best.focus.task)
-    ]
-    return next((header for header in furthest if header.fingerprint == prefer), best)
+    furthest = candidates[0]
+    for header in candidates:
+        is_equal = _rank(header) == _rank(furthest)
+        if is_equal and header.fingerprint == prefer:
+            return header
+    return furthest
+
+
+def _by_model(headers: Sequence[MemoryHeader], model: str) -> list[MemoryHeader]:
+    """The memories of a model, or of those whose names contain this one; of all if empty."""
+    name = model
+    if model:
+        with contextlib.suppress(EngineError):  # Not on this machine: a part of its name
+            name = plain_name(find_source(model).name)
+    name = name.casefold()
+    return [header for header in headers if name in header.model_name.casefold()]
+
+
+def _by_focus(headers: Sequence[MemoryHeader], arguments: argparse.Namespace) -> list[MemoryHeader]:
+    """The memories with the preset and the task of the command line, where it names them."""
+    if arguments.preset not in (None, "", AUTO):
+        headers = [header for header in headers if header.focus.preset.name == arguments.preset]
+    if arguments.task:
+        headers = [header for header in headers if header.focus.task == arguments.task]
+    return list(headers)
+
+
+def _rank(header: MemoryHeader) -> tuple[int, str]:
+    """Memories of the same rank are as good for any question."""
+    return header.characters, header.focus.task

@@ -32,7 +32,8 @@ from gistread.units import format_size, progress_bar
 
 def show_catalogue(arguments: argparse.Namespace) -> None:
     paths = default_paths()
-    catalogue, machine = read_catalogue(), this_machine()
+    catalogue = read_catalogue()
+    machine = this_machine()
     best = recommend(catalogue.entries, machine)
     entries = sorted(catalogue.entries, key=lambda entry: best is None or entry != best.entry)
     if arguments.json:
@@ -51,11 +52,11 @@ def download(arguments: argparse.Namespace) -> None:
 
     Raises GistreadError.
     """
-    paths, network = default_paths(), network_of()
+    paths = default_paths()
+    network = network_of()
     catalogue = read_catalogue()
-    plan = run_until_interrupted(
-        make_plan(arguments.model or _recommended(catalogue), catalogue, network)
-    )
+    model = arguments.model or _recommended(catalogue)
+    plan = run_until_interrupted(make_plan(model, catalogue, network))
     check_disk(plan, paths.models)
     _confirm(plan, paths.models, yes=arguments.yes)
     was_here = (paths.models / plan.file.name).exists()
@@ -63,27 +64,30 @@ def download(arguments: argparse.Namespace) -> None:
     if arguments.use:
         save_setting(paths.config_file, "model", str(path))
     if arguments.json:
-        write_json(
-            {
-                "name": plan.name,
-                "path": str(path),
-                "size": plan.file.size_bytes,
-                "sha256": [plan.file.sha256],
-                "checked_against": plan.checksum_source,
-                "from": plan.host,
-                "licence": plan.licence or None,
-                "was_here": was_here,
-                "used": arguments.use,
-            }
-        )
+        document = _download_document(plan, path)
+        write_json({**document, "was_here": was_here, "used": arguments.use})
         return
-    say(f"{plan.name} is {'already here' if was_here else 'saved'}: {path}")
-    if not was_here:
+    if was_here:
+        say(f"{plan.name} is already here: {path}")
+    else:
+        say(f"{plan.name} is saved: {path}")
         say(f"SHA-256 {plan.file.sha256}: matches the {plan.checksum_source}.")
     if arguments.use:
         say("It is now the default model.")
     else:
         say(f"To make it the default model: gistread models use {shlex.quote(path.stem)}")
+
+
+def _download_document(plan: Plan, path: Path) -> Json:
+    return {
+        "name": plan.name,
+        "path": str(path),
+        "size": plan.file.size_bytes,
+        "sha256": [plan.file.sha256],
+        "checked_against": plan.checksum_source,
+        "from": plan.host,
+        "licence": plan.licence or None,
+    }
 
 
 def _recommended(catalogue: Catalogue) -> str:
@@ -108,10 +112,8 @@ def _confirm(plan: Plan, folder: Path, *, yes: bool) -> None:
             "Cannot ask for consent: standard input is no terminal.",
             "Use --yes to agree beforehand.",
         )
-    sys.stderr.write(
-        f"Download it{' under this licence' if plan.licence else ', whatever its licence is'}? "
-        "[y/N] "
-    )
+    licence = " under this licence" if plan.licence else ", whatever its licence is"
+    sys.stderr.write(f"Download it{licence}? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
         raise InterruptError("Nothing was downloaded.")
@@ -133,10 +135,8 @@ async def _download(plan: Plan, folder: Path, network: Network) -> Path:
             return await get(plan, folder, network, show)
         except asyncio.CancelledError:
             line.clear()
-            done, total = (
-                format_size(present_bytes(plan, folder)),
-                format_size(plan.file.size_bytes),
-            )
+            done = format_size(present_bytes(plan, folder))
+            total = format_size(plan.file.size_bytes)
             raise InterruptError(
                 f"Stopped at {done} of {total}; it is kept in {folder}.",
                 f"Run `gistread models get {shlex.quote(plan.spec)}` to resume.",
@@ -146,28 +146,37 @@ async def _download(plan: Plan, folder: Path, network: Network) -> Path:
 def _entry_text(
     entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path
 ) -> str:
+    heading = entry.name
     if best is not None and best.entry == entry:
-        recommended = f"   recommended: {best.reason}"
-    else:
-        recommended = ""
-    downloaded = "downloaded" if (folder / Path(entry.file).name).exists() else ""
-    facts = (" · ".join(entry_facts(entry)), fit_text(entry, machine), downloaded, entry.good_for)
-    lines = [f"{entry.name}{recommended}", *(f"    {fact}" for fact in facts if fact)]
-    return "\n".join([*lines, f"    hf:{entry.repository}:{entry.file}"])
+        heading += f"   recommended: {best.reason}"
+    facts = (
+        " · ".join(entry_facts(entry)),
+        fit_text(entry, machine),
+        "downloaded" if _is_here(entry, folder) else "",
+        entry.good_for,
+        f"hf:{entry.repository}:{entry.file}",
+    )
+    return "\n".join([heading, *(f"    {fact}" for fact in facts if fact)])
 
 
 def _entry_document(
     entry: CatalogueEntry, machine: Machine, best: Recommendation | None, folder: Path
 ) -> Json:
     place, fit = estimate_fit(entry, machine)
-    recommended = best is not None and best.entry == entry
+    reason = best.reason if best is not None and best.entry == entry else None
+    known = {name: value for name, value in asdict(entry).items() if value not in ("", 0)}
     return {
-        **{name: value for name, value in asdict(entry).items() if value not in ("", 0)},
-        "here": (folder / Path(entry.file).name).exists(),
+        **known,
+        "here": _is_here(entry, folder),
         "fits": place != "nowhere",
         "place": place,
         "window_tokens": fit.context_tokens,
         "needed_bytes": fit.needed_bytes,
-        "recommended": recommended,
-        "reason": best.reason if best is not None and recommended else None,
+        "recommended": reason is not None,
+        "reason": reason,
     }
+
+
+def _is_here(entry: CatalogueEntry, folder: Path) -> bool:
+    """Whether the model has been downloaded."""
+    return (folder / Path(entry.file).name).exists()

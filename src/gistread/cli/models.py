@@ -2,8 +2,9 @@
 
 import argparse
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +16,15 @@ from gistread.config import Config, load_config, save_setting
 from gistread.engine.catalogue import free_for_models
 from gistread.engine.fetching.partial_file import discard_download
 from gistread.engine.llama.fast_copy import copy_path
+from gistread.engine.llama.fit import MemoryFit
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
-from gistread.engine.model_files import availability_of, check_writes_text, memory_fit_of
+from gistread.engine.model_files import (
+    Availability,
+    availability_of,
+    check_writes_text,
+    memory_fit_of,
+)
 from gistread.engine.model_search import ModelFile, plain_name, starter_path
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import (
@@ -43,6 +50,8 @@ from gistread.units import fields, format_size
 
 
 class _Role(NamedTuple):
+    """What a model is for, and the messages once it is chosen and no longer chosen."""
+
     setting: str
     set: str
     unset: str
@@ -57,7 +66,7 @@ _ROLES = {
 _INDENT = "    "
 
 
-def run(arguments: argparse.Namespace) -> ExitStatus | None:
+def run(arguments: argparse.Namespace) -> ExitStatus:
     match arguments.action:
         case "list":
             _list(arguments)
@@ -67,15 +76,15 @@ def run(arguments: argparse.Namespace) -> ExitStatus | None:
             _remove(arguments)
         case "check":
             return _check(arguments)
-        case _:
-            from gistread.cli import model_download
+        case "get":
+            from gistread.cli.model_download import download
 
-            (
-                model_download.download
-                if arguments.action == "get"
-                else model_download.show_catalogue
-            )(arguments)
-    return None
+            download(arguments)
+        case _:
+            from gistread.cli.model_download import show_catalogue
+
+            show_catalogue(arguments)
+    return ExitStatus.DONE
 
 
 def _list(arguments: argparse.Namespace) -> None:
@@ -83,47 +92,56 @@ def _list(arguments: argparse.Namespace) -> None:
         memory = pool.submit(free_for_models)  # A graphics card takes a second to answer.
         models = find_models()
     free_bytes = memory.result()
-    paths = default_paths()
-    # Finding the version takes longer than reading a dozen headers.
-    result_of = (
-        CheckResults(paths, installed_version()).by_file()
-        if paths.store.exists()
-        else lambda _: None
-    )
+    result_of = _results_by_file()
     if arguments.json:
         documents = [_document(model, free_bytes, result_of(model.path)) for model in models]
         write_json({"models": documents, "memory_free": free_bytes})
         return
+
+    def availability(model: ModelFile) -> Availability:
+        return availability_of(model, memory_fit_of(model, free_bytes))
+
     chosen = _chosen()
     if chosen is not None and chosen.server is not None:
         write(f"* {chosen.name}")
-    for model in sorted(
-        models, key=lambda model: availability_of(model, memory_fit_of(model, free_bytes))
-    ):
-        write("\n".join(_lines(model, free_bytes, chosen, result_of(model.path))))
-    if models:
-        say(f"{format_size(free_bytes)} of memory free.")
-        if chosen is None:
-            used = (
-                "The starter is used until you choose a model: "
-                if starter_path() is not None
-                else "To choose one: "
-            )
-            say(f"{used}`gistread models use NAME`.")
-    else:
+    for model in sorted(models, key=availability):
+        lines = _lines(model, free_bytes, chosen, result_of(model.path))
+        write("\n".join(lines))
+    if not models:
         say(
             "No models yet. `gistread models get` downloads a suitable one after asking. Or the "
             "small starter: "
             "`gistread models get starter`."
         )
+        return
+    say(f"{format_size(free_bytes)} of memory free.")
+    if chosen is None:
+        _tell_default()
+
+
+def _results_by_file() -> Callable[[Path], CheckResult | None]:
+    """The result of the check of a model's file; None if there is none."""
+    paths = default_paths()
+    # Finding the version takes longer than reading a dozen headers.
+    if not paths.store.exists():
+        return lambda _: None
+    return CheckResults(paths, installed_version()).by_file()
+
+
+def _tell_default() -> None:
+    """Say which model is used while none is chosen."""
+    introduction = "To choose one: "
+    if starter_path() is not None:
+        introduction = "The starter is used until you choose a model: "
+    say(f"{introduction}`gistread models use NAME`.")
 
 
 def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> Json:
     """A model of `models list --json`; null means unknown."""
-    fit = memory_fit_of(model, free_bytes)
     return {
         **fields(
-            model, "name", "quantization", "architecture", "context_length", "parameters", "usable"
+            model,
+            *("name", "quantization", "architecture", "context_length", "parameters", "usable"),
         ),
         "path": str(model.path),
         "size": model.size_bytes,
@@ -134,34 +152,46 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
         "place": model.place or None,
         "also": list(model.aliases),
         "adapter": str(model.adapter) if model.adapter else None,
-        "fits": fit.enough if fit else None,
-        "fitting_context": fit.context_tokens if fit else None,
-        "memory_needed": fit.needed_bytes if fit else None,
+        **_fit_document(memory_fit_of(model, free_bytes)),
         "trust": _trust(result) if result else None,
         "verdict": result.line if result else None,
+    }
+
+
+def _fit_document(fit: MemoryFit | None) -> Json:
+    if fit is None:
+        return {"fits": None, "fitting_context": None, "memory_needed": None}
+    return {
+        "fits": fit.enough,
+        "fitting_context": fit.context_tokens,
+        "memory_needed": fit.needed_bytes,
     }
 
 
 def _lines(
     model: ModelFile, free_bytes: int, chosen: ModelSource | None, result: CheckResult | None
 ) -> Iterator[str]:
-    is_chosen = (
-        chosen is not None
-        and chosen.path is not None
-        and model.path.resolve() == chosen.path.resolve()
-    )
+    is_chosen = _is_file_of(chosen, model)
     yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
     if model.usable:
         yield f"{_INDENT}{' · '.join([*facts(model), *other_facts(model)])}"
-        if fit := memory_fit_text(memory_fit_of(model, free_bytes), model.context_length):
+        fit = memory_fit_text(memory_fit_of(model, free_bytes), model.context_length)
+        if fit:
             yield f"{_INDENT}{fit}"
-        if adapter := chosen.adapter if chosen and is_chosen else model.adapter:
+        adapter = chosen.adapter if chosen and is_chosen else model.adapter
+        if adapter:
             yield f"{_INDENT}with the adapter {one_line(adapter)}"
         if result is not None:
             yield f"{_INDENT}checked: {result.line}"
     else:
         yield f"{_INDENT}{format_size(model.size_bytes)} · not usable: {model.problem}"
     yield f"{_INDENT}{one_line(model.path)}"
+
+
+def _is_file_of(chosen: ModelSource | None, model: ModelFile) -> bool:
+    if chosen is None or chosen.path is None:
+        return False
+    return model.path.resolve() == chosen.path.resolve()
 
 
 def _chosen() -> ModelSource | None:
@@ -173,32 +203,46 @@ def _chosen() -> ModelSource | None:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A model as it is saved in the settings. `setting`: empty for none."""
+
+    setting: str
+    name: str = ""  # For people
+    path: Path | None = None  # None for a server
+
+
 def _use(arguments: argparse.Namespace) -> None:
-    model, role = arguments.model, _ROLES[arguments.role]
-    path: Path | None = None
-    if model == "none":
-        setting, message = "", role.unset
-    elif is_address(model):
-        setting = settings_name(model)  # The server is not contacted; it need not run now.
-        message = role.set.format(setting)
+    role = _ROLES[arguments.role]
+    if arguments.model == "none":
+        choice = _Choice("")
+    elif is_address(arguments.model):
+        address = settings_name(arguments.model)
+        choice = _Choice(address, address)  # The server is not contacted; it need not run now.
     else:
-        name, adapter = split_adapter(model)
-        path = resolve_model(name).absolute()
-        check_writes_text(read_header(path))
-        # The starter is saved by name because its path depends on the Python environment.
-        setting = name if name in (STARTER, STARTER_BASE) else str(path)
-        if adapter:
-            setting = f"{setting}+{Path(adapter).expanduser().absolute()}"
-            header_of(find_source(setting))  # Checks that the adapter fits the model.
-        shown = setting if name == STARTER_BASE else read_header(path, fingerprint=False).name
-        message = role.set.format(plain_name(shown))
-    save_setting(default_paths().config_file, role.setting, setting)
-    report(
-        arguments,
-        {"for": arguments.role, "setting": setting or None, "path": str(path) if path else None},
-        (),
-    )
-    say(message)
+        choice = _choice_of_file(arguments.model)
+    save_setting(default_paths().config_file, role.setting, choice.setting)
+    document = {
+        "for": arguments.role,
+        "setting": choice.setting or None,
+        "path": str(choice.path) if choice.path else None,
+    }
+    report(arguments, document, ())
+    say(role.set.format(choice.name) if choice.setting else role.unset)
+
+
+def _choice_of_file(model: str) -> _Choice:
+    """The model in a file of this machine, `MODEL` or `MODEL+ADAPTER`. Raises EngineError."""
+    name, adapter = split_adapter(model)
+    path = resolve_model(name).absolute()
+    check_writes_text(read_header(path))
+    # The starter is saved by name because its path depends on the Python environment.
+    setting = name if name in (STARTER, STARTER_BASE) else str(path)
+    if adapter:
+        setting = f"{setting}+{Path(adapter).expanduser().absolute()}"
+        header_of(find_source(setting))  # Checks that the adapter fits the model.
+    shown = setting if name == STARTER_BASE else read_header(path, fingerprint=False).name
+    return _Choice(setting, plain_name(shown), path)
 
 
 def _remove(arguments: argparse.Namespace) -> None:
@@ -206,37 +250,50 @@ def _remove(arguments: argparse.Namespace) -> None:
 
     Raises GistreadError.
     """
-    name, paths = arguments.model, default_paths()
-    if deleted := discard_download(paths.models, name):
-        unset = []
-    else:
-        path = resolve_model(name, usable=False).absolute()
-        if paths.models not in path.parents:
-            raise UsageError(
-                f"{one_line(path)} is not a model that gistread has downloaded.",
-                "Delete it with the program that it belongs to.",
-            )
-        with contextlib.suppress(EngineError, OSError):
-            copy_path(read_header(path), paths.weights).unlink(missing_ok=True)
-        config = load_config(paths.config_file)
-        unset = [
-            role
-            for role in _ROLES.values()
-            if split_adapter(getattr(config, role.setting))[0] == str(path)
-        ]
+    name = arguments.model
+    paths = default_paths()
+    unset: list[_Role] = []
+    deleted = discard_download(paths.models, name)
+    if not deleted:
+        path = _downloaded_model(name)
+        unset = _roles_of(path)
+        _delete_model(path)
         deleted = [path]
-        try:
-            path.unlink()
-        except OSError as error:
-            raise StorageError(f"{one_line(path)} cannot be deleted: {error.strerror}.") from error
         for role in unset:
             save_setting(paths.config_file, role.setting, "")
     report(arguments, {"deleted": [str(file) for file in deleted]}, ())
-    for message in (
-        *(f"Deleted {one_line(file)}." for file in deleted),
-        *(role.unset for role in unset),
-    ):
-        say(message)
+    for file in deleted:
+        say(f"Deleted {one_line(file)}.")
+    for role in unset:
+        say(role.unset)
+
+
+def _downloaded_model(name: str) -> Path:
+    """The file of a model that gistread has downloaded. Raises EngineError, UsageError."""
+    path = resolve_model(name, usable=False).absolute()
+    if default_paths().models not in path.parents:
+        raise UsageError(
+            f"{one_line(path)} is not a model that gistread has downloaded.",
+            "Delete it with the program that it belongs to.",
+        )
+    return path
+
+
+def _roles_of(path: Path) -> list[_Role]:
+    """What the model in this file is chosen for. Raises UsageError."""
+    config = load_config(default_paths().config_file)
+    chosen = {role: split_adapter(getattr(config, role.setting))[0] for role in _ROLES.values()}
+    return [role for role, model in chosen.items() if model == str(path)]
+
+
+def _delete_model(path: Path) -> None:
+    """Delete a model with its faster copy. Raises StorageError."""
+    with contextlib.suppress(EngineError, OSError):
+        copy_path(read_header(path), default_paths().weights).unlink(missing_ok=True)
+    try:
+        path.unlink()
+    except OSError as error:
+        raise StorageError(f"{one_line(path)} cannot be deleted: {error.strerror}.") from error
 
 
 def check_results() -> CheckResults:
@@ -249,20 +306,25 @@ def _check(arguments: argparse.Namespace) -> ExitStatus:
     Raises EngineError.
     """
     config = load_config(default_paths().config_file)
-    model, results = find_chosen(arguments.model, config), check_results()
-    name, fingerprint = model.name, fingerprint_of(model)
-    result = results.get(fingerprint) if fingerprint and not arguments.again else None
-    info: EngineInfo | None = None
+    model = find_chosen(arguments.model, config)
+    results = check_results()
+    name = model.name
+    fingerprint = fingerprint_of(model)
+    result: CheckResult | None = None
+    if fingerprint and not arguments.again:
+        result = results.get(fingerprint)
+    was_checked = result is not None
     if result is None:
         result, info = run_until_interrupted(_run_check(model, config))
-        name, fingerprint = info.name, info.fingerprint
+        name = info.name
+        fingerprint = info.fingerprint
         results.save(fingerprint, model.path, result)
     document = {
         "model": {"name": name, "fingerprint": fingerprint or None},
         **result_document(result),
     }
     report(arguments, document, [f"{name}: {result.line}."])
-    if info is None:
+    if was_checked:
         say("It was checked before; --again checks it again.")
     return ExitStatus.DONE if result.is_usable else ExitStatus.ENGINE
 
@@ -278,13 +340,7 @@ def result_document(result: CheckResult) -> Json:
     return {
         **fields(
             result,
-            "asked",
-            "right",
-            "ends_turns",
-            "passages",
-            "gists",
-            "faults",
-            "seconds",
+            *("asked", "right", "ends_turns", "passages", "gists", "faults", "seconds"),
         ),
         "trust": _trust(result),
         "verdict": result.line,

@@ -35,7 +35,8 @@ from gistread.store.user_data import UserData
 if TYPE_CHECKING:
     from gistread.memory.model import GistMemory
 
-STANDARD_INPUT, SAMPLE = "-", "sample"
+STANDARD_INPUT = "-"
+SAMPLE = "sample"
 
 
 def book_path(name: str) -> Path:
@@ -90,8 +91,7 @@ def keep_encoding(arguments: argparse.Namespace) -> None:
     """Keep the encoding that `--encoding` names for the book. Raises UsageError, BookError."""
     if not arguments.book or arguments.book == STANDARD_INPUT:
         raise UsageError("--encoding needs the file of a book.")
-    paths, source = default_paths(), book_path(arguments.book)
-    change_encoding(paths, source, arguments.encoding)
+    change_encoding(default_paths(), book_path(arguments.book), arguments.encoding)
     if arguments.encoding != DETECTED:
         say(f"Kept for this book; `--encoding {DETECTED}` goes back to the guess.")
 
@@ -110,9 +110,8 @@ def load_settings(arguments: argparse.Namespace) -> Config:
         "max_words",
         "max_pages",
     )
-    typed = {
-        name: value for name in options if (value := getattr(arguments, name, None)) is not None
-    }
+    values = {name: getattr(arguments, name, None) for name in options}
+    typed = {name: value for name, value in values.items() if value is not None}
     return replace(config, **typed)
 
 
@@ -133,14 +132,14 @@ def resolve_bound(chosen: str | None, memory: "GistMemory", note: str) -> int | 
 
     Prints `note` if the user did not choose it. Raises UsageError.
     """
-    book, user_data = memory.book, UserData(default_paths())
+    book = memory.book
+    user_data = UserData(default_paths())
     try:
-        here, choice = (
-            user_data.reading_place(book.sha256).furthest,
-            user_data.bound_choice(book.sha256),
-        )
+        here = user_data.reading_place(book.sha256).furthest
+        choice = user_data.bound_choice(book.sha256)
     except StorageError as error:
-        here, choice = 0, None
+        here = 0
+        choice = None
         say(f"Note: {error.message}")
     if chosen is not None:
         return offset_of(chosen, memory, here)

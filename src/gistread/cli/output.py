@@ -28,11 +28,10 @@ class OutputError(GistreadError):
 
 
 def prepare_streams(*, quiet: bool = False) -> None:
-    """Replace characters missing in the terminal's encoding; `quiet` suppresses messages other than
-    errors.
+    """Replace characters missing in the terminal's encoding.
 
-    An input that the shell has closed (`<&-`) is empty, and messages to a closed standard error are
-    dropped.
+    `quiet` suppresses messages other than errors. An input that the shell has closed (`<&-`) is
+    empty, and messages to a closed standard error are dropped.
     """
     global _quiet
     _quiet = quiet
@@ -78,7 +77,13 @@ def write_json(fields: Mapping[str, Any]) -> None:
 
     text = json.dumps({"schema": SCHEMA, **fields}, ensure_ascii=False, separators=(",", ":"))
     text = _SURROGATE.sub("\ufffd", text)  # A file name may have bytes that are not UTF-8.
-    write_bytes(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode() + b"\n")
+    text = _UNSAFE.sub(_escape, text)
+    write_bytes(f"{text}\n".encode())
+
+
+def _escape(character: re.Match[str]) -> str:
+    """The JSON escape of a character: `\\u001b`."""
+    return f"\\u{ord(character[0]):04x}"
 
 
 def report(arguments: Namespace, document: Mapping[str, Any], lines: Iterable[str]) -> None:

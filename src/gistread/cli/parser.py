@@ -21,7 +21,8 @@ from gistread.errors import GistreadError, UsageError
 _VERSION = f"gistread {__version__}"
 _NEEDS_NO_MODEL = "Needs no model."  # At the end of a summary: left out of the list
 _SEE_HELP = "`gistread help` lists the commands."
-
+_VERSION_WORDS = ("version", "--version", "-V")
+_MOST_COLUMNS = 100  # Longer lines are hard to read
 
 _NO_BREAK = "\u00a0"  # Stands for the blanks in `a command` while lines are broken
 
@@ -36,12 +37,18 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         from textwrap import fill
 
-        groups = groupby(text.splitlines(), lambda line: line[:1] not in ("", " "))
-        filled = "\n".join(
-            fill(_keep_commands_whole(" ".join(lines)), width) if is_prose else "\n".join(lines)
-            for is_prose, lines in groups
-        )
-        return filled.replace(_NO_BREAK, " ")
+        filled: list[str] = []
+        for is_prose, lines in groupby(text.splitlines(), _is_prose):
+            if is_prose:
+                filled.append(fill(_keep_commands_whole(" ".join(lines)), width))
+            else:
+                filled += lines
+        return "\n".join(filled).replace(_NO_BREAK, " ")
+
+
+def _is_prose(line: str) -> bool:
+    """Whether a line is neither empty nor indented."""
+    return line[:1] not in ("", " ")
 
 
 def _keep_commands_whole(text: str) -> str:
@@ -75,14 +82,15 @@ class Parser(argparse.ArgumentParser):
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         formatter.add_text(self.description)
-        for parser, without in ((self, ""), (self.default_action, " without ACTION")):
-            for group in parser._action_groups:
-                actions = group._group_actions
-                if without:
-                    actions = [action for action in actions if action.dest != "help"]
-                formatter.start_section(f"{group.title}{without}")
-                formatter.add_arguments(actions)
-                formatter.end_section()
+        for group in self._action_groups:
+            formatter.start_section(group.title)
+            formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        for group in self.default_action._action_groups:
+            actions = [action for action in group._group_actions if action.dest != "help"]
+            formatter.start_section(f"{group.title} without ACTION")
+            formatter.add_arguments(actions)
+            formatter.end_section()
         formatter.add_text(self.epilog)
         return formatter.format_help()
 
@@ -91,7 +99,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _width() -> int:
-    return min(100, shutil.get_terminal_size().columns) - 2
+    return min(_MOST_COLUMNS, shutil.get_terminal_size().columns) - 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +116,9 @@ def _commands() -> dict[str, _Command]:
     import tomllib
 
     tables = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
-    return {
-        name: _Command(**table | {"examples": table["examples"].strip()})
-        for name, table in tables.items()
-    }
+    for table in tables.values():
+        table["examples"] = table["examples"].strip()
+    return {name: _Command(**table) for name, table in tables.items()}
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -119,30 +126,35 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
     Raises UsageError, SystemExit after `--help`.
     """
-    if argv and argv[0] in (
-        "version",
-        "--version",
-        "-V",
-    ):  # Answered without reading the table of commands
+    if argv and argv[0] in _VERSION_WORDS:  # Answered without reading the table of commands
         write(_VERSION)
         raise SystemExit
     argv = _help_last(argv)
     name = argv[0] if argv and argv[0] in _commands() else ""
     if name:
         parsed = _parse_command(name, argv[1:])
+        parsed.command = name
+        parsed.module = _commands()[name].module or name
     else:
-        if near := _misspelt(argv):
-            raise UsageError(
-                f"{argv[0]} is neither a command nor a book.", f"Did you mean `gistread {near}`?"
-            )
-        if len(argv) > 1 and argv[0].isalpha() and not argv[1].startswith("-"):
-            _refuse_several_words(argv)
-        parser = _main_parser(_command_list() + _EXAMPLES)
-        arguments.add_book(parser, optional=True)
-        parsed = parser.parse_args(argv)
-    parsed.command = name or "read"
-    parsed.module = (_commands()[name].module or name) if name else "read"
+        parsed = _parse_book(argv)
+        parsed.command = "read"
+        parsed.module = "read"
     return parsed
+
+
+def _parse_book(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line without a command. Raises UsageError, SystemExit."""
+    near = _misspelt(argv)
+    if near:
+        raise UsageError(
+            f"{argv[0]} is neither a command nor a book.", f"Did you mean `gistread {near}`?"
+        )
+    has_several_words = len(argv) > 1 and not argv[1].startswith("-")
+    if has_several_words and argv[0].isalpha():
+        _refuse_several_words(argv)
+    parser = _main_parser(_command_list() + _EXAMPLES)
+    arguments.add_book(parser, optional=True)
+    return parser.parse_args(argv)
 
 
 def _parse_command(name: str, words: Sequence[str]) -> argparse.Namespace:
@@ -151,21 +163,25 @@ def _parse_command(name: str, words: Sequence[str]) -> argparse.Namespace:
     parser = Parser(f"gistread {name}", command.summary, command.examples)
     getattr(arguments, f"add_{name}")(parser)
     if command.default_action:
-        actions = parser._get_positional_actions()[0].choices
-        assert isinstance(actions, dict), "a group of commands has subparsers"
-        parser.default_action = actions[command.default_action]
-        is_named = bool(words) and (
-            words[0] in actions if command.takes_words else not words[0].startswith("-")
-        )
-        asks_help = bool({"-h", "--help"} & set(words))
-        parsed = parser.parse_args(
-            words if is_named or asks_help else [command.default_action, *words]
-        )
-    elif "--" in words:  # Intermixed parsing drops it.
-        parsed = parser.parse_args(words)
-    else:  # Positional arguments may surround an option: `people BOOK --all NAME`.
-        parsed = parser.parse_intermixed_args(words)
-    return parsed
+        return parser.parse_args(_with_action(words, command, parser))
+    if "--" in words:  # Intermixed parsing drops it.
+        return parser.parse_args(words)
+    # Positional arguments may surround an option: `people BOOK --all NAME`.
+    return parser.parse_intermixed_args(words)
+
+
+def _with_action(words: Sequence[str], command: _Command, parser: Parser) -> Sequence[str]:
+    """The words of a group of commands; the default action comes first if none is named."""
+    actions = parser._get_positional_actions()[0].choices
+    assert isinstance(actions, dict), "a group of commands has subparsers"
+    parser.default_action = actions[command.default_action]
+    if not {"-h", "--help"}.isdisjoint(words):
+        return words
+    if command.takes_words:
+        is_named = bool(words) and words[0] in actions
+    else:
+        is_named = bool(words) and not words[0].startswith("-")
+    return words if is_named else [command.default_action, *words]
 
 
 def _refuse_several_words(words: Sequence[str]) -> NoReturn:
@@ -196,16 +212,14 @@ def whole_parser() -> argparse.ArgumentParser:
 
 def _help_last(argv: Sequence[str]) -> Sequence[str]:
     """Normalise a command line: `help COMMAND` becomes an option."""
-    if argv[:1] == ["help"]:
-        if (names := [word for word in argv[1:2] if not word.startswith("-")]) and names[
-            0
-        ] not in _commands():
-            near = _misspelt(names)
-            raise UsageError(
-                f"{names[0]} is not a command.", f"Did you mean {near}?" if near else _SEE_HELP
-            )
-        return [*argv[1:], "--help"]
-    return argv
+    if argv[:1] != ["help"]:
+        return argv
+    names = [word for word in argv[1:2] if not word.startswith("-")]
+    if names and names[0] not in _commands():
+        near = _misspelt(names)
+        hint = f"Did you mean {near}?" if near else _SEE_HELP
+        raise UsageError(f"{names[0]} is not a command.", hint)
+    return [*argv[1:], "--help"]
 
 
 def _misspelt(argv: Sequence[str]) -> str:
@@ -217,17 +231,23 @@ def _misspelt(argv: Sequence[str]) -> str:
         return ""
     from difflib import get_close_matches
 
-    if near := get_close_matches(argv[0], _commands(), n=1):
-        from gistread.cli.opening import book_path
-        from gistread.library.entries import UnknownBookError
-
-        try:
-            book_path(argv[0])
-        except UnknownBookError:
-            return near[0]
-        except GistreadError:
-            return ""  # Opening it says what is wrong.
+    near = get_close_matches(argv[0], _commands(), n=1)
+    if near and not _may_be_book(argv[0]):
+        return near[0]
     return ""
+
+
+def _may_be_book(word: str) -> bool:
+    from gistread.cli.opening import book_path
+    from gistread.library.entries import UnknownBookError
+
+    try:
+        book_path(word)
+    except UnknownBookError:
+        return False
+    except GistreadError:
+        return True  # Opening it says what is wrong.
+    return True
 
 
 def _main_parser(epilog: str) -> Parser:

@@ -30,9 +30,8 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
     def show(self, text: str) -> None:
         """Replace the line, at most ten times a second."""
         now = time.monotonic()
-        if text == self._shown or now - self._drawn_at < (
-            _REDRAWN_EVERY_S if self._live else _TOLD_EVERY_S
-        ):
+        interval_s = _REDRAWN_EVERY_S if self._live else _TOLD_EVERY_S
+        if text == self._shown or now - self._drawn_at < interval_s:
             return
         if not self._live:
             say(text)
@@ -42,7 +41,8 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
         line = sanitize(text).replace("\n", " ")[: shutil.get_terminal_size().columns - 1]
         self._stream.write(f"\r{line}\x1b[K")
         self._stream.flush()
-        self._drawn_at, self._shown = now, text
+        self._drawn_at = now
+        self._shown = text
 
     def say(self, text: str) -> None:
         """Print a message above the line."""
@@ -84,7 +84,7 @@ def engine_line(state: EngineState, model: str) -> str:
         case Phase.PREFILL:
             return f"reading the prompt{share}"
         case Phase.DECODE:
-            return "answering" + (
-                f" · {state.tokens_per_s:.0f} tok/s" if state.tokens_per_s else ""
-            )
+            if state.tokens_per_s:
+                return f"answering · {state.tokens_per_s:.0f} tok/s"
+            return "answering"
     return state.notice

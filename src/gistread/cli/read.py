@@ -42,29 +42,45 @@ _WITHOUT = (
 def run(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.command == "serve":
         return _serve(arguments)
-    config, model = load_settings(arguments), getattr(arguments, "model", None) or ""
+    config = load_settings(arguments)
+    model = getattr(arguments, "model", None) or ""
     match arguments.command:
         case "docs":
-            text = documents(arguments.page)
-            if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
-                write(text)
-                return ExitStatus.DONE
-            book = replace(open_bytes(text.encode(), "gistread.md"), source_format=DOCUMENTATION)
-            return open_screen(book, config, "")
+            return _show_documents(arguments.page, config)
         case "sample":
-            model = model or config.model or (STARTER if starter_path() is not None else "")
+            model = model or config.model or _starter()
             return open_screen(story_path(), config, model)  # a named model reads along at once
         case "last":
-            entries = library_entries()
-            begun = (entry for entry in entries if entry.was_opened and entry.path is not None)
-            last = next(begun, None)
-            if last is None:
-                raise BookError(
-                    "You have not opened any of your books yet." if entries else "No books yet.",
-                    "Open one with `gistread BOOK`, or the sample: `gistread sample`.",
-                )
-            return open_screen(path_of(last), config, model)
-    return _open_named(arguments, config, model)
+            return open_screen(_last_path(), config, model)
+        case _:
+            return _open_named(arguments, config, model)
+
+
+def _show_documents(page: str, config: Config) -> ExitStatus:
+    """Open the documentation like a book, or print it without a terminal."""
+    text = documents(page)
+    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        write(text)
+        return ExitStatus.DONE
+    book = replace(open_bytes(text.encode(), "gistread.md"), source_format=DOCUMENTATION)
+    return open_screen(book, config, "")
+
+
+def _starter() -> str:
+    """The starter if it is here; else no model is named."""
+    return "" if starter_path() is None else STARTER
+
+
+def _last_path() -> Path:
+    """The book that was opened last. Raises BookError."""
+    entries = library_entries()
+    for entry in entries:
+        if entry.was_opened and entry.path is not None:
+            return path_of(entry)
+    raise BookError(
+        "You have not opened any of your books yet." if entries else "No books yet.",
+        "Open one with `gistread BOOK`, or the sample: `gistread sample`.",
+    )
 
 
 def _open_named(arguments: argparse.Namespace, config: Config, model: str) -> ExitStatus:
@@ -72,12 +88,14 @@ def _open_named(arguments: argparse.Namespace, config: Config, model: str) -> Ex
     place = getattr(arguments, "at", None)
     if place is not None and not arguments.book:
         raise UsageError("--at needs a book.", "Example: gistread frankenstein.epub --at 40%")
+    if not arguments.book:
+        return open_screen(None, config, model)
     if arguments.book == STANDARD_INPUT:
         return _open_piped(place, config, model)
-    if place is None:
-        return open_screen(book_path(arguments.book) if arguments.book else None, config, model)
     path = book_path(arguments.book)
-    look = Look.at(place, open_named(arguments.book), path)
+    look: Look | None = None
+    if place is not None:
+        look = Look.at(place, open_named(arguments.book), path)
     return open_screen(path, config, model, look=look)
 
 
@@ -206,7 +224,8 @@ def _serve(arguments: argparse.Namespace) -> ExitStatus:
 def _screen_command(arguments: argparse.Namespace) -> list[str]:
     words = python_command("gistread", outlives_parent=True)
     for option in ("model", "asking_model", "context_tokens"):
-        if value := getattr(arguments, option):
+        value = getattr(arguments, option)
+        if value:
             words += [f"--{option.removesuffix('_tokens').replace('_', '-')}", str(value)]
     if arguments.book == STANDARD_INPUT:
         raise UsageError("A browser page cannot read standard input.", "Name a file.")

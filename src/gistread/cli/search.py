@@ -1,5 +1,6 @@
-"""`gistread search BOOK WORDS` searches a book, `gistread search --all WORDS` every book of the
-library.
+"""`gistread search BOOK WORDS` searches a book.
+
+`gistread search --all WORDS` searches every book of the library.
 """
 
 import argparse
@@ -30,27 +31,34 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         raise UsageError("No words to search for.", "Example: gistread search BOOK whale")
     if arguments.tag:
         raise UsageError("--tag goes with --all.", "Example: gistread search --all whale --tag sea")
-    book = open_named(arguments.book)
-    if arguments.regex:
-        mode = SearchMode.REGEX
-    elif arguments.ranked:
-        mode = SearchMode.RANKED
-    else:
-        mode = SearchMode.EXACT
-    hits = BookSearch(book).find(words, mode)
-    shown = [
-        hit_document(book, *hits.span(index))
-        for index in range(min(len(hits), arguments.limit or len(hits)))
-    ]
+    return _search_book(open_named(arguments.book), words, arguments)
+
+
+def _search_book(book: Book, words: str, arguments: argparse.Namespace) -> ExitStatus:
+    """`gistread search BOOK WORDS`."""
+    hits = BookSearch(book).find(words, _mode(arguments))
+    limit = arguments.limit or len(hits)
+    documents = [hit_document(book, *hits.span(index)) for index in range(min(len(hits), limit))]
     length = max(1, len(book.text))
-    places = (f"{hit['start']}–{hit['end']}  {hit['start'] / length:>3.0%}" for hit in shown)
-    report(arguments, {"hits": shown}, map(_text, places, shown))
+    lines = []
+    for hit in documents:
+        share = f"{hit['start'] / length:>3.0%}"
+        lines.append(_text(f"{hit['start']}–{hit['end']}  {share}", hit))
+    report(arguments, {"hits": documents}, lines)
     if not len(hits):
         say(f"{words!r} is not in {book.title or 'the book'}.")
         return ExitStatus.FAILED
-    if len(shown) < len(hits):
-        say(f"Showing {len(shown)} of {len(hits)} hits.")
+    if len(documents) < len(hits):
+        say(f"Showing {len(documents)} of {len(hits)} hits.")
     return ExitStatus.DONE
+
+
+def _mode(arguments: argparse.Namespace) -> SearchMode:
+    if arguments.regex:
+        return SearchMode.REGEX
+    if arguments.ranked:
+        return SearchMode.RANKED
+    return SearchMode.EXACT
 
 
 def indexed_shelf(tag: str = "") -> Shelf:
@@ -102,26 +110,26 @@ def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
     if arguments.regex:
         raise UsageError("--all ranks passages; a regular expression searches one book at a time.")
     shelf = indexed_shelf(arguments.tag)
-    found = shelf.search(words, arguments.limit or _MOST)
-    beyond = [{"title": book.entry.title, "hits": count} for book, count in found.beyond.items()]
-    hits = [hit.book.document | place_of(hit) for hit in found.hits]
+    matches = shelf.search(words, arguments.limit or _MOST)
+    beyond = [{"title": book.entry.title, "hits": count} for book, count in matches.beyond.items()]
     document = {
-        "hits": hits,
-        "total": found.total,
+        "hits": [hit.book.document | place_of(hit) for hit in matches.hits],
+        "total": matches.total,
         "beyond": beyond,
         "not_indexed": len(shelf.pending),
     }
-    places = (
-        f"{hit.book.entry.title}  {hit.start / hit.book.indexed.length:.0%}" for hit in found.hits
-    )
-    report(arguments, document, map(_text, places, map(place_of, found.hits)))
-    if not found.hits and not found.beyond:
+    lines = []
+    for hit in matches.hits:
+        share = f"{hit.start / hit.book.indexed.length:.0%}"
+        lines.append(_text(f"{hit.book.entry.title}  {share}", place_of(hit)))
+    report(arguments, document, lines)
+    if not matches.hits and not matches.beyond:
         say(f"None of your {counted(len(shelf.books), 'book')} has {words!r}.")
-    if len(found.hits) < found.total:
-        say(f"Showing {len(found.hits)} of {found.total} hits.")
-    if found.left_out:
-        say(f"{found.left_out}.")
-    return ExitStatus.DONE if found.hits else ExitStatus.FAILED
+    if len(matches.hits) < matches.total:
+        say(f"Showing {len(matches.hits)} of {matches.total} hits.")
+    if matches.left_out:
+        say(f"{matches.left_out}.")
+    return ExitStatus.DONE if matches.hits else ExitStatus.FAILED
 
 
 def place_of(hit: LibraryHit) -> Json:
@@ -131,17 +139,7 @@ def place_of(hit: LibraryHit) -> Json:
 def hit_document(book: Book, start: int, end: int) -> Json:
     """A hit as `search --json` prints it."""
     text = book.text
-    first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
-    if book.paragraphs:
-        last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end
-    else:
-        last = len(text)
-    left = max(first, start - _AROUND)
-    if left > first and (space := text.find(" ", left, start)) >= 0:
-        left = space + 1
-    right = min(max(end, last), end + _AROUND)
-    if right < last and (space := text.rfind(" ", end, right)) >= 0:
-        right = space
+    left, right = _context(book, start, end)
     return {
         "start": start,
         "end": end,
@@ -150,6 +148,24 @@ def hit_document(book: Book, start: int, end: int) -> Json:
         "after": text[end:right],
         "chapter": book.chapter_title(start),
     }
+
+
+def _context(book: Book, start: int, end: int) -> tuple[int, int]:
+    """Some words on each side of a place, within its paragraphs."""
+    first = 0
+    last = len(book.text)
+    if book.paragraphs:
+        first = book.paragraphs[book.paragraph_index(start)].start
+        last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end
+    left = max(first, start - _AROUND)
+    if left > first:
+        space = book.text.find(" ", left, start)
+        left = left if space < 0 else space + 1
+    right = min(max(end, last), end + _AROUND)
+    if right < last:
+        space = book.text.rfind(" ", end, right)
+        right = right if space < 0 else space
+    return left, right
 
 
 def _text(place: str, hit: Json) -> str:

@@ -15,6 +15,7 @@ from gistread.config import Config
 from gistread.engine.models import STARTER, ModelSource, new_engine
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Message, Phase, Sampling
 from gistread.errors import StorageError
+from gistread.memory.model import GistMemory
 from gistread.paths import Paths, default_paths
 from gistread.sample import story_path
 from gistread.session import events as session_events
@@ -22,45 +23,56 @@ from gistread.session.models import ModelChecks, ModelPair, engine_maker
 from gistread.session.session import Session
 from gistread.units import counted, format_duration
 
-_TRIAL_CHARACTERS, _TRIAL_TOKENS = 1200, 16  # A prompt and an answer that show how fast a model is
+# A prompt and an answer that show how fast a model is
+_TRIAL_CHARACTERS = 1200
+_TRIAL_TOKENS = 16
 
 
 def new_session(
     book: Book, config: Config, line: ProgressLine, arguments: argparse.Namespace
 ) -> Session:
-    """A session with the models of the command line or the settings, which shows its activity on
-    the line.
+    """A session with the models of the command line or the settings.
+
+    Shows its activity on the line.
     """
 
     def on_event(event: session_events.SessionEvent) -> None:
         match event:
             case session_events.ActivityChanged():
-                activity, memory = session.activity, session.memory
-                if activity.engine is None:
-                    line.show("")
-                elif activity.reading is session_events.ReadingState.RUNNING and memory is not None:
-                    line.show(reading_line(memory, activity.engine, activity.seconds_left))
-                else:
-                    line.show(engine_line(activity.engine, activity.model))
+                line.show(_activity_line(session))
             case session_events.ModelLoaded(info=info) if not (arguments.model or config.model):
-                starter = "a small model for trying out; `gistread models` lists others"
-                line.say(
-                    f"Model: {info.name}, "
-                    f"{starter if info.name == STARTER else 'the only one here'}."
-                )
-            case session_events.QuestionStarted(model=name, memory=memory) if memory not in (
-                "",
-                name,
-            ):
-                line.say(f"{name} answers over the memory of {memory}.")
+                line.say(f"Model: {info.name}, {_why_chosen(info)}.")
+            case session_events.QuestionStarted(model=model, memory=read_by):
+                if read_by not in ("", model):
+                    line.say(f"{model} answers over the memory of {read_by}.")
         announce(event, line, config)
 
-    asking_model = getattr(arguments, "asking_model", None) or ""
-    model, task = arguments.model or "", arguments.task or ""
     session = Session(
-        book, model, asking_model=asking_model, task=task, config=config, listener=on_event
+        book,
+        arguments.model or "",
+        asking_model=getattr(arguments, "asking_model", None) or "",
+        task=arguments.task or "",
+        config=config,
+        listener=on_event,
     )
     return session
+
+
+def _activity_line(session: Session) -> str:
+    activity = session.activity
+    if activity.engine is None:
+        return ""
+    is_reading = activity.reading is session_events.ReadingState.RUNNING
+    if is_reading and session.memory is not None:
+        return reading_line(session.memory, activity.engine, activity.seconds_left)
+    return engine_line(activity.engine, activity.model)
+
+
+def _why_chosen(info: EngineInfo) -> str:
+    """Why a model was loaded that neither the command line nor the settings name."""
+    if info.name == STARTER:
+        return "a small model for trying out; `gistread models` lists others"
+    return "the only one here"
 
 
 def announce(event: session_events.SessionEvent, line: ProgressLine, config: Config) -> None:
@@ -77,56 +89,74 @@ async def read_to_end(
 ) -> int:
     """Read the rest of the book; return the number of sections that existed before.
 
-    Raises InterruptError, and with `must_save` StorageError if a section cannot be saved.
+    `book`: as it was typed. `events`: print them. Raises InterruptError, and with `must_save`
+    StorageError if a section cannot be saved.
     """
-    resumed_pages, started = 0, False
+    started: session_events.ReadingStarted | None = None
     try:
         async with aclosing(session.stream_reading()) as reading:
             async for event in reading:
-                is_page = isinstance(event, session_events.PageRead)
-                has_pages_left = session.memory is not None and not session.memory.complete
-                if must_save and not session.reading.saves_pages and (is_page or has_pages_left):
-                    raise StorageError(
-                        "The memory cannot be saved, so the book was read no further.",
-                        "Close the other gistread, make room, or make the folder writable "
-                        "(`gistread paths` lists it). "
-                        "Then run the command again.",
-                    )
+                if must_save:
+                    _check_saved(session, event)
                 if isinstance(event, session_events.ReadingStarted):
-                    resumed_pages, started = event.pages, True
+                    started = event
                     _say_estimate(session, event, line)
-                if events and (document := reading_document(event)):
-                    write_json(document)
+                if events:
+                    _write_event(event)
     except asyncio.CancelledError:
-        if (memory := session.memory) is None or not started:
+        if session.memory is None or started is None:
             raise
-        task = f" --task {shlex.quote(memory.focus.task)}" if memory.focus.task else ""
-        if session.reading.saves_pages:
-            saved = "every section is saved"
-        else:
-            saved = "its sections could not be saved"
-        raise InterruptError(
-            f"Stopped after {counted(len(memory.read_entries), 'section')} of about "
-            f"{memory.estimated_pages}; {saved}.",
-            f"Run `gistread index {shlex.quote(book)}{task}` to resume.",
-        ) from None
+        raise _interruption(session, session.memory, book) from None
     finally:
         line.clear()
-    return resumed_pages
+    return started.pages if started else 0
+
+
+def _check_saved(session: Session, event: session_events.ReadingEvent) -> None:
+    """Raises StorageError if a section was read, or is to be read, that cannot be saved."""
+    is_section = isinstance(event, session_events.PageRead)
+    has_sections_left = session.memory is not None and not session.memory.complete
+    if not session.reading.saves_pages and (is_section or has_sections_left):
+        raise StorageError(
+            "The memory cannot be saved, so the book was read no further.",
+            "Close the other gistread, make room, or make the folder writable "
+            "(`gistread paths` lists it). "
+            "Then run the command again.",
+        )
+
+
+def _write_event(event: session_events.ReadingEvent) -> None:
+    document = reading_document(event)
+    if document:
+        write_json(document)
+
+
+def _interruption(session: Session, memory: GistMemory, book: str) -> InterruptError:
+    sections = counted(len(memory.read_entries), "section")
+    saved = "its sections could not be saved"
+    if session.reading.saves_pages:
+        saved = "every section is saved"
+    command = f"gistread index {shlex.quote(book)}"
+    if memory.focus.task:
+        command += f" --task {shlex.quote(memory.focus.task)}"
+    return InterruptError(
+        f"Stopped after {sections} of about {memory.estimated_pages}; {saved}.",
+        f"Run `{command}` to resume.",
+    )
 
 
 def _say_estimate(
     session: Session, started: session_events.ReadingStarted, line: ProgressLine
 ) -> None:
-    memory, info = session.memory, session.models.reading.info
-    if started.seconds_left and memory is not None and info is not None:
-        left = " left" if memory.entries else ""
-        model = info.name if info.is_remote else f"{info.name} on this machine"
-        line.say(
-            f"{memory.book.title}: about {format_duration(started.seconds_left)}{left} with "
-            f"{model}."
-        )
-        line.say(f"The book is read {memory.focus.description}.")
+    memory = session.memory
+    info = session.models.reading.info
+    if not started.seconds_left or memory is None or info is None:
+        return
+    duration = format_duration(started.seconds_left)
+    left = " left" if memory.entries else ""
+    model = info.name if info.is_remote else f"{info.name} on this machine"
+    line.say(f"{memory.book.title}: about {duration}{left} with {model}.")
+    line.say(f"The book is read {memory.focus.description}.")
 
 
 @asynccontextmanager
@@ -188,7 +218,8 @@ async def load_info(model: ModelSource, config: Config) -> EngineInfo:
 def _say_notes(info: EngineInfo, state: EngineState, config: Config, line: ProgressLine) -> None:
     """Say what is special about a loaded model, such as a context smaller than requested."""
     notice = info.placement.notice if info.placement else state.notice
-    if info.placement and not notice and info.context_tokens < (config.context_tokens or 0):
+    is_cut = info.context_tokens < (config.context_tokens or 0)
+    if info.placement and is_cut and not notice:
         notice = (
             f"{info.name} was trained for {info.context_tokens:,} tokens; a longer context is "
             "not possible."
