@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from gistread.book.cache import file_digest
 from gistread.book.open import open_book
 from gistread.errors import ExitStatus
+from gistread.paths import default_paths
 from gistread.sample import story_path
+from gistread.store.user_data import UserData
 from tests.cli.conftest import Run
 
 
@@ -117,6 +120,34 @@ def test_a_book_is_called_by_number_title_or_words(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "emile").write_text("Another text, in the folder where the user stands.")
     assert run("toc", "emile", "--json").json["title"] == "emile"
+
+
+def test_a_book_keeps_its_number_when_others_come_and_go(run: Run, folder: Path) -> None:
+    for name in ("Émile", "Emma"):
+        (folder / f"{name}.txt").write_text(f"{name}\n\n" + "They walked in the garden. " * 50)
+    run("books", "--add", folder)
+    numbers = {book["title"]: book["number"] for book in run("books", "--json").json["books"]}
+    first, second, *others = numbers
+    for title in (first, second):
+        removed = run("books", "--remove", str(numbers[title]))
+        assert f"Removed {title} from the list" in removed.err
+    (folder / "Zadig.txt").write_text("Zadig\n\n" + "He looked at the stars again. " * 50)
+    run("books", "--add", folder / "Zadig.txt")
+    last = others[-1]
+    assert run("toc", str(numbers[last]), "--json").json["title"] == last
+    path = folder / f"{last}.txt"
+    book = open_book(path)
+    data = UserData(default_paths())
+    data.record_opening(
+        book.sha256,
+        title=last,
+        authors=(),
+        length=len(book.text),
+        path=path,
+        file=file_digest(path),
+    )
+    left = {book["title"]: book["number"] for book in run("books", "--json").json["books"]}
+    assert left == {title: numbers[title] for title in others} | {"Zadig": 5}
 
 
 @pytest.mark.parametrize(

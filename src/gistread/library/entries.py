@@ -18,7 +18,7 @@ from typing import Any
 
 from gistread.book.series import read_series_file, volume_paths
 from gistread.errors import BookError, ExitStatus, StorageError, UsageError
-from gistread.store.catalogue import Catalogue, CatalogueContents
+from gistread.store.catalogue import Catalogue, CatalogueContents, assign_numbers
 from gistread.store.model import BookFile, OpenedBook, VolumeText
 from gistread.store.pace import DEFAULT_WPM
 from gistread.store.user_data import UserData
@@ -48,7 +48,7 @@ class LibraryEntry:
     volumes: tuple[VolumeText, ...] = ()  # The volumes of a series that was opened
     missing: bool = False  # No file exists at `path`
     tags: tuple[str, ...] = ()
-    number: int = 0  # From 1, the last read first: what commands may call it
+    number: int = 0  # From 1, kept for good: what commands may call it
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -171,14 +171,28 @@ def list_entries(
     every = _entries(user_data, known, cache(words_per_minute))
     listed = [entry for entry in every if with_removed or not _is_removed(entry, known)]
     entries = sort_entries(listed, Order.LAST_READ)
+    numbers = _numbers(entries, catalogue, known)
     return [
         replace(
             entry,
             number=number,
             tags=tuple(dict.fromkeys(tag for one in entry.ids for tag in known.tags.get(one, ()))),
         )
-        for number, entry in enumerate(entries, start=1)
+        for number, entry in zip(numbers, entries, strict=True)
     ], problem or user_data.problem
+
+
+def _numbers(
+    entries: Sequence[LibraryEntry], catalogue: Catalogue, known: CatalogueContents
+) -> list[int]:
+    """The number of each book, which it keeps; a file that cannot be written loses new ones."""
+    books = [entry.ids for entry in entries]
+    if all(book in known.numbers for ids in books for book in ids):
+        return assign_numbers(books, known.numbers)
+    try:
+        return catalogue.number(books)
+    except StorageError:
+        return assign_numbers(books, known.numbers)
 
 
 def sort_entries(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry]:

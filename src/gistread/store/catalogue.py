@@ -7,7 +7,15 @@ from pathlib import Path
 
 from gistread.store.database import Database
 from gistread.store.model import BookFile
-from gistread.store.rows import decode_path, decoded, encode_path, from_json, put_file, put_row
+from gistread.store.rows import (
+    Connection,
+    decode_path,
+    decoded,
+    encode_path,
+    from_json,
+    put_file,
+    put_row,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +26,7 @@ class CatalogueContents:
     removed: Mapping[str, float] = field(default_factory=dict)
     # By the book's ids, in the order of adding
     tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)  # By the book's ids
 
     @property
     def paths(self) -> dict[Path, BookFile]:
@@ -42,8 +51,9 @@ class Catalogue(Database):
             tags: dict[str, tuple[str, ...]] = {}
             for row in connection.execute("SELECT * FROM tags ORDER BY id"):
                 tags[row["book"]] = (*tags.get(row["book"], ()), row["tag"])
+            numbers = _numbers(connection)
         return CatalogueContents(
-            {file.digest: file for file in files if file}, tuple(folders), removed, tags
+            {file.digest: file for file in files if file}, tuple(folders), removed, tags, numbers
         )
 
     def add(self, files: Sequence[BookFile]) -> None:
@@ -71,9 +81,39 @@ class Catalogue(Database):
                 else:
                     put_row(connection, "tags", {"book": book, "tag": tag}, {})
 
+    def number(self, books: Sequence[Sequence[str]]) -> list[int]:
+        """The numbers of books, given the ids of each; those without one get the next."""
+        with self.writing() as connection:
+            known = _numbers(connection)
+            numbers = assign_numbers(books, known)
+            for ids, number in zip(books, numbers, strict=True):
+                for book in set(ids) - known.keys():
+                    put_row(connection, "numbers", {"book": book}, {"number": number})
+        return numbers
+
     def restore(self, *ids: str) -> None:
         """Restore a book if it was taken out under one of these ids."""
         if not self.read().removed.keys().isdisjoint(ids):
             with self.writing() as connection:
                 rows = [(book,) for book in ids]
                 connection.executemany("DELETE FROM removed WHERE book = ?", rows)
+
+
+def assign_numbers(books: Iterable[Sequence[str]], known: Mapping[str, int]) -> list[int]:
+    """A number of its own for each book, given its ids: the known one, or the next.
+
+    >>> assign_numbers([["a"], ["b", "c"]], {"c": 4})
+    [5, 4]
+    """
+    last = max(known.values(), default=0)
+    numbers: list[int] = []
+    for ids in books:
+        own = [known[book] for book in ids if book in known and known[book] not in numbers]
+        if not own:
+            last += 1
+        numbers.append(own[0] if own else last)
+    return numbers
+
+
+def _numbers(connection: Connection) -> dict[str, int]:
+    return {row["book"]: row["number"] for row in connection.execute("SELECT * FROM numbers")}

@@ -42,6 +42,10 @@ CREATE TABLE IF NOT EXISTS removed (id INTEGER PRIMARY KEY, book TEXT NOT NULL U
 CREATE TABLE IF NOT EXISTS tags (
     id INTEGER PRIMARY KEY, book TEXT NOT NULL, tag TEXT NOT NULL, UNIQUE (book, tag));
 
+-- Files of earlier versions lack this table.
+CREATE TABLE IF NOT EXISTS numbers (
+    id INTEGER PRIMARY KEY, book TEXT NOT NULL UNIQUE, number INTEGER NOT NULL);
+
 CREATE TABLE IF NOT EXISTS reading_speed (
     id INTEGER PRIMARY KEY, language TEXT NOT NULL, words REAL NOT NULL, seconds REAL NOT NULL);
 
