@@ -1,16 +1,18 @@
 """`gistread import`: highlights of other programs, found in the book by their words."""
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from gistread.book.model import Book
 from gistread.book.open import open_book
 from gistread.errors import ExitStatus
-from gistread.marking import Color, Mark
+from gistread.marking import Color, Mark, MarkKind, TextQuote, new_mark, quote_at
 from gistread.paths import default_paths
-from gistread.store.user_data import MarkStore
+from gistread.store.user_data import MarkStore, UserData
 from tests.cli.conftest import Run
 
 WORDS = "The Storm stood before the door for the 3. time and counted the stairs"
@@ -84,6 +86,71 @@ def test_highlights_are_found_by_their_words_once(
     assert (again["added"], again["known"]) == (0, 1)
 
 
+def _marks(book: Book) -> list[Mark]:
+    """A mark of each kind."""
+
+    def place(words: str) -> TextQuote:
+        start = book.text.index(words)
+        return quote_at(book.text, start, start + len(words))
+
+    highlighted, annotated, lettered, kept = (
+        place(f"burned {number} hours") for number in (5, 7, 8, 9)
+    )
+    marks = [
+        new_mark(MarkKind.HIGHLIGHT, highlighted, color=Color.RED, note="How long?"),
+        new_mark(MarkKind.NOTE, annotated, note="Longer."),
+        new_mark(MarkKind.LETTER, lettered, letter="a"),
+        new_mark(MarkKind.BOOKMARK, kept),
+    ]
+    return [replace(mark, made_at=MADE_AT, changed_at=MADE_AT) for mark in marks]
+
+
+def _record(book: Book, path: Path) -> None:
+    UserData(default_paths()).record_opening(
+        book.sha256, title=book.title, authors=(), length=len(book.text), path=path
+    )
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("same_text", [False, True])
+def test_exported_marks_are_imported_as_they_were(
+    run: Run, book: Path, tmp_path: Path, same_text: bool, together: bool
+) -> None:
+    opened = open_book(book)
+    _record(opened, book)
+    store = MarkStore(default_paths())
+    store.put_new(opened.sha256, _marks(opened))
+    marks = store.marks(opened.sha256)
+    exported = tmp_path / "exported.json"
+    exported.write_text(json.dumps(run("export", "--all" if together else book, "--json").json))
+    for mark in marks:
+        store.remove(opened.sha256, mark)
+    if not same_text:
+        book.write_text(f"The Lamp\n\nA new preface.\n\n{book.read_text()}")
+        opened = open_book(book)
+    assert run("import", book, exported, "--json").json["added"] == len(marks)
+    imported = store.marks(opened.sha256)
+    unmoved = [
+        replace(mark, place=before.place, changed_at=MADE_AT)
+        for mark, before in zip(imported, marks, strict=True)
+    ]
+    assert unmoved == marks
+    assert [mark.place.exact for mark in imported] == [mark.place.exact for mark in marks]
+
+
+def test_an_exported_note_comes_to_the_known_mark(run: Run, book: Path, tmp_path: Path) -> None:
+    opened = open_book(book)
+    store = MarkStore(default_paths())
+    (first, *others) = store.put_new(opened.sha256, _marks(opened))
+    exported = tmp_path / "exported.json"
+    run("export", book, "--output", exported)
+    again = run("import", book, exported, "--json").json
+    assert (again["added"], again["annotated"], again["known"]) == (0, 0, 1 + len(others))
+    store.put(opened.sha256, replace(first, note="Why?"))
+    assert run("import", book, exported, "--json").json["annotated"] == 1
+    assert store.marks(opened.sha256)[0].note == "Why?\n\nHow long?"
+
+
 def test_what_is_not_found_is_listed(run: Run, book: Path, tmp_path: Path) -> None:
     notes = tmp_path / "My Clippings.txt"
     notes.write_text(KINDLE)
@@ -110,6 +177,7 @@ def test_notes_of_a_book_that_was_never_opened_are_exported_with_all(
         ("a.txt", "No clippings", "has no notes that gistread can read", ExitStatus.BOOK),
         ("a.lua", "return { [", "is damaged", ExitStatus.BOOK),
         ("a.json", "[1", "is damaged", ExitStatus.BOOK),
+        ("b.json", '{"marks": [{"id": 1}], "book": {}}', "is damaged", ExitStatus.BOOK),
         ("a.csv", "Words\nx\n", "the column Highlight is missing", ExitStatus.BOOK),
         (
             "b.csv",

@@ -1,4 +1,4 @@
-"""`gistread import`: takes over highlights and notes of other programs."""
+"""`gistread import`: takes over highlights and notes of other programs, and exported marks."""
 
 import argparse
 from contextlib import suppress
@@ -15,6 +15,7 @@ from gistread.library.foreign_notes import (
     read_notes,
 )
 from gistread.library.metadata import record_text
+from gistread.marking import MarkKind
 from gistread.paths import default_paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import MarkStore
@@ -57,16 +58,16 @@ def _store(book: Book, notes: list[ForeignNote]) -> PlacedNotes:
     """Store the notes as marks; returns what became of each. Raises StorageError."""
     store = MarkStore(default_paths())
     placed = place_notes(book, notes, store.marks(book.sha256))
-    if placed.marks:
-        store.put_new(book.sha256, list(placed.marks))
-    for mark in placed.annotated:
+    for mark in (*placed.marks, *placed.annotated):
         store.put(book.sha256, mark)
     return placed
 
 
 def _summary(placed: PlacedNotes) -> str:
     """`2 highlights added, 1 known already, 1 not found in this text`."""
-    parts = [f"{counted(len(placed.marks), 'highlight')} added"]
+    are_highlights = all(mark.kind is MarkKind.HIGHLIGHT for mark in placed.marks)
+    what = "highlight" if are_highlights else "mark"
+    parts = [f"{counted(len(placed.marks), what)} added"]
     if placed.annotated:
         parts.append(f"{counted(len(placed.annotated), 'note')} added to known ones")
     if placed.known:

@@ -1,6 +1,7 @@
 """Reads highlights and notes of other programs, and finds them in a book by their words.
 
-Kindle's `My Clippings.txt`, KOReader's `metadata.*.lua` and exported JSON, Readwise's CSV.
+Kindle's `My Clippings.txt`, KOReader's `metadata.*.lua` and exported JSON, Readwise's CSV; and what
+gistread itself exported as JSON.
 """
 
 import csv
@@ -16,9 +17,16 @@ from typing import Any
 from gistread.book.model import Book
 from gistread.errors import ExitStatus, GistreadError
 from gistread.library.entries import words_of
+from gistread.library.exported_marks import (
+    ExportedMark,
+    exported_marks,
+    is_export,
+    known_mark,
+    placed_mark,
+)
 from gistread.library.foreign_dates import seconds_of
 from gistread.library.moving import SearchableText, find_quote
-from gistread.marking import Color, Mark, MarkKind, TextQuote, new_mark, quote_at
+from gistread.marking import Color, Mark, MarkKind, TextQuote, new_mark, quote_at, with_changes
 
 _MOST_BYTES = 50_000_000
 _KINDLE_END = "=========="
@@ -56,6 +64,7 @@ class ForeignNote:
     title: str = ""  # Of the book; empty if the file does not say
     made_at: float = 0.0  # Seconds since the epoch; 0 if the file does not say
     color: Color = Color.YELLOW
+    exported: ExportedMark | None = None  # The mark itself, in an export of gistread
 
     @property
     def is_bookmark(self) -> bool:
@@ -89,7 +98,8 @@ def read_notes(path: Path) -> list[ForeignNote]:
     if notes is None:
         raise NotesError(
             f"{path.name} has no notes that gistread can read.",
-            "Use My Clippings.txt, KOReader's metadata.*.lua or JSON, or Readwise's CSV.",
+            "Use My Clippings.txt, KOReader's metadata.*.lua or JSON, Readwise's CSV, or "
+            "gistread's own JSON.",
         )
     return notes
 
@@ -104,20 +114,24 @@ def _parse(text: str, suffix: str) -> list[ForeignNote] | None:
     if suffix == ".lua":
         return list(_koreader(_lua(text)))
     if suffix == ".json":
-        return list(_koreader_json(json.loads(text)))
+        document = json.loads(text)
+        read = _gistread if is_export(document) else _koreader_json
+        return list(read(document))
     if suffix == ".csv":
         return list(_readwise(text))
     return _kindle(text) if _KINDLE_END in text else None
 
 
 def notes_of_book(notes: Iterable[ForeignNote], book: Book) -> list[ForeignNote]:
-    """Those whose title is that of the book, or that have none.
+    """Those whose text or title is that of the book, or that have no title.
 
     One title may have a subtitle or an author beside the other.
     """
     of_book = words_of(book.title)
 
     def is_of_book(note: ForeignNote) -> bool:
+        if note.exported is not None and note.exported.sha256 == book.sha256:
+            return True
         title = words_of(note.title)
         shared = min(len(title), len(of_book))
         return not title or title[:shared] == of_book[:shared]
@@ -128,6 +142,15 @@ def notes_of_book(notes: Iterable[ForeignNote], book: Book) -> list[ForeignNote]
 def place_notes(book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark]) -> PlacedNotes:
     """Find notes by their words. `marks`: those that the book has."""
     text = SearchableText(book.text)
+    own = _place_exported(book, notes, marks, text)
+    others = [note for note in notes if note.exported is None]
+    return _together(own, _place_foreign(book, others, [*marks, *own.marks], text))
+
+
+def _place_foreign(
+    book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark], text: SearchableText
+) -> PlacedNotes:
+    """Find notes of other programs by their words."""
     taken = {(mark.start, mark.end): mark for mark in marks if not mark.lost}
     new: list[tuple[int, int]] = []
     changed: set[tuple[int, int]] = set()
@@ -154,6 +177,43 @@ def place_notes(book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark])
     added = tuple(taken[span] for span in new)
     annotated = tuple(mark for span, mark in taken.items() if span in changed - of_file)
     return PlacedNotes(added, annotated, known, tuple(lost), bookmarks)
+
+
+def _place_exported(
+    book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark], text: SearchableText
+) -> PlacedNotes:
+    """Find the places of marks that gistread exported; they keep kind, colour and dates."""
+    new: list[Mark] = []
+    annotated: list[Mark] = []
+    lost: list[ForeignNote] = []
+    known = 0
+    for note in notes:
+        if note.exported is None:
+            continue
+        mark = placed_mark(note.exported, book, text)
+        if mark is None:
+            lost.append(note)
+            continue
+        before = known_mark(mark, [*marks, *new])
+        if before is None:
+            new.append(mark)
+            continue
+        note_text = _joined(before.note, mark.note)
+        if note_text == before.note:
+            known += 1
+        else:
+            annotated.append(with_changes(before, note=note_text))
+    return PlacedNotes(tuple(new), tuple(annotated), known, tuple(lost), 0)
+
+
+def _together(first: PlacedNotes, second: PlacedNotes) -> PlacedNotes:
+    return PlacedNotes(
+        first.marks + second.marks,
+        first.annotated + second.annotated,
+        first.known + second.known,
+        first.lost + second.lost,
+        first.bookmarks + second.bookmarks,
+    )
 
 
 def _joined(known: str, note: str) -> str:
@@ -284,6 +344,13 @@ def _koreader_json(document: Any) -> Iterator[ForeignNote]:
             made_at = seconds_of(entry.get("time") or entry.get("datetime"))
             words = _text_of(entry, "text")
             yield ForeignNote(words, _text_of(entry, "note"), title, made_at, _color(entry))
+
+
+def _gistread(document: dict[str, Any]) -> Iterator[ForeignNote]:
+    for title, exported in exported_marks(document):
+        mark = exported.mark
+        words = mark.place.exact if exported.is_quotation else ""
+        yield ForeignNote(words, mark.note, title, mark.made_at, exported=exported)
 
 
 def _readwise(text: str) -> Iterator[ForeignNote]:
