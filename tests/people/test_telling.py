@@ -71,6 +71,12 @@ def test_a_kinswoman_is_no_man_and_the_next_of_a_list_is_somebody_else() -> None
     )
 
 
+def test_what_somebody_says_of_herself_comes_after_what_the_book_says() -> None:
+    claim = "She said that she was Irene Penn, a mender of clocks, and asked for a bed."
+    truth = "Irene Penn was the chemist of the hospital at Carrow."
+    assert best("Irene Penn", claim, truth) == truth
+
+
 def test_a_role_is_held_by_the_one_of_whom_it_is_said() -> None:
     book = make_book(
         [

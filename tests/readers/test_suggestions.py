@@ -1,8 +1,14 @@
 """Questions to begin with: from the names near a place, and nothing from behind it."""
 
+import re
+
 from gistread.book.model import Book
+from gistread.book.open import open_book
 from gistread.memory.model import GistMemory, PageSize
+from gistread.people.index import Index
+from gistread.people.telling import telling_sentences
 from gistread.readers.recap import suggestions
+from gistread.sample import story_path
 from tests.memory.books import make_book
 from tests.readers.memories import make_memory
 
@@ -30,7 +36,7 @@ def test_they_are_about_the_names_near_the_place() -> None:
     asked = suggestions(known(make_book(STORY)))
     assert asked == (
         "Who is Ferrand?",
-        "What do Ferrand and Mrs. Quill have to do with each other?",
+        "Who is Mrs. Quill?",
         "What has happened so far?",
     )
 
@@ -44,3 +50,15 @@ def test_nothing_behind_the_bound_is_suggested() -> None:
     memory = make_memory()
     bound = memory.entry(2).page.end
     assert not any("Ferrand" in suggestion for suggestion in suggestions(memory.upto(bound)))
+
+
+def test_the_sample_tells_who_everybody_is_that_a_suggestion_names() -> None:
+    story = open_book(story_path())
+    for paragraph in re.finditer(r"[^\n]+\n", story.text):
+        part = known(story, paragraph.end()).book
+        index = Index.from_book(part)
+        for question in suggestions(known(story, paragraph.end()), plot=True):
+            if name := re.fullmatch(r"Who is (.+)\?", question):
+                forms = [form for entity in index.find(name[1]) for form in entity.forms]
+                told = telling_sentences(name[1], forms, part)[0]
+                assert told.tells, (question, paragraph.end())

@@ -33,6 +33,9 @@ _IN_QUESTION = 2.0
 _BY_TITLE = 5.0  # Weight of a title that the name asked for lacks
 _ASKED = 80  # Characters in front of a question mark that are not told but asked
 _LISTED = 8.0  # What an item of a list counts less
+_CLAIMED = (
+    7.0  # What somebody says of himself counts less: "He said that he was Finn, a clockmaker"
+)
 _LISTED_WITHIN = 20  # Characters before a name in which a list shows
 _MAY_TELL_WITHIN = 45  # The same for a phrase that tells
 _ENDING = 3  # Characters at the end of a sentence in which a question mark stands
@@ -69,6 +72,7 @@ def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told
     for clue in [*clues, *_clues_of_titles(name, forms)]:
         place = _sentence(clue.start, clue.until, book)
         bonus = nearness[clue.start] + _FIRST * (clue.start in first)
+        bonus -= _CLAIMED * _is_claimed(clue.start, text)
         candidate = candidates.setdefault(place, _Candidate(bonus=bonus))
         candidate.weight = max(candidate.weight, clue.weight)
         candidate.bonus = max(candidate.bonus, bonus)
@@ -192,6 +196,11 @@ def _weight(clue: float, place: Passage, book: Book) -> float:
     before = book.text[paragraph.start : place[0] + 1]
     is_speech = before.count("“") > before.count("”") or before.count('"') % 2
     return clue - _IN_SPEECH * is_speech - _IN_QUESTION * _asks(place, book)
+
+
+def _is_claimed(start: int, text: str) -> bool:
+    """Whether somebody gives this name as his own, which may be false."""
+    return bool(_HINTS["claimed"].search(text, max(0, start - _BEFORE), start))
 
 
 def _asks(place: Passage, book: Book) -> bool:

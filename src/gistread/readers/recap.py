@@ -437,8 +437,8 @@ def suggestions(
 ) -> tuple[str, ...]:
     """Three questions for the end of this memory's book, cut by `GistMemory.upto`.
 
-    None unless it is English. `plot`: whether the whole book `has_plot`; None: judge by this part
-    of it.
+    Those that small models answer, too. None unless the book is English. `plot`: whether the whole
+    book `has_plot`; None: judge by this part of it.
     """
     book = memory.book
     if not book.text.strip() or not supports_names(book):
@@ -479,12 +479,10 @@ def _questions_about_story(near: list[Entity]) -> Iterator[str]:
     subjects = [entity for entity in near if entity.kind is not Kind.PLACE]
     places = [entity for entity in near if entity.kind is Kind.PLACE]
     people = [entity for entity in subjects if _is_person(entity)]
-    if subjects:
-        first = subjects[0]
-        is_person = first in people
-        yield f"Who is {first.name}?" if is_person else f"What do we learn about {first.name}?"
-    if len(people) > 1:
-        yield f"What do {people[0].name} and {people[1].name} have to do with each other?"
+    if subjects and subjects[0] not in people:
+        yield f"What do we learn about {subjects[0].name}?"
+    for person in people[:2]:
+        yield f"Who is {person.name}?"
     yield "What has happened so far?"
     if places:
         yield f"What happens in {places[0].name}?"
