@@ -127,8 +127,12 @@ def test_invalid_keys_are_reported_and_valid_ones_used() -> None:
     assert len(problems) == 3
     assert "nothing" in problems[0]
     assert "no+such+key" in problems[1]
-    assert "refuse" in problems[2]
-    assert "marks" in problems[2]
+    assert problems[2] == "[keys] 'x' runs marks: set another key for refuse."
+
+
+def test_a_key_of_two_changed_commands_is_reported() -> None:
+    keys = CommandKeys(COMMANDS, {"ask": "f4", "marks": "f4"})
+    assert keys.problems == ["[keys] 'f4' is bound to both ask and marks."]
 
 
 def memory(pages: int = 2, source: GistSource = GistSource.MODEL) -> GistMemory:

@@ -151,8 +151,14 @@ class CommandKeys:
             for key in self.raw(command):
                 owner = owners.setdefault((scope, key), command.id)
                 if owner != command.id:
-                    both = f"[keys] {key!r} is bound to both {owner} and {command.id}."
-                    self.problems.append(both)
+                    self.problems.append(self._collision(key, owner, command.id))
+
+    def _collision(self, key: str, first: str, second: str) -> str:
+        """Textual prefers a key from the settings to a default one."""
+        if (first in self.changed) == (second in self.changed):
+            return f"[keys] {key!r} is bound to both {first} and {second}."
+        winner, loser = (first, second) if first in self.changed else (second, first)
+        return f"[keys] {key!r} runs {winner}: set another key for {loser}."
 
     def __getitem__(self, identifier: str) -> AnyCommand:
         return self._by_id[identifier]
