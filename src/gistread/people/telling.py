@@ -200,7 +200,7 @@ def _weight(clue: float, place: Passage, book: Book) -> float:
 
 def _is_claimed(start: int, text: str) -> bool:
     """Whether somebody gives this name as his own, which may be false."""
-    return bool(_HINTS["claimed"].search(text, max(0, start - _BEFORE), start))
+    return bool(_patterns().hints["claimed"].search(text, max(0, start - _BEFORE), start))
 
 
 def _asks(place: Passage, book: Book) -> bool:
