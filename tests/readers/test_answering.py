@@ -124,7 +124,7 @@ def test_an_answer_is_cut_where_it_begins_to_repeat_itself(text: str, kept: str)
 
 
 @pytest.mark.parametrize(
-    ("said", "kept"),
+    ("reply", "kept"),
     [
         ("**Answer:** Ferrand.", "Ferrand."),
         ("Answer: “Nevermore,” said the raven.", "“Nevermore,” said the raven."),
@@ -133,9 +133,9 @@ def test_an_answer_is_cut_where_it_begins_to_repeat_itself(text: str, kept: str)
     ],
 )
 async def test_an_answer_is_cleaned_of_its_label_and_of_repetition_and_nothing_else(
-    said: str, kept: str
+    reply: str, kept: str
 ) -> None:
-    asking = Asking("Who?", make_memory(), FakeEngine(says=[said]), Steering(), ReaderOptions())
+    asking = Asking("Who?", make_memory(), FakeEngine(says=[reply]), Steering(), ReaderOptions())
     events = [
         event async for event in asking.answer_from(Answered(), "", (Message("user", "Who?"),))
     ]

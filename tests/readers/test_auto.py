@@ -1,6 +1,4 @@
-"""Which method answers: by the model, the question, the length of the text and the pace of the
-machine.
-"""
+"""Which method answers: by model, question, length of the text and pace of the machine."""
 
 import pytest
 

@@ -42,13 +42,13 @@ def after_check(
 
 
 def test_a_supported_answer_is_kept() -> None:
-    said = after_check("Ferrand stole it. Napoleon paid Wellington.")
-    assert (said.answer, said.found, said.quoted) == (
+    checked = after_check("Ferrand stole it. Napoleon paid Wellington.")
+    assert (checked.answer, checked.found, checked.quoted) == (
         "Ferrand stole it. Napoleon paid Wellington.",
         True,
         False,
     )
-    assert [said.answer[mark.start : mark.end] for mark in said.marks] == [
+    assert [checked.answer[mark.start : mark.end] for mark in checked.marks] == [
         "Napoleon paid Wellington."
     ]
 
@@ -73,20 +73,27 @@ def test_refused_pages_are_not_quoted_though_their_gists_were_shown() -> None:
     ],
 )
 def test_an_answer_that_tells_nothing_is_replaced_by_the_closest_sentences(answer: str) -> None:
-    said = after_check(answer)
-    assert (said.answer, said.found, said.quoted, said.marks) == (QUOTED, False, True, ())
-    assert 1 <= len(said.citations) <= 3
-    assert all(TEXT[citation.start : citation.end] == citation.quote for citation in said.citations)
-    assert FACTS[5] in {citation.quote for citation in said.citations}
+    checked = after_check(answer)
+    assert (checked.answer, checked.found, checked.quoted, checked.marks) == (
+        QUOTED,
+        False,
+        True,
+        (),
+    )
+    assert 1 <= len(checked.citations) <= 3
+    assert all(
+        TEXT[citation.start : citation.end] == citation.quote for citation in checked.citations
+    )
+    assert FACTS[5] in {citation.quote for citation in checked.citations}
 
 
 def test_an_unsupported_answer_is_marked_and_the_closest_sentences_stand_below() -> None:
-    said = after_check(answer := "The king had a dragon in his palace.")
-    assert (said.answer, said.found, said.quoted) == (answer, True, False)
-    assert [(mark.start, mark.end, mark.message) for mark in said.marks] == [
+    checked = after_check(answer := "The king had a dragon in his palace.")
+    assert (checked.answer, checked.found, checked.quoted) == (answer, True, False)
+    assert [(mark.start, mark.end, mark.message) for mark in checked.marks] == [
         (0, len(answer), "not supported by the text")
     ]
-    assert FACTS[5] in {citation.quote for citation in said.citations}
+    assert FACTS[5] in {citation.quote for citation in checked.citations}
 
 
 @pytest.mark.parametrize("model", [LARGE, SMALL])
@@ -104,15 +111,18 @@ def test_an_unsupported_answer_is_marked_and_the_closest_sentences_stand_below()
 def test_a_model_that_did_not_fail_its_check_is_never_overwritten(
     model: ModelClass, answer: str, marked: list[str]
 ) -> None:
-    said = after_check(answer, ReaderOptions(model=model))
-    assert (said.answer, said.quoted) == (answer, False)
-    assert [answer[mark.start : mark.end] for mark in said.marks] == marked
+    checked = after_check(answer, ReaderOptions(model=model))
+    assert (checked.answer, checked.quoted) == (answer, False)
+    assert [answer[mark.start : mark.end] for mark in checked.marks] == marked
 
 
 def test_only_the_agreed_phrase_alone_is_replaced_by_what_was_searched() -> None:
     for phrase in ("The book does not say.", "the book does not say", "Das Buch sagt es nicht."):
-        said = after_check(phrase, ReaderOptions())
-        assert (said.answer, said.found) == ("Not found in the text that was looked at.", False)
+        checked = after_check(phrase, ReaderOptions())
+        assert (checked.answer, checked.found) == (
+            "Not found in the text that was looked at.",
+            False,
+        )
 
 
 @pytest.mark.parametrize(
@@ -140,22 +150,23 @@ def test_only_the_agreed_phrase_alone_is_replaced_by_what_was_searched() -> None
 def test_not_found_names_what_was_looked_at(
     started: Started, values: dict[str, Any], text: str
 ) -> None:
-    said = after_check("The book does not say.", started=started, **values)
-    assert (said.answer, said.found, said.citations) == (text, False, ())
+    checked = after_check("The book does not say.", started=started, **values)
+    assert (checked.answer, checked.found, checked.citations) == (text, False, ())
 
 
 def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None:
-    asked: dict[str, Any] = {"question": "What did the King of Norway, or Ferand, steal?"}
-    said = after_check("The brass key.", **asked)
-    assert (said.answer, said.found) == ("The book does not name Norway.", False)
-    assert after_check("The brass key.", ReaderOptions(model=LARGE), **asked).found
+    question: dict[str, Any] = {"question": "What did the King of Norway, or Ferand, steal?"}
+    checked = after_check("The brass key.", **question)
+    assert (checked.answer, checked.found) == ("The book does not name Norway.", False)
+    assert after_check("The brass key.", ReaderOptions(model=LARGE), **question).found
     known = MEMORY.upto(TEXT.index("Ferrand") - 1)
     bounded = replace(STARTED, bound_share=known.bound_share)
-    said = after_check(
+    checked = after_check(
         "A key.", started=bounded, memory=known, question="What did Mr Ferrand steal?", seen=()
     )
     assert (
-        said.answer == f"The text up to {known.bound_share:.0%} of the book does not name Ferrand."
+        checked.answer
+        == f"The text up to {known.bound_share:.0%} of the book does not name Ferrand."
     )
     assert missing_names(
         "Why did Ferrand meet Sir Robert Walpole, the Duke of Wellington?", MEMORY.book

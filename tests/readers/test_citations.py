@@ -21,50 +21,52 @@ NUMBERED = dict(enumerate(PLACES, start=1))
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "sentence"),
     [
         ("Somebody played for money and was robbed of his timepiece: a watch of silver.", FACTS[3]),
         ("The wreck was the schooner Petrel. It struck because no lamp was burning.", FACTS[4]),
         ("His wooden leg.", FACTS[2]),
     ],
 )
-def test_the_first_citation_is_the_sentence_that_tells(answer: str, told: str) -> None:
-    found = cite(answer, "What happened to Ferrand?", MEMORY, ALL)
-    assert found[0].quote == told
-    assert all(TEXT[one.start : one.end] == one.quote for one in found)
-    assert MEMORY.page_at(found[0].start) == MEMORY.entry(found[0].page).page
+def test_the_first_citation_is_the_sentence_that_tells(answer: str, sentence: str) -> None:
+    citations = cite(answer, "What happened to Ferrand?", MEMORY, ALL)
+    assert citations[0].quote == sentence
+    assert all(TEXT[citation.start : citation.end] == citation.quote for citation in citations)
+    assert MEMORY.page_at(citations[0].start) == MEMORY.entry(citations[0].page).page
 
 
 def test_words_of_many_sentences_count_where_there_are_few() -> None:
     start = TEXT.index(FACTS[1])
-    found = cite("The brass key.", "What hung on a nail?", MEMORY, [(start, start + len(FACTS[1]))])
-    assert [one.quote for one in found] == [FACTS[1]]
+    citations = cite(
+        "The brass key.", "What hung on a nail?", MEMORY, [(start, start + len(FACTS[1]))]
+    )
+    assert [citation.quote for citation in citations] == [FACTS[1]]
 
 
 def test_a_sentence_that_the_model_was_not_shown_is_cited_unless_the_user_refused_it() -> None:
     """A model that knows the book tells more than it was shown."""
-    answer, told = (
+    answer, start = (
         "The wreck was the schooner Petrel. It struck because no lamp was burning.",
         TEXT.index(FACTS[4]),
     )
-    asked = answer, "What happened to Ferrand?", MEMORY, PLACES[:1]
-    assert nearest_sentences(*asked, closed=())[0][0].quote == FACTS[4]
-    refused = nearest_sentences(*asked, closed=[(told, told + len(FACTS[4]))])
-    assert FACTS[4] not in [one.quote for one, _ in refused]
+    question = answer, "What happened to Ferrand?", MEMORY, PLACES[:1]
+    assert nearest_sentences(*question, closed=())[0][0].quote == FACTS[4]
+    refused = nearest_sentences(*question, closed=[(start, start + len(FACTS[4]))])
+    assert FACTS[4] not in [citation.quote for citation, _ in refused]
 
 
 def test_a_heading_is_no_source() -> None:
     book = make_book(
         ["# The Lime Kiln", "He was lying in the kiln with his hands tied.", "The night was cold."]
     )
-    found = cite(
+    citations = cite(
         "In the lime kiln.",
         "Where was he?",
         GistMemory(book, PageSize(50, 150), ""),
         [(0, len(book.text))],
     )
-    assert "The Lime Kiln" not in [one.quote for one in found]
-    assert found[0].quote.startswith("He was lying in the kiln")
+    assert "The Lime Kiln" not in [citation.quote for citation in citations]
+    assert citations[0].quote.startswith("He was lying in the kiln")
 
 
 def test_a_number_alone_is_no_source_nor_the_label_of_an_item() -> None:
@@ -73,8 +75,8 @@ def test_a_number_alone_is_no_source_nor_the_label_of_an_item() -> None:
     )
     memory = GistMemory(book, PageSize(50, 150), "")
     answer = "Nine people in all:\n\n1. Alice, who fell ill\n2. Bob, who fainted"
-    found = nearest_sentences(answer, "How many were poisoned?", memory, [(0, len(book.text))])
-    assert {one.quote for one, _ in found} == {
+    nearest = nearest_sentences(answer, "How many were poisoned?", memory, [(0, len(book.text))])
+    assert {citation.quote for citation, _ in nearest} == {
         "Alice fell ill in the bad air.",
         "Bob fainted at two.",
     }
@@ -90,14 +92,14 @@ def test_unrelated_sentences_are_no_sources(answer: str) -> None:
 
 
 def test_a_cited_passage_gives_its_nearest_sentence_in_the_order_of_the_references() -> None:
-    found = cite(
+    citations = cite(
         "He confessed the theft [1]. Earlier he gambled away a watch. [2]",
         "Why?",
         MEMORY,
         [],
         PLACES[7:2:-4],
     )
-    assert [one.quote for one in found] == [FACTS[7], FACTS[3]]
+    assert [citation.quote for citation in citations] == [FACTS[7], FACTS[3]]
     places = [PLACES[7], (0, len(TEXT)), PLACES[3]]
     several = cite(
         "He confessed the theft. [1][2] Earlier he gambled away a watch. [3]",
@@ -106,7 +108,7 @@ def test_a_cited_passage_gives_its_nearest_sentence_in_the_order_of_the_referenc
         [],
         places,
     )
-    assert [one.quote for one in several] == [FACTS[7], FACTS[7], FACTS[3]]
+    assert [citation.quote for citation in several] == [FACTS[7], FACTS[7], FACTS[3]]
     late = cite(
         "Earlier he gambled away a watch. It was his ruin [1].",
         "Why?",
@@ -114,9 +116,11 @@ def test_a_cited_passage_gives_its_nearest_sentence_in_the_order_of_the_referenc
         [],
         [(0, len(TEXT))],
     )
-    assert [one.quote for one in late] == [FACTS[3]]  # the words of the sentence before count too
+    assert [citation.quote for citation in late] == [
+        FACTS[3]
+    ]  # the words of the sentence before count too
     strange = cite("Nothing alike [1].", "Why?", MEMORY, [], PLACES[:1])
-    assert [one.page for one in strange] == [1]
+    assert [citation.page for citation in strange] == [1]
 
 
 @pytest.mark.parametrize(

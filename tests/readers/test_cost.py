@@ -17,11 +17,11 @@ INFO = replace(FakeEngine().info, rates=Rates(100.0, 10.0))
 def seconds(reader: str, share: float = 1.0, **options: Any) -> float:
     memory = make_memory(60, 60)
     memory = replace(memory, size=replace(memory.size, min_words=60, max_words=120))
-    found = answer_work(
+    work = answer_work(
         reader, memory, INFO, round(share * len(memory.book.text)), **options
     ).seconds(INFO)
-    assert found is not None
-    return found
+    assert work is not None
+    return work
 
 
 @pytest.mark.parametrize("reader", METHODS)

@@ -131,12 +131,12 @@ async def test_every_question_ends_with_an_answer(
         Stopped,
         Answered,
     ]
-    said = answered(events)
-    assert said.choice is None
-    quotes = said.citations
+    answer = answered(events)
+    assert answer.choice is None
+    quotes = answer.citations
     assert all(memory.book.text[quote.start : quote.end] == quote.quote for quote in quotes)
-    assert all(said.answer[mark.start : mark.end].strip() for mark in said.marks)
-    assert said.found or said.quoted or said.answer.startswith("Not found")
+    assert all(answer.answer[mark.start : mark.end].strip() for mark in answer.marks)
+    assert answer.found or answer.quoted or answer.answer.startswith("Not found")
 
 
 @pytest.mark.parametrize("name", ["graphreader", "longagent", "memwalker", "notes"])
@@ -172,9 +172,9 @@ async def test_stop_keeps_a_reader_from_its_next_step(name: str) -> None:
 async def test_a_question_with_options_is_answered_with_an_option(
     name: str, tiny: LlamaEngine, memory: GistMemory
 ) -> None:
-    said = answered(await events_of(name, tiny, memory, replace(OPTIONS, choices=CHOICES)))
-    assert said.choice in range(4)
-    assert said.answer == " ".join(CHOICES[said.choice].split())
+    answer = answered(await events_of(name, tiny, memory, replace(OPTIONS, choices=CHOICES)))
+    assert answer.choice in range(4)
+    assert answer.answer == " ".join(CHOICES[answer.choice].split())
 
 
 def words_alone(text: str) -> str:
@@ -192,20 +192,25 @@ def says(text: str) -> str:
 async def test_the_answer_reports_the_text_that_the_model_saw(name: str) -> None:
     fake = FakeEngine(says=says)
     memory = make_memory()
-    said = answered(await events_of(name, fake, memory))
-    book, last = memory.book, fake.calls[-1]
-    assert all(0 <= start < end <= len(book.text) for start, end in said.seen)
-    assert all(
-        one[1] < other[0] and book.text[one[1] : other[0]].strip()
-        for one, other in pairwise(said.seen)
-    )
-    assert bool(said.seen or said.noted) == (name not in WITHOUT_TEXT)
-    quotes = said.citations
-    assert all(book.text[quote.start : quote.end] == quote.quote for quote in quotes)
-    of_task = await fake.measure(last.prompt) - said.context_tokens
-    if name not in PASSAGE_BY_PASSAGE:
-        assert 20 < of_task < 160
-        assert bool(said.context_tokens) == (name != "closed-book")
+    answer = answered(await events_of(name, fake, memory))
+    text = memory.book.text
+    assert all(0 <= start < end <= len(text) for start, end in answer.seen)
+    gaps = [text[earlier[1] : later[0]] for earlier, later in pairwise(answer.seen)]
+    assert all(gap.strip() for gap in gaps)
+    assert bool(answer.seen or answer.noted) == (name not in WITHOUT_TEXT)
+    quotes = answer.citations
+    assert all(text[quote.start : quote.end] == quote.quote for quote in quotes)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in METHODS if name not in PASSAGE_BY_PASSAGE | WITHOUT_MODEL]
+)
+async def test_the_answer_counts_the_tokens_of_text_in_its_prompt(name: str) -> None:
+    fake = FakeEngine(says=says)
+    answer = answered(await events_of(name, fake, make_memory()))
+    of_task = await fake.measure(fake.calls[-1].prompt) - answer.context_tokens
+    assert 20 < of_task < 160
+    assert bool(answer.context_tokens) == (name != "closed-book")
 
 
 @pytest.mark.parametrize(

@@ -63,10 +63,10 @@ def test_a_question_follows_if_it_goes_on_or_leaves_somebody_unnamed(
 
 def test_as_many_of_the_last_exchanges_are_shown_as_fit() -> None:
     thread = [QuestionAnswer(f"question {n}", f"answer {n} " + "word " * 60) for n in range(8)]
-    asked = with_thread(with_options("And?", ("yes", "no")), thread, 8192, short=False)
-    assert asked.startswith("question 5\nAnswer: answer 5 word")
-    assert without_options(asked) == "And?"
-    assert asked.endswith("Question: And?\nA. yes\nB. no")
+    question = with_thread(with_options("And?", ("yes", "no")), thread, 8192, short=False)
+    assert question.startswith("question 5\nAnswer: answer 5 word")
+    assert without_options(question) == "And?"
+    assert question.endswith("Question: And?\nA. yes\nB. no")
     short = with_thread("And?", thread, 8192, short=True)
     assert short.count("Answer:") == 1
     assert len(short.split()) < 60
@@ -94,8 +94,8 @@ async def events_of(
 ) -> list[ReaderEvent]:
     reader = METHODS[name].reader()
     return [
-        one
-        async for one in reader(
+        event
+        async for event in reader(
             Asking(question, memory or make_memory(), engine, Steering(), options)
         )
     ]

@@ -79,18 +79,18 @@ def answered(events: Sequence[ReaderEvent]) -> Answered:
     return events[-1]
 
 
-def says_once(*said: Say) -> FakeEngine:
-    return FakeEngine(says=list(said))
+def says_once(*replies: Say) -> FakeEngine:
+    return FakeEngine(says=list(replies))
 
 
 async def test_the_nearest_pages_are_looked_up_in_order_of_relevance() -> None:
     engine = says_once(ANSWER)
     events = await ask(engine)
-    asked = [event.page for event in events if isinstance(event, LookedUp)]
-    assert 6 in asked
-    assert asked == [page for page in rank(QUESTION, make_memory()).pages if page in asked]
-    assert asked == [event.page for event in events if isinstance(event, Expanded)]
-    assert answered(events).lookups == tuple(asked)
+    pages = [event.page for event in events if isinstance(event, LookedUp)]
+    assert 6 in pages
+    assert pages == [page for page in rank(QUESTION, make_memory()).pages if page in pages]
+    assert pages == [event.page for event in events if isinstance(event, Expanded)]
+    assert answered(events).lookups == tuple(pages)
     assert answered(events).found
     assert answered(events).citations
 
@@ -117,11 +117,15 @@ async def test_if_the_answer_is_not_found_the_next_passages_are_read() -> None:
     assert second
     assert not first & second
     assert answered(events).answer == ANSWER
+    usage = answered(events).usage
+    assert usage.prefilled + usage.reused > sum(len(text.split()) for text in texts(engine))
+
+
+async def test_a_second_look_is_shown_as_one_search() -> None:
+    events = await ask(says_once(NOTHING, ANSWER))
     assert "".join(event.text for event in events if isinstance(event, AnswerDelta)) == ANSWER
     assert sum(isinstance(event, Stopped) for event in events) == 1
     assert sum(isinstance(event, Shown) for event in events) == 1
-    usage = answered(events).usage
-    assert usage.prefilled + usage.reused > sum(len(text.split()) for text in texts(engine))
 
 
 async def test_there_is_no_second_look_if_all_of_the_text_was_shown(
@@ -164,7 +168,7 @@ async def test_a_question_with_options_has_no_second_look() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reply",
     [
         "It was stolen by Napoleon.",
         "It was stolen by Ferrand, as Napoleon knew.",
@@ -172,15 +176,15 @@ async def test_a_question_with_options_has_no_second_look() -> None:
     ],
 )
 async def test_an_answer_of_foreign_names_is_replaced_by_quotations_only_from_a_weak_model(
-    said: str,
+    reply: str,
 ) -> None:
-    engine = FakeEngine(says=lambda _: said)
+    engine = FakeEngine(says=lambda _: reply)
     end = answered(await ask(engine, options=GUESSING))
-    assert (end.found, end.quoted, end.answer == said) == (False, True, False)
+    assert (end.found, end.quoted, end.answer == reply) == (False, True, False)
     assert end.citations
     for model in (LARGE, SMALL):
         end = answered(await ask(engine, options=ReaderOptions(budget_tokens=4096, model=model)))
-        assert (end.found, end.quoted, end.answer) == (True, False, said)
+        assert (end.found, end.quoted, end.answer) == (True, False, reply)
         assert end.marks
 
 

@@ -49,8 +49,9 @@ Choose = Callable[[str, Sequence[str]], str]
 def choosing(
     starts: int = 5, pages: int = 1, action: str = "search more", neighbour: bool = False
 ) -> Choose:
-    """So many initial nodes, so many pages of each node's facts, this action after each page, and
-    on or not.
+    """So many initial nodes, so many pages of each node's facts, and this action after each page.
+
+    `neighbour`: whether the search goes on to the next node.
     """
 
     def choose(text: str, options: Sequence[str]) -> str:
@@ -214,8 +215,8 @@ async def test_stop_before_the_first_notebook_answers_from_the_facts(made_before
         Asking(QUESTION, memory, fake, Steering(stop=True), ReaderOptions())
     )
     assert isinstance([event async for event in reader][-1], Answered)
-    (asked,) = texts(fake, "Searcher 1:")
-    assert any(fact in asked for fact in FACTS), "what is known by then stands in the notebook"
+    (prompt,) = texts(fake, "Searcher 1:")
+    assert any(fact in prompt for fact in FACTS), "what is known by then stands in the notebook"
     assert not texts(fake, "Write a plan"), "and nothing else is begun"
 
 

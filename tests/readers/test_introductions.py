@@ -55,8 +55,8 @@ def memory() -> GistMemory:
 def test_a_question_asks_to_explain_a_name_or_something_else(
     question: str, name: str | None
 ) -> None:
-    asked = introductions(question, memory())
-    assert (asked.name if asked else None) == name
+    introduction = introductions(question, memory())
+    assert (introduction.name if introduction else None) == name
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_a_question_asks_to_explain_a_name_or_something_else(
 def test_names_are_introduced_by_what_is_said_of_them_or_by_their_first_mention(
     name: str, sentences: list[str]
 ) -> None:
-    asked = introductions(f"Who is {name}?", memory())
-    assert asked is not None
-    places = zip(asked.sentences, sentences, strict=True)
+    introduction = introductions(f"Who is {name}?", memory())
+    assert introduction is not None
+    places = zip(introduction.sentences, sentences, strict=True)
     assert [
         memory().book.text[start : start + len(begin)] for (start, _), begin in places
     ] == sentences
@@ -98,31 +98,31 @@ def test_names_are_introduced_by_what_is_said_of_them_or_by_their_first_mention(
     ],
 )
 def test_a_sentence_tells_if_it_says_what_somebody_or_something_is(name: str, tells: bool) -> None:
-    asked = introductions(f"Who is {name}?", memory())
-    assert asked is not None
-    assert asked.tells == tells
+    introduction = introductions(f"Who is {name}?", memory())
+    assert introduction is not None
+    assert introduction.tells == tells
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "sentence"),
     [
         ("Madame de Villefort", "Villefort was a magistrate of the town."),
         ("Vincent van Gogh", "Van Gogh was a painter."),
         ("Jack the Ripper", "Jack was a sailor."),
     ],
 )
-def test_a_particle_belongs_to_the_family_name(name: str, told: str) -> None:
+def test_a_particle_belongs_to_the_family_name(name: str, sentence: str) -> None:
     sentences = (
         "Madame Danglars was the wife of a banker.",
         "The Ripper was seen.",
         "Gogh was a town.",
-        told,
+        sentence,
     )
     rain = 6 * (
         "the rain fell on the roof of the house and on the road to the sea, as it always did "
         "in the spring. "
     )
     known = GistMemory(make_book([*sentences, rain]), PageSize(50, 150), "fake")
-    asked = introductions(f"Who is {name}?", known)
-    assert asked is not None
-    assert [known.book.text[start:end] for start, end in asked.sentences] == [told]
+    introduction = introductions(f"Who is {name}?", known)
+    assert introduction is not None
+    assert [known.book.text[start:end] for start, end in introduction.sentences] == [sentence]

@@ -49,6 +49,6 @@ def test_only_the_last_question_of_a_thread_counts_and_no_option() -> None:
 
 
 def test_a_list_has_more_room_than_a_reason_and_that_more_than_a_name() -> None:
-    asked = ("Who knew?", "Why did he go?", "List the people.")
-    name, reason, listed = (form_of(question).tokens for question in asked)
+    questions = ("Who knew?", "Why did he go?", "List the people.")
+    name, reason, listed = (form_of(question).tokens for question in questions)
     assert name < reason < listed

@@ -3,6 +3,8 @@
 Every page told, nothing cut, the window kept to, and cheaply.
 """
 
+from itertools import chain
+
 import pytest
 
 from gistread.book.open import open_book
@@ -51,12 +53,13 @@ async def test_every_page_is_covered_in_a_window_of_8k(memory: GistMemory, reade
     started, answered = events[0], events[-1]
     assert isinstance(started, Started)
     assert isinstance(answered, Answered)
+    segments = [range(segment.first, segment.last + 1) for segment in started.told]
     pages = list(range(1, len(memory.entries) + 1))
-    assert [page for one in started.told for page in range(one.first, one.last + 1)] == pages
+    assert list(chain.from_iterable(segments)) == pages
     for call in engine.calls:  # the fake refuses a prompt that is larger than its window
         assert sorted(set(pages_told(call.text))) == pages
     assert engine.counted < 200
-    near = {one.first for one in started.told if not one.level}
+    near = {segment.first for segment in started.told if not segment.level}
     documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
     (nearest,) = Ranker(documents, memory.book.language).top(QUESTION, 1)
     assert nearest + 1 in near

@@ -96,16 +96,17 @@ def reports(events: list[ReaderEvent]) -> list[Reported]:
 async def test_every_member_is_asked_and_those_whose_chunk_mentions_the_question_answer() -> None:
     fake = FakeEngine(says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed"))
     events = await ask(fake)
-    asked = [call for call in fake.calls if call.options == ("yes", "no")]
-    assert all(sum(fact in call.text for call in asked) == 1 for fact in FACTS)
+    choices = [call for call in fake.calls if call.options == ("yes", "no")]
+    assert all(sum(fact in call.text for call in choices) == 1 for fact in FACTS)
     assert [report.answer for report in reports(events)] == ["Ferrand"]
     assert answered(events).answer == "Ferrand stole it."
 
 
 async def test_the_answer_cites_members_by_the_number_of_their_part() -> None:
-    said = {"confessed": "Ferrand", "found the brass key missing": "Martha missed it"}
+    replies = {"confessed": "Ferrand", "found the brass key missing": "Martha missed it"}
     fake = FakeEngine(
-        says=saying(said, "Martha missed it. [11] Ferrand had it. [15][2]"), chooses=choosing(*said)
+        says=saying(replies, "Martha missed it. [11] Ferrand had it. [15][2]"),
+        chooses=choosing(*replies),
     )
     end, memory = answered(await ask(fake)), make_memory()
     assert "Part 11: Martha missed it\nPart 15: Ferrand" in fake.calls[-1].text
@@ -124,16 +125,19 @@ async def test_after_a_contradiction_the_answer_from_both_chunks_counts() -> Non
 
     fake = FakeEngine(says=say, chooses=choosing(*answers, conflicts=["1 and 2"]))
     events = await ask(fake)
-    shared = [call.text for call in fake.calls if FACTS[5] in call.text and FACTS[7] in call.text]
-    assert len(shared) == 1
+    assert sum(FACTS[5] in call.text and FACTS[7] in call.text for call in fake.calls) == 1
     last = fake.calls[-1].text
     assert "Parts 11 and 15: Ferrand stole it" in last
     assert "Martha" not in last
-    assert [event.answer for event in events if isinstance(event, Agreed)] == ["Martha", "Ferrand"]
-    told = {report.answer: report.member for report in reports(events)}
-    assert [event for event in events if isinstance(event, Shared)] == [
-        Shared((told["Martha"], told["Ferrand"]), told["Martha"], "Ferrand stole it")
-    ]
+    check_shared(events, "Martha", "Ferrand", "Ferrand stole it")
+
+
+def check_shared(events: list[ReaderEvent], first: str, second: str, answer: str) -> None:
+    """Members with these answers agreed on one over both their chunks."""
+    assert [event.answer for event in events if isinstance(event, Agreed)] == [first, second]
+    members = {report.answer: report.member for report in reports(events)}
+    shared = Shared((members[first], members[second]), members[first], answer)
+    assert [event for event in events if isinstance(event, Shared)] == [shared]
 
 
 async def test_the_leader_asks_further_questions_with_the_reports_so_far() -> None:
@@ -144,8 +148,8 @@ async def test_the_leader_asks_further_questions_with_the_reports_so_far() -> No
     }
     fake = FakeEngine(says=saying(answers), chooses=choosing("confessed", "wooden leg", ask=[True]))
     events = await ask(fake)
-    asked = [event for event in events if isinstance(event, MembersAsked)]
-    assert asked == [MembersAsked(1, QUESTION), MembersAsked(2, "What is odd about Ferrand?")]
+    rounds = [event for event in events if isinstance(event, MembersAsked)]
+    assert rounds == [MembersAsked(1, QUESTION), MembersAsked(2, "What is odd about Ferrand?")]
     assert any("Question: What is odd about Ferrand?" in call.text for call in fake.calls)
     assert "Asked: What is odd about Ferrand?" in fake.calls[-1].text
     assert Stopped(StopReason.ENOUGH) in events
@@ -233,7 +237,7 @@ async def test_closing_the_generator_cancels_every_member() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         ("The Wall Street Journal", "the Wall Street Journal."),
         ("Ferrand", "It was Ferrand"),
@@ -241,13 +245,13 @@ async def test_closing_the_generator_cancels_every_member() -> None:
         ("1809", "in 1809"),
     ],
 )
-def test_equal_answers_agree(one: str, other: str) -> None:
-    assert longagent.agree(one, other)
-    assert longagent.agree(other, one)
+def test_equal_answers_agree(first: str, other: str) -> None:
+    assert longagent.agree(first, other)
+    assert longagent.agree(other, first)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("Ferrand", "Martha"), ("1809", "1890"), ("", "Ferrand"), ("李", "王")]
+    ("first", "other"), [("Ferrand", "Martha"), ("1809", "1890"), ("", "Ferrand"), ("李", "王")]
 )
-def test_different_answers_disagree(one: str, other: str) -> None:
-    assert not longagent.agree(one, other)
+def test_different_answers_disagree(first: str, other: str) -> None:
+    assert not longagent.agree(first, other)

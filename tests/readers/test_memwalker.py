@@ -205,11 +205,11 @@ async def test_stop_while_the_tree_is_built_keeps_finished_summaries() -> None:
     ):
         events.append(event)
         steering.stop = (
-            steering.stop or len([one for one in events if isinstance(one, Prepared)]) == 2
+            steering.stop or len([event for event in events if isinstance(event, Prepared)]) == 2
         )
     assert (stopped(events), answered(events).found) == (StopReason.PERSON, False)
-    told, prepared = [event for event in events if isinstance(event, Prepared)]
-    assert told.done <= prepared.done < prepared.total == told.total
+    first, prepared = [event for event in events if isinstance(event, Prepared)]
+    assert first.done <= prepared.done < prepared.total == first.total
     assert tree.remaining(memory).done >= prepared.done
 
 
@@ -253,8 +253,8 @@ async def test_a_model_that_failed_its_check_writes_an_option_out_of_a_page_with
     fake = FakeEngine(says=says, chooses=walking("2", "1"))
     options = ReaderOptions(choices=("Ferrand", "Ada"), model=BASIC)
     events = [
-        one
-        async for one in memwalker.memwalker(
+        event
+        async for event in memwalker.memwalker(
             Asking(question, make_memory(20, 20), fake, Steering(), options)
         )
     ]

@@ -29,14 +29,14 @@ def telling_book() -> Book:
     """
     chapters = []
     for chapter in range(_CHAPTERS):
-        one, other = _PEOPLE[chapter % 5], _PEOPLE[(chapter + 2) % 5]
+        person, other = _PEOPLE[chapter % 5], _PEOPLE[(chapter + 2) % 5]
         texts = [f"# The Year of {_name(chapter, 0)}"]
         for number in range(4):
             new = _name(chapter, number)
             texts.append(
-                f"{one} was there in March 18{chapter + 10}, and {new} looked at {one}. My "
+                f"{person} was there in March 18{chapter + 10}, and {new} looked at {person}. My "
                 f"cousin, {new}, spoke. "
-                f'"I know {new}," said {other}, and {new} went to the house. {one} was the same '
+                f'"I know {new}," said {other}, and {new} went to the house. {person} was the same '
                 f"as {new}."
             )
         chapters.append(texts)
@@ -49,7 +49,8 @@ def _name(chapter: int, number: int) -> str:
 
 async def read(book: Book) -> GistMemory:
     memory = GistMemory(book, PageSize(50, 150), "fake")
-    for number, paragraph in enumerate((one for one in book.paragraphs if not one.level), start=1):
+    body = [paragraph for paragraph in book.paragraphs if not paragraph.level]
+    for number, paragraph in enumerate(body, start=1):
         start = memory.read_until
         text = " ".join(book.text[paragraph.start : paragraph.end].split()[:24])
         page = Page(number, start, paragraph.end, 40)
@@ -64,41 +65,37 @@ async def read(book: Book) -> GistMemory:
 
 async def test_no_view_shows_what_stands_behind_the_bound() -> None:
     book = telling_book()
-    memory, index = await read(book), Index.from_book(book)
-    firsts = {
-        name: book.text.index(name)
-        for c in range(_CHAPTERS)
-        for n in range(4)
-        if (name := _name(c, n))
-    }
+    memory = await read(book)
+    index = Index.from_book(book)
+    names = [_name(chapter, number) for chapter in range(_CHAPTERS) for number in range(4)]
+    ends = {name: book.text.index(name) + len(name) for name in names}
     corrections = [
         NameCorrection("merge", ("Tomas",), _name(5, 3)),
         NameCorrection("hide", (_name(5, 0),)),
     ]
     dice = random.Random(7)
     for bound in (dice.randrange(len(book.text)) for _ in range(PLACES)):
-        view, known = index.upto(bound, corrections), memory.upto(bound)
-        cards = [view.card(entity) for entity in view.entities]
-        quotes = [
-            book.text[start:end]
-            for card in cards[:12]
-            for start, end in introducing_sentences(card.entity, view.book)
-        ]
-        told = recap(known, corrections)
-        shown = repr(
-            [
-                view.entities,
-                cards,
-                quotes,
-                told,
-                suggestions(known, corrections),
-                facts.known_facts(known),
-            ]
-        )
-        assert not [
-            name for name, first in firsts.items() if first + len(name) > bound and name in shown
-        ], bound
-        assert not told.stopped or told.stopped[1] <= bound
-        assert all(len(card.chapters) == len(view.book.chapters) for card in cards)
+        shown = shown_at(bound, memory, index, corrections)
+        leaked = [name for name, end in ends.items() if end > bound and name in shown]
+        assert not leaked, bound
     whole = index.upto(len(book.text))
-    assert set(firsts) <= {entity.name for entity in whole.entities}
+    assert set(names) <= {entity.name for entity in whole.entities}
+
+
+def shown_at(
+    bound: int, memory: GistMemory, index: Index, corrections: list[NameCorrection]
+) -> str:
+    """All that the views show of a book that is known up to here."""
+    view = index.upto(bound, corrections)
+    known = memory.upto(bound)
+    cards = [view.card(entity) for entity in view.entities]
+    assert all(len(card.chapters) == len(view.book.chapters) for card in cards)
+    quotes = [
+        memory.book.text[start:end]
+        for card in cards[:12]
+        for start, end in introducing_sentences(card.entity, view.book)
+    ]
+    story = recap(known, corrections)
+    assert not story.stopped or story.stopped[1] <= bound
+    others = (suggestions(known, corrections), facts.known_facts(known))
+    return repr([view.entities, cards, quotes, story, *others])

@@ -1,6 +1,7 @@
 """The whole book read for one question, with notes taken on the way."""
 
 import itertools
+from collections.abc import Sequence
 
 import pytest
 
@@ -32,8 +33,13 @@ def part_of(prompt: str) -> str:
 def says(text: str) -> str:
     if "Notes so far" not in text:
         return ANSWER
-    found = next((fact for fact in FACTS[5:] if fact in part_of(text)), "")
-    return f"Here: {found}" if found else "Nothing new."
+    return note_on(text, FACTS[5:])
+
+
+def note_on(prompt: str, facts: Sequence[str]) -> str:
+    """A note on the first of these facts that a part tells."""
+    fact = next((fact for fact in facts if fact in part_of(prompt)), "")
+    return f"Here: {fact}" if fact else "Nothing new."
 
 
 async def ask(
@@ -49,8 +55,8 @@ async def test_the_whole_text_is_read_in_order_with_notes() -> None:
     fake = FakeEngine(says=says)
     events = await ask(fake)
     read = " ".join(part_of(call.text) for call in fake.calls[:-1])
-    assert [fact in read for fact in FACTS] == [True] * 8
-    assert [read.index(fact) for fact in FACTS] == sorted(read.index(fact) for fact in FACTS)
+    places = [read.index(fact) for fact in FACTS]
+    assert places == sorted(places)
     written = [event.text for event in events if isinstance(event, Noted)]
     assert written
     assert all(note in fake.calls[-1].text for note in written)
@@ -64,10 +70,7 @@ async def test_the_answer_cites_notes_by_number_and_so_the_part_that_each_was_ta
     def say(text: str) -> str:
         if "Notes so far" not in text:
             return "She found it missing. [1] Ferrand had stolen it. [2]"
-        return next(
-            (f"Here: {fact}" for fact in (FACTS[5], FACTS[7]) if fact in part_of(text)),
-            "Nothing new.",
-        )
+        return note_on(text, (FACTS[5], FACTS[7]))
 
     fake = FakeEngine(says=say)
     *_, end = await ask(fake, memory)
@@ -79,15 +82,14 @@ async def test_the_answer_cites_notes_by_number_and_so_the_part_that_each_was_ta
 
 
 async def test_old_notes_are_dropped_with_a_notice_to_fit_the_window() -> None:
-    numbers = iter(range(1000))
-    fake = FakeEngine(
-        says=lambda text: (
-            ANSWER
-            if "Notes so far" not in text
-            else f"Note {next(numbers)} " + "of the matter " * 15
-        ),
-        context_tokens=900,
-    )
+    numbers = itertools.count()
+
+    def say(text: str) -> str:
+        if "Notes so far" not in text:
+            return ANSWER
+        return f"Note {next(numbers)} " + "of the matter " * 15
+
+    fake = FakeEngine(says=say, context_tokens=900)
     events = await ask(fake, make_memory(40, 40))
     assert any(isinstance(event, Noted) and "dropped" in event.text for event in events)
     assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 900

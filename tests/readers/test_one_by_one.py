@@ -1,5 +1,6 @@
-"""A fact is asked of an unreliable model over each near passage alone, and the surest answer that
-fits counts.
+"""An unreliable model is asked for a fact over each near passage alone.
+
+The surest answer that fits counts.
 """
 
 import pytest
@@ -137,10 +138,10 @@ async def test_a_long_book_is_asked_passage_by_passage() -> None:
 async def test_a_fact_is_asked_for_in_few_words_and_without_a_way_out() -> None:
     engine = FakeEngine(says=says_hoseason)
     await ask(engine, "Who commanded the brig?")
-    asked = [call for call in engine.calls if call.kind == "complete"]
-    assert len(asked) == SMALL.passages
-    assert all("in as few words as possible" in call.text for call in asked)
-    assert not any("does not say" in call.text for call in asked), "a way out is taken"
+    completions = [call for call in engine.calls if call.kind == "complete"]
+    assert len(completions) == SMALL.passages
+    assert all("in as few words as possible" in call.text for call in completions)
+    assert not any("does not say" in call.text for call in completions), "a way out is taken"
 
 
 async def test_an_answer_that_its_passage_does_not_tell_makes_it_read_on() -> None:
@@ -165,5 +166,5 @@ async def test_the_pace_decides_how_many_passages_are_asked() -> None:
     asking = Asking("Who commanded the brig?", memory, engine, Steering(), options)
     async for _ in one_by_one(asking):
         pass
-    asked = [call for call in engine.calls if call.kind == "complete"]
-    assert 1 < len(asked) < LARGE.passages
+    completions = [call for call in engine.calls if call.kind == "complete"]
+    assert 1 < len(completions) < LARGE.passages

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread import Session, open_book
+from gistread import Answer, Session, open_book
 from gistread.config import Config
 from gistread.paths import Paths
 from tests.engine.remote.server import Kind, Server
@@ -146,30 +146,35 @@ async def test_answers_in_the_books_language_are_kept_cited_and_checked(
     path.write_text(text)
     book = open_book(path)
     assert book.language == {"German": "de", "French": "fr"}[language]
-    told, made_up = TOLD[language], MADE_UP[language]
-    telling = {question: tells for question, _, tells in told}
-    prepared = Prepared({question: answer for question, answer, _ in (*told, *made_up)}, telling)
+    true = TOLD[language]
+    made_up = MADE_UP[language]
+    telling = {question: tells for question, _, tells in true}
+    prepared = Prepared({question: answer for question, answer, _ in (*true, *made_up)}, telling)
     paths = Paths(*(tmp_path / name for name in ("config", "data", "cache", "state")))
     async with Server(Kind(obeys=(), entry={"max_model_len": 8192})) as server:
         server.says = prepared
         async with Session(book, model=server.url, config=Config(), paths=paths) as session:
-            for question, said, tells in told:
+            for question, reply, tells in true:
                 answer = await session.ask(question)
-                assert (answer.text, answer.marks) == (said, ()), question
-                assert any(
-                    tells in " ".join(citation.quote.split()) for citation in answer.citations
-                ), question
-                assert all(
-                    is_whole(book.text, citation.start, citation.end)
-                    for citation in answer.citations
-                ), answer.citations
-            for question, said, words in made_up:
+                assert (answer.text, answer.marks) == (reply, ()), question
+                check_citations(answer, tells, book.text)
+            for question, reply, words in made_up:
                 answer = await session.ask(question)
-                assert answer.text == said
-                start = said.index(words)
-                assert any(
-                    mark.start < start + len(words) and start < mark.end for mark in answer.marks
-                ), question
+                assert answer.text == reply
+                assert is_marked(answer, words), question
+
+
+def check_citations(answer: Answer, tells: str, text: str) -> None:
+    """One has these words, and all are whole sentences of the text."""
+    quotes = [" ".join(citation.quote.split()) for citation in answer.citations]
+    assert any(tells in quote for quote in quotes), quotes
+    assert all(is_whole(text, cited.start, cited.end) for cited in answer.citations), quotes
+
+
+def is_marked(answer: Answer, words: str) -> bool:
+    start = answer.text.index(words)
+    end = start + len(words)
+    return any(mark.start < end and start < mark.end for mark in answer.marks)
 
 
 def is_whole(text: str, start: int, end: int) -> bool:

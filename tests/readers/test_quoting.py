@@ -64,11 +64,11 @@ async def test_without_gists_the_story_is_told_from_all_of_the_book() -> None:
 
 async def test_who_somebody_is_is_told_by_the_sentence_that_introduces_them() -> None:
     engine = FakeEngine()
-    said = await ask("Who is Ferrand?", engine)
-    end = answered(said)
+    events = await ask("Who is Ferrand?", engine)
+    end = answered(events)
     assert engine.calls == []
     assert (end.answer, end.found, end.quoted) == (FACTS[2], True, True)
-    assert [event.text for event in said if isinstance(event, AnswerDelta)] == [end.answer]
+    assert [event.text for event in events if isinstance(event, AnswerDelta)] == [end.answer]
     assert [citation.quote for citation in end.citations] == [FACTS[2]]
     assert end.expanded == (3,)
     thread = (QuestionAnswer("Who kept the lighthouse?", "Martha Quill."),)
@@ -79,10 +79,10 @@ async def test_who_somebody_is_is_told_by_the_sentence_that_introduces_them() ->
 
 async def test_a_name_that_the_text_lacks_is_said_to_be_missing() -> None:
     engine = FakeEngine()
-    said = await ask("Who is Napoleon?", engine)
-    end = answered(said)
+    events = await ask("Who is Napoleon?", engine)
+    end = answered(events)
     assert engine.calls == []
-    assert not any(isinstance(event, AnswerDelta) for event in said), (
+    assert not any(isinstance(event, AnswerDelta) for event in events), (
         "the check replaces the answer"
     )
     assert (end.found, end.quoted, end.citations) == (False, False, ())

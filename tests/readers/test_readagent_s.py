@@ -136,9 +136,9 @@ async def test_a_server_may_reply_otherwise(reply: str, reason: str, asked_again
     shared = "because it has “brass”, “key”"
     engine = Server(says=says, chooses=["Page 6"])
     (event,) = [
-        one
-        for one in await ask(engine, options=ReaderOptions(max_pages=1))
-        if isinstance(one, LookedUp)
+        event
+        for event in await ask(engine, options=ReaderOptions(max_pages=1))
+        if isinstance(event, LookedUp)
     ]
     assert (event.page, event.reason) == (6, reason or shared)
     assert any(call.kind == "choose" for call in engine.calls) == asked_again

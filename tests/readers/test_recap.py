@@ -14,23 +14,28 @@ from tests.memory.books import make_book
 from tests.readers.memories import make_memory
 
 
-def test_it_is_told_from_the_gists_up_to_the_place() -> None:
+def test_it_is_told_from_gists_or_text_in_the_order_of_the_book() -> None:
     memory = make_memory()
     whole = recap(memory)
     assert whole.pages == len(memory.entries)
-    told = [*whole.before, *whole.chapter]
-    assert told
-    for one in told:
-        page = memory.page_at(one.start)
+    sentences = [*whole.before, *whole.chapter]
+    assert sentences
+    for sentence in sentences:
+        page = memory.page_at(sentence.start)
         assert page is not None
         sources = (memory.entry(page.number).gist.text, memory.text_of(page))
-        assert any(one.text in " ".join(source.split()) for source in sources)
-    assert [one.start for one in told] == sorted(one.start for one in told)
+        assert any(sentence.text in " ".join(source.split()) for source in sources)
+    starts = [sentence.start for sentence in sentences]
+    assert starts == sorted(starts)
     assert describe_sources(whole) == "from the gists of 8 sections"
+
+
+def test_it_is_told_up_to_the_place() -> None:
+    memory = make_memory()
     end = memory.entry(2).page.end
     bounded = recap(memory.upto(end))
     assert bounded.pages == 2
-    assert all(one.start < end for one in (*bounded.before, *bounded.chapter))
+    assert all(sentence.start < end for sentence in (*bounded.before, *bounded.chapter))
     assert bounded.stopped is not None
     assert bounded.stopped[1] <= end
 
@@ -41,15 +46,16 @@ def test_the_book_is_quoted_where_a_gist_says_something_else() -> None:
         "until the tide turned."
     )
     book = make_book([page, "The keeper lit the lamp at nine."])
-    told = []
+    texts = []
     for gist in (
         "One man is missing.",
         "Four men were missing from the boat.",
         "They asked Zed for the man missing from the boat.",
     ):
         entry = MemoryEntry(Page(1, 0, len(page), 20), Gist(gist, 5, GistSource.MODEL))
-        told += [one.text for one in recap(GistMemory(book, PageSize(5, 50), "m", [entry])).chapter]
-    assert told == [
+        memory = GistMemory(book, PageSize(5, 50), "m", [entry])
+        texts += [sentence.text for sentence in recap(memory).chapter]
+    assert texts == [
         "One man is missing.",
         *2 * ["One man was missing from the boat, and the keeper counted again."],
     ]
@@ -66,7 +72,7 @@ async def test_summaries_tell_the_story_before_whose_gists_are_too_long() -> Non
     texts = [" ".join(node.summary.text.split()) for node in tree.existing_summaries(memory, 14)]
     assert len(texts) < 14
     texts.append(" ".join(memory.book.text.split()))
-    assert all(any(one.text in text for text in texts) for one in story.before)
+    assert all(any(sentence.text in text for text in texts) for sentence in story.before)
     assert "summaries of" in describe_sources(story)
     calls = len(engine.calls)
     assert recap(memory.upto(memory.entry(2).page.end)).summaries == 0
@@ -83,11 +89,11 @@ def test_without_gists_it_is_told_in_the_sentences_of_the_chapter() -> None:
             )
         ]
     )
-    story = recap(GistMemory(book, PageSize(50, 150), ""))
-    assert story.pages == 0
-    assert story.chapter
-    assert all(book.text[one.start :].startswith(one.text) for one in story.chapter)
-    assert story.people == ("Mr. Penn",)
+    so_far = recap(GistMemory(book, PageSize(50, 150), ""))
+    assert so_far.pages == 0
+    assert so_far.chapter
+    assert all(book.text[sentence.start :].startswith(sentence.text) for sentence in so_far.chapter)
+    assert so_far.people == ("Mr. Penn",)
 
 
 def test_people_met_long_before_are_not_near() -> None:
@@ -107,7 +113,7 @@ def test_a_sentence_that_the_place_cuts_is_not_told() -> None:
     )
     book = make_book([f"{first} {last}"])
     memory = GistMemory(book, PageSize(50, 150), "").upto(book.text.index(" fast"))
-    assert [one.text for one in recap(memory).chapter] == [first]
+    assert [sentence.text for sentence in recap(memory).chapter] == [first]
 
 
 def test_a_sentence_that_the_place_cuts_is_no_gist() -> None:
@@ -141,8 +147,8 @@ def test_what_is_printed_behind_the_story_is_not_told() -> None:
     )
     *story, last = book.chapters
     book = replace(book, chapters=(*story, replace(last, title="Uncopyright")))
-    told = recap(GistMemory(book, PageSize(50, 150), ""))
-    assert (told.title, [one.text for one in told.chapter]) == (
+    so_far = recap(GistMemory(book, PageSize(50, 150), ""))
+    assert (so_far.title, [sentence.text for sentence in so_far.chapter]) == (
         "Chapter 2",
         ["The lamp went out and the keeper rowed."],
     )
@@ -157,38 +163,37 @@ async def test_a_title_page_is_no_part_of_the_story() -> None:
         len(story.text),
     ]
     title = " ".join(story.text[: starts[1]].split())
-    told = "Nora Vell put down her sewing and listened."
+    gist = "Nora Vell put down her sewing and listened."
     entries = [
         MemoryEntry(
-            Page(number, start, end, 300), Gist(told if number > 1 else title, 9, GistSource.MODEL)
+            Page(number, start, end, 300), Gist(gist if number > 1 else title, 9, GistSource.MODEL)
         )
         for number, (start, end) in enumerate(pairwise(starts), 1)
     ]
     memory = GistMemory(story, PageSize(200, 600), "m", entries)
-    async for _ in tree.build(memory, FakeEngine(says=lambda _: f"{title}. {told}")):
+    async for _ in tree.build(memory, FakeEngine(says=lambda _: f"{title}. {gist}")):
         pass
-    found = recap(memory.upto(starts[3]), words=15)  # The gists themselves do not fit
-    assert found.summaries
-    assert told in {one.text for one in found.before}
-    assert not any(title in one.text for one in found.before)
+    so_far = recap(memory.upto(starts[3]), words=15)  # The gists themselves do not fit
+    assert so_far.summaries
+    assert gist in {sentence.text for sentence in so_far.before}
+    assert not any(title in sentence.text for sentence in so_far.before)
 
 
 def test_where_the_memory_ends_long_before_the_place_the_chapter_there_tells_the_rest() -> None:
     story = open_book(story_path())
     chapters = story.chapters
+    gist = Gist("Nora heard the bell.", 4, GistSource.MODEL)
     entries = [
-        MemoryEntry(
-            Page(number, one.start, one.end, 300), Gist("Nora heard the bell.", 4, GistSource.MODEL)
-        )
-        for number, one in enumerate(chapters[:2], 1)
+        MemoryEntry(Page(number, chapter.start, chapter.end, 300), gist)
+        for number, chapter in enumerate(chapters[:2], 1)
     ]
     memory = GistMemory(story, PageSize(200, 600), "m", entries)
-    found = recap(memory.upto(chapters[5].end))
-    assert [one.text for one in found.before] == ["Nora heard the bell."]
-    assert found.title == chapters[5].title
-    assert all(chapters[5].start <= one.start < chapters[5].end for one in found.chapter)
-    assert found.chapter
-    assert describe_sources(found).endswith(
+    so_far = recap(memory.upto(chapters[5].end))
+    assert [sentence.text for sentence in so_far.before] == ["Nora heard the bell."]
+    assert so_far.title == chapters[5].title
+    assert all(chapters[5].start <= sentence.start < chapters[5].end for sentence in so_far.chapter)
+    assert so_far.chapter
+    assert describe_sources(so_far).endswith(
         "the gists of 2 sections and the chapter’s own sentences"
     )
 

@@ -34,34 +34,35 @@ async def ask(
 ) -> Answered:
     memory = memory or replace(make_memory(), entries=[])
     start = make_memory().book.text.index(words) if words else 0
-    wanted = replace(ReaderOptions(), selection=(start, start + len(words)), **options)
+    all_options = replace(ReaderOptions(), selection=(start, start + len(words)), **options)
     reader = METHODS["readagent-s"].reader()  # needs a memory, but not for a passage
-    events = [event async for event in reader(Asking(question, memory, engine, Steering(), wanted))]
+    asking = Asking(question, memory, engine, Steering(), all_options)
+    events = [event async for event in reader(asking)]
     assert isinstance(events[-1], Answered)
     return events[-1]
 
 
 async def test_the_model_sees_the_passage_with_the_text_around_it() -> None:
     engine = FakeEngine(says=["It hung on a nail behind the stove."])
-    said = await ask(engine, "nobody was allowed")
+    answer = await ask(engine, "nobody was allowed")
     (call,) = engine.calls
     assert FACTS[1].replace("nobody was allowed", "«nobody was allowed»") in call.text
     assert "language of the question" not in call.text
     assert f"Question: About “nobody was allowed”: {EXPLAIN}" in call.text
-    assert said.found
-    assert FACTS[1] in said.citations[0].quote
+    assert answer.found
+    assert FACTS[1] in answer.citations[0].quote
 
 
 async def test_a_name_is_explained_by_what_introduces_it() -> None:
     engine = FakeEngine(says=["A stranger with a wooden leg."])
-    said = await ask(engine, "Ferrand confessed"[:7], WHO, model=BASIC)
+    answer = await ask(engine, "Ferrand confessed"[:7], WHO, model=BASIC)
     assert not engine.calls
-    assert said.quoted
-    assert FACTS[2] in said.citations[0].quote
+    assert answer.quoted
+    assert FACTS[2] in answer.citations[0].quote
     await ask(engine, "Ferrand", WHO)
     assert FACTS[2].replace("Ferrand", "«Ferrand»") in engine.calls[0].text
-    said = await ask(FakeEngine(), "Ferrand", "Who met Ferrand?", model=BASIC)
-    assert not said.quoted, "it asks for somebody else"
+    answer = await ask(FakeEngine(), "Ferrand", "Who met Ferrand?", model=BASIC)
+    assert not answer.quoted, "it asks for somebody else"
 
 
 async def test_a_name_is_looked_for_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,28 +98,28 @@ def test_the_bound_includes_the_sentence_that_is_asked_about() -> None:
 
 async def test_a_translation_is_of_the_passage_alone_and_is_not_checked() -> None:
     engine = FakeEngine(says=["Der Schlüssel aus Messing hing an einem Nagel."])
-    said = await ask(
+    answer = await ask(
         engine, "The brass key hung on a nail", "Translate this into German.", model=BASIC
     )
     assert FACTS[2] not in engine.calls[0].text
-    assert said.answer == "Der Schlüssel aus Messing hing an einem Nagel."
-    assert not said.marks
-    said = await ask(
+    assert answer.answer == "Der Schlüssel aus Messing hing an einem Nagel."
+    assert not answer.marks
+    answer = await ask(
         FakeEngine(says=["The brass key hung on a nail."]),
         "The brass key hung on a nail",
         "Translate this.",
     )
-    assert "cannot translate" in said.answer
-    assert not said.found
+    assert "cannot translate" in answer.answer
+    assert not answer.found
 
 
 async def test_an_answer_that_the_text_does_not_have_is_marked_above_what_stands_near() -> None:
-    said = await ask(
+    answer = await ask(
         FakeEngine(says=lambda _: "He ate marmalade."), "Ferrand drank rum", model=BASIC
     )
-    assert said.marks
-    assert said.citations
-    assert not any("Ferrand drank rum" in citation.quote for citation in said.citations)
+    assert answer.marks
+    assert answer.citations
+    assert not any("Ferrand drank rum" in citation.quote for citation in answer.citations)
 
 
 async def test_a_real_model_explains_words_of_a_book_without_a_memory(tmp_path: Path) -> None:
@@ -127,17 +128,17 @@ async def test_a_real_model_explains_words_of_a_book_without_a_memory(tmp_path: 
     try:
         options = ReaderOptions(selection=(0, 40), model=BASIC, answer_tokens=8, budget_tokens=60)
         memory = replace(make_memory(2, 2), entries=[])
-        said = [
-            one
-            async for one in METHODS["auto"].reader()(
+        events = [
+            event
+            async for event in METHODS["auto"].reader()(
                 Asking(EXPLAIN, memory, engine, Steering(), options)
             )
         ]
     finally:
         await engine.close()
-    assert any(isinstance(event, AnswerDelta) for event in said)
-    assert isinstance(said[-1], Answered)
-    assert 0 < said[-1].context_tokens <= 60
+    assert any(isinstance(event, AnswerDelta) for event in events)
+    assert isinstance(events[-1], Answered)
+    assert 0 < events[-1].context_tokens <= 60
 
 
 async def test_the_selection_is_marked_in_the_passage() -> None:

@@ -19,8 +19,8 @@ class Failing(FakeEngine):
         raise EngineError("It stopped.")
 
 
-async def sources(engine: FakeEngine, said: str = DOUBTFUL) -> list[str]:
-    engine._says = lambda _: said
+async def sources(engine: FakeEngine, reply: str = DOUBTFUL) -> list[str]:
+    engine._says = lambda _: reply
     events = METHODS["gistread"].reader()(
         Asking(
             "What did Ferrand do?",
@@ -32,7 +32,7 @@ async def sources(engine: FakeEngine, said: str = DOUBTFUL) -> list[str]:
     )
     answered = [event async for event in events][-1]
     assert isinstance(answered, Answered)
-    assert answered.answer == said
+    assert answered.answer == reply
     return [citation.quote for citation in answered.citations]
 
 

@@ -64,7 +64,8 @@ async def ask(
 
     A text names a method of the steering.
     """
-    left, events = list(decisions), []
+    left = list(decisions)
+    events = []
     steering = steering or Steering(steps=Steps.ASK)
     engine = engine or FakeEngine(chooses=first_pages)
     stream = METHODS[reader].reader()(
@@ -74,14 +75,18 @@ async def ask(
         events.append(event)
         if isinstance(event, Proposed):
             assert steering.proposal == event
-            match left.pop(0) if left else YES:
-                case str(method):
-                    getattr(steering, method)()
-                case decision:
-                    steering.decide(decision)
+            decide(left.pop(0) if left else YES, steering)
     assert isinstance(events[-1], Answered)
     assert steering.proposal is None
     return events
+
+
+def decide(decision: Decision | str, steering: Steering) -> None:
+    match decision:
+        case str(method):
+            getattr(steering, method)()
+        case _:
+            steering.decide(decision)
 
 
 def proposed(events: list[ReaderEvent]) -> list[tuple[int, ...]]:
@@ -144,7 +149,8 @@ async def test_pages_chosen_at_once_are_proposed_together(reader: str) -> None:
     assert isinstance(answered, Answered)
     assert {*answered.expanded} <= {2, 6}
     assert all(
-        any(one.start <= start < end <= one.end for one in page) for start, end in answered.seen
+        any(paragraph.start <= start < end <= paragraph.end for paragraph in page)
+        for start, end in answered.seen
     )
     assert answered.seen
     options = ReaderOptions(budget_tokens=0 if reader == "readagent-p" else 300)

@@ -33,8 +33,8 @@ def known(book: Book, upto: int | None = None) -> GistMemory:
 
 
 def test_they_are_about_the_names_near_the_place() -> None:
-    asked = suggestions(known(make_book(STORY)))
-    assert asked == (
+    questions = suggestions(known(make_book(STORY)))
+    assert questions == (
         "Who is Ferrand?",
         "Who is Mrs. Quill?",
         "What has happened so far?",

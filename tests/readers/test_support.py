@@ -16,11 +16,12 @@ QUESTION = "Who stole the brass key?"
 
 
 def supported(answer: str, question: str = QUESTION, memory: GistMemory = MEMORY) -> list[bool]:
-    return [one.supported for one in check(answer, question, memory, [(0, len(memory.book.text))])]
+    statements = check(answer, question, memory, [(0, len(memory.book.text))])
+    return [statement.supported for statement in statements]
 
 
 def quotes(answer: str, question: str = QUESTION) -> list[Citation | None]:
-    return [one.quote for one in check(answer, question, MEMORY, ALL)]
+    return [statement.quote for statement in check(answer, question, MEMORY, ALL)]
 
 
 @pytest.mark.parametrize(

@@ -75,11 +75,12 @@ TEAM = (
 
 
 def texts(events: Sequence[ReaderEvent]) -> list[str]:
-    return [str(step) for event in events if (step := step_of(event, PLACES))]
+    steps = [step_of(event, PLACES) for event in events]
+    return [str(step) for step in steps if step]
 
 
 @pytest.mark.parametrize(
-    ("events", "said", "summary"),
+    ("events", "steps", "summary"),
     [
         (
             WALK,
@@ -139,9 +140,9 @@ def texts(events: Sequence[ReaderEvent]) -> list[str]:
     ],
 )
 def test_the_steps_of_a_reader_are_said_once(
-    events: Sequence[ReaderEvent], said: list[str], summary: str
+    events: Sequence[ReaderEvent], steps: list[str], summary: str
 ) -> None:
-    assert texts(events) == said
+    assert texts(events) == steps
     assert summary_of(events, PLACES) == summary
 
 
@@ -175,7 +176,7 @@ def test_progress_is_that_of_the_last_event() -> None:
 
 
 @pytest.mark.parametrize(
-    "reason", [one for one in StopReason if one is not StopReason.NOTHING_LEFT]
+    "reason", [reason for reason in StopReason if reason is not StopReason.NOTHING_LEFT]
 )
 def test_a_stop_has_a_reason_unless_nothing_was_left(reason: StopReason) -> None:
     assert texts([Stopped(reason)])
@@ -189,11 +190,11 @@ def test_a_page_that_does_not_fit_is_closed_or_partly_read() -> None:
 
 def test_the_scope_of_a_question_is_said_only_if_limited() -> None:
     assert describe_scope(Started("r", 9, 9, True)) == ""
-    said = describe_scope(
+    scope = describe_scope(
         Started("r", 18, 46, False, told=(SegmentLevel(1, 17, 1), SegmentLevel(18, 18, 0)))
     )
-    assert "From 18 of ~46 sections." in said
-    assert "1 section by its own gist, 17 sections in 1 summary" in said
+    assert "From 18 of ~46 sections." in scope
+    assert "1 section by its own gist, 17 sections in 1 summary" in scope
     assert describe_scope(Started("r", 9, 9, True, bound_share=0.152)) == "Up to 15% of the book."
     bounded = Started("r", 3, 4, False, bound_share=0.152)
     assert describe_scope(bounded) == "From 3 of ~4 sections up to 15% of the book."

@@ -1,5 +1,6 @@
-"""Every reader puts the pieces of a whole-story answer together, as far as its model tells them
-rightly.
+"""Every reader puts the pieces of a whole-story answer together.
+
+Provided that its model tells them rightly.
 """
 
 import json
@@ -135,7 +136,8 @@ async def test_every_reader_puts_the_recorded_statements_about_a_real_story_toge
     monkeypatch.setattr("gistread.readers.longagent.MAX_CHUNK_TOKENS", 1500)
     monkeypatch.setattr("gistread.readers.notes.CHUNK_TOKENS", 1500)
     facts = {
-        words[0]: f"- {said} | Montresor; Fortunato\n" for said, words in RECORDED_PIECES.items()
+        words[0]: f"- {statement} | Montresor; Fortunato\n"
+        for statement, words in RECORDED_PIECES.items()
     }
     reader = WholeStoryReader(RECORDED_PIECES, facts)
     question = "How does Montresor carry out his revenge on Fortunato, from start to finish?"

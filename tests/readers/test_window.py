@@ -1,7 +1,7 @@
 """A memory larger than the window: told at several levels, and every page of it told."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -20,7 +20,23 @@ SMALL = 1500
 QUESTION = "Who confessed to have stolen the ledger?"
 
 
-def told(events: Sequence[ReaderEvent]) -> tuple[SegmentLevel, ...]:
+def pages_of(events: Sequence[ReaderEvent]) -> list[int]:
+    """The pages told, in the order in which they stand there."""
+    return [page for page, _ in pages_and_segments(events)]
+
+
+def levels_of(events: Sequence[ReaderEvent]) -> dict[int, int]:
+    """The level at which each page is told."""
+    return {page: segment.level for page, segment in pages_and_segments(events)}
+
+
+def pages_and_segments(events: Sequence[ReaderEvent]) -> Iterator[tuple[int, SegmentLevel]]:
+    for segment in segments_in(events):
+        for page in range(segment.first, segment.last + 1):
+            yield page, segment
+
+
+def segments_in(events: Sequence[ReaderEvent]) -> tuple[SegmentLevel, ...]:
     assert isinstance(events[0], Started)
     return events[0].told
 
@@ -44,7 +60,7 @@ def test_an_open_page_replaces_its_gist() -> None:
 async def test_a_memory_that_fits_is_shown_page_by_page() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"])
     events = await ask(engine)
-    assert told(events) == ()
+    assert segments_in(events) == ()
     assert "together" not in engine.calls[0].text
 
 
@@ -53,9 +69,7 @@ async def test_every_page_is_shown_once_in_order_for_any_window(context: int) ->
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=context)
     events = await ask(engine, make_memory(160, 160), options=ReaderOptions(answer_tokens=64))
     assert pages_told(engine.calls[0].text) == list(range(1, 161))
-    assert [page for one in told(events) for page in range(one.first, one.last + 1)] == list(
-        range(1, 161)
-    )
+    assert pages_of(events) == list(range(1, 161))
 
 
 async def test_chapters_near_the_question_are_shown_page_by_page() -> None:
@@ -65,7 +79,7 @@ async def test_chapters_near_the_question_are_shown_page_by_page() -> None:
         memory.entry(50), gist=Gist("The zeppelin landed at Skerry.", 5, GistSource.MODEL)
     )
     events = await ask(engine, memory, question="Where did the zeppelin land?")
-    levels = {page: one.level for one in told(events) for page in range(one.first, one.last + 1)}
+    levels = levels_of(events)
     assert levels[50] == 0
     assert levels[160] > levels[50]
 
@@ -78,7 +92,7 @@ async def test_chapters_near_the_reading_position_are_shown_in_more_detail() -> 
         events = await ask(
             engine, memory, question="What happened?", steering=Steering(here=offset)
         )
-        return {page: one.level for one in told(events) for page in range(one.first, one.last + 1)}
+        return levels_of(events)
 
     assert (await levels(20))[20] == 0
     assert (await levels(140))[140] == 0
@@ -88,7 +102,7 @@ async def test_chapters_near_the_reading_position_are_shown_in_more_detail() -> 
 async def test_the_oldest_pages_of_a_growing_memory_are_coarsest() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
     events = await ask(engine, make_memory(160, 400), question="What happened?")
-    levels = {page: one.level for one in told(events) for page in range(one.first, one.last + 1)}
+    levels = levels_of(events)
     assert levels[160] == 0
     assert levels[1] > levels[160]
 

@@ -1,5 +1,4 @@
-"""A scripted reader who answers a question about a whole story from what is in front of them, and
-from nothing else.
+"""A scripted reader who answers about a whole story, only from what is in front of them.
 
 It reads as a capable model does: it says of each prompt which pieces of the answer it tells, and
 asks for the missing.
@@ -20,12 +19,12 @@ class WholeStoryReader:
         self._pieces = pieces
         self._facts = facts
 
-    def told(self, text: str) -> list[str]:
+    def statements_in(self, text: str) -> list[str]:
         """The statements that a text tells, in the words of the book or in the reader's own."""
         return [
-            said
-            for said, words in self._pieces.items()
-            if any(one in text for one in (said, *words))
+            statement
+            for statement, signs in self._pieces.items()
+            if any(sign in text for sign in (statement, *signs))
         ]
 
     def says(self, prompt: str) -> str:
@@ -39,21 +38,22 @@ class WholeStoryReader:
             return "Find how it begins, what happens, and how it ends."
         known = task.partition("What you know")[2] or notes or task.partition("Notebook:")[2]
         if "Nothing new" in task or "in JSON" in task:
-            return self._tell(one for one in self.told(text) if one not in known) or "Nothing new."
-        return self._tell(self.told(f"{text}\n{known}")) or "The book does not say."
+            new = [statement for statement in self.statements_in(text) if statement not in known]
+            return self._tell(new) or "Nothing new."
+        return self._tell(self.statements_in(f"{text}\n{known}")) or "The book does not say."
 
     @staticmethod
     def _tell(statements: Iterable[str]) -> str:
-        return " ".join(f"{one}." for one in statements)
+        return " ".join(f"{statement}." for statement in statements)
 
     def chooses(self, prompt: str, options: Sequence[str]) -> str:
         text, _, task = prompt.rpartition("\n---\n")
         known = task.partition("What you know")[2] or task.partition("Notebook:")[2]
-        missing = [piece for piece in self._pieces if piece not in self.told(known)]
-        new = [one for one in self.told(text) if one in missing]
+        missing = [piece for piece in self._pieces if piece not in self.statements_in(known)]
+        new = [statement for statement in self.statements_in(text) if statement in missing]
         match options:
             case ["yes", "part", "no"]:
-                return "yes" if set(new) == set(missing) else "part" if new else "no"
+                return self._how_much(new, missing)
             case ["yes", "no"]:
                 return "yes" if new else "no"
             case ["ANSWER", "ASK"]:
@@ -62,19 +62,36 @@ class WholeStoryReader:
                 return "next page" if "next page" in options and missing else "enough"
             case [*_, "none"]:
                 return "none"  # No two reports contradict each other.
+        return self._part_to_read(text, missing, options)
+
+    def _part_to_read(self, text: str, missing: Sequence[str], options: Sequence[str]) -> str:
         if _PAGE.search(text):
-            in_full = " ".join(self.told(re.sub(_PAGE, "", text)))
-            shut = [
-                number
-                for number, gist in _PAGE.findall(text)
-                if any(one not in in_full for one in self.told(gist))
-            ]
-            return next((f"Page {one}" for one in shut if f"Page {one}" in options), "STOP")
+            return self._page_to_open(text, options)
         if "ANSWER" in options and not missing:
             return "ANSWER"
+        return self._helpful(text, missing, options)
+
+    @staticmethod
+    def _how_much(new: Sequence[str], missing: Sequence[str]) -> str:
+        if set(new) == set(missing):
+            return "yes"
+        return "part" if new else "no"
+
+    def _page_to_open(self, text: str, options: Sequence[str]) -> str:
+        """One whose gist tells what no page in full does."""
+        in_full = " ".join(self.statements_in(re.sub(_PAGE, "", text)))
+        shut = [
+            f"Page {number}"
+            for number, gist in _PAGE.findall(text)
+            if any(statement not in in_full for statement in self.statements_in(gist))
+        ]
+        return next((page for page in shut if page in options), "STOP")
+
+    def _helpful(self, text: str, missing: Sequence[str], options: Sequence[str]) -> str:
+        """The first part that tells what is missing, else the first option."""
         helpful = [
             number
             for number, words in _NUMBERED.findall(text)
-            if any(one in missing for one in self.told(words))
+            if any(statement in missing for statement in self.statements_in(words))
         ]
-        return next((one for one in helpful if one in options), options[0])
+        return next((number for number in helpful if number in options), options[0])
