@@ -51,7 +51,7 @@ def test_the_name_is_unknown_before_the_text_tells_it() -> None:
 @pytest.mark.parametrize(
     "chapters",
     [
-        # Told in the third person: who is addressed there tells nothing.
+        # EventLog in the third person: who is addressed there tells nothing.
         (("Watson sat down.", ADDRESSED, ADDRESSED, "“I know Watson.” She left with him."),),
         # "Sir" and "Ah" are no names.
         ((HE_TURNED, "“Sir, yes, sir! Ah, Sir, no, Sir, Ah, Ah! Sir.” I told the sir of it."),),

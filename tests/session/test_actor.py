@@ -13,11 +13,11 @@ class Work:
 
     def __init__(self) -> None:
         self.log: list[str] = []
-        self.wanted: frozenset[Job] = frozenset()
+        self.due: frozenset[Job] = frozenset()
         self.crashes: list[Exception] = []
-        self.told = asyncio.Event()
+        self.job_ended = asyncio.Event()
         jobs = {job: lambda job=job: self._run(job) for job in Job}
-        self.actor = Actor(jobs, lambda: self.wanted, self._ended, self.crashes.append)
+        self.actor = Actor(jobs, lambda: self.due, self._ended, self.crashes.append)
 
     async def _run(self, job: Job) -> None:
         self.log.append(f"{job} begins")
@@ -30,12 +30,12 @@ class Work:
             self.log.append(f"{job} ends")
 
     def _ended(self, job: Job, error: Exception | None) -> None:
-        self.wanted -= {job}
+        self.due -= {job}
         self.log.append(f"{job}: {type(error).__name__}")
-        self.told.set()
+        self.job_ended.set()
 
     async def want(self, *jobs: Job) -> None:
-        await self.actor.do(lambda: setattr(self, "wanted", frozenset(jobs)))
+        await self.actor.do(lambda: setattr(self, "due", frozenset(jobs)))
         await asyncio.sleep(0)
 
 
@@ -49,7 +49,7 @@ async def work() -> AsyncIterator[Work]:
 
 async def test_a_failed_job_is_reported_and_not_restarted(work: Work) -> None:
     await work.want(Job.CHECK)
-    await work.told.wait()
+    await work.job_ended.wait()
     assert work.log == ["check begins", "check ends", "check: ValueError"]
 
 

@@ -6,6 +6,7 @@ The books named, the answer from their passages, and no text behind a bound.
 import random
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -58,21 +59,27 @@ def add(books: Books, tmp_path: Path) -> Add:
     return write
 
 
-async def ask(
-    paths: Paths, question: str, engine: FakeEngine, *, unread: bool = False
-) -> tuple[list[tuple[NamedBook, ...]], Answered, LibraryQuestion]:
-    asked = LibraryQuestion(question, open_shelf(paths), Config(), unread=unread)
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    question: LibraryQuestion
+    named: list[tuple[NamedBook, ...]]
+    answered: Answered
+
+
+async def ask(paths: Paths, question: str, engine: FakeEngine, *, unread: bool = False) -> Outcome:
+    library_question = LibraryQuestion(question, open_shelf(paths), Config(), unread=unread)
 
     async def load() -> FakeEngine:
         return engine
 
-    told = [event async for event in asked.stream(load, ModelChecks(paths))]
-    assert isinstance(told[-1], Answered)
-    return [event.books for event in told if isinstance(event, BooksNamed)], told[-1], asked
+    all_events = [event async for event in library_question.stream(load, ModelChecks(paths))]
+    assert isinstance(all_events[-1], Answered)
+    named = [event.books for event in all_events if isinstance(event, BooksNamed)]
+    return Outcome(library_question, named, all_events[-1])
 
 
 def titles(named: tuple[NamedBook, ...]) -> list[str]:
-    return [one.book.entry.title for one in named]
+    return [book.book.entry.title for book in named]
 
 
 async def test_the_answer_is_from_the_likeliest_books_and_its_sources_name_them(
@@ -83,20 +90,18 @@ async def test_the_answer_is_from_the_likeliest_books_and_its_sources_name_them(
     add("The Sea", "They sailed on. " * 9)
     update_index(paths)
     engine = FakeEngine(says=lambda prompt: "It is The Inn.")
-    named, answered, asked = await ask(
-        paths, "Which book has a man with bandages round his head?", engine
-    )
-    assert titles(named[0])[0] == "The Inn"
-    assert "The Sea" not in titles(named[0])
-    assert named[0][0].reason == "1 passage, “head”, “round”"
+    outcome = await ask(paths, "Which book has a man with bandages round his head?", engine)
+    assert titles(outcome.named[0])[0] == "The Inn"
+    assert "The Sea" not in titles(outcome.named[0])
+    assert outcome.named[0][0].reason == "1 passage, “head”, “round”"
     prompt = engine.calls[-1].text
     assert "The Inn\n\n" in prompt
     assert INN.strip() in prompt
-    assert answered.citations
-    for citation in answered.citations:
-        book, (start, end) = asked.source(citation)
-        assert (asked._shelf.text_of(book) or "")[start:end] == citation.quote
-    assert "bandages round his head" in answered.citations[0].quote, (
+    assert outcome.answered.citations
+    for citation in outcome.answered.citations:
+        book, (start, end) = outcome.question.source(citation)
+        assert (outcome.question._shelf.text_of(book) or "")[start:end] == citation.quote
+    assert "bandages round his head" in outcome.answered.citations[0].quote, (
         "not the title that the answer names"
     )
 
@@ -110,12 +115,12 @@ async def test_that_no_book_is_meant_stands_if_a_capable_model_says_so(
     reply = "None of these books mentions a submarine."
     engine = FakeEngine(says=lambda prompt: reply, chooses=lambda prompt, options: "0")
     question = "Which book has a man with bandages in a submarine?"
-    named, answered, _ = await ask(paths, question, engine)
-    assert len(named) == 1
+    outcome = await ask(paths, question, engine)
+    assert len(outcome.named) == 1
     assert engine.calls[0].options[-1] == "0"
-    assert answered.answer == reply
-    assert not answered.found
-    assert not answered.citations
+    assert outcome.answered.answer == reply
+    assert not outcome.answered.found
+    assert not outcome.answered.citations
 
 
 async def test_which_book_it_is_is_answered_by_the_words_if_a_small_model_finds_nothing(
@@ -127,14 +132,14 @@ async def test_which_book_it_is_is_answered_by_the_words_if_a_small_model_finds_
     update_index(paths)
     engine = FakeEngine(says=lambda prompt: "The book does not say.")
     question = "Which book has a man with bandages round his head?"
-    *_, answered, asked = await ask(paths, question, engine)
-    assert answered.found
-    assert answered.answer == "By its words, the question is about The Inn:"
-    assert asked.source(answered.citations[0])[0].entry.title == "The Inn"
-    assert "bandages round his head" in answered.citations[0].quote
+    outcome = await ask(paths, question, engine)
+    assert outcome.answered.found
+    assert outcome.answered.answer == "By its words, the question is about The Inn:"
+    assert outcome.question.source(outcome.answered.citations[0])[0].entry.title == "The Inn"
+    assert "bandages round his head" in outcome.answered.citations[0].quote
 
-    *_, answered, _ = await ask(paths, "Who is bandaged?", engine)
-    assert not answered.found, "it does not ask for a book"
+    outcome = await ask(paths, "Who is bandaged?", engine)
+    assert not outcome.answered.found, "it does not ask for a book"
 
 
 async def test_which_book_it_is_is_not_guessed_by_a_model_that_failed_its_check(
@@ -151,12 +156,12 @@ async def test_which_book_it_is_is_not_guessed_by_a_model_that_failed_its_check(
         "Which of my books has a man with bandages?",
         "Which one has a man with bandages?",
     ):
-        *_, answered, asked = await ask(paths, question, engine)
-        assert answered.answer == "By its words, the question is about The Inn:"
-        assert "bandages round his head" in answered.citations[0].quote
-        assert asked.source(answered.citations[0])[0].entry.title == "The Inn"
-    *_, answered, _ = await ask(paths, "Who has bandages?", engine)
-    assert answered.answer.startswith("It was cold.")
+        outcome = await ask(paths, question, engine)
+        assert outcome.answered.answer == "By its words, the question is about The Inn:"
+        assert "bandages round his head" in outcome.answered.citations[0].quote
+        assert outcome.question.source(outcome.answered.citations[0])[0].entry.title == "The Inn"
+    outcome = await ask(paths, "Who has bandages?", engine)
+    assert outcome.answered.answer.startswith("It was cold.")
 
 
 def test_no_heading_is_quoted_where_a_sentence_has_a_word_of_the_question(
@@ -181,13 +186,13 @@ async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(
     add("The Yard", "The dog had bandages round its head. " * 4)
     update_index(paths)
     engine = FakeEngine(chooses=lambda prompt, options: 1)
-    named, *_ = await ask(paths, "bandages round a head", engine)
+    named = (await ask(paths, "bandages round a head", engine)).named
     assert titles(named[1]) == titles(named[0])[::-1]
     assert [call.options for call in engine.calls if call.options] == [("1", "2", "0")]
     unreliable = CheckResult(answers=False, abstains=True, line="guesses")
     CheckResults(paths, installed_version()).save("fake-1", None, unreliable)
     engine = FakeEngine(chooses=lambda prompt, options: 1)
-    named, *_ = await ask(paths, "bandages round a head", engine)
+    named = (await ask(paths, "bandages round a head", engine)).named
     assert len(named) == 1
     assert not [call for call in engine.calls if call.options]
 
@@ -206,8 +211,9 @@ async def test_gists_before_the_bound_speak_for_their_book(
     update_index(paths)
 
     def first() -> str:
-        asked = LibraryQuestion("A masked stranger man with bandages", open_shelf(paths), Config())
-        return titles(tuple(asked.candidates()[0]))[0]
+        text = "A masked stranger man with bandages"
+        library_question = LibraryQuestion(text, open_shelf(paths), Config())
+        return titles(tuple(library_question.candidates()[0]))[0]
 
     assert first() == "The Yard"
     books.user_data.set_position(book.sha256, 900)
@@ -217,10 +223,10 @@ async def test_gists_before_the_bound_speak_for_their_book(
 async def test_books_not_begun_are_asked_only_if_wanted(paths: Paths, add: Add) -> None:
     add("The Inn", INN * 5, 0)
     update_index(paths)
-    asked = LibraryQuestion("bandages?", open_shelf(paths), Config())
-    assert (asked.books, asked.left_out) == ([], 1)
-    named, *_ = await ask(paths, "bandages?", FakeEngine(), unread=True)
-    assert titles(named[0]) == ["The Inn"]
+    library_question = LibraryQuestion("bandages?", open_shelf(paths), Config())
+    assert (library_question.books, library_question.left_out) == ([], 1)
+    outcome = await ask(paths, "bandages?", FakeEngine(), unread=True)
+    assert titles(outcome.named[0]) == ["The Inn"]
     with pytest.raises(GistreadError, match="None of 1 book has words"):
         await ask(paths, "zebras?", FakeEngine(), unread=True)
     with pytest.raises(UsageError, match="empty"):
@@ -236,17 +242,8 @@ async def test_no_sentence_behind_a_bound_reaches_a_hit_a_prompt_or_an_answer(
 ) -> None:
     """Each sentence names its book and number; the words of the question stand in all of them."""
     dice = random.Random(5)
-    for book in range(count):
-        sentences = [
-            f"He saw lantern b{book}s{n}e when she was by the sea."
-            for n in range(dice.randrange(200, 400))
-        ]
-        pieces = [" ".join(sentences[at : at + 7]) for at in range(0, len(sentences), 7)]
-        chapters = ["\n\n".join(pieces[at : at + 9]) for at in range(0, len(pieces), 9)]
-        add(
-            f"Book {book}",
-            "\n\n\n".join(f"Chapter {n}\n\n{text}" for n, text in enumerate(chapters, 1)),
-        )
+    for number in range(count):
+        add(f"Book {number}", numbered_sentences(number, dice))
     update_index(paths)
     texts = {
         book.indexed.sha256: open_shelf(paths).text_of(book) or ""
@@ -258,16 +255,30 @@ async def test_no_sentence_behind_a_bound_reaches_a_hit_a_prompt_or_an_answer(
         for sha256, text in texts.items():
             bound = dice.randrange(2000, len(text) - 2000)
             books.user_data.set_position(sha256, bound)
-            known.update(re.findall(r"b\d+s\d+e", text[:bound]))
-        found = open_shelf(paths).search("lantern by the sea", 10_000)
+            known.update(names_of_sentences(text[:bound]))
+        hits = open_shelf(paths).search("lantern by the sea", 10_000)
         engine = FakeEngine(
             says=lambda prompt: " ".join(prompt.split()[-90:-30]),
             chooses=lambda _, options: len(options) - 1,
         )
-        named, answered, _ = await ask(paths, "Who saw the lantern by the sea?", engine)
-        shown = repr([(hit.before, hit.text, hit.after) for hit in found.hits])
-        shown += repr([named, answered, [call.text for call in engine.calls]])
-        told = set(re.findall(r"b\d+s\d+e", shown))
-        assert len(told) > count
-        assert told <= known
-        assert len(found.beyond) == count
+        outcome = await ask(paths, "Who saw the lantern by the sea?", engine)
+        shown = repr([(hit.before, hit.text, hit.after) for hit in hits.hits])
+        shown += repr([outcome.named, outcome.answered, [call.text for call in engine.calls]])
+        assert len(names_of_sentences(shown)) > count
+        assert names_of_sentences(shown) <= known
+        assert len(hits.beyond) == count
+
+
+def numbered_sentences(book: int, dice: random.Random) -> str:
+    """Chapters of some hundred sentences; each is named by its book and number."""
+    sentences = [
+        f"He saw lantern b{book}s{number}e when she was by the sea."
+        for number in range(dice.randrange(200, 400))
+    ]
+    paragraphs = [" ".join(sentences[at : at + 7]) for at in range(0, len(sentences), 7)]
+    chapters = ["\n\n".join(paragraphs[at : at + 9]) for at in range(0, len(paragraphs), 9)]
+    return "\n\n\n".join(f"Chapter {n}\n\n{text}" for n, text in enumerate(chapters, 1))
+
+
+def names_of_sentences(text: str) -> set[str]:
+    return set(re.findall(r"b\d+s\d+e", text))

@@ -9,7 +9,7 @@ from gistread.engine.protocol import Priority
 from gistread.session import events
 from gistread.session.estimate import artifacts_left
 from gistread.session.session import Session
-from tests.session.told import CONFIG, Told, session_on, settle
+from tests.session.event_log import CONFIG, EventLog, session_on, settle
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine
 
@@ -31,11 +31,11 @@ def extractions(engine: SteppedEngine) -> Counter[str]:
     return Counter(call.text for call in engine.calls if FACTS in call.text)
 
 
-async def all_built(session: Session, told: Told) -> None:
+async def all_built(session: Session, log: EventLog) -> None:
     """The book is read, and nothing is left to build."""
-    await told.until(lambda: told.of(events.ReadingEnded))
+    await log.until(lambda: log.of(events.ReadingEnded))
     await settle(session)
-    await told.until(lambda: not session.building)
+    await log.until(lambda: not session.building)
 
 
 async def test_artifacts_of_the_reader_are_built_once_after_the_gists_and_stored(
@@ -43,9 +43,9 @@ async def test_artifacts_of_the_reader_are_built_once_after_the_gists_and_stored
 ) -> None:
     for expected in ({1}, set()):
         engine = SteppedEngine(says=says)
-        session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
+        session, log = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
         await session.use_model("fake")
-        await all_built(session, told)
+        await all_built(session, log)
         assert set(extractions(engine).values()) == expected
         assert {call.priority for call in engine.calls if FACTS in call.text} <= {
             Priority.BACKGROUND
@@ -57,15 +57,15 @@ async def test_facts_that_cannot_be_saved_serve_this_session_and_a_notice_says_s
     tmp_path: Path,
 ) -> None:
     for config in (replace(CONFIG, reader="gistread"), GRAPHREADER):
-        session, told = session_on(tmp_path, SteppedEngine(says=says), long_book(40), config)
+        session, log = session_on(tmp_path, SteppedEngine(says=says), long_book(40), config)
         await session.use_model("fake")
-        await all_built(session, told)
+        await all_built(session, log)
         for memory in tmp_path.rglob("*.memory"):
             memory.with_suffix(".derived").mkdir(exist_ok=True)  # where the file would be
         left = await artifacts_left(session)
         await session.close()
     assert left["facts"].complete
-    notices = [notice for notice in told.of(events.Notice) if notice.is_problem]
+    notices = [notice for notice in log.of(events.Notice) if notice.is_problem]
     assert [notice.text.partition(". ")[2] for notice in notices] == [
         "New summaries and facts are not saved."
     ]
@@ -73,14 +73,14 @@ async def test_facts_that_cannot_be_saved_serve_this_session_and_a_notice_says_s
 
 async def test_a_question_goes_first_and_nothing_is_built_twice(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
-    session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
+    session, log = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
-    await told.until(lambda: session.activity.artifact and session.activity.artifact.done > 2)
+    await log.until(lambda: session.activity.artifact and session.activity.artifact.done > 2)
     session.questions.start(session.question("Who walked the road?"))
-    await told.until(lambda: told.of(events.QuestionEnded))
-    assert not told.of(events.QuestionEnded)[0].problem
+    await log.until(lambda: log.of(events.QuestionEnded))
+    assert not log.of(events.QuestionEnded)[0].problem
     await settle(session)
-    await told.until(lambda: not session.building)
+    await log.until(lambda: not session.building)
     # What was under way when the question came is asked for again, with the question's priority.
     assert sum(count > 1 for count in extractions(engine).values()) <= engine.info.parallel
     assert Priority.INTERACTIVE in {call.priority for call in engine.calls if FACTS in call.text}
@@ -90,17 +90,17 @@ async def test_a_question_goes_first_and_nothing_is_built_twice(tmp_path: Path) 
 
 async def test_choosing_another_reader_stops_the_artifacts_of_the_first(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
-    session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
+    session, log = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
-    await told.until(lambda: session.activity.artifact and session.activity.artifact.done)
+    await log.until(lambda: session.activity.artifact and session.activity.artifact.done)
     await session.use_reader("readagent-s")
     assert session.activity.artifact is None
     known = sum(extractions(engine).values())
     await settle(session)
-    await told.until(lambda: not session.building)
+    await log.until(lambda: not session.building)
     assert sum(extractions(engine).values()) == known
     await session.use_reader("graphreader")
-    await told.until(lambda: session.activity.artifact is not None)
+    await log.until(lambda: session.activity.artifact is not None)
     assert session.activity.artifact is not None
     assert session.activity.artifact.done > 0
     await session.close()
@@ -108,16 +108,16 @@ async def test_choosing_another_reader_stops_the_artifacts_of_the_first(tmp_path
 
 async def test_building_artifacts_can_be_paused_and_resumed(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
-    session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
+    session, log = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
-    await told.until(lambda: session.activity.artifact and session.activity.artifact.done > 2)
+    await log.until(lambda: session.activity.artifact and session.activity.artifact.done > 2)
     await session.pause()
     paused = session.activity.artifact
     assert paused is not None
     assert (paused.paused, session.building) == (True, False)
     session.resume()
     await settle(session)
-    await told.until(lambda: not session.building)
+    await log.until(lambda: not session.building)
     assert (await artifacts_left(session))["facts"].complete
     assert session.activity.artifact is None
     await session.close()

@@ -17,7 +17,7 @@ from gistread import Decision, NotReadyError, Proposed, Session, Steps, SyncSess
 from gistread.errors import EngineError, UsageError
 from gistread.readers.events import AnswerDelta, Answered, LookedUp, ReaderEvent
 from gistread.session import events
-from tests.session.told import CONFIG
+from tests.session.event_log import CONFIG
 from tests.tui.books import small_book
 from tests.tui.scripted import SteppedEngine, paths_in
 
@@ -37,7 +37,6 @@ async def test_a_book_is_read_and_a_question_answered(tmp_path: Path) -> None:
         assert memory.complete
         assert await session.read() is memory
         answer = await session.ask("Who kept the lamp?", pinned=[1])
-        second = await session.ask("And why?", passage=(0, 2), thread=answer.thread)
     assert answer.text.startswith("Ada kept the lamp")
     assert (answer.reader, answer.model.name) == ("gistread", "fake")
     assert answer.lookups == tuple(step.page for step in answer.steps if isinstance(step, LookedUp))
@@ -45,10 +44,18 @@ async def test_a_book_is_read_and_a_question_answered(tmp_path: Path) -> None:
         book.text[citation.start : citation.end] == citation.quote for citation in answer.citations
     )
     assert answer.usage.generated
+
+
+async def test_a_question_follows_up_on_an_answer(tmp_path: Path) -> None:
+    book = small_book()
+    async with Session(book, "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
+        await session.read()
+        answer = await session.ask("Who kept the lamp?", pinned=[1])
+        second = await session.ask("And why?", passage=(0, 2), thread=answer.thread)
     (exchange,) = answer.thread
     assert (exchange.question, exchange.answer) == ("Who kept the lamp?", answer.text)
     assert exchange.seen
-    assert [one.question for one in second.thread] == [
+    assert [earlier.question for earlier in second.thread] == [
         "Who kept the lamp?",
         f"“{book.text[:2]}”: And why?",
     ]
@@ -131,16 +138,16 @@ def test_the_synchronous_session_gives_the_same(tmp_path: Path) -> None:
         assert session.ask("Who kept the lamp?").text.startswith("Ada kept the lamp")
         assert session.ask("Who kept the lamp?", reader="readagent-s").text, "it waits for nobody"
         decisions = [Decision(refuses=True)]
-        told = []
+        all_events = []
         for event in session.stream_answer(
             "Who kept the lamp?", steps=Steps.ASK, reader="readagent-s"
         ):
-            told.append(event)
+            all_events.append(event)
             if isinstance(event, Proposed):
                 session.steering.decide(decisions.pop(0) if decisions else Decision())
-        proposed = [event.pages for event in told if isinstance(event, Proposed)]
+        proposed = [event.pages for event in all_events if isinstance(event, Proposed)]
         assert proposed[0] != proposed[1]
-        assert isinstance(told[-1], Answered)
+        assert isinstance(all_events[-1], Answered)
 
 
 def test_the_public_names_are_typed_and_imported_lazily() -> None:
@@ -148,7 +155,10 @@ def test_the_public_names_are_typed_and_imported_lazily() -> None:
     assert all(getattr(gistread, name) is not None for name in public_names)
     stub = ast.parse(Path(gistread.__file__).with_suffix(".pyi").read_text())
     typed = {
-        alias.asname for one in stub.body if isinstance(one, ast.ImportFrom) for alias in one.names
+        alias.asname
+        for statement in stub.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
     }
     assert typed | {"__version__"} == set(public_names)
     script = "import gistread, sys; print({'asyncio', 'textual', 'llama_cpp'} & set(sys.modules))"
@@ -164,28 +174,28 @@ async def test_concurrent_questions_get_their_own_answers(tmp_path: Path) -> Non
     )
     async with Session(small_book(), "fake", **options(tmp_path, engine)) as session:  # type: ignore[arg-type]
         await session.read()
-        asked = ("Who kept the lamp?", "What was lost?")
+        questions = ("Who kept the lamp?", "What was lost?")
         first, second = await asyncio.gather(
-            *(session.ask(question, reader="gistread") for question in asked)
+            *(session.ask(question, reader="gistread") for question in questions)
         )
-        assert [one.thread[0].question for one in (first, second)] == list(asked)
+        assert [answer.thread[0].question for answer in (first, second)] == list(questions)
         assert first.text != second.text
-        streams = [session.stream_answer(question, reader="gistread") for question in asked]
+        streams = [session.stream_answer(question, reader="gistread") for question in questions]
         ends = await asyncio.gather(*(_last(stream) for stream in streams))
         assert [end.answer for end in ends] == [first.text, second.text]
 
 
 async def _last(stream: AsyncGenerator[ReaderEvent, None]) -> Answered:
-    told = [event async for event in stream]
-    assert "".join(event.text for event in told if isinstance(event, AnswerDelta)), (
+    all_events = [event async for event in stream]
+    assert "".join(event.text for event in all_events if isinstance(event, AnswerDelta)), (
         "every answer is streamed"
     )
-    assert isinstance(told[-1], Answered)
-    return told[-1]
+    assert isinstance(all_events[-1], Answered)
+    return all_events[-1]
 
 
 @pytest.mark.parametrize(
-    ("question", "asked", "said"),
+    ("question", "more", "message"),
     [
         ("  ", {}, "The question is empty"),
         ("why " * 1_001, {}, "The question has 4,004 characters"),
@@ -202,13 +212,13 @@ async def _last(stream: AsyncGenerator[ReaderEvent, None]) -> Answered:
     ],
 )
 async def test_what_cannot_be_asked_is_a_usage_error_and_the_next_question_is_answered(
-    tmp_path: Path, question: str, asked: dict[str, Any], said: str
+    tmp_path: Path, question: str, more: dict[str, Any], message: str
 ) -> None:
     async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
         await session.read()
         for ask in (session.ask, session.stream_answer, session.question):
-            with pytest.raises(UsageError, match=said):
-                await ask(question, **asked)
+            with pytest.raises(UsageError, match=message):
+                await ask(question, **more)
         assert (await session.ask("Who kept the lamp?")).text
 
 

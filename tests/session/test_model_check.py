@@ -16,7 +16,7 @@ from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.readers.model_class import BASIC, LARGE, ModelClass
 from gistread.session import events, models
 from tests.memory.test_model_check import good
-from tests.session.told import session_on
+from tests.session.event_log import session_on
 from tests.tui.books import long_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
@@ -65,16 +65,16 @@ async def test_a_model_is_checked_once_after_the_first_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check, engine = Check(monkeypatch), local_engine(stop_after=0)
-    session, told = session_on(tmp_path, engine, long_book(40))
+    session, log = session_on(tmp_path, engine, long_book(40))
     await session.use_model("local")
     await engine.stopped.wait()
     assert check.begun == 0
     engine.gate.set()
     await check.running.wait()
-    assert told.of(events.PageRead)
+    assert log.of(events.PageRead)
     check.end.set()
-    await told.until(lambda: told.of(events.Notice) and told.of(events.ReadingEnded))
-    assert [notice.text for notice in told.of(events.Notice)] == ["local: good for reading."]
+    await log.until(lambda: log.of(events.Notice) and log.of(events.ReadingEnded))
+    assert [notice.text for notice in log.of(events.Notice)] == ["local: good for reading."]
     assert (check.begun, results(tmp_path).get("local-1")) == (1, GOOD)
     await session.close()
 
@@ -83,7 +83,7 @@ async def test_a_question_interrupts_the_check_which_restarts_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader
 ) -> None:
     check = Check(monkeypatch)
-    session, told = session_on(tmp_path, local_engine())
+    session, log = session_on(tmp_path, local_engine())
     await session.use_model("local")
     await check.running.wait()
     check.running.clear()
@@ -93,7 +93,7 @@ async def test_a_question_interrupts_the_check_which_restarts_afterwards(
     await session.cancel_question()
     await check.running.wait()
     check.end.set()
-    await told.until(lambda: told.of(events.Notice))
+    await log.until(lambda: log.of(events.Notice))
     await session.close()
 
 
@@ -105,9 +105,9 @@ async def test_a_model_is_checked_briefly_before_its_first_answer(
     engine = local_engine()
     if model is LARGE:
         engine._says = good
-    session, told = session_on(tmp_path, engine, long_book(40))
+    session, log = session_on(tmp_path, engine, long_book(40))
     await session.use_model("local")
-    await told.until(lambda: told.of(events.PageRead))
+    await log.until(lambda: log.of(events.PageRead))
     states: list[events.AskingState] = []
     session._listeners.append(lambda event: states.append(session.activity.asking))
     for is_first in (True, False):

@@ -17,28 +17,28 @@ from gistread.session.estimate import seconds_to_answer
 from gistread.session.events import ReadingState
 from gistread.store.pace import ModelPaces
 from tests.fake_engine import FakeEngine
-from tests.session.told import CONFIG, session_on, settle
+from tests.session.event_log import CONFIG, session_on, settle
 from tests.tui.books import small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
 
 async def test_the_book_is_read_to_its_end_and_stored(tmp_path: Path) -> None:
-    session, told = session_on(tmp_path, SteppedEngine())
+    session, log = session_on(tmp_path, SteppedEngine())
     await session.use_model("fake")
-    await told.until(lambda: told.of(events.MemoryComplete))
-    pages = [item.entry.page.number for item in told.of(events.PageRead)]
+    await log.until(lambda: log.of(events.MemoryComplete))
+    pages = [item.entry.page.number for item in log.of(events.PageRead)]
     assert pages == list(range(1, len(pages) + 1))
     assert session.activity.reading is events.ReadingState.DONE
     await session.close()
-    again, told_again = session_on(tmp_path, SteppedEngine())
+    again, log_again = session_on(tmp_path, SteppedEngine())
     await again.show_saved_memory()
-    assert len(told_again.of(events.MemoryOpened)[0].memory.entries) == len(pages)
-    assert not told_again.of(events.Notice)
+    assert len(log_again.of(events.MemoryOpened)[0].memory.entries) == len(pages)
+    assert not log_again.of(events.Notice)
     (file,) = paths_in(tmp_path).memories.glob("*.memory")
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join([lines[0], b"x" + lines[1][1:], *lines[2:]]))
     await again.show_saved_memory()
-    assert "is damaged" in told_again.of(events.Notice)[0].text
+    assert "is damaged" in log_again.of(events.Notice)[0].text
 
 
 async def test_a_pace_learned_in_other_books_estimates_reading_and_questions_up_to_the_bound(
@@ -49,10 +49,10 @@ async def test_a_pace_learned_in_other_books_estimates_reading_and_questions_up_
     ModelPaces(paths_in(tmp_path)).add(
         engine.info.fingerprint, DEFAULT_READING_MODE.value, 1000, 100.0
     )
-    session, told = session_on(tmp_path, engine)
+    session, log = session_on(tmp_path, engine)
     await session.use_model("fake")
     await engine.stopped.wait()
-    assert not told.of(events.PageRead)
+    assert not log.of(events.PageRead)
     whole = session.book.words / 10
     assert session.activity.seconds_left == pytest.approx(whole, rel=0.1)
     assert await seconds_to_answer(session, "notes") == pytest.approx(whole, rel=0.1)
@@ -64,18 +64,18 @@ async def test_a_pace_learned_in_other_books_estimates_reading_and_questions_up_
 async def test_closing_keeps_every_finished_page_and_reading_resumes(tmp_path: Path) -> None:
     engine = SteppedEngine()
     engine.stop_after = 2
-    session, told = session_on(tmp_path, engine)
+    session, log = session_on(tmp_path, engine)
     await session.use_model("fake")
     await engine.stopped.wait()
-    done = len(told.of(events.PageRead))
+    done = len(log.of(events.PageRead))
     await session.close()
     assert engine.closed
     assert session.memory is not None
     assert len(session.memory.entries) == done
-    again, told_again = session_on(tmp_path, SteppedEngine())
+    again, log_again = session_on(tmp_path, SteppedEngine())
     await again.use_model("fake")
-    await told_again.until(lambda: told_again.of(events.MemoryComplete))
-    assert told_again.of(events.PageRead)[0].entry.page.number == done + 1
+    await log_again.until(lambda: log_again.of(events.MemoryComplete))
+    assert log_again.of(events.PageRead)[0].entry.page.number == done + 1
     await again.close()
 
 
@@ -83,14 +83,14 @@ async def test_choosing_another_model_closes_the_first_and_cancels_its_question(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
     first = SteppedEngine()
-    session, told = session_on(tmp_path, first)
+    session, log = session_on(tmp_path, first)
     await session.use_model("first")
-    await told.until(lambda: told.of(events.MemoryComplete))
+    await log.until(lambda: log.of(events.MemoryComplete))
     session.questions.start(session.question("who"))
     await reader.asked.wait()
     await session.use_model("second")
     assert first.closed
-    assert told.of(events.QuestionEnded)
+    assert log.of(events.QuestionEnded)
     assert not session.answering
     await session.close()
 
@@ -105,10 +105,10 @@ async def test_a_model_that_nothing_uses_is_unloaded_and_loaded_again_for_a_ques
         engines.append(SteppedEngine())
         return engines[-1]
 
-    session, told = session_on(tmp_path, make)
+    session, log = session_on(tmp_path, make)
     await session.use_model("fake")
-    await told.until(lambda: engines and engines[0].closed)
-    assert told.of(events.MemoryComplete)
+    await log.until(lambda: engines and engines[0].closed)
+    assert log.of(events.MemoryComplete)
     assert session.models.reading.info is None
     assert session.has_model
     session.questions.start(session.question("who"))
@@ -120,21 +120,21 @@ async def test_a_model_that_nothing_uses_is_unloaded_and_loaded_again_for_a_ques
 async def test_a_memory_of_another_model_answers_and_rereading_needs_a_request(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
-    session, told = session_on(tmp_path, SteppedEngine())
+    session, log = session_on(tmp_path, SteppedEngine())
     await session.use_model("fake")
-    await told.until(lambda: told.of(events.MemoryComplete))
+    await log.until(lambda: log.of(events.MemoryComplete))
     await session.close()
     other = SteppedEngine(name="other", fingerprint="other-1")
-    again, told_again = session_on(tmp_path, other)
+    again, log_again = session_on(tmp_path, other)
     await again.show_saved_memory()
     await again.use_model("other")
-    await told_again.until(lambda: again.activity.reading is events.ReadingState.OFFERED)
+    await log_again.until(lambda: again.activity.reading is events.ReadingState.OFFERED)
     assert not other.calls
     again.questions.start(again.question("who"))
     await reader.asked.wait()
-    assert reader.pages_read == len(told.of(events.PageRead))
+    assert reader.pages_read == len(log.of(events.PageRead))
     again.resume()
-    await told_again.until(lambda: told_again.of(events.MemoryComplete))
+    await log_again.until(lambda: log_again.of(events.MemoryComplete))
     assert other.calls
     await again.close()
 
@@ -147,32 +147,32 @@ async def test_a_waiting_question_fails_if_the_model_cannot_be_loaded(tmp_path: 
 
     engine = Broken()
     engine.load_gate.clear()
-    session, told = session_on(tmp_path, engine)
+    session, log = session_on(tmp_path, engine)
     await session.use_model("fake")
     session.questions.start(session.question("who"))
     await settle(session)
     assert session.answering
     engine.load_gate.set()
-    await told.until(lambda: told.of(events.QuestionEnded))
-    assert told.of(events.QuestionEnded)[0].problem == "The model does not fit into memory."
+    await log.until(lambda: log.of(events.QuestionEnded))
+    assert log.of(events.QuestionEnded)[0].problem == "The model does not fit into memory."
     await session.close()
 
 
 async def test_questions_queue_and_each_gets_its_own_answer(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
-    session, told = session_on(tmp_path, SteppedEngine())
+    session, log = session_on(tmp_path, SteppedEngine())
     await session.use_model("fake")
-    await told.until(lambda: told.of(events.MemoryComplete))
+    await log.until(lambda: log.of(events.MemoryComplete))
     for question in ("who", "what", "where"):
         session.questions.start(session.question(question))
     await reader.asked.wait()
-    assert [event.question for event in told.of(events.QuestionAsked)] == ["who"]
+    assert [event.question for event in log.of(events.QuestionAsked)] == ["who"]
     await session.cancel_question()
-    await told.until(lambda: reader.questions == ["who", "what"])
+    await log.until(lambda: reader.questions == ["who", "what"])
     reader.say(Answered("A lamp.", True, (), (), (), 90.0, NO_USAGE))
-    await told.until(lambda: reader.questions == ["who", "what", "where"])
-    assert [event.problem for event in told.of(events.QuestionEnded)] == ["Cancelled.", ""]
+    await log.until(lambda: reader.questions == ["who", "what", "where"])
+    assert [event.problem for event in log.of(events.QuestionEnded)] == ["Cancelled.", ""]
     assert session.answering
     await session.close()
     assert not session.answering
@@ -183,16 +183,16 @@ async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Pa
     engine = SteppedEngine(
         says=lambda prompt: nothing if nothing in prompt else "The lamp and the boy."
     )
-    session, told = session_on(tmp_path, engine, config=replace(CONFIG, reader="gistread"))
+    session, log = session_on(tmp_path, engine, config=replace(CONFIG, reader="gistread"))
     await session.use_model("fake")
-    await told.until(lambda: told.of(events.MemoryComplete))
+    await log.until(lambda: log.of(events.MemoryComplete))
     for believed in (True, False):
         session.questions.start(session.question("Who is it?"))
-        await told.until(lambda: told.of(events.QuestionEnded))
-        answered = told.of(events.QuestionProgress)[-1].event
+        await log.until(lambda: log.of(events.QuestionEnded))
+        answered = log.of(events.QuestionProgress)[-1].event
         assert isinstance(answered, Answered)
         assert answered.found is not believed
-        told.clear()
+        log.clear()
         guesses = CheckResult(answers=False, abstains=False, line="it guesses")
         results = CheckResults(paths_in(tmp_path), installed_version())
         results.save(engine.info.fingerprint, None, guesses)
@@ -202,13 +202,13 @@ async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Pa
 async def test_the_chapter_at_hand_is_read_first_and_then_the_others(tmp_path: Path) -> None:
     book = small_book()
     third = book.chapters[2]
-    session, told = session_on(tmp_path, SteppedEngine(), place=lambda: third.start)
+    session, log = session_on(tmp_path, SteppedEngine(), place=lambda: third.start)
     await session.use_model("fake", read=False)
     assert session.activity.reading is ReadingState.IDLE
     session.read_here()
-    await told.until(lambda: told.of(events.PageRead))
-    assert told.of(events.PageRead)[0].entry.page.start == third.start
-    await told.until(lambda: told.of(events.MemoryComplete))
+    await log.until(lambda: log.of(events.PageRead))
+    assert log.of(events.PageRead)[0].entry.page.start == third.start
+    await log.until(lambda: log.of(events.MemoryComplete))
     assert session.memory.complete
     await session.close()
 

@@ -15,7 +15,7 @@ from gistread.errors import EngineError
 from gistread.readers.events import Answered
 from gistread.session import events, models
 from gistread.session.session import Session
-from tests.session.told import Told, session_on, settle
+from tests.session.event_log import EventLog, session_on, settle
 from tests.tui.books import long_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine
 
@@ -61,30 +61,30 @@ class Machine:
         here = (e for e in self.made if not e.closed and e.state.phase not in models.UNLOADED)
         return sorted(engine.info.name for engine in here)
 
-    def session(self, book: Book | None = None) -> tuple[Session, Told]:
+    def session(self, book: Book | None = None) -> tuple[Session, EventLog]:
         """On this book, or a small one. It is closed after the test."""
-        session, told = session_on(self.folder, self.make, book)
+        session, log = session_on(self.folder, self.make, book)
         self.sessions.append(session)
-        return session, told
+        return session, log
 
-    async def read(self, *, asking: str = "") -> tuple[Session, Told]:
+    async def read(self, *, asking: str = "") -> tuple[Session, EventLog]:
         """A small book that the small model has read; `asking`: the model for questions."""
-        session, told = self.session()
+        session, log = self.session()
         if asking:
             await session.use_asking_model(asking)
         await session.use_model("small")
-        await told.until(lambda: told.of(events.MemoryComplete))
-        return session, told
+        await log.until(lambda: log.of(events.MemoryComplete))
+        return session, log
 
-    async def reading(self, *, asking: str = "") -> tuple[Session, Told]:
+    async def reading(self, *, asking: str = "") -> tuple[Session, EventLog]:
         """A longer book that the small model is in the middle of: it waits after eight requests."""
         self.stop_after = 8
-        session, told = self.session(long_book(40))
+        session, log = self.session(long_book(40))
         if asking:
             await session.use_asking_model(asking)
         await session.use_model("small")
         await self.named("small").stopped.wait()
-        return session, told
+        return session, log
 
 
 @pytest_asyncio.fixture
@@ -96,30 +96,30 @@ async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
         await session.close()
 
 
-async def asked(session: Session, reader: ScriptedReader) -> None:
+async def start_question(session: Session, reader: ScriptedReader) -> None:
     """The question has reached its reader."""
     reader.asked.clear()
     session.questions.start(session.question("who"))
     await reader.asked.wait()
 
 
-async def answered(session: Session, reader: ScriptedReader, told: Told) -> None:
+async def answered(session: Session, reader: ScriptedReader, log: EventLog) -> None:
     reader.say(ANSWERED)
-    await told.until(lambda: not session.answering)
+    await log.until(lambda: not session.answering)
     await settle(session)
 
 
 async def test_the_answering_model_is_loaded_with_the_first_question_and_both_are_closed(
     machine: Machine, reader: ScriptedReader
 ) -> None:
-    session, told = await machine.read(asking="large")
+    session, log = await machine.read(asking="large")
     assert machine.loaded == ["small"]
     assert session.activity.asking_model == "large"
-    await asked(session, reader)
+    await start_question(session, reader)
     assert machine.loaded == ["large", "small"]
-    assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
+    assert log.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
     assert session.activity.model == "large"
-    await answered(session, reader, told)
+    await answered(session, reader, log)
     assert session.activity.model == "small"
     await session.close()
     assert machine.loaded == []
@@ -129,7 +129,7 @@ async def test_the_same_model_for_both_roles_is_one_engine(
     machine: Machine, reader: ScriptedReader
 ) -> None:
     session, _ = await machine.read(asking="small")
-    await asked(session, reader)
+    await start_question(session, reader)
     assert machine.loaded == ["small"]
     assert not session.activity.asking_model
 
@@ -137,11 +137,11 @@ async def test_the_same_model_for_both_roles_is_one_engine(
 async def test_reading_pauses_for_an_answer_and_resumes(
     machine: Machine, reader: ScriptedReader
 ) -> None:
-    session, told = await machine.reading(asking="large")
+    session, log = await machine.reading(asking="large")
     small = machine.named("small")
-    read = len(told.of(events.PageRead))
+    read = len(log.of(events.PageRead))
     assert read
-    await asked(session, reader)
+    await start_question(session, reader)
     assert session.activity.reading is events.ReadingState.WAITING
     small.gate.set()
     calls = len(small.calls)
@@ -149,17 +149,17 @@ async def test_reading_pauses_for_an_answer_and_resumes(
     await settle(session)
     assert session.activity.reading is events.ReadingState.WAITING
     assert len(small.calls) == calls
-    await answered(session, reader, told)
-    await told.until(lambda: told.of(events.MemoryComplete))
-    pages = [item.entry.page.number for item in told.of(events.PageRead)]
+    await answered(session, reader, log)
+    await log.until(lambda: log.of(events.MemoryComplete))
+    pages = [item.entry.page.number for item in log.of(events.PageRead)]
     assert pages == list(range(1, len(pages) + 1))
 
 
 async def test_reading_can_be_paused_and_resumed_while_another_model_answers(
     machine: Machine, reader: ScriptedReader
 ) -> None:
-    session, told = await machine.reading(asking="large")
-    await asked(session, reader)
+    session, log = await machine.reading(asking="large")
+    await start_question(session, reader)
     assert session.busy
     await session.pause()
     assert session.activity.reading is events.ReadingState.PAUSED
@@ -168,31 +168,31 @@ async def test_reading_can_be_paused_and_resumed_while_another_model_answers(
     await settle(session)
     assert session.activity.reading is events.ReadingState.WAITING
     await session.pause()
-    await answered(session, reader, told)
+    await answered(session, reader, log)
     assert session.activity.reading is events.ReadingState.PAUSED
-    await asked(session, reader)
+    await start_question(session, reader)
     session.resume()
-    await answered(session, reader, told)
-    await told.until(lambda: told.of(events.MemoryComplete))
+    await answered(session, reader, log)
+    await log.until(lambda: log.of(events.MemoryComplete))
 
 
 async def test_if_both_do_not_fit_the_idle_model_is_unloaded_with_a_notice(
     machine: Machine, reader: ScriptedReader
 ) -> None:
     machine.fits_in_memory = False
-    session, told = await machine.reading(asking="large")
-    await asked(session, reader)
+    session, log = await machine.reading(asking="large")
+    await start_question(session, reader)
     assert machine.loaded == ["large"]
-    assert told.of(events.Notice)[0].text == (
+    assert log.of(events.Notice)[0].text == (
         "large and small do not fit into memory together: small is unloaded for now. "
         "Use smaller models to keep both loaded."
     )
     machine.stop_after = None
-    await answered(session, reader, told)
-    await told.until(lambda: told.of(events.MemoryComplete))
+    await answered(session, reader, log)
+    await log.until(lambda: log.of(events.MemoryComplete))
     assert machine.loaded == ["small"]
-    await asked(session, reader)  # with the reading done there is nothing to come back for
-    await answered(session, reader, told)
+    await start_question(session, reader)  # with the reading done there is nothing to come back for
+    await answered(session, reader, log)
     await settle(session)
     assert machine.loaded == ["large"]
     assert session.activity.reading is events.ReadingState.DONE
@@ -205,41 +205,41 @@ async def test_if_the_answering_model_cannot_be_used_the_reading_model_answers_w
     machine: Machine, reader: ScriptedReader, name: str
 ) -> None:
     machine.broken.add("broken")
-    session, told = await machine.read()
+    session, log = await machine.read()
     await session.use_asking_model(name)
-    await asked(session, reader)
-    await answered(session, reader, told)
-    assert told.of(events.QuestionStarted) == [events.QuestionStarted("small", "small")]
-    said = [
-        item.text for item in told.of(events.Notice) if "cannot be used for questions" in item.text
+    await start_question(session, reader)
+    await answered(session, reader, log)
+    assert log.of(events.QuestionStarted) == [events.QuestionStarted("small", "small")]
+    refusals = [
+        item.text for item in log.of(events.Notice) if "cannot be used for questions" in item.text
     ]
-    assert len(said) == 1
-    assert f"{name} cannot be used for questions, small answers instead" in said[0]
-    assert "\n" not in said[0]
-    await asked(session, reader)  # and is not tried again with each question
-    assert len(told.of(events.Notice)) == 1 + sum(
-        "unloaded" in item.text for item in told.of(events.Notice)
+    assert len(refusals) == 1
+    assert f"{name} cannot be used for questions, small answers instead" in refusals[0]
+    assert "\n" not in refusals[0]
+    await start_question(session, reader)  # and is not tried again with each question
+    assert len(log.of(events.Notice)) == 1 + sum(
+        "unloaded" in item.text for item in log.of(events.Notice)
     )
 
 
 async def test_a_model_without_a_memory_answers_over_that_of_another_with_a_notice(
     machine: Machine, reader: ScriptedReader
 ) -> None:
-    session, told = await machine.reading()
-    pages = len(told.of(events.PageRead))
+    session, log = await machine.reading()
+    pages = len(log.of(events.PageRead))
     await session.use_model("large")  # in the middle of the book
-    await told.until(lambda: session.activity.reading is events.ReadingState.OFFERED)
+    await log.until(lambda: session.activity.reading is events.ReadingState.OFFERED)
     assert not machine.named("large").calls
-    assert told.of(events.Notice)[-1].text.startswith(
+    assert log.of(events.Notice)[-1].text.startswith(
         f"large has not read this book; small has, {pages} pages. Questions are asked over that "
         "memory."
     )
     assert session.activity.read_by == "small"
-    await asked(session, reader)
-    await answered(session, reader, told)
-    assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
+    await start_question(session, reader)
+    await answered(session, reader, log)
+    assert log.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
     session.resume()
-    await told.until(lambda: told.of(events.MemoryComplete))
+    await log.until(lambda: log.of(events.MemoryComplete))
     assert session.activity.read_by == ""
     assert {header.model_name for header in session.reading.choice.memories()} == {"small", "large"}
 
@@ -250,17 +250,17 @@ SERVER = "http://localhost:1/v1"
 async def test_the_memory_behind_an_answer_stays_until_the_answer_is_complete(
     machine: Machine, reader: ScriptedReader
 ) -> None:
-    session, told = await machine.read()
+    session, log = await machine.read()
     await session.use_model("middle")
-    await told.until(lambda: session.activity.reading is events.ReadingState.OFFERED)
+    await log.until(lambda: session.activity.reading is events.ReadingState.OFFERED)
     session.resume()
-    await told.until(lambda: len(told.of(events.MemoryComplete)) == 2)
+    await log.until(lambda: len(log.of(events.MemoryComplete)) == 2)
     await session.use_asking_model(SERVER)
-    await asked(session, reader)
+    await start_question(session, reader)
     await session.use_model("small")
-    await told.until(lambda: session.activity.reading is events.ReadingState.WAITING)
+    await log.until(lambda: session.activity.reading is events.ReadingState.WAITING)
     assert session.memory is not None
     assert session.memory.model_name == "middle"
-    await answered(session, reader, told)
-    await told.until(lambda: session.activity.reading is events.ReadingState.DONE)
+    await answered(session, reader, log)
+    await log.until(lambda: session.activity.reading is events.ReadingState.DONE)
     assert session.memory.model_name == "small"

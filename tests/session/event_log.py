@@ -17,7 +17,7 @@ CONFIG = Config(min_words=40, max_words=90)
 E = TypeVar("E", bound=SessionEvent)
 
 
-class Told(list[SessionEvent]):
+class EventLog(list[SessionEvent]):
     """Everything a session told, and a way to wait for what it tells next."""
 
     def __init__(self) -> None:
@@ -45,19 +45,19 @@ def session_on(
     book: Book | None = None,
     config: Config = CONFIG,
     place: Callable[[], int] = lambda: 0,
-) -> tuple[Session, Told]:
+) -> tuple[Session, EventLog]:
     """A session that reads on by itself, as a screen's does."""
-    told = Told()
+    log = EventLog()
     session = Session(
         book or small_book(),
         config=config,
         paths=paths_in(folder),
-        listener=told.append,
+        listener=log.append,
         background=True,
         make_engine=engine if callable(engine) else lambda _: engine,
         place=place,
     )
-    return session, told
+    return session, log
 
 
 async def settle(session: Session) -> None:
