@@ -12,7 +12,7 @@ def make_book(*chapters: Sequence[str], language: str = "en", title: str = "A Bo
     """
     text = ""
     paragraphs: list[Paragraph] = []
-    found: list[Chapter] = []
+    chapter_list: list[Chapter] = []
     for index, chapter in enumerate(chapters):
         begins = len(text)
         for number, words in enumerate(chapter):
@@ -29,9 +29,14 @@ def make_book(*chapters: Sequence[str], language: str = "en", title: str = "A Bo
             )
             last = index == len(chapters) - 1 and number == len(chapter) - 1
             text += words + ("" if last else "\n\n")
-        found.append(Chapter(f"Chapter {index + 1}", begins, len(text)))
+        chapter_list.append(Chapter(f"Chapter {index + 1}", begins, len(text)))
     return Book(
-        text, title, tuple(paragraphs), tuple(found), authors=("Somebody",), language=language
+        text,
+        title,
+        tuple(paragraphs),
+        tuple(chapter_list),
+        authors=("Somebody",),
+        language=language,
     )
 
 

@@ -63,9 +63,9 @@ async def test_a_stopped_build_counts_what_it_finished(name: str) -> None:
 async def test_unread_pages_count_as_remaining(need: Artifact) -> None:
     half, whole = make_memory(PAGES // 2, PAGES), make_memory(PAGES, PAGES)
     expected = await need.remaining(whole, models())
-    told = await need.remaining(half, models())
-    assert told.total == pytest.approx(expected.total, rel=0.4)
-    assert told.prefilled == pytest.approx(expected.prefilled, rel=0.5)
+    remaining = await need.remaining(half, models())
+    assert remaining.total == pytest.approx(expected.total, rel=0.4)
+    assert remaining.prefilled == pytest.approx(expected.prefilled, rel=0.5)
     nothing = await need.remaining(make_memory(0, PAGES), models())
     assert nothing.total > 1
 

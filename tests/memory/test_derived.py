@@ -35,8 +35,8 @@ def start(path: Path, name: str, first: int = 0) -> "subprocess.Popen[str]":
 def kill(process: "subprocess.Popen[str]") -> int:
     """Ends it in the middle; the last number that it said was kept, -1 for none."""
     process.send_signal(signal.SIGKILL)
-    said, _ = process.communicate()
-    whole = said.rpartition("\n")[0].split()
+    output, _ = process.communicate()
+    whole = output.rpartition("\n")[0].split()
     return int(whole[-1]) if whole else -1
 
 

@@ -16,8 +16,8 @@ def test_the_pace_follows_the_latest_pages() -> None:
     memory = make_memory(70)
     seconds = [10.0] * 10 + [1.0] * 60
     memory.entries[:] = [
-        MemoryEntry(e.page, e.gist, Usage(seconds=one))
-        for e, one in zip(memory.entries, seconds, strict=True)
+        MemoryEntry(e.page, e.gist, Usage(seconds=page_seconds))
+        for e, page_seconds in zip(memory.entries, seconds, strict=True)
     ]
     assert pace_of(memory.entries).words_per_s == pytest.approx(100, rel=0.4)
 

@@ -39,7 +39,7 @@ async def test_facts_follow_a_grammar() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reply",
     [
         "Nonsense without any form at all.",
         "",
@@ -48,9 +48,9 @@ async def test_facts_follow_a_grammar() -> None:
         "- The cat sat down upon nothing. | cat\n",
     ],
 )
-async def test_sentences_stand_in_for_a_page_without_usable_facts(said: str) -> None:
+async def test_sentences_stand_in_for_a_page_without_usable_facts(reply: str) -> None:
     memory = make_memory()
-    facts = await facts_of(memory, FakeEngine(says=lambda _: said))
+    facts = await facts_of(memory, FakeEngine(says=lambda _: reply))
     assert {fact.page for fact in facts} == set(range(1, 9))
     for fact in facts:
         assert fact.text in " ".join(memory.text_of(memory.entry(fact.page).page).split())
@@ -88,7 +88,7 @@ def test_forms_of_one_element_are_one_node() -> None:
     )
     names = {element.name: element for element in graph.values()}
     assert len(graph) == 3
-    assert [one.text for one in names["machine"].facts] == ["a", "b", "d"]
+    assert [each.text for each in names["machine"].facts] == ["a", "b", "d"]
     assert [graph[key].name for key in names["machine"].neighbours] == [
         "The Time Traveller",
         "Filby",
@@ -105,7 +105,7 @@ def test_a_surname_belongs_to_the_one_full_name_that_ends_with_it() -> None:
             fact("e", "Quill"),
         )
     )
-    names = {element.name: [one.text for one in element.facts] for element in graph.values()}
+    names = {element.name: [each.text for each in element.facts] for element in graph.values()}
     assert names == {
         "Benjamin Bathurst": ["a", "b"],
         "Martha Quill": ["c"],

@@ -94,10 +94,10 @@ def test_kills_lose_no_page_and_repeat_none(tmp_path: Path) -> None:
         assert set(kept(path).values()) <= {1}
     whole = len(kept(path))
     process = start(path)
-    said, _ = process.communicate(timeout=600)
+    output, _ = process.communicate(timeout=600)
     assert process.returncode == 0
     assert kept(path).total() == len(kept(path)) == PAGES
-    lines = said.splitlines()
+    lines = output.splitlines()
     assert (
         len(lines) == 2 + PAGES - whole
     )  # begun, each page that was missing, and the facts of all

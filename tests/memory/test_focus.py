@@ -38,22 +38,22 @@ async def test_the_presets_words_reach_the_model(
     name: str, reading: ReadingMode, tmp_path: Path
 ) -> None:
     preset = built_in_presets()[name]
-    asked = prompts_of(await read(GistFocus(preset), reading, tmp_path))
-    assert asked
+    prompts = prompts_of(await read(GistFocus(preset), reading, tmp_path))
+    assert prompts
     # In single-pass reading the second attempt has the same prompt, since it lies ready.
-    assert all(preset.keep in prompt or preset.ask in prompt for prompt in asked)
-    assert sum(preset.keep in prompt for prompt in asked) >= len(asked) / 2
+    assert all(preset.keep in prompt or preset.ask in prompt for prompt in prompts)
+    assert sum(preset.keep in prompt for prompt in prompts) >= len(prompts) / 2
 
 
 @pytest.mark.parametrize("reading", ReadingMode)
 async def test_a_task_stands_after_the_text_in_every_prompt_for_a_gist(
     reading: ReadingMode, tmp_path: Path
 ) -> None:
-    asked = prompts_of(
+    prompts = prompts_of(
         await read(GistFocus(built_in_presets()["meeting"], TASK), reading, tmp_path)
     )
-    assert asked
-    for prompt in asked:
+    assert prompts
+    for prompt in prompts:
         text, _, task = prompt.partition("\n---\n")
         assert TASK not in text
         assert TASK in task
@@ -92,11 +92,11 @@ def test_another_focus_is_another_memory_and_is_saved(tmp_path: Path, memory: Gi
             assert (kept.memory.entries, kept.memory.focus) == ([], focus)
             for entry in memory.entries[: 1 + number % 3]:
                 kept.add(entry)
-    found = store.find(memory.book)
-    assert {header.focus.version("gist") for header in found} == {
+    headers = store.find(memory.book)
+    assert {header.focus.version("gist") for header in headers} == {
         focus.version("gist") for focus in focuses
     }
-    for header in found:
+    for header in headers:
         assert store.load(memory.book, header).focus == header.focus
         # Read on by what its header says, be the preset's file there or not.
         with store.open(memory.book, MemoryRequest("fake", "f", SIZE, focus=header.focus)) as kept:

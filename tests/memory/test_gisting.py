@@ -80,10 +80,8 @@ async def test_the_starters_gist_is_what_the_page_says_of_it() -> None:
     assert "Tamsin had slept at the inn, and saw nobody go." in gist.text
     assert "Tamsin, the keeper" not in gist.text
     assert "the nets" not in gist.text
-    quoted = [
-        one.strip("“”") for one in gist.text.replace("? ", "?|").replace(". ", ".|").split("|")
-    ]
-    assert all(one in page for one in quoted)
+    quoted = gist.text.replace("? ", "?|").replace(". ", ".|").split("|")
+    assert all(sentence.strip("“”") in page for sentence in quoted)
 
 
 async def test_a_faulty_gist_is_requested_again_with_another_prompt_and_sampling() -> None:
@@ -105,8 +103,8 @@ async def test_after_two_faults_sentences_of_the_page_stand_in() -> None:
 
 
 async def test_a_gist_that_was_cut_off_ends_with_its_last_whole_sentence() -> None:
-    said = Completion(f"{GOOD} Then he went on to", "length", NO_USAGE)
-    gisted = await gisted_page(PAGE, FakeEngine(says=[said]))
+    completion = Completion(f"{GOOD} Then he went on to", "length", NO_USAGE)
+    gisted = await gisted_page(PAGE, FakeEngine(says=[completion]))
     assert gisted.gist.text == GOOD
 
 

@@ -96,16 +96,16 @@ def test_one_foreign_name_among_few_is_too_many(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "before"),
     [
         ("Watson", "“You have been in Afghanistan, Dr. Watson,” said he."),
         ("Наташу", "Наташа вышла на крыльцо."),
         ("Ahab", "There was Captain Ahab, erect upon his quarter-deck."),
     ],
 )
-def test_a_name_that_the_book_had_before_the_page_is_not_foreign(name: str, told: str) -> None:
+def test_a_name_that_the_book_had_before_the_page_is_not_foreign(name: str, before: str) -> None:
     gist = f"Then Holloway and old Tamsin tell {name} that the rope of his boat was cut."
-    assert find_fault(Draft(gist, PAGE, told_before=told)) is None
+    assert find_fault(Draft(gist, PAGE, told_before=before)) is None
     assert (
         find_fault(Draft(gist, PAGE, told_before="Nobody, Ahaz, Wat and Natal."))
         is Fault.FOREIGN_NAMES

@@ -77,13 +77,13 @@ def test_twenty_kills_end_with_the_same_pages_without_repeats(tmp_path: Path) ->
         process = start(tmp_path / "killed")
         time.sleep(moments.uniform(0, 0.1))
         process.send_signal(signal.SIGKILL)
-        said = process.communicate(timeout=60)[0].split()
+        words_of_output = process.communicate(timeout=60)[0].split()
         now = read_pages(tmp_path / "killed")
         assert now == pages[: len(now)]
         made = len(now) - kept
         # What was said is at most one event behind what was kept: no page was made and lost, none
         # made again.
-        assert made - 1 <= said.count("PageRead") <= made
+        assert made - 1 <= words_of_output.count("PageRead") <= made
         kept = len(now)
     assert start(tmp_path / "killed").wait(timeout=60) == 0
     assert read_pages(tmp_path / "killed") == pages

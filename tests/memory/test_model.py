@@ -36,19 +36,19 @@ def make_memory(pages: int = 4, read: int | None = None) -> GistMemory:
 def test_pages_past_the_bound_are_absent() -> None:
     memory = make_memory()
     bound = memory.entry(2).page.end
-    told = memory.upto(bound)
-    assert [entry.page.number for entry in told.entries] == [1, 2]
-    assert told.complete
+    bounded = memory.upto(bound)
+    assert [entry.page.number for entry in bounded.entries] == [1, 2]
+    assert bounded.complete
 
 
 def test_nothing_past_the_bound_is_reachable() -> None:
     memory = make_memory()
     bound = memory.entry(2).page.start + 60
-    told = memory.upto(bound)
-    assert told.book.text == memory.book.text[:bound]
-    assert max(p.end for p in told.book.paragraphs) <= bound
-    assert max(c.end for c in told.book.chapters) <= bound
-    assert (told.book.title, told.book.authors) == ("", ())
+    bounded = memory.upto(bound)
+    assert bounded.book.text == memory.book.text[:bound]
+    assert max(p.end for p in bounded.book.paragraphs) <= bound
+    assert max(c.end for c in bounded.book.chapters) <= bound
+    assert (bounded.book.title, bounded.book.authors) == ("", ())
 
 
 def test_a_page_across_the_bound_is_cut_and_loses_its_gist() -> None:

@@ -50,8 +50,8 @@ PLAUSIBLE = {
 
 def replied(text: str) -> str:
     """The plausible reply to the question of a prompt."""
-    asked = text.rpartition("Question: ")[2]
-    return next(reply for words, reply in PLAUSIBLE.items() if words in asked)
+    question = text.rpartition("Question: ")[2]
+    return next(reply for words, reply in PLAUSIBLE.items() if words in question)
 
 
 def good(text: str) -> Say:
@@ -59,8 +59,8 @@ def good(text: str) -> Say:
     if "Who is the text above about" in text:
         return "It is about Ines, who keeps bees."
     if "Question: " in text:
-        asked = (question.right for question in QUESTIONS if question.text in text)
-        right = next(asked, None)
+        answers = (question.right for question in QUESTIONS if question.text in text)
+        right = next(answers, None)
         return right.partition("|")[0] if right else replied(text)
     passage = text.partition("Passage:")[2].partition("---")[0]
     words = [word.strip("“”‘’(),.;:?!").lower() for word in passage.split()]
@@ -69,7 +69,7 @@ def good(text: str) -> Say:
 
 def rightly(text: str, options: Sequence[str]) -> int:
     """The index of the right option."""
-    return next("ABC".index(one.right) for one in OPTIONS if one.text in text)
+    return next("ABC".index(option.right) for option in OPTIONS if option.text in text)
 
 
 def chatty(text: str) -> Say:

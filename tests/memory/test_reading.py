@@ -10,7 +10,7 @@ import pytest
 from gistread.book.model import ParagraphKind
 from gistread.errors import EngineError
 from gistread.memory.front_matter import front_matter_end
-from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMode
+from gistread.memory.model import Gist, GistMemory, GistSource, Page, PageSize, ReadingMode
 from gistread.memory.reading import PageFound, PageRead, characters_left, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.prompts import TRAINED
@@ -49,16 +49,19 @@ async def read_through(
         return kept.memory
 
 
+def contents(memory: GistMemory) -> list[tuple[Page, Gist]]:
+    return [(entry.page, entry.gist) for entry in memory.entries]
+
+
 async def test_every_page_is_found_then_gisted_then_the_book_is_finished(
     store: MemoryStore,
 ) -> None:
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         events = [event async for event in read_book(kept, engine())]
-    found, gisted = events[::2], events[1::2]
-    assert all(isinstance(event, PageFound) for event in found)
-    assert [e.page for e in found if isinstance(e, PageFound)] == [
-        e.entry.page for e in gisted if isinstance(e, PageRead)
-    ]
+    kinds = [type(event) for event in events]
+    assert kinds == [PageFound, PageRead] * (len(events) // 2)
+    pages = [event.page for event in events if isinstance(event, PageFound)]
+    assert pages == [event.entry.page for event in events if isinstance(event, PageRead)]
     assert kept.memory.complete
 
 
@@ -113,8 +116,8 @@ async def test_pages_after_a_gap_stay_though_the_model_now_pauses_elsewhere(
     ]
     assert {*kept_pages} <= {entry.page.start for entry in again.entries}
     assert all(entry.page.words <= SIZE.max_words for entry in again.entries)
-    assert [one.page.end for one in again.entries[:-1]] == [
-        one.page.start for one in again.entries[1:]
+    assert [entry.page.end for entry in again.entries[:-1]] == [
+        entry.page.start for entry in again.entries[1:]
     ]
 
 
@@ -147,14 +150,11 @@ async def test_reading_from_the_current_chapter_ends_with_the_same_memory(
         assert order[:-1]
         assert min(order[:-1]) >= third.start
         assert not kept.memory.complete
-    with store.open(
-        BOOK, MemoryRequest("fake", "f", SIZE)
-    ) as kept:  # what was read ahead has been kept
+    # What was read ahead has been kept
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         assert [entry.page.start for entry in kept.memory.read_entries] == sorted(order)
     finished = await read_through(store, engine())
-    assert [(entry.page, entry.gist) for entry in finished.entries] == [
-        (entry.page, entry.gist) for entry in whole.entries
-    ]
+    assert contents(finished) == contents(whole)
 
 
 @pytest.mark.parametrize("reading", ReadingMode)
@@ -162,7 +162,8 @@ async def test_the_chapter_to_which_the_person_moves_comes_next_and_the_memory_e
     store: MemoryStore, reading: ReadingMode
 ) -> None:
     whole = await read_through(MemoryStore(store.directory / "whole"), engine(), reading)
-    places, third = [0], BOOK.chapters[2]
+    places = [0]
+    third = BOOK.chapters[2]
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE, reading)) as kept:
         order = []
         async for event in read_book(kept, engine(), place=lambda: places[-1]):
@@ -173,9 +174,7 @@ async def test_the_chapter_to_which_the_person_moves_comes_next_and_the_memory_e
         assert moved <= 3
         assert order[:moved] == sorted(order[:moved])
         assert order[moved + 1] > third.start
-        assert [(entry.page, entry.gist) for entry in kept.memory.entries] == [
-            (entry.page, entry.gist) for entry in whole.entries
-        ]
+        assert contents(kept.memory) == contents(whole)
 
 
 @pytest.mark.parametrize(
@@ -261,10 +260,10 @@ async def test_second_attempts_end_if_none_of_six_passed(
 async def test_a_gist_may_name_the_narrator_whom_an_earlier_page_named(
     store: MemoryStore, wording: str, source: GistSource
 ) -> None:
-    told = (
+    first_page = (
         "It was the landlord who called me Watson in front of everybody at the table that evening."
     )
-    book = make_book([f"{told} {prose(90)}"], [PAGE])
+    book = make_book([f"{first_page} {prose(90)}"], [PAGE])
     model = FakeEngine(
         says=lambda _: (
             "They tell Watson that Holloway finds the Marigold gone; Tamsin saw nobody go."

@@ -19,11 +19,11 @@ SIZE = PageSize(100, 300)
 
 def volume(number: int) -> Book:
     """A book whose last chapter is a heading that the next volume must not take."""
-    told = [
+    chapters = [
         [f"# Chapter {c}", *(prose(60, seed=1000 * number + 100 * c + i) for i in range(6))]
         for c in range(2)
     ]
-    return make_book(["# Part", "By Nobody"], *told, ["# The End"], title=f"Volume {number}")
+    return make_book(["# Part", "By Nobody"], *chapters, ["# The End"], title=f"Volume {number}")
 
 
 SAGA = join_books("Saga", (), [volume(number) for number in (1, 2, 3)])

@@ -88,11 +88,11 @@ async def test_a_resumed_reading_uses_the_same_prompts(tmp_path: Path, pages: in
 async def test_the_pages_are_the_same_however_many_chapters_are_read_at_once(
     tmp_path: Path, reading: ReadingMode
 ) -> None:
-    one = await read(tmp_path / "1", engine(parallel=1), reading)
+    alone = await read(tmp_path / "1", engine(parallel=1), reading)
     for parallel in (3, 64):
         several = await read(tmp_path / str(parallel), engine(parallel=parallel), reading)
         assert [(e.page, e.gist) for e in several.entries] == [
-            (e.page, e.gist) for e in one.entries
+            (e.page, e.gist) for e in alone.entries
         ]
 
 

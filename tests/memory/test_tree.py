@@ -45,7 +45,7 @@ async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_child
             assert max(child.level for child in node.children) == node.level - 1
     inner = [node for node in outline(make_memory(pages, pages)).nodes() if node.children]
     expected = len(inner) - 1  # nobody looks at the top from above
-    assert [(one.done, one.total) for one in grown] == [
+    assert [(progress.done, progress.total) for progress in grown] == [
         (done, expected) for done in range(1, expected + 1)
     ]
 
@@ -76,8 +76,8 @@ async def test_a_damaged_line_costs_only_its_summary(tmp_path: Path) -> None:
     again = make_memory(70, 70)
     again.derived = DerivedRecords(path)
     fake = engine()
-    found, _ = await tree_of(again, fake)
-    assert found == built
+    rebuilt, _ = await tree_of(again, fake)
+    assert rebuilt == built
     assert 1 <= len(fake.calls) <= 2
 
 

@@ -63,7 +63,7 @@ async def read(book: Book, engine: LlamaEngine, directory: Path) -> GistMemory:
         return kept.memory
 
 
-async def test_a_real_model_reads_to_the_end_and_answers(
+async def test_a_real_model_reads_to_the_end_twice_the_same(
     engine: LlamaEngine, tmp_path: Path
 ) -> None:
     memory = await read(beginning(450), engine, tmp_path)
@@ -76,18 +76,12 @@ async def test_a_real_model_reads_to_the_end_and_answers(
     again = await read(beginning(450), engine, tmp_path / "again")
     assert [entry.page for entry in again.entries] == [entry.page for entry in memory.entries]
 
-    events = [
-        event
-        async for event in METHODS["readagent-s"].reader()(
-            Asking(
-                "What is the name of the British diplomat?",
-                memory,
-                engine,
-                Steering(),
-                ReaderOptions(max_pages=2),
-            )
-        )
-    ]
+
+async def test_a_real_model_answers_from_what_it_read(engine: LlamaEngine, tmp_path: Path) -> None:
+    memory = await read(beginning(450), engine, tmp_path)
+    question = "What is the name of the British diplomat?"
+    asking = Asking(question, memory, engine, Steering(), ReaderOptions(max_pages=2))
+    events = [event async for event in METHODS["readagent-s"].reader()(asking)]
     answered = events[-1]
     assert isinstance(answered, Answered)
     assert any(isinstance(event, Stopped) for event in events)
