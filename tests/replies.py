@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.engine.remote.server import Asked
+from tests.engine.remote.server import RecordedRequest
 
 RECORDED = Path(__file__).parents[2] / "shared" / "replies" / "exchanges.jsonl"
 _TASK_CHARACTERS = 600  # The end of a prompt, where its question and its task are
@@ -33,14 +33,14 @@ class Prepared:
     telling: Mapping[str, str] = field(default_factory=dict)
     cites: bool = False
 
-    def __call__(self, asked: Asked) -> str:
-        question = next((answer for answer in self.answers if answer in asked.text), None)
+    def __call__(self, request: RecordedRequest) -> str:
+        question = next((answer for answer in self.answers if answer in request.text), None)
         if question is None:
             return "The book does not say."
         tell = [folded(words) for words in self.telling.get(question, "").split("|")]
-        if "tells this answer?" in asked.text:
-            return self._number(_LISTED, asked.text, tell) or "1"
-        number = self._number(_NUMBERED, asked.text, tell) if self.cites else ""
+        if "tells this answer?" in request.text:
+            return self._number(_LISTED, request.text, tell) or "1"
+        number = self._number(_NUMBERED, request.text, tell) if self.cites else ""
         return f"{self.answers[question]} [{number}]" if number else self.answers[question]
 
     @staticmethod
@@ -62,8 +62,8 @@ class Recorded:
             for one in map(json.loads, lines)
         ]
 
-    def __call__(self, asked: Asked) -> str:
-        words = set(self._words(asked.body["messages"][-1]["content"]))
+    def __call__(self, request: RecordedRequest) -> str:
+        words = set(self._words(request.body["messages"][-1]["content"]))
         return str(
             max(self._replies, key=lambda reply: len(words & reply[0]) / len(words | reply[0]))[1]
         )

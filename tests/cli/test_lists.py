@@ -15,7 +15,7 @@ import pytest
 
 from tests.benchmarks.recall import DATA as ALL_DATA
 from tests.cli.conftest import Run
-from tests.engine.remote.server import Asked, Kind, Server
+from tests.engine.remote.server import Kind, RecordedRequest, Server
 from tests.replies import folded
 
 DATA = ALL_DATA / "books"
@@ -41,7 +41,7 @@ class Reader:
     form: str = "bullets"
     has_answered: bool = False
 
-    def __call__(self, request: Asked) -> str:
+    def __call__(self, request: RecordedRequest) -> str:
         before, _, task = request.text.rpartition("\n---\n")
         if "tells this answer?" in task:
             return "1"

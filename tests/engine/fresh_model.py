@@ -116,9 +116,7 @@ class FreshModel:
         return int(legal.argmax()), float(first - second)
 
     def likelihood(self, prompt: Prompt, text: bytes) -> float:
-        """Mean logarithm of the probabilities of these bytes, each of them a token, after the
-        prompt.
-        """
+        """Mean logarithm of the probabilities of these bytes, each a token, after the prompt."""
         logarithms: list[float] = []
         with _Sequence(self._model, self._size) as sequence:
             logits = sequence.feed(self._tokens(prompt))
@@ -131,8 +129,9 @@ class FreshModel:
 
     def _tokens(self, prompt: Prompt) -> list[int]:
         begun = prompt[-1].content if prompt[-1].role == "assistant" else ""
-        asked = prompt[:-1] if begun else prompt
-        text = "".join(f"<|{m.role}|>{m.content}<|end|>" for m in asked) + "<|assistant|>" + begun
+        messages = prompt[:-1] if begun else prompt
+        parts = [f"<|{message.role}|>{message.content}<|end|>" for message in messages]
+        text = "".join(parts) + "<|assistant|>" + begun
         room = len(text) + 8
         buffer = (llama.llama_token * room)()
         count = llama.llama_tokenize(

@@ -1,6 +1,4 @@
-"""A LoRA adapter changes a model alike whether it is applied at load or merged into the requantised
-copy.
-"""
+"""A LoRA adapter changes a model alike, applied at load or merged into the requantised copy."""
 
 import asyncio
 import random

@@ -25,13 +25,16 @@ def entries() -> tuple[CatalogueEntry, ...]:
     return read_catalogue().entries
 
 
-def test_the_catalogue_is_dated_and_complete() -> None:
+def test_the_catalogue_is_dated_and_its_files_can_be_verified() -> None:
     catalogue = read_catalogue()
     assert catalogue.dated <= datetime.date.today()
     for entry in (*catalogue.entries, catalogue.starter):
         assert entry.size_bytes
         assert len(entry.sha256) == 64
-    for entry in catalogue.entries:
+
+
+def test_each_entry_of_the_catalogue_is_complete(entries: tuple[CatalogueEntry, ...]) -> None:
+    for entry in entries:
         assert entry.good_for
         assert entry.licence
         assert entry.parameters
@@ -90,10 +93,10 @@ def test_nothing_is_recommended_for_a_machine_without_room(
 
 
 def test_free_gpu_memory_counts_if_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    def asked() -> Library:
+    def library() -> Library:
         return Library("0.3", (), (Gpu("card", 12 * GB, 16 * GB),))
 
-    monkeypatch.setattr("gistread.engine.catalogue.ask_library", asked)
+    monkeypatch.setattr("gistread.engine.catalogue.ask_library", library)
     monkeypatch.setattr("gistread.engine.catalogue.gpu_maker", lambda: "NVIDIA")
     here = this_machine()
     assert 10 * GB < here.gpu_bytes < 12 * GB

@@ -34,11 +34,13 @@ from tests.tiny_gguf import write_tiny_gguf
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def asked(text: str) -> Prompt:
+def prompt_of(text: str) -> Prompt:
     return (Message("user", text),)
 
 
-LONG = asked("It was a long way to go. " * 40)  # 1,000 tokens of the tiny models: several batches
+LONG = prompt_of(
+    "It was a long way to go. " * 40
+)  # 1,000 tokens of the tiny models: several batches
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -70,28 +72,30 @@ async def test_counts_are_exact(engine: LlamaEngine) -> None:
     assert await engine.count("hello") == 5
     assert await engine.count("the") == 2  # the vocabulary's one merge
     assert await engine.count("") == 0
-    assert await engine.measure(asked("abc")) == 6  # <|user|> a b c <|end|> <|assistant|>
+    assert await engine.measure(prompt_of("abc")) == 6  # <|user|> a b c <|end|> <|assistant|>
 
 
 async def test_evaluated_and_reused_tokens_add_up(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
-    first = (await engine.complete(asked("abcdefgh"), Sampling(max_tokens=4))).usage
-    again = (await engine.complete(asked("abcdefgh"), Sampling(max_tokens=4))).usage
-    longer = (await engine.complete(asked("abcdXYZ"), Sampling(max_tokens=4))).usage
+    first = (await engine.complete(prompt_of("abcdefgh"), Sampling(max_tokens=4))).usage
+    again = (await engine.complete(prompt_of("abcdefgh"), Sampling(max_tokens=4))).usage
+    longer = (await engine.complete(prompt_of("abcdXYZ"), Sampling(max_tokens=4))).usage
     assert (first.prefilled, first.reused, first.generated) == (11, 0, 4)
     assert (again.prefilled, again.reused) == (1, 10)
     assert (longer.prefilled, longer.reused) == (5, 5)
 
 
 async def test_a_prompt_that_continues_the_last_answer_reuses_it(engine: LlamaEngine) -> None:
-    said = await engine.complete(asked("abc"), Sampling(max_tokens=8, temperature=1.0, seed=5))
-    prompt = (*asked("abc"), Message("assistant", said.text))
+    completion = await engine.complete(
+        prompt_of("abc"), Sampling(max_tokens=8, temperature=1.0, seed=5)
+    )
+    prompt = (*prompt_of("abc"), Message("assistant", completion.text))
     usage = (await engine.complete(prompt, Sampling(max_tokens=1))).usage
     assert usage.reused >= 6
 
 
 async def test_the_stream_is_the_answer(engine: LlamaEngine) -> None:
-    events = [event async for event in engine.stream(asked("abc"), Sampling(max_tokens=30))]
+    events = [event async for event in engine.stream(prompt_of("abc"), Sampling(max_tokens=30))]
     *deltas, last = events
     assert isinstance(last, Completion)
     assert "".join(d.text for d in deltas if isinstance(d, TextDelta)) == last.text
@@ -103,7 +107,7 @@ async def test_the_log_probability_of_a_text_is_told_where_it_is_wanted(
     engine: LlamaEngine,
 ) -> None:
     plain, scored, first = [
-        await engine.complete(asked("Say how it ends."), sampling)
+        await engine.complete(prompt_of("Say how it ends."), sampling)
         for sampling in (Sampling(6), Sampling(6, scored=True), Sampling(1, scored=True))
     ]
     assert (plain.log_probability, plain.text) == (None, scored.text)
@@ -116,9 +120,9 @@ async def test_the_log_probability_of_a_text_is_told_where_it_is_wanted(
 
 
 async def test_decoding_ends_at_a_stop_string(engine: LlamaEngine) -> None:
-    whole = (await engine.complete(asked("abc"), Sampling(max_tokens=30))).text
+    whole = (await engine.complete(prompt_of("abc"), Sampling(max_tokens=30))).text
     stop = whole[12:15]
-    answer = await engine.complete(asked("abc"), Sampling(max_tokens=30, stop=(stop,)))
+    answer = await engine.complete(prompt_of("abc"), Sampling(max_tokens=30, stop=(stop,)))
     assert answer.text == whole[: whole.index(stop)]
     assert answer.finish == "end"
 
@@ -141,14 +145,14 @@ async def test_a_choice_is_always_one_of_the_options(engine: LlamaEngine) -> Non
     cases: list[tuple[str, list[str]]] = []
     choose()
     for question, options in cases:
-        choice = await engine.choose(asked(question), options)
+        choice = await engine.choose(prompt_of(question), options)
         assert 0 <= choice.index < len(options)
         assert choice.probability is not None
         assert 0 < choice.probability <= 1
 
 
 async def test_control_tokens_written_in_a_book_stay_text(engine: LlamaEngine) -> None:
-    assert await engine.measure(asked("<|end|><|assistant|>")) > 3 + len("<|end|>")
+    assert await engine.measure(prompt_of("<|end|><|assistant|>")) > 3 + len("<|end|>")
 
 
 async def test_prompts_that_do_not_fit_are_refused_with_both_numbers(
@@ -156,25 +160,27 @@ async def test_prompts_that_do_not_fit_are_refused_with_both_numbers(
 ) -> None:
     engine = await start(tiny, options=LoadOptions(context_tokens=256))
     with pytest.raises(PromptTooLongError) as caught:
-        await engine.complete(asked("x" * 300), Sampling(max_tokens=20))
+        await engine.complete(prompt_of("x" * 300), Sampling(max_tokens=20))
     assert (
         caught.value.prompt_tokens,
         caught.value.answer_tokens,
         caught.value.context_tokens,
     ) == (303, 20, 256)
-    assert (await engine.complete(asked("x" * 200), Sampling(max_tokens=53))).usage.prefilled == 203
+    assert (
+        await engine.complete(prompt_of("x" * 200), Sampling(max_tokens=53))
+    ).usage.prefilled == 203
 
 
 async def test_background_work_is_the_same_whatever_came_before(engine: LlamaEngine) -> None:
-    passage = asked(
+    passage = prompt_of(
         "The mule carried two chests over the pass, and the muleteer counted them at every inn. "
         * 6
     )
     sampling = Sampling(max_tokens=12)
     alone = await engine.complete(passage, sampling, Priority.BACKGROUND)
-    await engine.complete(asked("Something else altogether. " * 12), Sampling(max_tokens=5))
+    await engine.complete(prompt_of("Something else altogether. " * 12), Sampling(max_tokens=5))
     await engine.complete(
-        asked("Another passage to read. " * 16), Sampling(max_tokens=9), Priority.BACKGROUND
+        prompt_of("Another passage to read. " * 16), Sampling(max_tokens=9), Priority.BACKGROUND
     )
     after = await engine.complete(passage, sampling, Priority.BACKGROUND)
     again = await engine.complete(passage, sampling, Priority.BACKGROUND)
@@ -200,7 +206,7 @@ async def test_interactive_requests_go_before_background_work(slow_engine: Llama
     reading = asyncio.create_task(run("reading", LONG, Priority.BACKGROUND))
     await prefilling.wait()
     unwatch()
-    question = asyncio.create_task(run("question", asked("Why?"), Priority.INTERACTIVE))
+    question = asyncio.create_task(run("question", prompt_of("Why?"), Priority.INTERACTIVE))
     usage, _ = await asyncio.gather(reading, question)
     assert order == ["question", "reading"]
     assert usage.prefilled + usage.reused == await slow_engine.measure(
@@ -221,7 +227,7 @@ async def test_cancelling_stops_the_prefill(slow_engine: LlamaEngine) -> None:
 
     unwatch = slow_engine.watch(on_state)
     text = "It was quite a short way to go. "
-    task = asyncio.create_task(slow_engine.complete(asked(text * 120), Sampling(max_tokens=8)))
+    task = asyncio.create_task(slow_engine.complete(prompt_of(text * 120), Sampling(max_tokens=8)))
     await prefilling.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -229,19 +235,19 @@ async def test_cancelling_stops_the_prefill(slow_engine: LlamaEngine) -> None:
     await idle.wait()
     unwatch()
     assert max(fractions) < 0.8
-    usage = (await slow_engine.complete(asked(text * 3), Sampling(max_tokens=1))).usage
+    usage = (await slow_engine.complete(prompt_of(text * 3), Sampling(max_tokens=1))).usage
     assert usage.reused > 0  # what was read stays
 
 
 async def test_cancelling_stops_the_decoding(engine: LlamaEngine) -> None:
     received = 0
-    events = engine.stream(asked("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3))
+    events = engine.stream(prompt_of("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3))
     async for _ in events:
         received += 1
         if received == 5:
             break
     await events.aclose()
-    reused = (await engine.complete(asked("abc"), Sampling(max_tokens=1))).usage
+    reused = (await engine.complete(prompt_of("abc"), Sampling(max_tokens=1))).usage
     assert reused.generated == 1
     assert engine.state.phase is not Phase.FAILED
 

@@ -63,7 +63,7 @@ def test_short_memory_reduces_extra_windows_then_precision_then_the_window() -> 
         best(room=FreeMemory(round(gib * GIB)))
         for gib in (8.5, 6.25, 5.8, 5.76, 5.6, 5.51, 5.4, 5.3)
     ]
-    assert [one and (one.window, one.cells, one.kv_type) for one in chosen] == [
+    assert [layout and (layout.window, layout.cells, layout.kv_type) for layout in chosen] == [
         (8192, 16_384, "f16"),
         (8192, 8192, "f16"),
         (8192, 8192, "q8_0"),
@@ -77,8 +77,8 @@ def test_short_memory_reduces_extra_windows_then_precision_then_the_window() -> 
 
 def test_short_gpu_memory_reduces_layers_before_the_cache() -> None:
     chosen = [best(room=with_card(gib)) for gib in (7, 5, 3, 0.5)]
-    assert all(one and (one.window, one.kv_type) == (8192, "f16") for one in chosen)
-    layers = [one.gpu_layers for one in chosen if one]
+    assert all(layout and (layout.window, layout.kv_type) == (8192, "f16") for layout in chosen)
+    layers = [layout.gpu_layers for layout in chosen if layout]
     assert layers[0] == 33
     assert layers == sorted(layers, reverse=True)
     assert 0 < layers[2] < layers[1] < 33
@@ -89,8 +89,8 @@ def test_short_gpu_memory_reduces_layers_before_the_cache() -> None:
 def test_options_set_by_the_user_are_not_reduced(room: FreeMemory) -> None:
     options = LoadOptions(context_tokens=16_384, kv_cache="q4_0")
     every = layouts(EIGHT_B, 131_072, options, room)
-    assert {one.window for one in every} == {16_384}
-    assert {one.kv_type for one in every} == {"q4_0"}
+    assert {layout.window for layout in every} == {16_384}
+    assert {layout.kv_type for layout in every} == {"q4_0"}
     assert {
         layout.gpu_layers
         for layout in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=7), with_card(24))

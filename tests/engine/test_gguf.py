@@ -37,11 +37,11 @@ def test_a_file_written_by_hand_is_described(tiny: Path) -> None:
 
 
 def test_the_fingerprint_depends_on_the_weights_and_not_on_the_path(tmp_path: Path) -> None:
-    one = write_tiny_gguf(tmp_path / "one.gguf", seed=1)
+    first = write_tiny_gguf(tmp_path / "one.gguf", seed=1)
     same = write_tiny_gguf(tmp_path / "same.gguf", seed=1)
     other = write_tiny_gguf(tmp_path / "other.gguf", seed=2)
-    assert read_header(one).fingerprint == read_header(same).fingerprint
-    assert read_header(one).fingerprint != read_header(other).fingerprint
+    assert read_header(first).fingerprint == read_header(same).fingerprint
+    assert read_header(first).fingerprint != read_header(other).fingerprint
 
 
 @pytest.mark.parametrize(

@@ -21,20 +21,24 @@ async def test_text_follows_the_grammar(tiny: Path, start: StartEngine) -> None:
         sampling = Sampling(
             max_tokens=200, temperature=temperature, seed=seed, repeat_penalty=1.1, grammar=FORM
         )
-        said = await engine.complete((Message("user", f"{seed} " * 9),), sampling)
-        assert said.finish == "end"
-        lines = LINE.findall(said.text if said.text.endswith("\n") else said.text + "\n")
+        completion = await engine.complete((Message("user", f"{seed} " * 9),), sampling)
+        assert completion.finish == "end"
+        lines = LINE.findall(
+            completion.text if completion.text.endswith("\n") else completion.text + "\n"
+        )
         assert 2 <= len(lines) <= 4
-        assert "".join(lines).strip() == said.text.strip()
+        assert "".join(lines).strip() == completion.text.strip()
 
 
 async def test_text_that_is_cut_off_follows_the_grammar_so_far(
     tiny: Path, start: StartEngine
 ) -> None:
     engine = await start(tiny)
-    said = await engine.complete((Message("user", "abc"),), Sampling(max_tokens=7, grammar=FORM))
-    assert (said.finish, said.usage.generated) == ("length", 7)
-    assert re.match(r"- [a-z ]", said.text)
+    completion = await engine.complete(
+        (Message("user", "abc"),), Sampling(max_tokens=7, grammar=FORM)
+    )
+    assert (completion.finish, completion.usage.generated) == ("length", 7)
+    assert re.match(r"- [a-z ]", completion.text)
 
 
 async def test_an_invalid_grammar_is_an_error_and_the_engine_lives(

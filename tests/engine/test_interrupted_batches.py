@@ -35,18 +35,18 @@ class History:
         self._model.context.evaluate = self._interruptible
         self._scheduler = Scheduler(self._model, self._take, clock=lambda: 0.0)
         self._interruption: Priority | int | None = None
-        self.asked: dict[int, tuple[Question, Priority]] = {}
+        self.open: dict[int, tuple[Question, Priority]] = {}
         """By number, until it is answered or cancelled."""
         self.answered = self.cancelled = self.interrupted = 0
 
     def ask(self, question: Question, priority: Priority) -> None:
-        number = self.answered + self.cancelled + len(self.asked) + 1
+        number = self.answered + self.cancelled + len(self.open) + 1
         sampler, stream = FreeSampler(self._model.weights, SAMPLING), TextStream()
         prompt = list(question.tokens)
         self._scheduler.submit(
             ScheduledRequest(number, priority, prompt, ANSWER_TOKENS, sampler, stream)
         )
-        self.asked[number] = question, priority
+        self.open[number] = question, priority
 
     def step(self) -> None:
         self._scheduler.step()
@@ -59,19 +59,19 @@ class History:
     def step_until_cancelled(self, number: int) -> None:
         self._interruption = number
         self._scheduler.step()
-        if number in self.asked:
+        if number in self.open:
             self._scheduler.cancel(number)
             self._scheduler.step()
-            del self.asked[number]
+            del self.open[number]
             self.cancelled += 1
 
     def settle(self, priority: Priority = Priority.BACKGROUND) -> None:
         """Step until everything of this priority or more urgent is answered."""
         for _ in range(2000):
-            if all(other > priority for _, other in self.asked.values()):
+            if all(other > priority for _, other in self.open.values()):
                 return
             self._scheduler.step()
-        pytest.fail(f"{len(self.asked)} requests are never answered")
+        pytest.fail(f"{len(self.open)} requests are never answered")
 
     def close(self) -> None:
         self._model.context.close()
@@ -89,7 +89,7 @@ class History:
     def _take(self, event: Event, number: int) -> None:
         match event:
             case Completion():
-                question, _ = self.asked.pop(number)
+                question, _ = self.open.pop(number)
                 assert event.text == question.answer
                 self.answered += 1
             case _:
@@ -105,21 +105,13 @@ def test_interruptions_change_no_other_answer(model: TinyModel, seed: int, windo
     dice, history = random.Random(seed), History(model, window)
     beginnings = [""] + [passage(dice, words) + " " for words in (5, 20, 40, 60)]
     questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(10)]
-    questions += [c for question in questions if (c := model.fresh.clear_continuation(question))]
-
-    def any_question() -> Question:
-        return dice.choice(questions)
+    continuations = [model.fresh.clear_continuation(question) for question in questions]
+    questions += filter(None, continuations)
 
     for _ in range(40):
-        history.ask(any_question(), dice.choice(list(Priority)))
+        history.ask(dice.choice(questions), dice.choice(list(Priority)))
         for _ in range(dice.randrange(5)):
-            match dice.randrange(8):
-                case 0 if history.asked:
-                    history.step_until_cancelled(dice.choice(list(history.asked)))
-                case 1:
-                    history.step_until_a_person_comes(any_question())
-                case _:
-                    history.step()
+            any_step(history, questions, dice)
     history.settle()
     history.close()
     assert history.answered > 25
@@ -128,14 +120,22 @@ def test_interruptions_change_no_other_answer(model: TinyModel, seed: int, windo
     assert bool(history.interrupted) is model.can_roll_back
 
 
+def any_step(history: History, questions: list[Question], dice: random.Random) -> None:
+    match dice.randrange(8):
+        case 0 if history.open:
+            history.step_until_cancelled(dice.choice(list(history.open)))
+        case 1:
+            history.step_until_a_person_comes(dice.choice(questions))
+        case _:
+            history.step()
+
+
 @on_models("attention", "hybrid")
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))]
 )
 def test_interrupted_batches_leave_the_cache_as_it_was(model: TinyModel, seed: int) -> None:
-    """llama.cpp moves the states of sequences that lie between those of a batch, within the
-    evaluation of the batch.
-    """
+    """llama.cpp moves states of sequences between those of a batch while it evaluates the batch."""
     dice, history = random.Random(seed), History(model, 2048)
     work = [model.fresh.clear_question(dice, words=words) for words in (3, 10, 40)]
     talks: list[tuple[Question, Question]] = []

@@ -27,8 +27,8 @@ async def test_load_options_are_applied(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny, options=options)
     assert engine.info.context_tokens == 1024
     assert engine.info.placement == Placement(0, 3, 2048, "f16", 256, 1)
-    said = await engine.complete((Message("user", "abc " * 100),), Sampling(max_tokens=2))
-    assert said.usage.generated == 2
+    completion = await engine.complete((Message("user", "abc " * 100),), Sampling(max_tokens=2))
+    assert completion.usage.generated == 2
 
 
 async def test_the_settings_reach_the_engine(

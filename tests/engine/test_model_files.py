@@ -46,7 +46,7 @@ def test_a_model_without_a_template_is_a_base_model_and_can_be_used(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("architecture", "more", "said"),
+    ("architecture", "more", "message"),
     [
         ("llama", {"general__type": "adapter"}, "m.gguf cannot be used: it is a LoRA adapter"),
         ("clip", {}, "m.gguf cannot be used: it is the image projector"),
@@ -54,11 +54,11 @@ def test_a_model_without_a_template_is_a_base_model_and_can_be_used(tmp_path: Pa
     ],
 )
 def test_what_writes_no_text_is_refused_before_it_is_loaded(
-    tmp_path: Path, architecture: str, more: dict[str, Any], said: str
+    tmp_path: Path, architecture: str, more: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(EngineError) as caught:
         check_writes_text(read_header(gguf(tmp_path / "m.gguf", architecture, **more)))
-    assert caught.value.message.startswith(said)
+    assert caught.value.message.startswith(message)
 
 
 def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def no_services(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setattr(model_search, "_OLLAMA_SERVICE", home / "service")
 
 
-def found() -> list[tuple[str, str]]:
+def names_and_places() -> list[tuple[str, str]]:
     """Names and owners of the models found."""
     return [(model.name, model.place) for model in found_models()]
 
@@ -37,7 +37,7 @@ def found() -> list[tuple[str, str]]:
 )
 def test_every_program_keeps_models_in_its_own_place(home: Path, place: str, owner: str) -> None:
     gguf(home / place)
-    assert found() == [("tiny", owner)]
+    assert names_and_places() == [("tiny", owner)]
 
 
 def ollama(folder: Path, name: str, digest: str = "sha256:0a1b") -> None:
@@ -52,7 +52,7 @@ def ollama(folder: Path, name: str, digest: str = "sha256:0a1b") -> None:
 def test_ollama_as_a_service_is_found(home: Path) -> None:
     ollama(home / "service", "registry.ollama.ai/library/tiny/1b")
     ollama(home / ".ollama" / "models", "hf.co/org/Tiny-GGUF/Q4_K_M", "sha256:0c")
-    assert found() == [("hf.co/org/Tiny-GGUF:Q4_K_M", "Ollama"), ("tiny:1b", "Ollama")]
+    assert names_and_places() == [("hf.co/org/Tiny-GGUF:Q4_K_M", "Ollama"), ("tiny:1b", "Ollama")]
 
 
 def test_own_folders_come_from_the_settings_and_come_first(home: Path) -> None:
@@ -66,4 +66,4 @@ def test_own_folders_come_from_the_settings_and_come_first(home: Path) -> None:
         "hard links are one file"
     )
     settings.write_text("model_folders = 3")
-    assert found() == [("other-name", "")], "settings that are wrong are said elsewhere"
+    assert names_and_places() == [("other-name", "")], "settings that are wrong are said elsewhere"

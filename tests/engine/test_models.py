@@ -170,7 +170,7 @@ def test_a_name_may_be_shortened_as_long_as_it_means_one_model(home: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("nothing", "No such file or model: 'nothing'\nAvailable: tiny."),
         ("no/such/file.gguf", "No such file: no/such/file.gguf"),
@@ -183,12 +183,12 @@ def test_a_name_may_be_shortened_as_long_as_it_means_one_model(home: Path) -> No
     ids=["unknown", "no file", "empty", "nul", "long", "starter", "no home"],
 )
 def test_an_unknown_name_is_an_error_that_lists_the_models(
-    home: Path, spec: str, said: str
+    home: Path, spec: str, message: str
 ) -> None:
     gguf(home / "models" / "tiny.gguf")
     with pytest.raises(EngineError) as caught:
         resolve_model(spec)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.exit_status is ExitStatus.ENGINE
 
 

@@ -1,8 +1,8 @@
-"""Reuse of prefixes never changes an answer, on attention, sliding-window, recurrent and hybrid
-models.
+"""Reuse of prefixes never changes an answer.
 
-Every answer is compared with that of a fresh context (`fresh_model.py`). Each question has a clear
-answer: its tokens lead by more than llama.cpp's batch arithmetic can move them.
+On attention, sliding-window, recurrent and hybrid models. Every answer is compared with that of a
+fresh context (`fresh_model.py`). Each question has a clear answer: its tokens lead by more than
+llama.cpp's batch arithmetic can move them.
 """
 
 import asyncio
@@ -47,21 +47,21 @@ class Expected:
 
     def check(self, question: Question, usage: Usage) -> None:
         assert usage.prefilled + usage.reused == len(question.tokens)
-        wanted = question.tokens[:-1]  # the last one is always evaluated: its logits decide
+        evaluated = question.tokens[:-1]  # the last one is always evaluated: its logits decide
         if self._model.can_roll_back:
             assert usage.reused == max(
-                (common_beginning(held, wanted) for held in self._held), default=0
+                (common_beginning(held, evaluated) for held in self._held), default=0
             )
         else:
-            whole = {len(held) for held in self._held if wanted[: len(held)] == held}
+            whole = {len(held) for held in self._held if evaluated[: len(held)] == held}
             assert usage.reused in {0} | whole
         self._held.append(question.held)
 
 
-def common_beginning(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+def common_beginning(first: tuple[int, ...], other: tuple[int, ...]) -> int:
     return next(
-        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
+        (i for i, (a, b) in enumerate(zip(first, other, strict=False)) if a != b),
+        min(len(first), len(other)),
     )
 
 
@@ -208,13 +208,13 @@ async def test_choices_equal_those_of_a_fresh_context(
 ) -> None:
     dice = random.Random(11)
     common = passage(dice, 40) + " "
-    asked = 0
-    while asked < 4:
+    questions = 0
+    while questions < 4:
         question = model.fresh.clear_question(dice, begin=common)
         index, lead = model.fresh.choice(question.prompt, LETTERS)
         if lead < CLEAR:
             continue
-        asked += 1
+        questions += 1
         choice, _ = await asyncio.gather(
             engine.choose(question.prompt, list(LETTERS)), ask(engine, question)
         )

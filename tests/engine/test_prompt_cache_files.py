@@ -17,7 +17,7 @@ MEMORY = "".join(
 SAMPLING = Sampling(max_tokens=12)
 
 
-def asked(question: str, memory: str = MEMORY) -> Prompt:
+def prompt_of(question: str, memory: str = MEMORY) -> Prompt:
     return (Message("user", f"{memory}---\n{question}", cacheable_prefix=len(memory)),)
 
 
@@ -43,16 +43,16 @@ def files(cache: Path) -> list[Path]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def fresh(tiny: Path) -> Completion:
     """The answer without a cache."""
-    return (await answered(tiny, None, asked("Where is inn 21?")))[0]
+    return (await answered(tiny, None, prompt_of("Where is inn 21?")))[0]
 
 
 async def test_the_first_question_after_a_restart_reuses_the_prompt_cache(
     tiny: Path, fresh: Completion, tmp_path: Path
 ) -> None:
-    (first,) = await answered(tiny, tmp_path, asked("How many passes?"))
+    (first,) = await answered(tiny, tmp_path, prompt_of("How many passes?"))
     assert first.usage.reused == 0
     assert len(files(tmp_path)) == 1
-    (second,) = await answered(tiny, tmp_path, asked("Where is inn 21?"))
+    (second,) = await answered(tiny, tmp_path, prompt_of("Where is inn 21?"))
     assert second.usage.prefilled < 40 < len(MEMORY) <= second.usage.reused
     assert second.text == fresh.text
     assert len(files(tmp_path)) == 1
@@ -61,8 +61,8 @@ async def test_the_first_question_after_a_restart_reuses_the_prompt_cache(
 async def test_a_memory_can_be_evaluated_before_the_first_question(
     tiny: Path, fresh: Completion, tmp_path: Path
 ) -> None:
-    await answered(tiny, tmp_path, asked("", MEMORY), prepare=True)
-    (first,) = await answered(tiny, tmp_path, asked("Where is inn 21?"))
+    await answered(tiny, tmp_path, prompt_of("", MEMORY), prepare=True)
+    (first,) = await answered(tiny, tmp_path, prompt_of("Where is inn 21?"))
     assert first.usage.reused >= len(MEMORY)
     assert first.text == fresh.text
 
@@ -89,7 +89,7 @@ def test_a_damaged_file_is_not_read(tmp_path: Path, harm: str) -> None:
 async def test_prompt_cache_files_of_another_model_are_ignored(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     other = write_tiny_gguf(tmp_path / "model" / "other.gguf", seed=2)
-    await answered(tiny, tmp_path, asked("Where is inn 21?"))
-    (asked_other,) = await answered(other, tmp_path, asked("Where is inn 21?"))
+    await answered(tiny, tmp_path, prompt_of("Where is inn 21?"))
+    (asked_other,) = await answered(other, tmp_path, prompt_of("Where is inn 21?"))
     assert asked_other.usage.reused == 0
     assert len(files(tmp_path)) == 2

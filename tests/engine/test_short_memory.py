@@ -57,9 +57,7 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def whole(deep: Path) -> AsyncIterator[int]:
-    """Address space of a worker that has loaded the model with room for two windows and no streams,
-    in MiB.
-    """
+    """Address space in MiB of a worker with the model, room for two windows, and no streams."""
     load_in = WorkerProcess.load
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(
@@ -103,8 +101,8 @@ async def test_the_cache_is_quantized_next_with_a_notice(
     assert engine.info.placement
     assert (engine.info.context_tokens, engine.info.placement.kv_type) == (8192, "q8_0")
     assert engine.info.placement.notice == "Memory is short: the model has a KV cache of q8_0."
-    said = await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))
-    assert said.usage.generated == 2
+    completion = await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))
+    assert completion.usage.generated == 2
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from gistread.errors import EngineError
 from tests.engine.conftest import StartEngine
 
 
-def asked(text: str) -> Prompt:
+def prompt_of(text: str) -> Prompt:
     return (Message("user", text),)
 
 
@@ -50,19 +50,19 @@ async def test_a_killed_worker_is_started_again_and_the_question_asked_again(
     tiny: Path, start: StartEngine
 ) -> None:
     engine = await start(tiny)
-    told: list[EngineState] = []
-    engine.watch(told.append)
+    states: list[EngineState] = []
+    engine.watch(states.append)
     sampling = Sampling(max_tokens=1500)
-    undisturbed = await engine.complete(asked("abc"), sampling)
+    undisturbed = await engine.complete(prompt_of("abc"), sampling)
     events = []
-    async for event in engine.stream(asked("abc"), sampling):
+    async for event in engine.stream(prompt_of("abc"), sampling):
         events.append(event)
         if len(events) == 3 and engine.worker_pid:
             os.kill(engine.worker_pid, signal.SIGKILL)
     restarts = [event for event in events if isinstance(event, StreamRestarted)]
     assert len(restarts) == 1
     assert "SIGKILL" in restarts[0].reason
-    assert {state.notice for state in told if state.is_fault} == {restarts[0].reason}
+    assert {state.notice for state in states if state.is_fault} == {restarts[0].reason}
     assert isinstance(events[-1], Completion)
     assert events[-1].text == undisturbed.text
 
@@ -74,7 +74,7 @@ async def test_a_request_that_crashes_two_workers_fails_and_the_engine_stays_usa
 
     async def ask_and_kill() -> None:
         async for event in engine.stream(
-            asked("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3)
+            prompt_of("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3)
         ):
             if isinstance(event, TextDelta) and engine.worker_pid:
                 with contextlib.suppress(
@@ -84,7 +84,7 @@ async def test_a_request_that_crashes_two_workers_fails_and_the_engine_stays_usa
 
     with pytest.raises(EngineError, match="twice"):
         await ask_and_kill()
-    assert (await engine.complete(asked("abc"), Sampling(max_tokens=3))).usage.generated == 3
+    assert (await engine.complete(prompt_of("abc"), Sampling(max_tokens=3))).usage.generated == 3
 
 
 async def test_an_idle_worker_that_dies_is_replaced_for_the_next_request_and_logs_no_question(
@@ -99,7 +99,7 @@ async def test_an_idle_worker_that_dies_is_replaced_for_the_next_request_and_log
     assert "SIGKILL" in engine.state.notice
     assert engine.worker_pid is None
     assert (
-        await engine.complete(asked("Zwiebelfisch"), Sampling(max_tokens=3))
+        await engine.complete(prompt_of("Zwiebelfisch"), Sampling(max_tokens=3))
     ).usage.generated == 3
     log = (tmp_path / "worker.log").read_text(errors="replace")
     assert tiny.name in log
@@ -143,7 +143,7 @@ async def test_a_model_file_deleted_before_a_restart_is_an_error(
     assert engine.worker_pid
     os.kill(engine.worker_pid, signal.SIGKILL)
     with pytest.raises(EngineError, match="No such model file"):
-        await engine.complete(asked("abc"))
+        await engine.complete(prompt_of("abc"))
     assert engine.state.phase is Phase.FAILED
 
 
@@ -153,7 +153,7 @@ async def test_closing_ends_the_worker_even_while_it_works(deep: Path) -> None:
     worker = engine.worker_pid
     prefilling = asyncio.Event()
     engine.watch(lambda state: prefilling.set() if state.phase is Phase.PREFILL else None)
-    task = asyncio.create_task(engine.complete(asked("word " * 700)))
+    task = asyncio.create_task(engine.complete(prompt_of("word " * 700)))
     await prefilling.wait()
     await asyncio.wait_for(engine.close(), 30)
     assert worker is not None

@@ -1,6 +1,4 @@
-"""Thoughts of reasoning models are no part of their text, whichever tags they use and however the
-text is cut up.
-"""
+"""Thoughts of reasoning models are no part of their text, whatever their tags and its pieces."""
 
 import pytest
 
@@ -13,11 +11,12 @@ HARMONY = (
 
 
 def read(text: str, size: int, *, begun: bool = False, is_cut: bool = False) -> str:
-    reasoning, told = ReasoningFilter(begun=begun), ""
+    reasoning = ReasoningFilter(begun=begun)
+    shown = ""
     for at in range(0, len(text), size):
-        said, void = reasoning.feed(text[at : at + size])
-        told = said if void else told + said
-    return told if is_cut else told + reasoning.finish()
+        new, void = reasoning.feed(text[at : at + size])
+        shown = new if void else shown + new
+    return shown if is_cut else shown + reasoning.finish()
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])

@@ -20,9 +20,9 @@ def test_a_model_fits_if_memory_is_free(home: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_two_names_of_one_model_are_the_same_model(home: Path) -> None:
-    one = gguf(home / "models" / "one.gguf")
+    first = gguf(home / "models" / "one.gguf")
     gguf(home / "models" / "two.gguf", weights=128)
-    assert same_model("one", str(one))
+    assert same_model("one", str(first))
     assert same_model("ONE.gguf", "one")
     assert not same_model("one", "two")
     assert not same_model("one", "three")

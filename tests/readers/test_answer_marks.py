@@ -10,7 +10,7 @@ import pytest
 
 from gistread.readers.answer_marks import find_marks
 from gistread.readers.answering import says_not_found, says_only_not_found
-from tests.engine.remote.server import Asked
+from tests.engine.remote.server import RecordedRequest
 from tests.memory.books import make_book
 from tests.replies import RECORDED, Recorded
 
@@ -143,4 +143,4 @@ def test_a_recorded_model_says_again_what_it_said() -> None:
     exchanges = [json.loads(line) for line in Path(RECORDED).read_text("utf-8").splitlines()]
     replay = Recorded()
     for exchange in exchanges[40:400:60]:
-        assert replay(Asked({"messages": exchange["messages"]}, {})) == exchange["reply"]
+        assert replay(RecordedRequest({"messages": exchange["messages"]}, {})) == exchange["reply"]

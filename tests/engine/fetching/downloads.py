@@ -18,7 +18,7 @@ class Downloads:
         """`data`: the file as published."""
         self.server = server
         self.folder = folder
-        self.told: list[Progress] = []
+        self.progress: list[Progress] = []
         self.network = Network(server.url, stall_s=0.3, pause_s=0.01, attempts=4)
         self.file = RemoteFile(
             f"{server.url}/tiny.gguf", "tiny.gguf", len(data), sha256(data), "owner/tiny"
@@ -30,7 +30,7 @@ class Downloads:
 
         async def work() -> None:
             with PartialFile(self.part) as part:
-                await download(file, part, self.network, self.told.append)
+                await download(file, part, self.network, self.progress.append)
                 part.rename(self.folder / file.name)
 
         asyncio.run(work())
@@ -44,7 +44,7 @@ class Downloads:
 
     @property
     def notices(self) -> str:
-        return " ".join(progress.notice for progress in self.told)
+        return " ".join(progress.notice for progress in self.progress)
 
     @property
     def sent(self) -> list[tuple[int, int]]:

@@ -115,13 +115,13 @@ class Handler(BaseHTTPRequestHandler):
     @property
     def wanted_from(self) -> int:
         """As Range says, if If-Range lets it hold."""
-        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        range_asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         condition = self.headers.get("If-Range")
-        if asked is None or (
+        if range_asked is None or (
             condition is not None and self.file is not None and condition != self.file.etag
         ):
             return 0
-        return int(asked[1])
+        return int(range_asked[1])
 
     def as_usual(self, *, pace: Callable[[], None] | None = None) -> None:
         if self.file is None:

@@ -22,7 +22,7 @@ from tests.engine.fetching.server import (
 def test_a_file_is_fetched_with_progress_reports(downloads: Downloads, gguf: bytes) -> None:
     assert downloads.run() == gguf
     assert downloads.sent == [(0, len(gguf))]
-    assert downloads.told[-1].done_bytes == downloads.told[-1].total_bytes == len(gguf)
+    assert downloads.progress[-1].done_bytes == downloads.progress[-1].total_bytes == len(gguf)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.00001, 0.3, 0.7, 0.99999])
@@ -88,7 +88,7 @@ def test_redirects_lead_to_other_hosts(downloads: Downloads, gguf: bytes, code: 
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         (status(401), "accepting its terms"),
         (status(404), "has no tiny.gguf"),
@@ -99,10 +99,10 @@ def test_redirects_lead_to_other_hosts(downloads: Downloads, gguf: bytes, code: 
     ],
 )
 def test_refused_requests_are_reported_and_not_retried(
-    downloads: Downloads, fault: Fault, said: str
+    downloads: Downloads, fault: Fault, message: str
 ) -> None:
     downloads.server.always = fault
-    with pytest.raises(FetchError, match=said):
+    with pytest.raises(FetchError, match=message):
         downloads.run()
     assert len(downloads.server.gets()) == 1
 

@@ -29,7 +29,7 @@ def test_a_killed_download_is_resumed_and_verified(downloads: Downloads, gguf: b
     downloads.server.always = None
     assert downloads.run() == gguf
     assert downloads.sent[-1] == (here, len(gguf) - here)
-    assert DownloadStep.CHECKING in {progress.step for progress in downloads.told}
+    assert DownloadStep.CHECKING in {progress.step for progress in downloads.progress}
 
 
 def test_a_download_begun_by_0_2_is_resumed(downloads: Downloads, gguf: bytes) -> None:
@@ -61,7 +61,7 @@ async def _cancelled_in_the_middle(downloads: Downloads) -> None:
     with PartialFile(downloads.part) as part:
         some = asyncio.Event()
         work = asyncio.create_task(
-            download(downloads.file, part, downloads.network, lambda told: some.set())
+            download(downloads.file, part, downloads.network, lambda progress: some.set())
         )
         while part.length < 20_000:
             some.clear()

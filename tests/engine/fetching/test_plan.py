@@ -134,22 +134,22 @@ def test_a_catalogue_entry_is_planned_without_a_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "name"),
+    ("variant", "name"),
     [
         ("Q4_K_M", "tiny-Q4_K_M.gguf"),
         ("q4_k", "tiny-Q4_K.gguf"),
         ("tiny-Q4_K.gguf", "tiny-Q4_K.gguf"),
     ],
 )
-def test_one_model_of_a_repository(network: Network, gguf: bytes, wanted: str, name: str) -> None:
-    planned = plan(f"hf:owner/tiny:{wanted}", network)
+def test_one_model_of_a_repository(network: Network, gguf: bytes, variant: str, name: str) -> None:
+    planned = plan(f"hf:owner/tiny:{variant}", network)
     assert (planned.file.name, planned.file.size_bytes) == (name, len(gguf))
     assert (planned.checksum_source, planned.licence) == ("hub", "mit")
     assert "c" * 40 in planned.file.url, "the commit, so that what is fetched is what was shown"
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("hf:owner/tiny", "several models.*tiny-Q4_K.gguf, tiny-Q4_K_M.gguf"),
         ("hf:owner/tiny:Q5_K_M", "has no Q5_K_M.*It has: "),
@@ -158,9 +158,9 @@ def test_one_model_of_a_repository(network: Network, gguf: bytes, wanted: str, n
     ],
 )
 def test_an_unknown_or_ambiguous_model_lists_those_there_are(
-    network: Network, spec: str, said: str
+    network: Network, spec: str, message: str
 ) -> None:
-    with pytest.raises(FetchError, match=f"(?s){said}"):
+    with pytest.raises(FetchError, match=f"(?s){message}"):
         plan(spec, network)
 
 
@@ -174,7 +174,7 @@ def test_file_names_of_the_hub_cannot_leave_the_folder(
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         (status(401, X_Error_Code="RepoNotFound"), "no repository owner/one"),
         (status(404, X_Error_Code="RevisionNotFound"), "no such revision"),
@@ -183,10 +183,10 @@ def test_file_names_of_the_hub_cannot_leave_the_folder(
     ],
 )
 def test_refusals_of_the_hub_are_reported(
-    server: FaultyServer, network: Network, answer: object, said: str
+    server: FaultyServer, network: Network, answer: object, message: str
 ) -> None:
     server.faults = [answer]  # type: ignore[list-item]
-    with pytest.raises(FetchError, match=said):
+    with pytest.raises(FetchError, match=message):
         plan("hf:owner/one", network)
 
 

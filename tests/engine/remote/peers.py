@@ -64,7 +64,8 @@ async def both(model: Path, address: str, window: int) -> AsyncIterator[tuple[En
 
 
 def spelled(text: str) -> str:
-    """Servers leave out what is not whole in one token, of which a model whose tokens are bytes
-    writes much.
+    """What servers do not leave out.
+
+    They drop what is not whole in one token; a model whose tokens are bytes writes much of that.
     """
     return "".join(character for character in text if character.isascii())

@@ -40,7 +40,7 @@ class Event:
 
 
 @dataclass
-class Asked:
+class RecordedRequest:
     """A recorded request."""
 
     body: Json
@@ -85,13 +85,26 @@ class Kind:
     """Whether it can tell its models."""
 
 
+_PAGES = {
+    "page": (
+        b"HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: 13\r\n\r\n"
+        b"<html></html>"
+    ),
+    "login": (
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\n"
+        b"content-length: 26\r\n\r\n<html>Please log in</html>"
+    ),
+}
+"""What stands between client and server answers in its place."""
+
+
 class Server:
     """Use as an async context manager."""
 
     def __init__(
         self,
         kind: Kind | None = None,
-        says: Callable[[Asked], str] = lambda _: "Somebody did something somewhere.",
+        says: Callable[[RecordedRequest], str] = lambda _: "Somebody did something somewhere.",
         *,
         seconds: float = 0.0,
     ) -> None:
@@ -99,7 +112,7 @@ class Server:
         self.kind = kind or Kind()
         self.says = says
         self.seconds = seconds
-        self.asked: list[Asked] = []
+        self.requests: list[RecordedRequest] = []
         self.failures: list[Failure | Status | Event] = []
         """For the next requests, one each; then all is well."""
         self.failing: Failure | Status | Event | None = None
@@ -182,7 +195,7 @@ class Server:
         if kind.key and headers.get("authorization") != f"Bearer {kind.key}":
             return _send(writer, Status(401, f"wrong key {headers.get('authorization', '')}"))
         if path == f"{kind.base}/chat/completions":
-            return await self._chat(Asked(body, headers), reader, writer)
+            return await self._chat(RecordedRequest(body, headers), reader, writer)
         if path == f"{kind.base}/models" and not kind.lists:
             return _send(writer, Status(500, "Internal Server Error"))
         if path == f"{kind.base}/models":
@@ -200,42 +213,42 @@ class Server:
         return _send(writer, Status(404, "nothing here"))
 
     async def _chat(
-        self, asked: Asked, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, request: RecordedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
-        self.asked.append(asked)
+        self.requests.append(request)
         for name in self.kind.refuses:
-            if name in asked.body:
+            if name in request.body:
                 return _send(writer, Status(400, f"Unsupported parameter: '{name}'"))
         failure = self.failures.pop(0) if self.failures else self.failing
         if isinstance(failure, Status):
             return _send(writer, failure)
         if failure == "drop":
             return False
-        if failure == "page":
-            writer.write(
-                b"HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: "
-                b"13\r\n\r\n<html></html>"
-            )
-            return True
-        if failure == "login":
-            writer.write(
-                b"HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\n"
-                b"content-length: 26\r\n\r\n<html>Please log in</html>"
-            )
+        if failure == "page" or failure == "login":
+            writer.write(_PAGES[failure])
             return True
         if self.slots is not None and self.running >= self.slots:
             return _send(writer, Status(429, "too many requests"))
+        return await self._reply(request, failure, reader, writer)
+
+    async def _reply(
+        self,
+        request: RecordedRequest,
+        failure: Failure | Event | None,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> bool:
         self.running += 1
         self.most_running = max(self.most_running, self.running)
         closed = asyncio.ensure_future(reader.read(1))
         crowd = asyncio.Event()
-        self._filled[crowd] = tokens_in(asked.text) + asked.body.get("max_tokens", 0)
+        self._filled[crowd] = tokens_in(request.text) + request.body.get("max_tokens", 0)
         if self.window is not None and sum(self._filled.values()) > self.window:
-            for one in self._filled:
-                one.set()
+            for crowded_out in self._filled:
+                crowded_out.set()
         crowded = asyncio.ensure_future(crowd.wait())
         try:
-            answer = asyncio.ensure_future(_unless(closed, self._stream(asked, failure, writer)))
+            answer = asyncio.ensure_future(_unless(closed, self._stream(request, failure, writer)))
             await asyncio.wait({answer, crowded}, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 return answer.result()
@@ -244,7 +257,7 @@ class Server:
             self.crowded += 1
             return _send(writer, Status(500, "Context size has been exceeded."))
         except ConnectionError:
-            asked.ended = "closed"
+            request.ended = "closed"
             return False
         finally:
             self.running -= 1
@@ -254,17 +267,16 @@ class Server:
             await asyncio.gather(closed, crowded, return_exceptions=True)
 
     async def _stream(
-        self, asked: Asked, failure: Failure | Event | None, writer: asyncio.StreamWriter
+        self,
+        request: RecordedRequest,
+        failure: Failure | Event | None,
+        writer: asyncio.StreamWriter,
     ) -> bool:
         await asyncio.sleep(self.seconds)
-        text = (
-            constrained(self.kind, asked.body)
-            if constrained(self.kind, asked.body)
-            else self.says(asked)
-        )
-        prompt = tokens_in(asked.text)
+        text = constrained(self.kind, request.body) or self.says(request)
+        prompt = tokens_in(request.text)
         pieces = re.findall(r"\s*\S+|\s+$", text)
-        limit = asked.body.get("max_tokens") or asked.body.get("max_completion_tokens") or 10**9
+        limit = _most_tokens(request.body)
         finish = "length" if len(pieces) > limit else self.kind.finish
         pieces = pieces[:limit]
         usage: Json = {"prompt_tokens": prompt, "completion_tokens": len(pieces)}
@@ -274,36 +286,14 @@ class Server:
             return _send(
                 writer, {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
             )
-        writer.write(
-            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: "
-            b"chunked\r\n\r\n"
-        )
-        if self.kind.first_bytes:
-            _chunk(writer, self.kind.first_bytes)
-        _event(
-            writer,
-            {"choices": [{"delta": {"role": "assistant", "content": None}, "finish_reason": None}]},
-        )
+        self._begin_stream(writer)
         for number, piece in enumerate(pieces):
-            name = "reasoning_content" if number < self.kind.thoughts else "content"
-            content = [{"type": "text", "text": piece}] if self.kind.in_parts else piece
-            choice: dict[str, Any] = {"delta": {name: content}, "finish_reason": None}
-            _event(writer, {"choices": [choice]})
+            _event(writer, {"choices": [self._choice(number, piece)]})
             await writer.drain()
             if failure and number >= len(pieces) // 2:
-                if isinstance(failure, Event):
-                    _event(writer, failure.event)
-                    return False
-                if failure == "cut":
-                    return False
-                if failure == "stall":
-                    await asyncio.sleep(3600)
-                if failure == "garbage":
-                    _chunk(writer, b"data: {not json\n\n")
-                if failure == "no end":
-                    _chunk(writer, b"data: [DONE]\n\n")
-                    _chunk(writer, b"")
-                    return True
+                is_open = await _fail(failure, writer)
+                if is_open is not None:
+                    return is_open
             if piece.strip() == "SLOWLY":
                 await asyncio.sleep(3600)
         _event(writer, {"choices": [{"delta": {}, "finish_reason": finish}]})
@@ -312,19 +302,60 @@ class Server:
         _chunk(writer, f"data: {self.kind.done}\n\n".encode())
         _chunk(writer, b"")
         await writer.drain()
-        asked.ended = "whole"
+        request.ended = "whole"
         return True
+
+    def _choice(self, number: int, piece: str) -> Json:
+        name = "reasoning_content" if number < self.kind.thoughts else "content"
+        content = [{"type": "text", "text": piece}] if self.kind.in_parts else piece
+        return {"delta": {name: content}, "finish_reason": None}
+
+    def _begin_stream(self, writer: asyncio.StreamWriter) -> None:
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: "
+            b"chunked\r\n\r\n"
+        )
+        if self.kind.first_bytes:
+            _chunk(writer, self.kind.first_bytes)
+        begin: Json = {"role": "assistant", "content": None}
+        _event(writer, {"choices": [{"delta": begin, "finish_reason": None}]})
+
+
+def _most_tokens(body: Json) -> int:
+    limit: int = body.get("max_tokens") or body.get("max_completion_tokens") or 10**9
+    return limit
+
+
+async def _fail(failure: Failure | Event, writer: asyncio.StreamWriter) -> bool | None:
+    """Fail in the midst of an answer.
+
+    Returns whether the connection stays open; None if the answer goes on.
+    """
+    match failure:
+        case Event():
+            _event(writer, failure.event)
+            return False
+        case "cut":
+            return False
+        case "stall":
+            await asyncio.sleep(3600)
+        case "garbage":
+            _chunk(writer, b"data: {not json\n\n")
+        case "no end":
+            _chunk(writer, b"data: [DONE]\n\n")
+            _chunk(writer, b"")
+            return True
+    return None
 
 
 def constrained(kind: Kind, body: Json) -> str:
-    """What a model held to the constraint of the request says; nothing where there is none that the
-    server follows.
+    """What a model held to the constraint of the request says; empty if the server follows none.
 
     It takes the last of the options, since a model that is only asked mostly takes the first.
     """
     match body.get("response_format"):
         case {"json_schema": {"schema": {"properties": properties}}} if kind.obeys:
-            return json.dumps({key: _legal_value(one) for key, one in properties.items()})
+            return json.dumps({key: _legal_value(schema) for key, schema in properties.items()})
     return ""
 
 
@@ -353,9 +384,12 @@ async def _unless(closed: "asyncio.Future[bytes]", answer: Coroutine[Any, Any, b
 def _send(writer: asyncio.StreamWriter, answer: Json) -> bool:
     status = 200
     headers: Mapping[str, str] = {}
+    body = answer
     if isinstance(answer, Status):
-        status, headers, answer = answer.status, answer.headers, _error(answer)
-    data = json.dumps(answer).encode()
+        status = answer.status
+        headers = answer.headers
+        body = _error(answer)
+    data = json.dumps(body).encode()
     lines = [
         f"HTTP/1.1 {status} X",
         "content-type: application/json",

@@ -40,20 +40,20 @@ async def test_a_key_is_sent_and_never_shown(
     async with Server(Kind(key=KEY)) as server:
         engine = connect(server.url)
         info = await engine.start()
-        assert server.asked[-1].headers["authorization"] == f"Bearer {KEY}"
+        assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
         server.failing = Status(400, f"I do not take Bearer {KEY}")
         with pytest.raises(EngineError) as error:
             await engine.complete((Message("user", "Go."),))
         assert KEY not in f"{error.value}{info}{engine.state}"
 
 
-@pytest.mark.parametrize(("key", "told"), [("", "requires a key"), ("wrong", "rejects the key")])
+@pytest.mark.parametrize(("key", "message"), [("", "requires a key"), ("wrong", "rejects the key")])
 async def test_a_rejected_key_is_reported(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch, key: str, told: str
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, key: str, message: str
 ) -> None:
     monkeypatch.setenv("GISTREAD_API_KEY", key)
     async with Server(Kind(key=KEY)) as server:
-        with pytest.raises(EngineError, match=told) as error:
+        with pytest.raises(EngineError, match=message) as error:
             await connect(server.url).start()
     assert "GISTREAD_API_KEY_127_0_0_1" in error.value.hint
     assert "wrong" not in str(error.value)

@@ -5,7 +5,7 @@ import pytest
 from gistread.engine.protocol import Message, Prompt
 from gistread.engine.remote.choice import match_option
 from tests.engine.remote.conftest import Connect
-from tests.engine.remote.server import Asked, Kind, Server
+from tests.engine.remote.server import Kind, RecordedRequest, Server
 
 PROMPT: Prompt = (Message("user", "Where would you pause?"),)
 OPTIONS = ["<1>", "<2>", "<3>"]
@@ -24,13 +24,13 @@ async def test_options_of_every_spelling_can_be_chosen_by_schema(connect: Connec
 
 async def test_a_server_that_ignores_the_schema_is_asked_in_words(connect: Connect) -> None:
     async with Server(
-        Kind(obeys=()), says=lambda asked: "**<2>**." if "exactly" in asked.text else "Hi!"
+        Kind(obeys=()), says=lambda request: "**<2>**." if "exactly" in request.text else "Hi!"
     ) as server:
         engine = connect(server.url)
         for _ in range(3):
             assert (await engine.choose(PROMPT, OPTIONS)).index == 1
-        assert "<1> <2> <3>" in server.asked[-1].text
-        assert ["response_format" in one.body for one in server.asked[1:]] == [
+        assert "<1> <2> <3>" in server.requests[-1].text
+        assert ["response_format" in request.body for request in server.requests[1:]] == [
             True,
             False,
             True,
@@ -40,13 +40,13 @@ async def test_a_server_that_ignores_the_schema_is_asked_in_words(connect: Conne
 
 
 async def test_an_invalid_reply_is_quoted_in_another_request(connect: Connect) -> None:
-    def says(asked: Asked) -> str:
-        return "<1>" if "none of them" in asked.text else "Hm, hard to say."
+    def says(request: RecordedRequest) -> str:
+        return "<1>" if "none of them" in request.text else "Hm, hard to say."
 
     async with Server(Kind(obeys=()), says=says) as server:
         choice = await connect(server.url).choose(PROMPT, OPTIONS)
     assert choice.index == 0
-    assert "Hm, hard to say." in server.asked[-1].text
+    assert "Hm, hard to say." in server.requests[-1].text
 
 
 @pytest.mark.parametrize(

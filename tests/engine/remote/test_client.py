@@ -17,17 +17,19 @@ from gistread.engine.protocol import (
 from gistread.errors import EngineError, PromptTooLongError
 from gistread.readers.reply_forms import choice_with_words, read_choice, read_words
 from tests.engine.remote.conftest import Connect, until
-from tests.engine.remote.server import Asked, Event, Kind, Server, Status
+from tests.engine.remote.server import Event, Kind, RecordedRequest, Server, Status
 
 
-def said(text: str) -> Prompt:
+def prompt_of(text: str) -> Prompt:
     return (Message("user", text),)
 
 
 async def test_a_text_is_streamed_and_then_complete(connect: Connect) -> None:
     async with Server(says=lambda _: "One two three.") as server:
         engine = connect(server.url)
-        events = [event async for event in engine.stream(said("Count."), Sampling(max_tokens=10))]
+        events = [
+            event async for event in engine.stream(prompt_of("Count."), Sampling(max_tokens=10))
+        ]
     assert [event.text for event in events if isinstance(event, TextDelta)] == [
         "One",
         " two",
@@ -37,7 +39,7 @@ async def test_a_text_is_streamed_and_then_complete(connect: Connect) -> None:
     assert isinstance(last, Completion)
     assert (last.text, last.finish) == ("One two three.", "end")
     assert (last.usage.prefilled, last.usage.reused, last.usage.generated) == (1, 1, 3)
-    assert server.asked[-1].body["max_tokens"] == 10
+    assert server.requests[-1].body["max_tokens"] == 10
 
 
 async def test_a_text_ends_before_a_stop_string_though_the_server_knows_none(
@@ -45,14 +47,14 @@ async def test_a_text_ends_before_a_stop_string_though_the_server_knows_none(
 ) -> None:
     async with Server(says=lambda _: "A gist. --- Passage: more") as server:
         completion = await connect(server.url).complete(
-            said("Go."), Sampling(stop=("---", "\nPassage"))
+            prompt_of("Go."), Sampling(stop=("---", "\nPassage"))
         )
     assert (completion.text, completion.finish) == ("A gist. ", "end")
 
 
 async def test_a_server_that_ignores_the_limit_of_a_text_is_stopped(connect: Connect) -> None:
     async with Server(says=lambda _: "x" * 1_000_000) as server:
-        completion = await connect(server.url).complete(said("Go."), Sampling(max_tokens=10))
+        completion = await connect(server.url).complete(prompt_of("Go."), Sampling(max_tokens=10))
     assert completion.finish == "length"
     assert 10 < len(completion.text) < 10_000
 
@@ -77,15 +79,15 @@ async def test_an_endless_list_of_models_is_refused(
 async def test_reasoning_is_not_part_of_the_text(connect: Connect, text: str) -> None:
     async with Server(says=lambda _: text) as server:
         engine = connect(server.url)
-        told = ""
-        async for event in engine.stream(said("Which colour?"), Sampling(max_tokens=50)):
+        streamed = ""
+        async for event in engine.stream(prompt_of("Which colour?"), Sampling(max_tokens=50)):
             match event:
                 case TextDelta(new):
-                    told += new
+                    streamed += new
                 case StreamRestarted():
-                    told = ""
+                    streamed = ""
                 case Completion(whole):
-                    assert whole == told == "It is red."
+                    assert whole == streamed == "It is red."
 
 
 THOUGHT = "Okay, the user asks for a colour. " + "hm " * 100
@@ -101,23 +103,23 @@ async def test_a_thought_that_was_cut_off_is_repeated_with_more_room(
     ) as server:
         engine = connect(server.url)
         sampling = Sampling(max_tokens=20, stop=("\n", "hm hm") if opening else ())
-        assert (await engine.complete(said("Which colour?"), sampling)).text == "It is red."
-        asked = len(server.asked)
-        assert (await engine.complete(said("Which colour?"), sampling)).text == "It is red."
-        assert len(server.asked) == asked + 1  # From now on there is room at once.
-        assert (await engine.choose(said("Which?"), ["It is red", "It is blue"])).index == 0
+        assert (await engine.complete(prompt_of("Which colour?"), sampling)).text == "It is red."
+        count = len(server.requests)
+        assert (await engine.complete(prompt_of("Which colour?"), sampling)).text == "It is red."
+        assert len(server.requests) == count + 1  # From now on there is room at once.
+        assert (await engine.choose(prompt_of("Which?"), ["It is red", "It is blue"])).index == 0
 
 
 async def test_an_answer_that_a_stop_string_cut_off_behind_its_thought_is_asked_again_without_it(
     connect: Connect,
 ) -> None:
-    def says(_: Asked) -> str:
+    def says(_: RecordedRequest) -> str:
         thought, rest = "<think>It was red.</think>", "\nIt is red.\nOr blue."
-        return thought if "stop" in server.asked[-1].body else thought + rest
+        return thought if "stop" in server.requests[-1].body else thought + rest
 
     async with Server(says=says) as server:
         completion = await connect(server.url).complete(
-            said("Which colour?"), Sampling(max_tokens=20, stop=("\n",))
+            prompt_of("Which colour?"), Sampling(max_tokens=20, stop=("\n",))
         )
     assert completion.text == "It is red."
 
@@ -125,14 +127,14 @@ async def test_an_answer_that_a_stop_string_cut_off_behind_its_thought_is_asked_
 async def test_the_connection_is_closed_when_the_request_is_cancelled(connect: Connect) -> None:
     async with Server(says=lambda _: "one SLOWLY two") as server:
         engine = connect(server.url)
-        async with aclosing(engine.stream(said("Go."))) as events:
+        async with aclosing(engine.stream(prompt_of("Go."))) as events:
             async for _ in events:
                 break
-        await until(lambda: server.asked[-1].ended == "closed")
-        task = asyncio.create_task(engine.complete(said("Go.")))
-        await until(lambda: len(server.asked) > 2 and server.running == 1)
+        await until(lambda: server.requests[-1].ended == "closed")
+        task = asyncio.create_task(engine.complete(prompt_of("Go.")))
+        await until(lambda: len(server.requests) > 2 and server.running == 1)
         task.cancel()
-        await until(lambda: server.asked[-1].ended == "closed")
+        await until(lambda: server.requests[-1].ended == "closed")
         assert engine.state.phase is Phase.IDLE
 
 
@@ -140,13 +142,13 @@ async def test_prompts_beyond_the_window_are_refused_with_both_numbers(connect: 
     async with Server(Kind(entry={"max_model_len": 300})) as server:
         engine = connect(server.url)
         assert (await engine.start()).context_tokens == 300
-        asked = len(server.asked)
+        count = len(server.requests)
         with pytest.raises(PromptTooLongError) as error:
-            await engine.complete(said("word " * 400), Sampling(max_tokens=50))
+            await engine.complete(prompt_of("word " * 400), Sampling(max_tokens=50))
         assert error.value.context_tokens == 300
         assert error.value.answer_tokens == 50
         assert error.value.prompt_tokens > 400
-        assert len(server.asked) == asked
+        assert len(server.requests) == count
 
 
 async def test_a_prompt_that_the_server_finds_too_long_is_an_error_that_says_what_to_do(
@@ -159,7 +161,7 @@ async def test_a_prompt_that_the_server_finds_too_long_is_an_error_that_says_wha
             400, "This model's maximum context length is 100 tokens, you asked for 200"
         )
         with pytest.raises(EngineError, match=r"too long[\s\S]*context_tokens"):
-            await engine.complete(said("Go."))
+            await engine.complete(prompt_of("Go."))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +171,7 @@ async def test_a_prompt_that_the_server_finds_too_long_is_an_error_that_says_wha
 )
 async def test_answers_in_unusual_forms_arrive_whole(connect: Connect, kind: Kind) -> None:
     async with Server(kind, says=lambda _: "One two three.") as server:
-        completion = await connect(server.url).complete(said("Count."))
+        completion = await connect(server.url).complete(prompt_of("Count."))
     assert (completion.text, completion.finish) == ("One two three.", "end")
 
 
@@ -180,13 +182,13 @@ async def test_parts_of_reasoning_are_not_part_of_the_text(connect: Connect) -> 
         engine = connect(server.url)
         await engine.start()
         server.failures = [Event(thought)]
-        completion = await engine.complete(said("Count."))
+        completion = await engine.complete(prompt_of("Count."))
     assert completion.text == "One two"
 
 
 async def test_an_answer_that_a_filter_cut_off_is_told_from_a_whole_one(connect: Connect) -> None:
     async with Server(Kind(finish="content_filter"), says=lambda _: "The") as server:
-        completion = await connect(server.url).complete(said("Go."))
+        completion = await connect(server.url).complete(prompt_of("Go."))
     assert (completion.text, completion.finish) == ("The", "filter")
 
 
@@ -195,16 +197,16 @@ async def test_a_page_to_log_in_is_reported_at_once(connect: Connect) -> None:
         engine = connect(server.url)
         await engine.start()
         server.failing = "login"
-        asked = len(server.asked)
+        count = len(server.requests)
         with pytest.raises(EngineError, match="sent a web page instead of an answer"):
-            await engine.complete(said("Go."))
-    assert len(server.asked) == asked + 1
+            await engine.complete(prompt_of("Go."))
+    assert len(server.requests) == count + 1
 
 
 async def test_a_text_in_a_form_is_held_to_its_schema(connect: Connect) -> None:
     sampling = Sampling(max_tokens=50, schema=choice_with_words(["yes", "no"], "why").schema)
     async with Server(says=lambda _: "Well, yes.") as server:
-        completion = await connect(server.url).complete(said("Yes or no?"), sampling)
+        completion = await connect(server.url).complete(prompt_of("Yes or no?"), sampling)
     assert read_choice(completion.text) == "no"
     assert read_words(completion.text) == "in some words"
 
@@ -215,7 +217,7 @@ async def test_a_text_in_a_form_is_asked_in_words_of_a_server_without_schemas(
     sampling = Sampling(max_tokens=50, schema=choice_with_words(["yes", "no"], "why").schema)
     async with Server(Kind(refuses=("response_format",)), says=lambda _: "Well, yes.") as server:
         engine = connect(server.url)
-        texts = [(await engine.complete(said("Yes or no?"), sampling)).text for _ in range(2)]
-        sent = ["response_format" in request.body for request in server.asked[1:]]
+        texts = [(await engine.complete(prompt_of("Yes or no?"), sampling)).text for _ in range(2)]
+        sent = ["response_format" in request.body for request in server.requests[1:]]
     assert texts == ["Well, yes."] * 2
     assert sent == [True, False, False]

@@ -10,13 +10,13 @@ from gistread.memory.model import PageSize, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.engine.remote.conftest import Connect, until
-from tests.engine.remote.server import Asked, Kind, Server
+from tests.engine.remote.server import Kind, RecordedRequest, Server
 from tests.memory.books import make_book, prose
 
 LLAMA = {"/props": {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 2}}
 
 
-def said(text: str) -> Prompt:
+def prompt_of(text: str) -> Prompt:
     return (Message("user", text),)
 
 
@@ -26,7 +26,10 @@ async def test_concurrent_requests_stay_within_the_limit(connect: Connect) -> No
         await engine.start()
         server.most_running = 0
         await asyncio.gather(
-            *(engine.complete(said(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(24))
+            *(
+                engine.complete(prompt_of(f"Say {i}."), priority=Priority.BACKGROUND)
+                for i in range(24)
+            )
         )
         assert server.most_running == 3
         assert engine.info.parallel == 3
@@ -38,7 +41,7 @@ async def test_an_overloaded_server_gets_fewer_requests(connect: Connect) -> Non
         await engine.start()
         server.slots = 2
         answers = [
-            engine.complete(said(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(12)
+            engine.complete(prompt_of(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(12)
         ]
         assert len(await asyncio.gather(*answers)) == 12
         assert engine.info.parallel <= 2
@@ -57,7 +60,7 @@ async def test_requests_that_overfill_a_shared_window_are_repeated_with_fewer_co
         await engine.start()
         server.window = 1000
         long = [
-            engine.complete(said("word " * 400), Sampling(100), Priority.BACKGROUND)
+            engine.complete(prompt_of("word " * 400), Sampling(100), Priority.BACKGROUND)
             for _ in range(6)
         ]
         assert all(answer.text for answer in await asyncio.gather(*long))
@@ -65,8 +68,8 @@ async def test_requests_that_overfill_a_shared_window_are_repeated_with_fewer_co
 
 
 async def test_an_interactive_request_preempts_a_background_request(connect: Connect) -> None:
-    def says(asked: Asked) -> str:
-        return "one SLOWLY two" if "slow" in asked.text and not freed.is_set() else "At once."
+    def says(request: RecordedRequest) -> str:
+        return "one SLOWLY two" if "slow" in request.text and not freed.is_set() else "At once."
 
     freed = asyncio.Event()
     async with Server(Kind("llamacpp", pages=LLAMA), says) as server:
@@ -74,16 +77,16 @@ async def test_an_interactive_request_preempts_a_background_request(connect: Con
         await engine.start()
         background = [
             asyncio.ensure_future(
-                engine.complete(said(f"Be slow {i}."), priority=Priority.BACKGROUND)
+                engine.complete(prompt_of(f"Be slow {i}."), priority=Priority.BACKGROUND)
             )
             for i in range(3)
         ]
         await until(lambda: server.running == 2)
-        assert (await engine.complete(said("Quick!"))).text == "At once."
-        assert "closed" in [one.ended for one in server.asked]
+        assert (await engine.complete(prompt_of("Quick!"))).text == "At once."
+        assert "closed" in [request.ended for request in server.requests]
         freed.set()
-        for one in background:
-            one.cancel()
+        for task in background:
+            task.cancel()
         await asyncio.gather(*background, return_exceptions=True)
 
 
@@ -107,13 +110,13 @@ async def test_chapters_read_in_parallel_give_the_same_memory(
     book = make_book(
         *([f"# {n}", *(prose(60, seed=10 * n + i) for i in range(8))] for n in range(6))
     )
-    asked: list[set[str]] = []
+    texts_of_runs: list[set[str]] = []
     for connections in (1, 8):
         async with Server(Kind(entry={"max_model_len": 4096}), seconds=0.03) as server:
             await index(connect, server, tmp_path / str(connections), connections, book)
             assert server.most_running >= min(connections, 4)
             assert server.most_running <= connections
             greeting = prompts.load("pace").text
-            texts = (request.text for request in server.asked)
-            asked.append({text for text in texts if greeting not in text})
-    assert asked[0] == asked[1]
+            texts = (request.text for request in server.requests)
+            texts_of_runs.append({text for text in texts if greeting not in text})
+    assert texts_of_runs[0] == texts_of_runs[1]

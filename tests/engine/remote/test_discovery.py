@@ -69,7 +69,7 @@ async def test_an_unambiguous_part_of_a_model_name_is_enough(connect: Connect) -
     models = ("Qwen/Qwen3-8B", "Qwen/Qwen3-14B", "bge-embed")
     async with Server(Kind(models=models)) as server:
         assert (await connect(f"{server.url}#qwen3-14b").start()).name == "Qwen3-14B"
-        assert server.asked[-1].body["model"] == "Qwen/Qwen3-14B"
+        assert server.requests[-1].body["model"] == "Qwen/Qwen3-14B"
         with pytest.raises(EngineError, match="several models: Qwen/Qwen3-8B, Qwen/Qwen3-14B"):
             await connect(server.url).start()
         with pytest.raises(EngineError, match="is ambiguous"):

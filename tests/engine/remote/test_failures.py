@@ -15,7 +15,7 @@ from gistread.memory.model import PageSize, ReadingMode
 from gistread.memory.reading import PageRead, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.engine.remote.conftest import Connect, until
-from tests.engine.remote.server import Asked, Event, Failure, Kind, Server, Status
+from tests.engine.remote.server import Event, Failure, Kind, RecordedRequest, Server, Status
 from tests.memory.books import make_book, prose
 
 PROMPT: Prompt = (Message("user", "Say something."),)
@@ -74,10 +74,10 @@ async def test_refused_requests_are_not_retried(connect: Connect) -> None:
         engine = connect(server.url)
         await engine.start()
         server.failing = Status(400, "I do not like it")
-        asked = len(server.asked)
+        count = len(server.requests)
         with pytest.raises(EngineError, match="I do not like it"):
             await engine.complete(PROMPT)
-        assert len(server.asked) == asked + 1
+        assert len(server.requests) == count + 1
 
 
 @pytest.mark.parametrize("failure", ["stream", "status", "redirect"])
@@ -98,12 +98,12 @@ async def test_a_key_is_in_no_message(
             ),
         }
         server.failing = failures[failure]
-        told: list[str] = []
-        engine.watch(lambda state: told.append(state.notice))
+        notices: list[str] = []
+        engine.watch(lambda state: notices.append(state.notice))
         with pytest.raises(EngineError) as error:
             await engine.complete(PROMPT)
     assert "…" in str(error.value)
-    for text in (str(error.value), *told):
+    for text in (str(error.value), *notices):
         assert "s3cret" not in text
 
 
@@ -121,8 +121,8 @@ async def test_a_silent_server_is_reported_before_the_request_is_repeated(connec
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
-        told: list[str] = []
-        engine.watch(lambda state: told.append(state.notice) if state.is_fault else None)
+        notices: list[str] = []
+        engine.watch(lambda state: notices.append(state.notice) if state.is_fault else None)
         server.failures = ["stall"]
         assert (await engine.complete(PROMPT)).text == TEXT
         server.failing = "stall"
@@ -130,10 +130,11 @@ async def test_a_silent_server_is_reported_before_the_request_is_repeated(connec
             await engine.complete(PROMPT)
     host = server.origin.partition("://")[2]
     assert re.fullmatch(
-        rf"no reply from {host} for 0 s; waiting until \d\d:\d\d:\d\d, then trying again", told[0]
+        rf"no reply from {host} for 0 s; waiting until \d\d:\d\d:\d\d, then trying again",
+        notices[0],
     )
-    assert "did not answer in time; again in" in told[1]
-    assert told[-1].endswith("then giving up")
+    assert "did not answer in time; again in" in notices[1]
+    assert notices[-1].endswith("then giving up")
 
 
 BOOK = make_book(
@@ -142,9 +143,9 @@ BOOK = make_book(
 )
 
 
-def shorten(asked: Asked) -> str:
+def shorten(request: RecordedRequest) -> str:
     """A gist that passes the guard: the first words of the page."""
-    return " ".join(asked.text.removeprefix("Passage:\n\n").split()[:20]) + "."
+    return " ".join(request.text.removeprefix("Passage:\n\n").split()[:20]) + "."
 
 
 async def read(
@@ -171,7 +172,7 @@ async def test_a_server_that_dies_while_reading_loses_no_page(
     store = MemoryStore(tmp_path)
     async with Server(says=shorten, seconds=0.02) as server:
         reading = asyncio.ensure_future(read(connect, server.url, store))
-        await until(lambda: len(server.asked) >= 8)
+        await until(lambda: len(server.requests) >= 8)
         await server.close()
         kept, error = await reading
         assert 0 < kept < 6
@@ -182,9 +183,9 @@ async def test_a_server_that_dies_while_reading_loses_no_page(
         whole, error = await read(connect, elsewhere.url, store)
         assert error is None
         gists = [
-            one
-            for one in elsewhere.asked
-            if one.body["max_tokens"] > 30 and "response_format" not in one.body
+            request
+            for request in elsewhere.requests
+            if request.body["max_tokens"] > 30 and "response_format" not in request.body
         ]
         assert (
             0 < len(gists) <= whole - kept

@@ -47,7 +47,7 @@ def serving(*options: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
 
 
-def said(text: str) -> Prompt:
+def prompt_of(text: str) -> Prompt:
     return (Message("user", text),)
 
 
@@ -61,7 +61,8 @@ async def test_choices_and_greedy_words_are_those_of_the_local_engine(tiny: Path
                 "Ünïcödé — “quotes”\n\nand lines.",
             ):
                 here, there = [
-                    await engine.complete(said(text), Sampling(40)) for engine in (local, remote)
+                    await engine.complete(prompt_of(text), Sampling(40))
+                    for engine in (local, remote)
                 ]
                 shorter, longer = sorted((spelled(there.text), spelled(here.text)), key=len)
                 assert longer.startswith(shorter)
@@ -71,7 +72,7 @@ async def test_choices_and_greedy_words_are_those_of_the_local_engine(tiny: Path
                     ["Page 3", "STOP"],
                     ['a "q"', "a\\b", "(c)*", "e\nf", "é — ü"],
                 ):
-                    assert (await remote.choose(said(text), options)).index < len(options)
+                    assert (await remote.choose(prompt_of(text), options)).index < len(options)
 
 
 async def test_requests_that_share_one_window_do_not_end_one_another(
@@ -84,9 +85,11 @@ async def test_requests_that_share_one_window_do_not_end_one_another(
         failed: set[str] = set()
         engine.watch(lambda state: failed.add(state.notice) if "exceeded" in state.notice else None)
         # Digits are a token each here and in the estimate.
-        prompts = [said(f"{n} " + "7654321 " * 100) for n in range(8)]
-        asked = [engine.complete(prompt, Sampling(150), Priority.BACKGROUND) for prompt in prompts]
-        assert all(answer.usage.generated for answer in await asyncio.gather(*asked))
+        prompts = [prompt_of(f"{n} " + "7654321 " * 100) for n in range(8)]
+        requests = [
+            engine.complete(prompt, Sampling(150), Priority.BACKGROUND) for prompt in prompts
+        ]
+        assert all(answer.usage.generated for answer in await asyncio.gather(*requests))
         assert (engine.info.parallel < 4) is bool(failed), "fewer at once if they did not fit"
 
 
@@ -95,7 +98,7 @@ async def test_a_cancelled_answer_is_stopped_on_the_server(tiny: Path, connect: 
         engine = connect(url, retry_policy=PATIENT)
         await engine.start()
         connection = Connection(parse_address(url))
-        async with aclosing(engine.stream(said("Go on."), LONG)) as events:
+        async with aclosing(engine.stream(prompt_of("Go on."), LONG)) as events:
             async for _ in events:
                 break
         for _ in range(300):

@@ -69,10 +69,12 @@ async def test_answers_begin_like_those_of_the_local_engine(tiny: Path, url: str
 
 async def test_concurrent_requests_do_not_abort_each_other(tiny: Path, url: str) -> None:
     async with both(tiny, url, 4096) as (remote, _):
-        asked = [remote.complete((Message("user", f"Number {n}"),), Sampling(30)) for n in range(6)]
-        answers = await asyncio.gather(*asked)
+        requests = [
+            remote.complete((Message("user", f"Number {n}"),), Sampling(30)) for n in range(6)
+        ]
+        answers = await asyncio.gather(*requests)
         assert all(answer.finish == "length" or answer.text for answer in answers)
         again = [
             await remote.complete((Message("user", f"Number {n}"),), Sampling(30)) for n in range(6)
         ]
-        assert [one.text for one in again] == [one.text for one in answers]
+        assert [answer.text for answer in again] == [answer.text for answer in answers]
