@@ -60,5 +60,5 @@ def test_the_sample_tells_who_everybody_is_that_a_suggestion_names() -> None:
         for question in suggestions(known(story, paragraph.end()), plot=True):
             if name := re.fullmatch(r"Who is (.+)\?", question):
                 forms = [form for entity in index.find(name[1]) for form in entity.forms]
-                told = telling_sentences(name[1], forms, part)[0]
-                assert told.tells, (question, paragraph.end())
+                best = telling_sentences(name[1], forms, part)[0]
+                assert best.tells, (question, paragraph.end())
