@@ -22,7 +22,7 @@ from gistread.tui.answer_blocks import (
     with_event,
 )
 from gistread.tui.commands import CommandKeys
-from gistread.tui.memory_blocks import Opening, View, entry_blocks, excerpt_of
+from gistread.tui.memory_blocks import Opening, SectionNote, View, entry_blocks, excerpt_of
 from gistread.tui.memory_rows import MemoryRow, PlaceInMemory, RowKind, memory_rows
 from gistread.tui.status import status_of
 from tests.tui.books import small_book
@@ -219,6 +219,30 @@ def test_a_long_reason_stands_below_the_gist_where_it_wraps() -> None:
     *_, gist, opened = entry_blocks(known, known.entries[0], view)
     assert (gist.text, gist.tail) == ("Gist 1 in two lines.", "")
     assert opened.text == f"opened for the answer: {reason}"
+
+
+def test_a_note_on_a_section_tells_its_reason_alone() -> None:
+    known = memory()
+    opened = {1: Opening(OpenedBy.AGENT, "it tells of the boy")}
+    note = SectionNote(1, "step 1 of 2: it tells of the boy", "< > steps")
+    for beside in (True, False):
+        view = View(opened=opened, beside=beside, note=note)
+        shown = " ".join(block.text for block in entry_blocks(known, known.entries[0], view))
+        assert shown.count("it tells of the boy") == 1
+
+
+def test_few_sources_are_shown_whole_and_many_in_one_row_each() -> None:
+    sentence = "The cat backed into the dish, which fell to the floor with a crash and broke."
+    sources = tuple(Citation(1, start, start + 9, sentence) for start in range(3))
+
+    def quotes(count: int) -> list[str]:
+        answered = Answered("It broke.", True, sources[:count], (), (), 90.0, NO_USAGE)
+        exchange = with_event(Exchange(SavedQuestion("What?", "", found=False)), answered)
+        drawn = exchange_blocks(exchange, 0, Places(100), cells=50).blocks
+        return [block.text for block in drawn if "The cat" in block.text]
+
+    assert [sentence in quote for quote in quotes(2)] == [True, True]
+    assert [len(quote) < 50 for quote in quotes(3)] == [True] * 3
 
 
 def test_an_excerpt_has_all_that_is_cited_also_where_one_source_lies_in_another() -> None:

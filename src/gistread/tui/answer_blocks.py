@@ -37,7 +37,10 @@ _WIDTH = 92  # maximum columns of an answer, a little wider than the book
 _INDENT = 3
 _SOURCES = 9  # maximum sources listed: one for each digit key
 _WALK = "walk the steps"
-_LEAST_QUOTE, _AROUND_QUOTE = 20, 9  # characters
+_LEAST_QUOTE = 20  # characters
+_AROUND_QUOTE = 9  # cells of a row that its quotation leaves free: marks, and words that wrap
+_FEW_SOURCES = 2  # Up to so many have room for a whole sentence
+_ROWS_OF_FEW = 3  # of the quotation of each of a few sources; else it has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +180,8 @@ def exchange_blocks(
 ) -> DrawnExchange:
     """The blocks of an exchange, the `number`th from 0.
 
-    Their keys are (kind, number, …), their links `AnswerTarget`. `cells`: width of the pane; a
-    source is cut to one row.
+    Their keys are (kind, number, …), their links `AnswerTarget`. `cells`: width of the pane;
+    each of many sources is cut to one row.
     """
     drawn = DrawnExchange()
     steps = exchange.steps(places)
@@ -207,7 +210,7 @@ def _add_answer(drawn: DrawnExchange, exchange: Exchange, number: int, cells: in
     answer, spans = answer_text(exchange.answer.strip(), record.citations, record.marks)
     first_target = next((span.link for span in spans if isinstance(span.link, AnswerTarget)), None)
     key = ("answer", number)
-    lines = draw_markup(answer, spans, min(cells, _WIDTH) - _INDENT)
+    lines = draw_markup(answer, spans, _columns(cells))
     for index, line in enumerate(lines):
         above = int(index == 0 or line.is_apart)
         block = _row(line.text, key, "answer", spans=line.spans, above=above)
@@ -237,9 +240,12 @@ def _add_sources(
 ) -> None:
     """The sources of the answer, then what other passages say instead."""
     citations = exchange.record.citations
-    for index, citation in enumerate(citations[:_SOURCES]):
-        if not citation.tells:
-            drawn.add(_source(exchange, number, index, places, cells), ToSource(index))
+    sources = [index for index, citation in enumerate(citations) if not citation.tells]
+    rows = _ROWS_OF_FEW if len(sources) <= _FEW_SOURCES else 1
+    room = rows * (_columns(cells) - _AROUND_QUOTE)
+    for index in sources[:_SOURCES]:
+        row = _source(exchange, number, index, places, room)
+        drawn.add(row, ToSource(index))
     rivals = [index for index, citation in enumerate(citations) if citation.tells]
     if rivals:
         drawn.add(_rivals(citations, rivals, number, places), ToSource(rivals[0]))
@@ -312,15 +318,19 @@ def _sections_used(exchange: Exchange, places: Places) -> str:
     return f"without {pages_words(left_out)}"
 
 
-def _source(exchange: Exchange, number: int, index: int, places: Places, cells: int) -> Block:
-    """The row of a source: its place, and its words as far as there is room."""
+def _columns(cells: int) -> int:
+    """How wide the text of an answer is in a pane of so many cells."""
+    return min(cells, _WIDTH) - _INDENT
+
+
+def _source(exchange: Exchange, number: int, index: int, places: Places, room: int) -> Block:
+    """A source: its place, and as much of its words as there is room for, in cells."""
     citation = exchange.record.citations[index]
     place = _place(citation, places)
     if exchange.ends_in_quotes:
         quote = " ".join(citation.quote.split())
     else:
-        room = min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE
-        quote = short(citation.quote, max(_LEAST_QUOTE, room))
+        quote = short(citation.quote, max(_LEAST_QUOTE, room - len(place)))
     text = f"{place}  {in_quotes(quote)}"
     links = (
         Span(0, len(place), "muted", ToSource(index)),

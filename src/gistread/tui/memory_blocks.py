@@ -120,14 +120,13 @@ def entry_blocks(
         return []
     heading = _chapter_heading(memory, number)
     if opening is not None and not stays_gist(memory.book, page, view):
-        first_line = _page_block(
-            memory, number, _opened_by(opening), "step", _tail(entry, view), "▾"
-        )
+        shown = replace(opening, reason="") if notes else opening  # The note tells the reason.
+        first_line = _page_block(memory, number, _opened_by(shown), "step", _tail(entry, view), "▾")
         text = _text_blocks(memory, page, excerpt_of(memory.book, page, view))
         opened = [first_line, *notes, *text]
         return [*heading, *(replace(block, ground="opened") for block in opened)]
     gist = _gist_blocks(memory, entry, view)
-    if opening is not None:
+    if opening is not None and not notes:
         gist.append(_line_below(memory, number, _opened_by(opening)))
     gist += notes
     if number == view.here:

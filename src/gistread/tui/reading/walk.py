@@ -180,8 +180,11 @@ class WalkController:
         keys = self._context.services.with_keys(_KEYS + change)
         words = "left out" if step.is_left_out else f"step {self._at + 1} of {len(self._steps)}"
         pane.show_note(SectionNote(self._in_pane(step), with_reason(words, step.reason), keys))
-        places = step.cited or (step.place,)
-        self._context.layers.set(Layer.CITED, [Mark(*place, "cited") for place in places])
+        if step.cited:
+            marks = [Mark(*place, "cited") for place in step.cited]
+        else:
+            marks = [Mark(*step.place, "opened")]
+        self._context.layers.set(Layer.CITED, marks)
         self._go_to()
         self._context.refresh()
 

@@ -91,7 +91,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
     FILTERS = False
 
     def __init__(self, services: AppServices) -> None:
-        placeholder = "title or author, a number, or the address of a catalogue"
+        placeholder = "title, author, number, or a catalogue’s address"
         super().__init__("Get a book", placeholder=placeholder)
         self._services = services
         self._sources = all_sources(services.config.catalogues)
