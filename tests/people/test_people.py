@@ -260,6 +260,14 @@ def names_of(*sentences: str, times: int = 6) -> list[set[str]]:
             {"Mary-Ann", "Mary"},
         ),
         (
+            "So Colonel Wray Sahib spoke. Later Wray Sahib laughed, and Wray left.",
+            {"Colonel Wray Sahib", "Wray Sahib", "Wray"},
+        ),
+        (
+            "So Mattie Silver rose. Then Aunt Martha Pierce spoke. Later Mattie laughed.",
+            {"Mattie Silver", "Mattie"},
+        ),
+        (
             "So Lord Henry Ware spoke. Later he saw that Harry was there.",
             {"Lord Henry Ware", "Harry"},
         ),

@@ -44,15 +44,18 @@ def parse_name(text: str) -> NameParts:
     heads = 0
     while heads < len(named) - 1 and _is_head(named[heads], named[heads + 1]):
         heads += 1
+    end = len(named)
+    if end > heads + 1 and named[-1] in word_set("following", "titles"):
+        end -= 1
     words: list[str] = []
-    for word, capital in zip(named[heads:], written[heads:], strict=True):
+    for word, capital in zip(named[heads:end], written[heads:end], strict=True):
         if word in _BETWEEN_NAMES and capital.islower():
             continue
         if words and words[-1] in _SAINTS:
             words[-1] = f"st {word}"
         else:
             words.append(word)
-    return NameParts(tuple(named[:heads]), tuple(words) or (named[-1],))
+    return NameParts((*named[:heads], *named[end:]), tuple(words) or (named[-1],))
 
 
 def _sex_by_patronymic(words: Iterable[str]) -> str:

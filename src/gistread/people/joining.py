@@ -225,7 +225,10 @@ class _PersonIndex:
         compound = _commonest(person for person in matching if _is_compound_of(person, group))
         if compound and all(compound.count > person.count for person in full):
             return [compound]
-        return full or [person for person in matching if _is_noble_in_scene(person, group)]
+        # "Mattie" is rather Mattie Silver than Martha Pierce.
+        exact = [person for person in full if person.words[0] == name]
+        noble = [person for person in matching if _is_noble_in_scene(person, group)]
+        return exact or full or noble
 
     def _find_bearer(self, title: str, group: Group) -> Group | None:
         """The only person with this title, who is often named with it or in the same scenes."""

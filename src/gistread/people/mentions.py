@@ -170,7 +170,8 @@ class _NameWords:
     def may_end(self, run: _Run, first: int, last: int) -> bool:
         """Whether a name may begin and end with the words at these indices of a run."""
         word = run.words[last]
-        is_part = word in titles() or word in PARTICLES
+        precedes_names = word in titles() and word not in word_set("following", "titles")
+        is_part = precedes_names or word in PARTICLES
         return self.has(run, last) and not (is_part and last > first)
 
 
