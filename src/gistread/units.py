@@ -55,6 +55,9 @@ def format_list(names: Sequence[str], most: int) -> str:
     return f"{listed} and {more} more" if more > 0 else listed
 
 
+CUT = "\u00a0…"  # After words that go on; never alone on a row
+
+
 def short(text: str, limit: int) -> str:
     """A text on one line, cut at a word."""
     line = " ".join(text.split())
@@ -64,8 +67,20 @@ def short(text: str, limit: int) -> str:
 
 
 def in_quotes(text: str) -> str:
-    """The text in double quotation marks, with single ones for those in it."""
-    return f"“{text.translate(str.maketrans('“”', '‘’'))}”"
+    """The text in double quotation marks, with single ones for those in it.
+
+    >>> in_quotes("“It burns,” she said. “Look …")
+    '“‘It burns,’ she said. ‘Look …’”'
+    """
+    return f"“{close_speech(text).translate(str.maketrans('“”', '‘’'))}”"
+
+
+def close_speech(sentence: str) -> str:
+    """The sentence with both quotation marks, where a speech begins or ends in it."""
+    missing = sentence.count("“") - sentence.count("”")
+    if missing > 0:
+        return f"{sentence}”"
+    return f"“{sentence}" if missing < 0 else sentence
 
 
 def counted(number: int, what: str) -> str:

@@ -43,7 +43,7 @@ from gistread.readers.trace import (
     summary_of,
 )
 from gistread.sample import story_path
-from gistread.units import in_quotes, ranges_words
+from gistread.units import in_quotes, ranges_words, short
 from tests.readers.memories import make_memory
 
 MEMORY = make_memory(8, 8)
@@ -209,6 +209,8 @@ def test_without_pages_a_place_is_a_share_of_the_book() -> None:
 
 def test_quotation_marks_inside_a_quotation_are_single() -> None:
     assert in_quotes("“Go,” he said.") == "“‘Go,’ he said.”"
+    assert in_quotes(short("He said, “Go away from here.”", 20)) == "“He said, ‘Go away …’”"
+    assert in_quotes("away from here,” he said.") == "“‘away from here,’ he said.”"
 
 
 def test_the_cost_of_an_answer_is_told_in_time_and_tokens() -> None:

@@ -152,7 +152,7 @@ def test_every_state_of_a_page_is_described() -> None:
     known = memory(source=GistSource.EXTRACTIVE)
     view = View(pinned={1}, refused={1}, here=1)
     *_, block = entry_blocks(known, known.entry(1), view)
-    assert block.text == "“Ada Brennan kept the lamp on Skerry Point …”"
+    assert block.text == "“Ada Brennan kept the lamp on Skerry Point\u00a0…”"
     assert block.tail == "no gist · ◆ pinned · refused"
     in_own_words = memory()
     *_, block = entry_blocks(in_own_words, in_own_words.entry(1), view)

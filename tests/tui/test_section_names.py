@@ -108,7 +108,7 @@ async def test_where_names_are_not_found_a_section_is_called_by_its_first_words(
         pane = screen.memory_pane
         pane.show_memory(with_source(memory_of(screen.book), GistSource.QUOTED))
         screen.redraw_lines()
-        first = "“Der alte Wächter ging am Abend langsam über …”"
+        first = "“Der alte Wächter ging am Abend langsam über\u00a0…”"
         await until(pilot, lambda: first in [block.text for block in pane.blocks])
         assert "who comes in" not in text_of(app)
 

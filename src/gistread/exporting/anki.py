@@ -106,7 +106,7 @@ def _question_card(book: Book, saved: SavedQuestion, guid: str) -> _Card:
     if answer.endswith(":"):  # It only introduces its quotes: "What the book says of Ferrand:"
         answer = " ".join(saved.citations[0].quote.split())
     quotes = [
-        f"“{' '.join(citation.quote.split())}” {_place(book, citation.start)}"
+        f"{in_quotes(' '.join(citation.quote.split()))} {_place(book, citation.start)}"
         for citation in saved.citations
     ]
     doubts = [f"“{saved.answer[mark.start : mark.end]}”: {mark.message}" for mark in saved.marks]

@@ -10,6 +10,7 @@ from itertools import accumulate, takewhile
 from math import log, sqrt
 
 from gistread.book.sentences import sentence_spans
+from gistread.units import close_speech
 from gistread.words import UNSPACED, count_words
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
@@ -117,14 +118,6 @@ def _sentences(text: str) -> list[str]:
         for start, end in sentence_spans(paragraph)
         if paragraph[start:end].strip()
     ]
-
-
-def close_speech(sentence: str) -> str:
-    """The sentence with both quotation marks, where a speech begins or ends in it."""
-    missing = sentence.count("“") - sentence.count("”")
-    if missing > 0:
-        return f"{sentence}”"
-    return f"“{sentence}" if missing < 0 else sentence
 
 
 def shared_terms(text: str) -> list[str]:

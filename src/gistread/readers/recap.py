@@ -12,7 +12,7 @@ from itertools import accumulate, groupby, islice
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
-from gistread.memory.extractive import choose, close_speech, length, shared_terms
+from gistread.memory.extractive import choose, length, shared_terms
 from gistread.memory.front_matter import back_matter_start, front_matter_end
 from gistread.memory.guard import Draft, foreign_names, foreign_numbers, told_before
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry
@@ -24,7 +24,7 @@ from gistread.people.joining import Entity, join_names
 from gistread.people.kinds import Kind
 from gistread.people.mentions import find_names, supports_names
 from gistread.store.model import NameCorrection
-from gistread.units import counted
+from gistread.units import close_speech, counted
 from gistread.words import count_words
 
 RECAP_WORDS = 600  # Four screens of 80×24; the gists of 4,000 words, as many as a tale has

@@ -14,7 +14,7 @@ from gistread.readers.trace import with_reason
 from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.memory_rows import MemoryRow, RowKind
 from gistread.tui.text import Block, Span
-from gistread.units import in_quotes, short
+from gistread.units import CUT, in_quotes, short
 
 AHEAD = "ahead of you"
 UNREAD = "not read yet"
@@ -238,7 +238,7 @@ def _first_words(book: Book, page: Page, bound: int | None = None) -> str:
         return ""
     words = " ".join(first.group().split())
     goes_on = bool(book.text[first.end() : page.end].strip())
-    return in_quotes(f"{words} …" if goes_on else words)
+    return in_quotes(f"{words}{CUT}" if goes_on else words)
 
 
 def _page_block(

@@ -26,7 +26,7 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Clicked, Span
-from gistread.units import counted, short
+from gistread.units import counted, in_quotes, short
 from gistread.words import count_words
 
 # Characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
@@ -239,7 +239,7 @@ class MarkController:
             self._sync.put(with_changes(mark, note=note), None if is_new else mark)
             self._pane.drop_selection()
 
-        words = f"“{short(mark.place.exact, _NOTED_CHARACTERS)}”"
+        words = in_quotes(short(mark.place.exact, _NOTED_CHARACTERS))
         screen = NoteScreen(title_of(mark, self._book), words, mark.note, keep)
         screen.styles.align_vertical = self._side_beside(mark)
         self._context.push(screen, keep)

@@ -26,7 +26,7 @@ from gistread.tui.text import Block, LongText, clean
 from gistread.tui.widgets.lines import Actions
 from gistread.tui.widgets.moving import MOVING
 from gistread.tui.widgets.row_list import RowList
-from gistread.units import counted, short
+from gistread.units import counted, in_quotes, short
 
 
 class MarksScreen(ListScreen[str]):
@@ -126,7 +126,7 @@ class MarkScreen(ListScreen[str]):
             Row("copy", "Copy", tail="y"),
             Row("delete", "Delete", tail="x"),
         ]
-        super().__init__(title_of(mark, book), f"“{short(mark.place.exact, 240)}”", rows)
+        super().__init__(title_of(mark, book), in_quotes(short(mark.place.exact, 240)), rows)
 
 
 class NoteScreen(Panel[str | None]):
