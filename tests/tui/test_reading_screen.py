@@ -118,6 +118,8 @@ async def test_the_lines_lead_by_mouse_to_the_help_the_contents_any_place_and_an
         await until(pilot, lambda: app.focused is screen.question)
         await pilot.press(*"Why?")
         await until(pilot, lambda: "Enter ask" in text_of(app))
+        assert "Esc A" not in text_of(app)
+        assert "method: Careful" in text_of(app)
         await pilot.click("#question-chips", offset=(4, 0))
         await until(pilot, lambda: isinstance(app.screen, ModelScreen))  # None has been chosen.
 

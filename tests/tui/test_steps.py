@@ -218,6 +218,25 @@ async def test_sections_without_gists_are_decided_one_by_one(
         assert not screen.query_one("#step").display
 
 
+async def test_a_wanted_section_that_was_named_is_not_asked_for_again(tmp_path: Path) -> None:
+    app = passages_app(tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: not screen.controllers.context.opening)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await ask(pilot, "which paragraph is about the road?")
+        await until(pilot, lambda: "(1 of " in text_of(app))
+        review = screen.controllers.steps.waiting()
+        assert review is not None
+        (second,) = review.sections[1].pages
+        await pilot.press("I", *f"+{screen.controllers.questions.in_pane(second)}", "enter")
+        await until(pilot, lambda: review.at == 2 or not screen.controllers.steps.proposal)
+        assert review.accepted == {0, 1}
+        await pilot.press("&")
+        await until(pilot, lambda: not screen.session.answering)
+        assert second in screen.session.steering.pinned
+
+
 async def answered(pilot: Pilot[None], screen: ReadingScreen, count: int) -> list[Exchange]:
     """The exchanges, once there are this many and the last one is answered."""
     pane = screen.answers_pane

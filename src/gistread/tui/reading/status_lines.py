@@ -150,14 +150,14 @@ class StatusLines:
     def _how_asked(self, controllers: Controllers, *, typing: bool) -> "list[_Chip]":
         """Where answers stop, by which method, and who opens sections: for this book."""
         line, asking = controllers.line, controllers.asking
-        method_key = self._services.key_hint("choose-reader")
-        if typing:  # The letter would be typed.
-            method_key = f"{display_key('escape')} {method_key}"
+        # While a question is typed, a letter would go into it: only a click chooses then.
+        method_key = "" if typing else self._services.key_hint("choose-reader")
+        method = f"method: {asking.method_words}" if typing else asking.method_words
         choose_method = partial(self._services.run_command, self._services.keys["choose-reader"])
         steps_key = self._services.key_hint("switch-steps")
         return [
             (display_key(BOUND_KEY), line.bound_words, line.ask_bound),
-            (method_key, asking.method_words, choose_method),
+            (method_key, method, choose_method),
             (steps_key, asking.sections_words, controllers.steps.switch),
         ]
 

@@ -3,6 +3,7 @@
 Shows what the reader wants, section by section, and handles the commands that answer it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gistread.readers.events import Proposed, WantedSection
@@ -37,6 +38,7 @@ class _Review:
     accepted: set[int] = field(default_factory=set)  # Indexes of the sections; likewise `refused`
     refused: set[int] = field(default_factory=set)
     instead: list[int] = field(default_factory=list)  # Pages that the user named
+    named: set[int] = field(default_factory=set)  # Indexes of sections that are among these pages
 
     @property
     def sections(self) -> tuple[WantedSection, ...]:
@@ -48,10 +50,6 @@ class _Review:
     @property
     def current(self) -> WantedSection | None:
         return self.sections[self.at] if self.sections else None
-
-    @property
-    def is_last(self) -> bool:
-        return self.at >= len(self.sections) - 1
 
     @property
     def words(self) -> str:
@@ -68,6 +66,20 @@ class _Review:
     def refuse(self) -> None:
         self.accepted.discard(self.at)
         self.refused.add(self.at)
+
+    def name(self, pages: Sequence[int]) -> None:
+        """Open these pages; a section that is wanted anyway needs no other decision."""
+        self.instead += pages
+        for index, section in enumerate(self.sections):
+            if self.at < index and set(section.pages) <= set(pages):
+                self.refused.discard(index)
+                self.accepted.add(index)
+                self.named.add(index)
+
+    def next_section(self) -> int | None:
+        """Index of the next section to decide about; None after the last one."""
+        following = range(self.at + 1, len(self.sections))
+        return next((index for index in following if index not in self.named), None)
 
     def decision(self) -> Decision:
         chosen = tuple(dict.fromkeys(self.instead))
@@ -275,7 +287,7 @@ class StepController(InputLineClient):
         if decision is None:
             self.answer_now()
             return
-        review.instead += [self._questions.asked_number(page) for page in decision.pages]
+        review.name([self._questions.asked_number(page) for page in decision.pages])
         if review.current is None:
             self._decide(replace(review.decision(), refuses=decision.refuses))
             return
@@ -287,10 +299,11 @@ class StepController(InputLineClient):
 
     def _next(self, review: _Review) -> None:
         """Show the section after the one that was decided; after the last one, decide."""
-        if review.is_last:
+        following = review.next_section()
+        if following is None:
             self._decide(review.decision())
         else:
-            review.at += 1
+            review.at = following
             self._context.refresh()
 
     def _decide(self, decision: Decision) -> None:
