@@ -170,19 +170,19 @@ def test_a_cache_of_a_later_version_is_left_as_it_is(
 
 def test_damage_in_a_memory_costs_only_its_page(run: Run, book: Path, engine: FakeEngine) -> None:
     first = run("index", book, *SIZE, "--json").json
-    pages = run("pages", book, "--json").json
+    pages = run("pages", book, "--upto", "all", "--json").json
     path = memory_file()
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0x20
     path.write_bytes(data)
-    shown = run("pages", book, "--json")
+    shown = run("pages", book, "--upto", "all", "--json")
     assert 0 < len(shown.json["pages"]) < first["pages"]
     assert "A memory of this book is damaged." in shown.err
     assert "sections read so far" in shown.err
     ran = run("index", book, *SIZE, "--json")
     assert "damaged" in ran.err
     assert ran.json["resumed_pages"] == first["pages"] - 1
-    assert run("pages", book, "--json").json == pages
+    assert run("pages", book, "--upto", "all", "--json").json == pages
 
 
 def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(
@@ -198,9 +198,9 @@ def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(
         assert "A memory of this book is damaged." in run(*words).err
     asked = run("ask", book, "Who?", *task, "--reader", "readagent-s", "--upto", "all")
     assert f"From {first['pages'] - 1} of ~{first['pages']} sections" in asked.err
-    shown = run("pages", book, "--json").json
+    shown = run("pages", book, "--upto", "all", "--json").json
     assert [page["page"] for page in shown["pages"]] == list(range(2, first["pages"] + 1))
-    shown = run("pages", book)
+    shown = run("pages", book, "--upto", "all")
     assert shown.out.startswith("1  not read yet")
     assert shown.out.count(" words · ") == first["pages"] - 1
     assert f"{first['pages'] - 1} of about" in shown.err
@@ -280,7 +280,7 @@ def test_stored_files_become_private_to_this_user(
 
 
 def test_errors_are_documents_under_json(run: Run, book: Path) -> None:
-    ran = run("pages", book, "--json")
+    ran = run("pages", book, "--upto", "all", "--json")
     assert ran.json["error"]["status"] == ran.status == ExitStatus.FAILED
     assert f"{ran.json['error']['message']}\n{ran.json['error']['hint']}" in ran.err
     assert run("pages", "--json").json["error"]["message"].endswith("required: BOOK.")
@@ -392,7 +392,7 @@ def test_json_is_utf8_in_every_locale(run: Run, book: Path, engine: FakeEngine) 
     )
     assert run("index", book, *SIZE).status == ExitStatus.DONE
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    command = [sys.executable, "-m", "gistread", "pages", str(book)]
+    command = [sys.executable, "-m", "gistread", "pages", str(book), "--upto", "all"]
     printed = subprocess.run(
         [*command, "--json"], env=environment, stdout=subprocess.PIPE, check=True
     ).stdout

@@ -29,7 +29,7 @@ def indexed(run: Run, book: Path, engine: FakeEngine, monkeypatch: pytest.Monkey
 
 
 def test_json_covers_the_book_and_leaves_nothing_out(run: Run, indexed: Path) -> None:
-    document = run("pages", indexed, "--json").json
+    document = run("pages", indexed, "--upto", "all", "--json").json
     text = open_book(indexed).text
     pages = document["pages"]
     assert set(document) == {"model", "preset", "task", "pages", "pages_ahead"}
@@ -45,8 +45,8 @@ def test_json_covers_the_book_and_leaves_nothing_out(run: Run, indexed: Path) ->
 
 
 def test_text_shows_every_page_with_its_chapter_and_gist(run: Run, indexed: Path) -> None:
-    ran = run("pages", indexed)
-    pages = run("pages", indexed, "--json").json["pages"]
+    ran = run("pages", indexed, "--upto", "all")
+    pages = run("pages", indexed, "--upto", "all", "--json").json["pages"]
     assert ran.err == ""
     for section in pages:
         assert f"{section['page']}  {section['chapter']}" in ran.out
@@ -54,7 +54,7 @@ def test_text_shows_every_page_with_its_chapter_and_gist(run: Run, indexed: Path
 
 
 def test_it_stops_at_the_place_read_and_counts_the_sections_ahead(run: Run, indexed: Path) -> None:
-    whole = run("pages", indexed, "--json").json["pages"]
+    whole = run("pages", indexed, "--upto", "all", "--json").json["pages"]
     book = open_book(indexed)
     place = book.text.index("Chapter 2: The Storm")
     UserData(default_paths()).set_position(book.sha256, 0, read=[(0, place)])
@@ -66,6 +66,16 @@ def test_it_stops_at_the_place_read_and_counts_the_sections_ahead(run: Run, inde
     ran = run("pages", indexed)
     assert f"{len(ahead)} more sections are ahead." in ran.err
     assert "The Storm" not in ran.out
+
+
+def test_a_novel_that_was_not_begun_is_not_told(run: Run, indexed: Path) -> None:
+    document = run("pages", indexed, "--json").json
+    whole = run("pages", indexed, "--upto", "all", "--json").json["pages"]
+    assert document["pages"] == []
+    assert [page["page"] for page in document["pages_ahead"]] == [page["page"] for page in whole]
+    ran = run("pages", indexed)
+    assert (ran.status, ran.out) == (ExitStatus.DONE, "")
+    assert "You have not begun this book; `--upto all` shows all sections." in ran.err
 
 
 def test_another_place_can_be_given(run: Run, indexed: Path) -> None:

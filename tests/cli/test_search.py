@@ -10,6 +10,8 @@ from gistread.book.open import open_book
 from gistread.errors import ExitStatus
 from gistread.library.indexing import update_index
 from gistread.paths import default_paths
+from gistread.store.model import BoundChoice
+from gistread.store.user_data import UserData
 from tests.cli.conftest import Run
 
 
@@ -37,6 +39,18 @@ def test_search_words_need_no_quotes_and_hits_show_context(run: Run, book: Path)
     assert ran.out.count("since the [day of the storm], and the lamp") == 2
     assert "Chapter 2: The Storm" in ran.out
     assert ran.err == "Showing 2 of 14 hits.\n"
+
+
+def test_hits_ahead_of_the_place_are_counted(run: Run, book: Path) -> None:
+    opened = open_book(book)
+    first_chapter = opened.chapters[0].end
+    user_data = UserData(default_paths())
+    user_data.set_position(opened.sha256, 0, read=[(0, first_chapter)])
+    ran = run("search", book, "the 3. time")
+    assert "2 hits lie ahead of your place (33%).\n" in ran.err
+    assert run("search", book, "the 3. time", "--limit", "1").err == "Showing 1 of 3 hits.\n"
+    user_data.choose_bound(opened.sha256, BoundChoice(whole=True))
+    assert run("search", book, "the 3. time").err == ""
 
 
 def test_ranked_search_finds_inflections_best_first(run: Run, book: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_series_works_with_every_command(saga: Path, run: Run, engine: FakeEng
     assert run("index", saga, *SIZE).status == ExitStatus.DONE
     assert len(engine.calls) == calls
 
-    pages = run("pages", saga, "--json").json["pages"]
+    pages = run("pages", saga, "--upto", "all", "--json").json["pages"]
     assert len(pages) == indexed["pages"]
     assert "The Lamp · Chapter 2: The Storm" in {page["chapter"] for page in pages}
     assert "The Storm · Chapter 1: The Sailor" in run("search", saga, "Sailor").out

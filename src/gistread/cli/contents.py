@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from gistread.book.model import Book
 from gistread.cli.memory import memory_store, saved_memories
-from gistread.cli.opening import open_named, resolve_bound
+from gistread.cli.opening import is_unread_novel, open_named, resolve_bound
 from gistread.cli.output import Json, report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.exporting.documents import as_json
@@ -14,7 +14,6 @@ from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
-from gistread.memory.spoilers import has_plot
 from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers.recap import Recap, describe_sources, last_sentence, recap
@@ -121,19 +120,10 @@ def _tell_sources(story: Recap, book: Book) -> None:
 
 def _recap_bound(book: Book, memory: GistMemory, upto: str | None) -> int | None:
     """Offset to which the story is told; None: to the end. Raises UsageError."""
-    note = "Up to your place; `--upto all` tells the whole book."
-    bound = resolve_bound(upto, memory, note)
-    if upto is None and bound is None and _is_unread_novel(book):
+    if upto is None and is_unread_novel(book):
         say("You have not begun this book; `--upto all` tells the whole of it.")
         return 0
-    return bound
-
-
-def _is_unread_novel(book: Book) -> bool:
-    """Whether a recap of the whole would tell the end to somebody who has not begun."""
-    user_data = UserData(default_paths())
-    is_unread = user_data.reading_place(book.sha256).furthest == 0
-    return is_unread and user_data.bound_choice(book.sha256) is None and has_plot(book)
+    return resolve_bound(upto, memory, "Up to your place; `--upto all` tells the whole book.")
 
 
 def recap_document(story: Recap) -> Json:

@@ -15,7 +15,7 @@ from itertools import groupby
 from gistread.book.model import Book
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.json_output import memories_document, pages_document
-from gistread.cli.opening import open_named, resolve_bound
+from gistread.cli.opening import is_unread_novel, open_named, resolve_bound
 from gistread.cli.output import report, say
 from gistread.config import Config
 from gistread.engine.model_search import plain_name
@@ -64,8 +64,7 @@ def _show(
     book: Book, headers: Sequence[MemoryHeader], header: MemoryHeader, arguments: argparse.Namespace
 ) -> None:
     memory = memory_store().load(book, header)
-    note = "Up to your place; `--upto all` shows all sections."
-    bound = resolve_bound(arguments.upto, memory, note)
+    bound = _sections_bound(book, memory, arguments.upto)
     known = memory if bound is None else memory.upto(bound)
     end = len(known.book.text)
     story = without_front_matter(known, book)
@@ -77,6 +76,14 @@ def _show(
         verb = "is" if len(ahead) == 1 else "are"
         say(f"{counted(len(ahead), 'more section')} {verb} ahead.")
     _tell_more(memory, headers)
+
+
+def _sections_bound(book: Book, memory: GistMemory, upto: str | None) -> int | None:
+    """Offset to which sections are shown; None: to the end. Raises UsageError."""
+    if upto is None and is_unread_novel(book):
+        say("You have not begun this book; `--upto all` shows all sections.")
+        return 0
+    return resolve_bound(upto, memory, "Up to your place; `--upto all` shows all sections.")
 
 
 def _section_lines(memory: GistMemory) -> list[str]:

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from gistread.library.entries import (
     path_of,
 )
 from gistread.library.metadata import has_book_suffix
-from gistread.memory.spoilers import usual_bound
+from gistread.memory.spoilers import has_plot, usual_bound
 from gistread.paths import default_paths
 from gistread.readers.bound import offset_of
 from gistread.sample import story_path
@@ -125,6 +126,15 @@ def check_models(arguments: argparse.Namespace) -> None:
     for name in (arguments.model, getattr(arguments, "asking_model", None)):
         if name:
             find_source(name)
+
+
+def is_unread_novel(book: Book) -> bool:
+    """Whether to show the whole would tell the end to somebody who has not begun."""
+    user_data = UserData(default_paths())
+    with suppress(StorageError):  # `resolve_bound` tells it
+        is_unread = user_data.reading_place(book.sha256).furthest == 0
+        return is_unread and user_data.bound_choice(book.sha256) is None and has_plot(book)
+    return False
 
 
 def resolve_bound(chosen: str | None, memory: "GistMemory", note: str) -> int | None:

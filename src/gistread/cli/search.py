@@ -4,6 +4,7 @@
 """
 
 import argparse
+from collections.abc import Sequence
 from contextlib import suppress
 from subprocess import TimeoutExpired
 
@@ -11,11 +12,13 @@ from gistread.book.model import Book
 from gistread.cli.opening import open_named
 from gistread.cli.output import Json, report, say
 from gistread.cli.progress import ProgressLine
-from gistread.errors import ExitStatus, NotReadyError, UsageError
+from gistread.errors import ExitStatus, NotReadyError, StorageError, UsageError
 from gistread.library import indexing
 from gistread.library.shelf import LibraryHit, Shelf, open_shelf
+from gistread.memory.spoilers import usual_bound
 from gistread.paths import Paths, default_paths
 from gistread.search.book_search import BookSearch, SearchMode
+from gistread.store.user_data import UserData
 from gistread.units import counted, fields
 
 _AROUND = 60  # Characters of context on each side of a hit
@@ -50,7 +53,21 @@ def _search_book(book: Book, words: str, arguments: argparse.Namespace) -> ExitS
         return ExitStatus.FAILED
     if len(documents) < len(hits):
         say(f"Showing {len(documents)} of {len(hits)} hits.")
+    _tell_hits_ahead(book, documents)
     return ExitStatus.DONE
+
+
+def _tell_hits_ahead(book: Book, hits: Sequence[Json]) -> None:
+    """Say how many hits lie ahead of the user's place in a book with a plot."""
+    user_data = UserData(default_paths())
+    with suppress(StorageError):
+        here = user_data.reading_place(book.sha256).furthest
+        bound = usual_bound(book, here, user_data.bound_choice(book.sha256))
+        ahead = sum(hit["end"] > bound for hit in hits) if bound is not None else 0
+        if ahead and bound is not None:
+            verb = "lies" if ahead == 1 else "lie"
+            share = bound / len(book.text)
+            say(f"{counted(ahead, 'hit')} {verb} ahead of your place ({share:.0%}).")
 
 
 def _mode(arguments: argparse.Namespace) -> SearchMode:
