@@ -22,6 +22,8 @@ _HASH = 8  # Characters that tell books of one name apart
 
 @dataclass(frozen=True, slots=True)
 class Export:
+    """What is written about a book: `render_export` gives it a format."""
+
     book: Book
     marks: Sequence[Mark] = ()
     questions: Sequence[SavedQuestion] = ()

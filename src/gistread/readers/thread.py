@@ -64,6 +64,8 @@ _BARE_WORDS = 2  # "Why?", "How so?"
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswer:
+    """A question of a thread and its answer, which a follow-up goes on from."""
+
     question: str
     answer: str
     upto: int | None = None  # The spoiler bound of the answer; None for the whole book

@@ -59,6 +59,8 @@ class AskOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """What a question gets, with the places of the book that tell it."""
+
     text: str
     found: bool  # False if the model found no answer in what it read
     # Places that support the answer: `page`, `start` and `end` in the book's text, and the `quote`
