@@ -13,7 +13,7 @@ from gistread.sample import story_path
 from tests.benchmarks.figures import Finding, Spread, Table, Target
 from tests.benchmarks.setting import Setting
 from tests.book.data import pdf_book
-from tests.book.make_pdf import Put, Sheet, column, pdf
+from tests.book.make_pdf import Entry, Put, Sheet, column, pdf
 
 OPENED_S = 3.0
 _PAGES, _ENTRIES = 352, 58
@@ -59,7 +59,7 @@ def _long_pdf(pages: int) -> bytes:
         for page in range(pages)
     ]
     entries = [
-        (f"Part {number + 1}", number * pages // _ENTRIES, 545.0) for number in range(_ENTRIES)
+        Entry(f"Part {number + 1}", number * pages // _ENTRIES, 545.0) for number in range(_ENTRIES)
     ]
     return pdf(sheets, outline=entries, metadata={"Title": "A long one"})
 

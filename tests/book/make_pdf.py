@@ -91,117 +91,151 @@ class _Objects:
         return out.getvalue()
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A title in the outline, with a page (from 0) and a height on it."""
+
+    title: str
+    page: int
+    y: float
+
+
 def pdf(
     sheets: Sequence[Sheet],
     *,
-    outline: Sequence[tuple[str, int, float]] = (),
+    outline: Sequence[Entry] = (),
     metadata: Mapping[str, str] | None = None,
     language: str = "",
     half_size: Sequence[Put] = (),
 ) -> bytes:
-    """A PDF of these pages.
-
-    `outline`: (title, page from 0, height). `half_size`: in a form on each page.
-    """
+    """A PDF of these pages. `half_size`: in a form on each page."""
     objects = _Objects()
-    encoding = objects.add(
-        "<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [1 /fi /fl 4 /g4 /g5 "
-        "/g6] >>"
-    )
-    map_ = (
-        "begincmap 1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <03> "
-        "<D83DDE00> endbfchar endcmap"
-    )
-    meanings = objects.add(f"<< /Length {len(map_)} >>\nstream\n{map_}\nendstream")
-    described = f"/Encoding {encoding} 0 R /ToUnicode {meanings} 0 R"
-    resources = " ".join(
-        (
-            f"/{name} "
-            f"{objects.add(f'<< /Type /Font /Subtype /Type1 /BaseFont /{font} {described} >>')} 0 R"
-        )
-        for name, font in FONTS.items()
-    )
-    picture = objects.add(
-        b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /BitsPerComponent 8 /ColorSpace "
-        b"/DeviceGray"
-        b" /Length 1 >>\nstream\n\x80\nendstream"
-    )
-    form = "\n".join(map(_text, half_size))
-    form_number = objects.add(
-        f"<< /Type /XObject /Subtype /Form /BBox [0 0 {WIDTH} {HEIGHT}] /Resources << /Font << "
-        f"{resources} >> >>"
-        f" /Length {len(form)} >>\nstream\n{form}\nendstream"
-    )
+    shared = _add_shared(objects, half_size)
     first = len(objects.bodies) + 1
-    each = [2 + len(sheet.links) + 2 * len(sheet.fields) for sheet in sheets]
-    numbers = [first + sum(each[:index]) for index in range(len(sheets))]
-    tree = first + sum(each)
+    # A page, its content, its links, and two objects for each of its fields
+    sizes = [2 + len(sheet.links) + 2 * len(sheet.fields) for sheet in sheets]
+    pages = [first + sum(sizes[:index]) for index in range(len(sheets))]
+    tree = first + sum(sizes)
     for sheet in sheets:
-        drawn = "q 300 0 0 400 50 100 cm /Picture Do Q\n" if sheet.picture else ""
-        drawn += "q 0.5 0 0 0.5 0 0 cm /Form Do Q\n" if half_size else ""
-        content = (drawn + "\n".join(map(_text, sheet.puts))).encode("cp1252")
-        after = len(objects.bodies) + 3 + len(sheet.links)
-        annotated = [
-            *range(after - len(sheet.links), after),
-            *range(after, after + 2 * len(sheet.fields), 2),
-        ]
-        annotations = " ".join(f"{number} 0 R" for number in annotated)
-        objects.add(
-            f"<< /Type /Page /Parent {tree} 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Rotate "
-            f"{sheet.rotate}"
-            f" /Resources << /Font << {resources} >> /XObject << /Picture {picture} 0 R /Form "
-            f"{form_number} 0 R >> >>"
-            f" /Contents {len(objects.bodies) + 2} 0 R /Annots [{annotations}] >>"
-        )
-        objects.add(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
+        _add_page(objects, sheet, shared, tree)
         for link in sheet.links:
-            if link.address:
-                where = f"/A << /S /URI /URI ({link.address}) >>"
-            else:
-                where = f"/Dest [{numbers[link.page]} 0 R /XYZ 0 {link.y} null]"
-            objects.add(
-                f"<< /Type /Annot /Subtype /Link /Rect [{link.left} {link.bottom} {link.right} "
-                f"{link.top}] {where} >>"
-            )
+            _add_link(objects, link, pages)
         for put in sheet.fields:
-            box = f"[{put.x} {put.y} {put.x + 200} {put.y + 20}]"
-            objects.add(
-                f"<< /Type /Annot /Subtype /Widget /FT /Tx /F 4 /T (field) /V ({put.text}) /Rect "
-                f"{box}"
-                f" /AP << /N {len(objects.bodies) + 2} 0 R >> >>"
-            )
-            drawn = _text(put)
-            objects.add(
-                f"<< /Type /XObject /Subtype /Form /BBox {box} /Resources << /Font << "
-                f"{resources} >> >>"
-                f" /Length {len(drawn)} >>\nstream\n{drawn}\nendstream"
-            )
-    assert (
-        objects.add(
-            f"<< /Type /Pages /Kids [{' '.join(f'{n} 0 R' for n in numbers)}] /Count "
-            f"{len(sheets)} >>"
-        )
-        == tree
-    )
-    outlines = _outline(objects, outline, numbers) if outline else ""
+            _add_field(objects, put, shared)
+    kids = _references(pages)
+    tree_added = objects.add(f"<< /Type /Pages /Kids [{kids}] /Count {len(sheets)} >>")
+    assert tree_added == tree
+    outlines = _outline(objects, outline, pages) if outline else ""
     lang = f"/Lang ({language})" if language else ""
-    fields = f"/AcroForm << /Fields [] /DA (/roman 10 Tf) /DR << /Font << {resources} >> >> >>"
-    form = fields if any(sheet.fields for sheet in sheets) else ""
+    form = _form_of_fields(shared) if any(sheet.fields for sheet in sheets) else ""
     root = objects.add(f"<< /Type /Catalog /Pages {tree} 0 R {outlines} {lang} {form} >>")
     entries = " ".join(f"/{key} ({_escaped(value)})" for key, value in (metadata or {}).items())
     return objects.file(root, objects.add(f"<< {entries} >>"))
 
 
-def _outline(
-    objects: _Objects, entries: Sequence[tuple[str, int, float]], pages: Sequence[int]
-) -> str:
+@dataclass(frozen=True)
+class _Shared:
+    """What all pages refer to: the entries of a font dictionary, and numbers of objects."""
+
+    fonts: str
+    picture: int
+    form: int
+    draws_form: bool
+
+
+def _add_shared(objects: _Objects, half_size: Sequence[Put]) -> _Shared:
+    fonts = _add_fonts(objects)
+    picture = objects.add(
+        b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /BitsPerComponent 8 /ColorSpace "
+        b"/DeviceGray"
+        b" /Length 1 >>\nstream\n\x80\nendstream"
+    )
+    content = "\n".join(map(_text, half_size))
+    form = objects.add(
+        f"<< /Type /XObject /Subtype /Form /BBox [0 0 {WIDTH} {HEIGHT}] /Resources << /Font << "
+        f"{fonts} >> >>"
+        f" /Length {len(content)} >>\nstream\n{content}\nendstream"
+    )
+    return _Shared(fonts, picture, form, draws_form=bool(half_size))
+
+
+def _add_fonts(objects: _Objects) -> str:
+    encoding = objects.add(
+        "<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [1 /fi /fl 4 /g4 /g5 "
+        "/g6] >>"
+    )
+    meanings = (
+        "begincmap 1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <03> "
+        "<D83DDE00> endbfchar endcmap"
+    )
+    to_unicode = objects.add(f"<< /Length {len(meanings)} >>\nstream\n{meanings}\nendstream")
+    described = f"/Encoding {encoding} 0 R /ToUnicode {to_unicode} 0 R"
+    fonts = []
+    for name, font in FONTS.items():
+        number = objects.add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{font} {described} >>")
+        fonts.append(f"/{name} {number} 0 R")
+    return " ".join(fonts)
+
+
+def _add_page(objects: _Objects, sheet: Sheet, shared: _Shared, tree: int) -> None:
+    """Its links and fields must be added next."""
+    drawn = "q 300 0 0 400 50 100 cm /Picture Do Q\n" if sheet.picture else ""
+    drawn += "q 0.5 0 0 0.5 0 0 cm /Form Do Q\n" if shared.draws_form else ""
+    content = (drawn + "\n".join(map(_text, sheet.puts))).encode("cp1252")
+    links = len(objects.bodies) + 3
+    fields = links + len(sheet.links)
+    end = fields + 2 * len(sheet.fields)
+    annotations = _references([*range(links, fields), *range(fields, end, 2)])
+    objects.add(
+        f"<< /Type /Page /Parent {tree} 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Rotate "
+        f"{sheet.rotate}"
+        f" /Resources << /Font << {shared.fonts} >> /XObject << /Picture {shared.picture} 0 R "
+        f"/Form {shared.form} 0 R >> >>"
+        f" /Contents {len(objects.bodies) + 2} 0 R /Annots [{annotations}] >>"
+    )
+    objects.add(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
+
+
+def _add_link(objects: _Objects, link: LinkTo, pages: Sequence[int]) -> None:
+    if link.address:
+        where = f"/A << /S /URI /URI ({link.address}) >>"
+    else:
+        where = f"/Dest [{pages[link.page]} 0 R /XYZ 0 {link.y} null]"
+    box = f"[{link.left} {link.bottom} {link.right} {link.top}]"
+    objects.add(f"<< /Type /Annot /Subtype /Link /Rect {box} {where} >>")
+
+
+def _add_field(objects: _Objects, put: Put, shared: _Shared) -> None:
+    """A field and its appearance."""
+    box = f"[{put.x} {put.y} {put.x + 200} {put.y + 20}]"
+    objects.add(
+        f"<< /Type /Annot /Subtype /Widget /FT /Tx /F 4 /T (field) /V ({put.text}) /Rect {box}"
+        f" /AP << /N {len(objects.bodies) + 2} 0 R >> >>"
+    )
+    content = _text(put)
+    objects.add(
+        f"<< /Type /XObject /Subtype /Form /BBox {box} /Resources << /Font << {shared.fonts} >> >>"
+        f" /Length {len(content)} >>\nstream\n{content}\nendstream"
+    )
+
+
+def _form_of_fields(shared: _Shared) -> str:
+    resources = f"/DR << /Font << {shared.fonts} >> >>"
+    return f"/AcroForm << /Fields [] /DA (/roman 10 Tf) {resources} >>"
+
+
+def _references(numbers: Sequence[int]) -> str:
+    return " ".join(f"{number} 0 R" for number in numbers)
+
+
+def _outline(objects: _Objects, entries: Sequence[Entry], pages: Sequence[int]) -> str:
     first = len(objects.bodies) + 1
     root = first + len(entries)
-    for index, (title, page, y) in enumerate(entries):
-        following = f"/Next {first + index + 1} 0 R" if index + 1 < len(entries) else ""
+    for number, entry in enumerate(entries, first):
+        following = f"/Next {number + 1} 0 R" if number + 1 < root else ""
         objects.add(
-            f"<< /Title ({_escaped(title)}) /Parent {root} 0 R /Dest [{pages[page]} 0 R /XYZ 0 "
-            f"{y} null] {following} >>"
+            f"<< /Title ({_escaped(entry.title)}) /Parent {root} 0 R "
+            f"/Dest [{pages[entry.page]} 0 R /XYZ 0 {entry.y} null] {following} >>"
         )
     objects.add(
         f"<< /Type /Outlines /First {first} 0 R /Last {root - 1} 0 R /Count {len(entries)} >>"

@@ -10,20 +10,35 @@ _FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u200b\u202a-\u202e\u
 
 
 def assert_keeps_promises(book: Book) -> None:
-    text = book.text
+    assert book.title
+    _check_text(book.text)
+    _check_paragraphs(book)
+    _check_chapters(book)
+
+
+def _check_text(text: str) -> None:
     assert unicodedata.is_normalized("NFC", text)
     assert not _FORBIDDEN.search(text)
     assert "\n\n\n" not in text
-    assert text == "\n\n".join(text[p.start : p.end] for p in book.paragraphs)
-    for paragraph in book.paragraphs:
-        words = text[paragraph.start : paragraph.end]
+
+
+def _check_paragraphs(book: Book) -> None:
+    """None is empty, and together they are the text."""
+    paragraphs = [book.text[paragraph.start : paragraph.end] for paragraph in book.paragraphs]
+    assert book.text == "\n\n".join(paragraphs)
+    for words in paragraphs:
         assert words.strip()
         assert "\n\n" not in words
-    assert book.title
+
+
+def _check_chapters(book: Book) -> None:
+    """Each has a title and begins with a paragraph, and together they cover the text."""
     assert book.chapters[0].start == 0
-    assert book.chapters[-1].end == len(text)
+    assert book.chapters[-1].end == len(book.text)
     for before, after in pairwise(book.chapters):
         assert before.end == after.start
-    assert all(chapter.start < chapter.end and chapter.title for chapter in book.chapters)
-    starts = {p.start for p in book.paragraphs}
-    assert all(chapter.start in starts for chapter in book.chapters)
+    paragraph_starts = {paragraph.start for paragraph in book.paragraphs}
+    for chapter in book.chapters:
+        assert chapter.title
+        assert chapter.start < chapter.end
+        assert chapter.start in paragraph_starts

@@ -151,9 +151,9 @@ def test_a_hanging_converter_is_killed_with_its_children(
 
 def test_a_cancelled_conversion_is_stopped(book: Path, install: Install) -> None:
     install("trap '' TERM; sleep 60")
-    asked = iter([False, False, True])
+    cancellations = iter([False, False, True])
     with open_file(book) as stream, pytest.raises(BookError, match="cancelled"):
-        read_book(stream, book.name, cancelled=lambda: next(asked))
+        read_book(stream, book.name, cancelled=lambda: next(cancellations))
     assert install.left_behind == []
 
 

@@ -140,12 +140,12 @@ class TestLists:
         [("upperRoman", ["I.", "II."]), ("bullet", ["•", "•"]), ("none", ["", ""])],
     )
     def test_list_items_have_the_markers_of_their_format(self, form: str, marks: list[str]) -> None:
-        found = texts(
+        items = texts(
             item("a"),
             item("b"),
             parts={"numbering": numbering((form, "\uf0b7" if form == "bullet" else "%1."))},
         )
-        assert found == [f"{mark} {word}".strip() for mark, word in zip(marks, "ab", strict=True)]
+        assert items == [f"{mark} {word}".strip() for mark, word in zip(marks, "ab", strict=True)]
 
     def test_list_numbering_may_come_from_a_style(self) -> None:
         assert texts(p("Bread", "ListBullet"), parts={"numbering": numbering(("bullet", "-"))}) == [

@@ -14,7 +14,7 @@ from gistread.book.model import Book
 from gistread.book.open import open_book, open_bytes
 from gistread.errors import BookError
 from tests.book.make_epub import epub, page
-from tests.book.make_pdf import Put, Sheet, column, pdf
+from tests.book.make_pdf import Entry, Put, Sheet, column, pdf
 from tests.book.promises import assert_keeps_promises
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\x00\x08"
@@ -84,7 +84,7 @@ def test_escapes_in_a_pdf_its_outline_and_metadata_do_not_reach_a_book() -> None
     puts = [Put(50, 500, "Before \x1b[2J after."), *column(PROSE, top=460)]
     data = pdf(
         [Sheet(puts), Sheet(column(PROSE))],
-        outline=[("One \x1b[2J", 0, 560), ("Two", 1, 560)],
+        outline=[Entry("One \x1b[2J", 0, 560), Entry("Two", 1, 560)],
         metadata={"Title": "T \x1b[2J"},
     )
     book = opened(data, "book.pdf")

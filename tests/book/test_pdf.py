@@ -18,7 +18,7 @@ from gistread.book.open import open_book
 from gistread.errors import BookError
 from gistread.system import wait_for_data
 from tests.book.data import needs_books, needs_pdfs, pdf_book, text_book
-from tests.book.make_pdf import HEIGHT, LinkTo, Put, Sheet, column, pdf, read
+from tests.book.make_pdf import HEIGHT, Entry, LinkTo, Put, Sheet, column, pdf, read
 from tests.book.promises import assert_keeps_promises
 
 LONG = (
@@ -386,7 +386,8 @@ def test_italics_and_bold_words_are_kept() -> None:
 def test_the_outline_names_the_chapters_and_finds_them_in_the_middle_of_a_page() -> None:
     first = [*prose(LONG, OTHER), Put(50, 440, "The Storm", 14, "bold"), *prose(THIRD, top=410)]
     sheets = [Sheet(first), Sheet(prose(LONG, OTHER))]
-    book = read(*sheets, outline=[("The Calm", 0, 560), ("The Storm", 0, 456), ("After", 1, 560)])
+    outline = [Entry("The Calm", 0, 560), Entry("The Storm", 0, 456), Entry("After", 1, 560)]
+    book = read(*sheets, outline=outline)
     assert [chapter.title for chapter in book.chapters] == ["The Calm", "The Storm", "After"]
     assert book.text[book.chapters[1].start :].startswith("The Storm\n\nIt was the keeper")
 
@@ -570,7 +571,6 @@ def test_the_paragraphs_of_a_printed_novel_are_those_of_its_text_edition() -> No
 @needs_pdfs
 def test_a_paper_in_two_columns() -> None:
     book = open_book(pdf_book("debate"))
-    whole = texts(book)
     assert_keeps_promises(book)
     assert book.title.startswith("Single-Turn Debate Does Not Help Humans")
     assert [chapter.title for chapter in book.chapters][1:5] == [
@@ -579,12 +579,23 @@ def test_a_paper_in_two_columns() -> None:
         "Argument Writing Protocol",
         "Judging Protocol",
     ]
+
+
+@needs_pdfs
+def test_sentences_of_a_paper_go_on_across_columns_and_pages() -> None:
+    whole = texts(open_book(pdf_book("debate")))
     # Across a column and a page with a table at the top.
     assert any("but current models do not reliably provide" in text for text in whole)
     assert any("To determine whether the arguments affect" in text for text in whole)
-    notes = [link for link in book.links if link.target_end]
-    assert {book.text[link.start : link.end] for link in notes} >= {f"[{n}]" for n in range(2, 8)}
+
+
+@needs_pdfs
+def test_notes_figures_and_references_of_a_paper() -> None:
+    book = open_book(pdf_book("debate"))
+    links = {book.text[link.start : link.end]: link for link in book.links}
+    notes = {words for words, link in links.items() if link.target_end}
+    assert notes >= {f"[{n}]" for n in range(2, 8)}
     assert sum(text.startswith("Figure") for text in texts(book, ParagraphKind.IMAGE)) == 9
-    cited = next(link for link in book.links if book.text[link.start : link.end] == "Irving et al.")
-    assert cited.target is not None
-    assert book.text[cited.target :].startswith("Geoffrey Irving")
+    target = links["Irving et al."].target
+    assert target is not None
+    assert book.text[target:].startswith("Geoffrey Irving")

@@ -1,6 +1,4 @@
-"""PDFs in scripts that do not run from left to right, and letters beyond the first plane of
-Unicode.
-"""
+"""PDFs whose script does not run from left to right, and letters beyond U+FFFF."""
 
 from tests.book.make_pdf import Put, Sheet, read
 

@@ -40,8 +40,8 @@ def titles(book: Book) -> list[str]:
 )
 def test_chapters(name: str, chapters: int, first: str, last: str) -> None:
     book = book_of(name)
-    found = titles(book)
-    assert (len(found), found[0], found[-1]) == (chapters, first, last)
+    headings = titles(book)
+    assert (len(headings), headings[0], headings[-1]) == (chapters, first, last)
 
 
 @pytest.mark.slow

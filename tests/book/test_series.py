@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from gistread.book import cache
 from gistread.book.cache import open_cached
 from gistread.book.images import read_image
-from gistread.book.model import Book, ParagraphKind
+from gistread.book.model import Book, ParagraphKind, Volume
 from gistread.book.open import open_book, open_bytes
 from gistread.book.series import MOST_VOLUMES
 from gistread.errors import BookError
@@ -30,7 +31,7 @@ def series(tmp_path: Path) -> Write:
         *volumes: str | Path, name: str = "saga.series", head: str = 'title = "The Saga"'
     ) -> Path:
         path = tmp_path / name
-        path.write_text(f"{head}\nvolumes = {json.dumps([str(one) for one in volumes])}\n")
+        path.write_text(f"{head}\nvolumes = {json.dumps([str(volume) for volume in volumes])}\n")
         return path
 
     return write
@@ -64,42 +65,54 @@ def cut(book: Book, start: int, end: int) -> str:
     return book.text[start:end]
 
 
-def shifted(whole: Book, index: int, alone: Book) -> None:
+def assert_shifted(whole: Book, index: int, alone: Book) -> None:
     """Everything in a volume is in the series, shifted."""
     volume = whole.volumes[index]
-    by = volume.start
     assert cut(whole, volume.start, volume.end) == alone.text
-    assert (
-        cut(whole, volume.heading, volume.heading + len(volume.title))
-        == alone.title
-        == volume.title
-    )
-    inside = [p for p in whole.paragraphs if volume.start <= p.start < volume.end]
-    assert [(p.start - by, p.end - by, p.kind, p.level) for p in inside] == [
-        (p.start, p.end, p.kind, p.level) for p in alone.paragraphs
+    heading = cut(whole, volume.heading, volume.heading + len(volume.title))
+    assert heading == volume.title == alone.title
+    assert paragraphs_of(whole, volume) == [
+        (paragraph.start, paragraph.end, paragraph.kind, paragraph.level)
+        for paragraph in alone.paragraphs
     ]
     for name in ("spans", "links", "images"):
-        ours = [one for one in getattr(whole, name) if volume.start <= one.start < volume.end]
-        assert [(our.start - by, our.end - by) for our in ours] == [
-            (one.start, one.end) for one in getattr(alone, name)
+        shifted = [
+            (mark.start - volume.start, mark.end - volume.start)
+            for mark in getattr(whole, name)
+            if volume.start <= mark.start < volume.end
         ]
-    links = [
-        link
-        for link in whole.links
-        if volume.start <= link.start < volume.end and link.target is not None
-    ]
+        assert shifted == [(mark.start, mark.end) for mark in getattr(alone, name)]
     targets = [link.target for link in alone.links if link.target is not None]
-    assert [link.target - by for link in links if link.target is not None] == targets
+    assert targets_of(whole, volume) == targets
+
+
+def paragraphs_of(whole: Book, volume: Volume) -> list[tuple[object, ...]]:
+    """Start and end, counted from the volume's start, kind and level of each paragraph in it."""
+    return [
+        (
+            paragraph.start - volume.start,
+            paragraph.end - volume.start,
+            paragraph.kind,
+            paragraph.level,
+        )
+        for paragraph in whole.paragraphs
+        if volume.start <= paragraph.start < volume.end
+    ]
+
+
+def targets_of(whole: Book, volume: Volume) -> list[int]:
+    """Where the links of a volume lead, counted from its start."""
+    inside = [link for link in whole.links if volume.start <= link.start < volume.end]
+    return [link.target - volume.start for link in inside if link.target is not None]
 
 
 def test_every_volume_is_unchanged_in_a_series(series: Write, two: tuple[Path, Path]) -> None:
     whole = open_book(series("one.epub", "two.txt"))
     alone = [open_book(path) for path in two]
     for index, book in enumerate(alone):
-        shifted(whole, index, book)
-    assert [volume_book.sha256 for volume_book in whole.volume_books] == [
-        book.sha256 for book in alone
-    ]
+        assert_shifted(whole, index, book)
+    sums = [book.sha256 for book in alone]
+    assert [book.sha256 for book in whole.volume_books] == sums
     assert whole.title == "The Saga"
     assert whole.authors == ("A. Writer",)
     assert whole.source_format == "series"
@@ -111,21 +124,25 @@ def test_paragraphs_and_chapters_of_a_series_cover_its_text_in_order(
     series: Write, two: tuple[Path, Path]
 ) -> None:
     whole = open_book(series("one.epub", "two.txt"))
-    assert whole.text == "\n\n".join(cut(whole, p.start, p.end) for p in whole.paragraphs)
+    paragraphs = [cut(whole, paragraph.start, paragraph.end) for paragraph in whole.paragraphs]
+    assert whole.text == "\n\n".join(paragraphs)
     assert whole.chapters[0].start == 0
     assert whole.chapters[-1].end == len(whole.text)
-    assert all(a.end == b.start for a, b in zip(whole.chapters, whole.chapters[1:], strict=False))
-    assert [(chapter.title, chapter.level) for chapter in whole.chapters if chapter.level == 1] == [
-        ("A Book", 1),
-        ("two", 1),
-    ]
-    assert [chapter.title for chapter in whole.chapters if chapter.level == 2][:3] == [
-        "Rain",
-        "Snow",
-        "Chapter 1",
-    ]
-    headings = [whole.paragraphs[whole.paragraph_index(volume.heading)] for volume in whole.volumes]
-    assert all(heading.kind is ParagraphKind.HEADING for heading in headings)
+    for before, after in pairwise(whole.chapters):
+        assert before.end == after.start
+
+
+def test_volumes_are_chapters_of_the_first_level(series: Write, two: tuple[Path, Path]) -> None:
+    whole = open_book(series("one.epub", "two.txt"))
+
+    def titles(level: int) -> list[str]:
+        return [chapter.title for chapter in whole.chapters if chapter.level == level]
+
+    assert titles(1) == ["A Book", "two"]
+    assert titles(2)[:3] == ["Rain", "Snow", "Chapter 1"]
+    for volume in whole.volumes:
+        heading = whole.paragraphs[whole.paragraph_index(volume.heading)]
+        assert heading.kind is ParagraphKind.HEADING
 
 
 def test_places_in_a_series_name_the_volume(series: Write, two: tuple[Path, Path]) -> None:
@@ -183,7 +200,7 @@ def test_notices_of_a_volume_name_it(series: Write, tmp_path: Path, two: tuple[P
     alone = open_book(tmp_path / "three.epub")
     assert alone.notices
     assert open_book(series("two.txt", "three.epub")).notices == tuple(
-        f"A Book: {one}" for one in alone.notices
+        f"A Book: {notice}" for notice in alone.notices
     )
 
 
@@ -234,7 +251,7 @@ def test_a_series_names_no_file_outside_its_folder(series: Write, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b'title = "x"\nvolumes = ["one.epub"', "not a valid series file"),
         (b"Once upon a time there was a text.", "not a valid series file"),
@@ -271,7 +288,7 @@ def test_a_series_names_no_file_outside_its_folder(series: Write, tmp_path: Path
     ],
 )
 def test_errors_in_a_series_file_are_reported_in_two_lines(
-    content: bytes, said: str, tmp_path: Path, two: tuple[Path, Path]
+    content: bytes, message: str, tmp_path: Path, two: tuple[Path, Path]
 ) -> None:
     (tmp_path / "picture.png").write_bytes(PICTURE)
     (tmp_path / "copy.txt").write_bytes(two[1].read_bytes())
@@ -281,7 +298,7 @@ def test_errors_in_a_series_file_are_reported_in_two_lines(
     for opened in (open_book, lambda source: open_cached(source, tmp_path / "texts")):
         with pytest.raises(BookError) as raised:
             opened(path)
-        assert said in str(raised.value)
+        assert message in str(raised.value)
         assert len(str(raised.value).splitlines()) <= 2
 
 
@@ -303,5 +320,6 @@ def test_real_books_are_unchanged_in_a_series(series: Write, tmp_path: Path) -> 
     names = [Path(shutil.copy(path, tmp_path)).name for path in paths]
     whole = open_cached(series(*names), tmp_path / "texts")
     for index, path in enumerate(paths):
-        shifted(whole, index, open_book(path))
-    assert whole.text == "\n\n".join(cut(whole, p.start, p.end) for p in whole.paragraphs)
+        assert_shifted(whole, index, open_book(path))
+    paragraphs = [cut(whole, paragraph.start, paragraph.end) for paragraph in whole.paragraphs]
+    assert whole.text == "\n\n".join(paragraphs)

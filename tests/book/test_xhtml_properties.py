@@ -65,8 +65,8 @@ def test_every_letter_is_kept_in_order_with_valid_marks(parts: list[str]) -> Non
         f'<html xmlns="http://www.w3.org/1999/xhtml"><body>{"".join(parts)}</body></html>'
     )
     builder = BookBuilder()
-    found = LinkedDocuments({"": read_document(root, "en")}, anchor_in_document)
-    resolve = assemble(builder, found, {})
+    documents = LinkedDocuments({"": read_document(root, "en")}, anchor_in_document)
+    resolve = assemble(builder, documents, {})
     source = letters("".join(map(str, root.itertext())))
     if not builder.characters:
         assert not source

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.book.data import all_epubs, text_book
 from tests.book.make_epub import epub, page
-from tests.book.make_pdf import LinkTo, Put, Sheet, column, pdf
+from tests.book.make_pdf import Entry, LinkTo, Put, Sheet, column, pdf
 
 _PROSE = (
     (
@@ -266,7 +266,7 @@ def _pdf() -> list[bytes]:
         Sheet(second, rotate=90),
         Sheet(column(text, top=400), picture=True),
     ]
-    outline = [("The Lamp", 0, 580.0), ("Two", 1, 560.0)]
+    outline = [Entry("The Lamp", 0, 580.0), Entry("Two", 1, 560.0)]
     return [
         pdf(
             sheets,
