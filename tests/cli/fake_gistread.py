@@ -1,5 +1,6 @@
-"""The command `gistread` over a fake engine, as a program: `python -m tests.cli.fake_gistread index
-BOOK`.
+"""The command `gistread` over a fake engine, as a program.
+
+Start it with `python -m tests.cli.fake_gistread index BOOK`, for example.
 
 `GISTREAD_TEST_PAUSE_S` is how long loading and each answer of the model take, so that a test can
 interrupt it; `GISTREAD_TEST_LOADING` names a file that appears when loading begins.

@@ -194,13 +194,20 @@ def test_every_form_of_a_bound_is_applied(indexed: Path) -> None:
     assert offset_of("chapter:the storm", memory, 0) == book.chapters[1].end
     assert offset_of("here", memory, 77) == 77
     assert offset_of("all", memory, 77) is None
-    parts = replace(
-        book,
-        chapters=(book.chapters[0], *(replace(chapter, level=2) for chapter in book.chapters[1:])),
-    )
-    with_parts = replace(memory, book=parts)
-    assert offset_of("chapter:1", with_parts, 0) == length, "a chapter ends with its parts"
-    assert offset_of("chapter:1.1", with_parts, 0) == book.chapters[1].end
+
+
+def test_a_bound_at_a_chapter_includes_its_parts(indexed: Path) -> None:
+    memory = memory_of(indexed)
+    book = memory.book
+    first, *others = book.chapters
+    parts = [replace(chapter, level=2) for chapter in others]
+    with_parts = replace(memory, book=replace(book, chapters=(first, *parts)))
+    assert offset_of("chapter:1", with_parts, 0) == len(book.text)
+    assert offset_of("chapter:1.1", with_parts, 0) == parts[0].end
+
+
+def test_a_bound_that_the_book_lacks_is_refused(indexed: Path) -> None:
+    memory = memory_of(indexed)
     with pytest.raises(UsageError, match="no chapter the strom") as misspelt:
         offset_of("chapter:the strom", memory, 0)
     assert "The Storm" in misspelt.value.hint
@@ -285,7 +292,10 @@ def test_a_name_that_the_text_lacks_is_marked(run: Run, indexed: Path, engine: F
     assert (mark["kind"], mark["message"]) == ("name", "not in the text")
     text = open_book(indexed).text
     assert document["citations"]
-    assert all(text[one["start"] : one["end"]] == one["quote"] for one in document["citations"])
+    assert all(
+        text[citation["start"] : citation["end"]] == citation["quote"]
+        for citation in document["citations"]
+    )
 
 
 def test_all_books_are_asked_and_sources_name_them(
@@ -352,8 +362,8 @@ def test_a_whole_answer_cannot_be_continued(run: Run, indexed: Path) -> None:
 def test_a_bound_that_may_have_hidden_the_answer_is_told_also_when_quiet(
     run: Run, indexed: Path, engine: FakeEngine
 ) -> None:
-    found = run("ask", indexed, QUESTION, "--upto", "60%", "--quiet")
-    assert (found.status, found.err) == (ExitStatus.DONE, "")
+    answered = run("ask", indexed, QUESTION, "--upto", "60%", "--quiet")
+    assert (answered.status, answered.err) == (ExitStatus.DONE, "")
     engine._says = lambda prompt: "The book does not say."
     missing = run("ask", indexed, QUESTION, "--upto", "60%", "--quiet")
     assert "`--upto all` asks the whole book" in missing.err

@@ -66,12 +66,12 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Models:
     for variable in ("HF_HOME", "HF_HUB_CACHE", "LLAMA_CACHE", "OLLAMA_MODELS"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr("gistread.engine.model_search.starter_path", lambda: None)
-    found = Models(tmp_path / "models")
+    models_here = Models(tmp_path / "models")
     for number, name in enumerate(("small", "large"), 1):
-        gguf(found.path(name), weights=64 * number)
-    monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", found.engine)
+        gguf(models_here.path(name), weights=64 * number)
+    monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", models_here.engine)
     set_up(model="small")
-    return found
+    return models_here
 
 
 def set_up(**names: str) -> None:

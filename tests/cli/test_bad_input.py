@@ -1,5 +1,7 @@
-"""Everything that can be wrong with a book, a cache, a disk or a terminal: a clear message, the
-right status, nothing of the person's lost, and never a traceback.
+"""Everything that can be wrong with a book, a cache, a disk or a terminal.
+
+Each gets a clear message and the right status, loses no data of the user, and never shows a
+traceback.
 """
 
 import contextlib
@@ -196,8 +198,8 @@ def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(
     path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
     for words in (["pages", str(book)], ["ask", book, "Who?", *task]):
         assert "A memory of this book is damaged." in run(*words).err
-    asked = run("ask", book, "Who?", *task, "--reader", "readagent-s", "--upto", "all")
-    assert f"From {first['pages'] - 1} of ~{first['pages']} sections" in asked.err
+    answer = run("ask", book, "Who?", *task, "--reader", "readagent-s", "--upto", "all")
+    assert f"From {first['pages'] - 1} of ~{first['pages']} sections" in answer.err
     shown = run("pages", book, "--upto", "all", "--json").json
     assert [page["page"] for page in shown["pages"]] == list(range(2, first["pages"] + 1))
     shown = run("pages", book, "--upto", "all")
@@ -217,15 +219,15 @@ def test_index_stops_if_it_cannot_save_but_ask_still_answers(
     cache.chmod(0o555)
     with permissions_obeyed():
         ran = run("index", book, *SIZE, "--json")
-        asked = run("ask", book, "Who?", "--index", *SIZE, "--json")
+        answer = run("ask", book, "Who?", "--index", *SIZE, "--json")
     assert ran.status == ran.json["error"]["status"] == ExitStatus.FAILED, ran.err
     assert "cannot be saved" in ran.json["error"]["message"]
     assert "Permission denied" in ran.err
     assert ran.err.count("Note:") == 1
     assert "this session" not in ran.err
     assert list(cache.iterdir()) == []
-    assert asked.status == ExitStatus.DONE, asked.err
-    assert asked.json["answer"]
+    assert answer.status == ExitStatus.DONE, answer.err
+    assert answer.json["answer"]
 
 
 def test_a_book_without_a_name_is_none(run: Run) -> None:
@@ -314,13 +316,13 @@ def test_no_terminal_is_status_2_and_says_what_works_without(run: Run, words: li
 def test_an_internal_error_is_two_lines_and_its_traceback_goes_to_the_log(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, said = "The text of a book", "a defect"
+    text, defect_text = "The text of a book", "a defect"
 
     def defect(store: MemoryStore, book: object) -> None:
         try:
             int(text)
         except ValueError as error:
-            raise ZeroDivisionError(said) from error
+            raise ZeroDivisionError(defect_text) from error
 
     monkeypatch.setattr(MemoryStore, "find", defect)
     ran = run("pages", book)
@@ -336,7 +338,7 @@ def test_an_internal_error_is_two_lines_and_its_traceback_goes_to_the_log(
     assert "ValueError" in logged
     assert "memory.py" in logged
     assert text not in logged
-    assert said not in logged
+    assert defect_text not in logged
     monkeypatch.setenv("GISTREAD_DEBUG", "1")
     assert "Traceback" in run("pages", book).err
 
@@ -467,7 +469,7 @@ def test_a_closed_standard_error_sends_no_message_elsewhere(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("ask", "BOOK", "Who?", "--unread"), "--tag and --unread go with --all."),
         (("ask", "--all"), "The question is empty."),
@@ -487,11 +489,11 @@ def test_a_closed_standard_error_sends_no_message_elsewhere(home: Path) -> None:
     ],
 )
 def test_what_is_missing_or_too_much_is_said_in_two_lines(
-    run: Run, book: Path, words: tuple[str, ...], said: str
+    run: Run, book: Path, words: tuple[str, ...], message: str
 ) -> None:
     ran = run(*(book if word == "BOOK" else word for word in words))
     assert ran.status == ExitStatus.USAGE
-    assert said in ran.err
+    assert message in ran.err
     assert ran.err.count("\n") == 2
 
 

@@ -107,7 +107,8 @@ def test_a_book_is_called_by_number_title_or_words(
     accented = folder / "Émile.txt"
     accented.write_text("Émile\n\n" + "He walked in the garden with his tutor. " * 50)
     run("books", "--add", folder)
-    numbers = {one["title"]: one["number"] for one in run("books", "--json").json["books"]}
+    listed = run("books", "--json").json["books"]
+    numbers = {book["title"]: book["number"] for book in listed}
     assert sorted(numbers.values()) == [1, 2, 3]
     for name in (
         *run("completion", "--names", "books").out.split()[:1],
@@ -161,10 +162,8 @@ def test_an_ambiguous_name_is_listed_and_an_unknown_one_gets_a_suggestion(
     assert (several.status, several.out) == (ExitStatus.USAGE, "")
     heading, *listed = several.err.splitlines()
     assert heading == "gistread: 2 books match 'tale'. Name one by its number:"
-    titles = [
-        f"{one['number']:>4}  {one['title']} · unknown author"
-        for one in run("books", "--json").json["books"]
-    ]
+    books = run("books", "--json").json["books"]
+    titles = [f"{book['number']:>4}  {book['title']} · unknown author" for book in books]
     assert sorted(listed) == sorted(titles)
     unknown = run(*command, "a tale of two digs")
     assert unknown.status == ExitStatus.BOOK
@@ -183,14 +182,15 @@ def test_a_tag_stands_for_its_books_until_it_is_taken_away(
     ]
 
     def titles() -> set[str]:
-        return {one["title"] for one in run("books", "--tag", "ANIMALS", "--json").json["books"]}
+        tagged = run("books", "--tag", "ANIMALS", "--json").json["books"]
+        return {book["title"] for book in tagged}
 
     assert titles() == {"A Tale of Two Dogs", "The Lamp"}
     assert run("books", "untag", "lamp", "Animals").status == ExitStatus.DONE
     assert run("books", "untag", "lamp", "animals").status == ExitStatus.USAGE
     assert titles() == {"A Tale of Two Dogs"}
-    (tags,) = {tuple(one["tags"]) for one in run("books", "dogs", "--json").json["books"]}
-    assert tags == ("animals",)
+    (dogs,) = run("books", "dogs", "--json").json["books"]
+    assert dogs["tags"] == ["animals"]
     misspelt = run("books", "--tag", "animal")
     assert (misspelt.status, misspelt.err.count("\n")) == (ExitStatus.USAGE, 2)
     assert "Did you mean 'animals'?" in misspelt.err

@@ -65,8 +65,20 @@ def test_json_has_every_finding(first_run: tuple[Path, Ran]) -> None:
         "problem",
     }
     assert set(document["library"]) == {"version", "kernels", "gpus"}
+    assert document["verdict"] is None
+    assert document["problem"] is None
+
+
+def test_json_measures_the_machine(first_run: tuple[Path, Ran]) -> None:
+    document = first_run[1].json
     assert document["machine"]["cores"] >= 1
     assert document["machine"]["memory_free"] > 0
+    assert document["rates"]["prefill"] > 0
+    assert document["rates"]["decode"] > 0
+
+
+def test_json_describes_the_model_and_how_it_fits(first_run: tuple[Path, Ran]) -> None:
+    document = first_run[1].json
     assert document["model"]["quantization"] == "F32"
     assert document["model"]["kv_bytes_per_token"] == 2 * 2 * (64 + 64)
     assert document["engine"]["parallel"] >= 1
@@ -74,10 +86,6 @@ def test_json_has_every_finding(first_run: tuple[Path, Ran]) -> None:
     assert fit["gpu_layers"] == 0
     assert fit["cells"] >= document["engine"]["context_tokens"]
     assert (fit["kv_type"], fit["notice"]) == ("f16", "")
-    assert document["verdict"] is None
-    assert document["rates"]["prefill"] > 0
-    assert document["rates"]["decode"] > 0
-    assert document["problem"] is None
 
 
 def test_text_has_a_line_for_each_finding_and_stderr_is_empty(run: Run, measured: Path) -> None:

@@ -29,14 +29,14 @@ def minutes(tmp_path: Path) -> Path:
     return path
 
 
-def asked(engine: FakeEngine) -> str:
+def prompts_of(engine: FakeEngine) -> str:
     return "\n".join(call.text for call in engine.calls)
 
 
 def test_a_meeting_is_detected_and_reported(run: Run, minutes: Path, engine: FakeEngine) -> None:
     ran = run("index", minutes, *SIZE)
     assert "as a meeting" in ran.err
-    assert built_in_presets()["meeting"].keep in asked(engine)
+    assert built_in_presets()["meeting"].keep in prompts_of(engine)
     assert run("index", minutes, *SIZE, "--json").json["preset"] == "meeting"
 
 
@@ -47,20 +47,18 @@ def test_another_preset_is_another_memory_and_the_old_one_stays(
     before = len(engine.calls)
     run("index", book, *SIZE, "--preset", "paper")
     assert len(engine.calls) > before
-    assert built_in_presets()["paper"].keep in asked(engine)
+    assert built_in_presets()["paper"].keep in prompts_of(engine)
     once = len(engine.calls)
     for preset in ("fiction", "paper", "auto"):
         run("index", book, *SIZE, "--preset", preset)
     assert len(engine.calls) == once
     listed = run("memory", "list", book, "--json").json["memories"]
-    assert {(one["preset"], one["task"], one["complete"]) for one in listed} == {
-        ("fiction", None, True),
-        ("paper", None, True),
-    }
+    assert {memory["preset"] for memory in listed} == {"fiction", "paper"}
+    assert {(memory["task"], memory["complete"]) for memory in listed} == {(None, True)}
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--preset", "meetings"), "Did you mean meeting?"),
         (("--preset", "broken"), "Preset broken.toml"),
@@ -73,7 +71,7 @@ def test_an_invalid_preset_is_reported_before_a_model_is_loaded(
     book: Path,
     home: Path,
     words: tuple[str, ...],
-    said: str,
+    message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = home / "XDG_CONFIG_HOME/gistread/presets"
@@ -85,13 +83,13 @@ def test_an_invalid_preset_is_reported_before_a_model_is_loaded(
     )
     ran = run("index", book, *words)
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
-    assert said in ran.err
+    assert message in ran.err
 
 
 def test_a_task_makes_a_second_memory(run: Run, book: Path, engine: FakeEngine) -> None:
     run("index", book, *SIZE)
-    assert TASK not in asked(engine)
+    assert TASK not in prompts_of(engine)
     ran = run("index", book, *SIZE, "--task", f" {TASK}\n")
     assert f"to find out: {TASK}" in ran.err
-    assert TASK in asked(engine)
+    assert TASK in prompts_of(engine)
     assert run("index", book, *SIZE, "--task", TASK, "--json").json["task"] == TASK

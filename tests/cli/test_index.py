@@ -38,9 +38,9 @@ def test_json_is_one_document_with_the_shape_of_the_design(
 
 def test_indexing_again_asks_the_model_nothing(run: Run, book: Path, engine: FakeEngine) -> None:
     first = run("index", book, *SIZE, "--json").json
-    asked = len(engine.calls)
+    calls = len(engine.calls)
     second = run("index", book, *SIZE, "--json").json
-    assert len(engine.calls) == asked
+    assert len(engine.calls) == calls
     assert second == {**first, "resumed_pages": first["pages"]}
     assert "had been read" in run("index", book, *SIZE).err
 
@@ -50,12 +50,12 @@ def test_index_resumes_after_a_failure(run: Run, book: Path, engine: FakeEngine)
     pages = run("pages", book, "--upto", "all", "--json").json
     other = book.with_name("Other.txt")
     other.write_text(book.read_text() + "\nOne more.\n")
-    said = 0
+    calls = 0
 
     def fail_in_the_middle(prompt: str) -> str | Exception:
-        nonlocal said
-        said += 1
-        if said == 4:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
             return EngineError("The model was lost.", "Try again.")
         return "Somebody did something somewhere."
 

@@ -21,7 +21,7 @@ def test_every_command_is_listed_by_place_with_its_keys(run: Run) -> None:
 def test_changed_keys_are_shown_and_invalid_ones_reported(run: Run) -> None:
     configure('[keys]\nask = "ctrl+t"\nno-such-thing = "y"\n')
     ran = run("keys", "--json")
-    ask = next(one for one in ran.json["keys"] if one["command"] == "ask")
+    ask = next(key for key in ran.json["keys"] if key["command"] == "ask")
     assert (ask["keys"], ask["default"]) == (["ctrl+t"], ["a"])
-    assert not any("{" in one["help"] for one in ran.json["keys"])
+    assert not any("{" in key["help"] for key in ran.json["keys"])
     assert "no-such-thing" in ran.err

@@ -44,9 +44,8 @@ def novel(run: Run, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.Monk
 
     Its second chapter, and only that, has the sentinel.
     """
-    monkeypatch.setattr(
-        "gistread.library.indexing.start_indexing", update_index
-    )  # not in the background
+    # Not in the background
+    monkeypatch.setattr("gistread.library.indexing.start_indexing", update_index)
     chapters = []
     for number, (name, word) in enumerate((("The Keeper", "lamp"), (SENTINEL, SENTINEL)), 1):
         lines = [
@@ -102,6 +101,29 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
     return str(result.content[0].text)
 
 
+async def replies_about(client: Client, book: int, bound: int) -> dict[str, Any]:
+    """Calls that would show the sentinel of the book's second chapter if they could."""
+    own = {"book": book}
+    about_the_sentinel = f"Who is {SENTINEL[:-2]}?"
+    everywhere = "Where did Martha wept for the lamp?"
+    return {
+        "toc": await call(client, "toc", **own),
+        "search": await call(client, "search", **own, words=SENTINEL),
+        "exact": await call(client, "search", **own, words=SENTINEL, exact=True, limit=10**6),
+        "many": await call(client, "search", **own, words="Martha", limit=10**6),
+        "all books": await call(client, "search", words="Martha"),
+        "all books, hidden": await call(client, "search", words=SENTINEL),
+        "hidden name": await call(client, "who_is", **own, name=SENTINEL),
+        "name": await call(client, "who_is", **own, name="Martha"),
+        "recap": await call(client, "recap", **own),
+        "ask": await call(client, "ask", **own, question=about_the_sentinel),
+        "ask all": await call(client, "ask", question=everywhere),
+        "read": await call(client, "read", **own, start=bound - 10, length=10**9),
+        "read behind": await call(client, "read", **own, start=10**9),
+        "read one": await call(client, "read", **own, start=0, length=1),
+    }
+
+
 def test_nothing_behind_the_bound_reaches_the_client_or_the_model(
     novel: Path, engine: FakeEngine
 ) -> None:
@@ -111,48 +133,52 @@ def test_nothing_behind_the_bound_reaches_the_client_or_the_model(
 
     async def walk(client: Client) -> None:
         (book,) = (await call(client, "books"))["result"]
-        own = {"book": book["id"]}
-        replies = [
-            await call(client, "toc", **own),
-            await call(client, "search", **own, words=SENTINEL),
-            await call(client, "search", **own, words=SENTINEL, exact=True, limit=10**6),
-            await call(client, "search", **own, words="Martha", limit=10**6),
-            await call(client, "search", words=SENTINEL),
-            (all_books := await call(client, "search", words="Martha")),
-            await call(client, "who_is", **own, name=SENTINEL),
-            await call(client, "who_is", **own, name="Martha"),
-            await call(client, "recap", **own),
-            await call(client, "ask", **own, question=f"Who is {SENTINEL[:-2]}?"),
-            (of_all := await call(client, "ask", question="Where did Martha wept for the lamp?")),
-            await call(client, "read", **own, start=bound - 10, length=10**9),
-            await call(client, "read", **own, start=10**9),
-            await call(client, "read", **own, start=0, length=1),
-        ]
-        toc, read = replies[0], replies[11]
-        assert (toc["readable"], toc["bounded"], len(toc["chapters"])) == (bound, True, 1)
-        assert (read["end"], read["next"]) == (bound, None)
-        assert all_books["hits"][0]["book"] == book["id"]
-        assert of_all["steps"][0].startswith("The Keeper: ")
-        assert (read["cut_by_bound"], replies[2]["cut_by_bound"]) == (True, True)
-        assert replies[6]["found"] == []
-        assert f"no name “{SENTINEL}”" in replies[6]["message"]
-        assert replies[7]["found"][0]["name"].startswith("Martha")
-        replies[6]["message"] = ""
+        replies = await replies_about(client, book["id"], bound)
+        hidden_name = replies["hidden name"]
+        assert hidden_name["found"] == []
+        message = hidden_name.pop("message")  # It repeats the name that was looked up
+        assert f"no name “{SENTINEL}”" in message
         assert SENTINEL not in json.dumps(replies)
-        for tool in sorted(TOOLS - {"books"}):
-            more = {
-                "search": {"words": "Martha"},
-                "who_is": {"name": "Martha"},
-                "ask": {"question": "Who?"},
-            }
-            assert "upto: Extra inputs are not permitted" in await refused(
-                client, tool, **own, **more.get(tool, {}), upto="all"
-            )
 
     with_client(walk)
-    asked = engine.calls[before:]
-    assert asked
-    assert not any(SENTINEL in one.text for one in asked)
+    calls = engine.calls[before:]
+    assert calls
+    assert not any(SENTINEL in call.text for call in calls)
+
+
+def test_what_is_before_the_bound_is_served_and_the_cut_is_named(novel: Path) -> None:
+    bound = read_to(novel, 0.48)
+
+    async def walk(client: Client) -> None:
+        (book,) = (await call(client, "books"))["result"]
+        replies = await replies_about(client, book["id"], bound)
+        toc, read = replies["toc"], replies["read"]
+        assert (toc["readable"], toc["bounded"], len(toc["chapters"])) == (bound, True, 1)
+        assert (read["end"], read["next"], read["cut_by_bound"]) == (bound, None, True)
+        assert replies["exact"]["cut_by_bound"]
+        assert replies["all books"]["hits"][0]["book"] == book["id"]
+        assert replies["ask all"]["steps"][0].startswith("The Keeper: ")
+        assert replies["name"]["found"][0]["name"].startswith("Martha")
+
+    with_client(walk)
+
+
+def test_a_client_cannot_choose_the_bound(novel: Path, engine: FakeEngine) -> None:
+    read_to(novel, 0.48)
+    needed = {
+        "search": {"words": "Martha"},
+        "who_is": {"name": "Martha"},
+        "ask": {"question": "Who?"},
+    }
+
+    async def try_bounds(client: Client) -> None:
+        (book,) = (await call(client, "books"))["result"]
+        for tool in sorted(TOOLS - {"books"}):
+            arguments = needed.get(tool, {})
+            message = await refused(client, tool, book=book["id"], **arguments, upto="all")
+            assert "upto: Extra inputs are not permitted" in message
+
+    with_client(try_bounds)
 
 
 def test_numbers_nulls_and_the_next_hits_are_understood(novel: Path) -> None:
@@ -160,11 +186,11 @@ def test_numbers_nulls_and_the_next_hits_are_understood(novel: Path) -> None:
 
     async def talk(client: Client) -> None:
         nulls = {"tag": None, "exact": None, "first": None}
-        found = await call(client, "search", book=1, words="Martha", limit=2, **nulls)
-        assert (len(found["hits"]), found["next"], found["cut_by_bound"]) == (2, 2, False)
+        results = await call(client, "search", book=1, words="Martha", limit=2, **nulls)
+        assert (len(results["hits"]), results["next"], results["cut_by_bound"]) == (2, 2, False)
         more = await call(client, "search", book="1", words="Martha", limit=2, first=2)
-        assert more["total"] == found["total"]
-        assert more["hits"][0] not in found["hits"]
+        assert more["total"] == results["total"]
+        assert more["hits"][0] not in results["hits"]
         everywhere = await call(client, "search", book=None, words="Martha", limit=1)
         assert everywhere["next"] == 1
         text = await call(client, "read", book=1, start=None, length=None)
@@ -182,21 +208,27 @@ def test_only_books_of_the_library_are_read(novel: Path, tmp_path: Path) -> None
         assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
         for name in (str(other), "other", f"../{other.name}", "nobody"):
             assert "No book is called" in await refused(client, "read", book=name)
-        assert (
-            SENTINEL not in (await call(client, "read", book="keeper", length=16_000))["text"]
-        )  # not begun
-        assert (await call(client, "search", words=SENTINEL))["hits"] == []
-        assert (await call(client, "read", book="keeper", start=4000))["text"] == ""
-        assert (await call(client, "read", book="sample"))["end"] == 500
-        UserData(default_paths()).choose_bound(open_book(novel).sha256, BoundChoice(whole=True))
-        assert SENTINEL in (await call(client, "read", book="keeper", length=16_000))["text"]
-        assert (await call(client, "search", words=SENTINEL))["hits"]
         novel.write_text(other.read_text())
         assert "has changed" in await refused(client, "read", book="keeper")
         novel.unlink()
         assert str(tmp_path) not in await refused(client, "read", book="keeper")
 
     with_client(try_others)
+
+
+def test_a_book_that_is_not_begun_is_read_to_its_first_words(novel: Path) -> None:
+    async def read_on(client: Client) -> None:
+        beginning = await call(client, "read", book="keeper", length=16_000)
+        assert SENTINEL not in beginning["text"]
+        assert (await call(client, "search", words=SENTINEL))["hits"] == []
+        assert (await call(client, "read", book="keeper", start=4000))["text"] == ""
+        assert (await call(client, "read", book="sample"))["end"] == 500
+        UserData(default_paths()).choose_bound(open_book(novel).sha256, BoundChoice(whole=True))
+        whole = await call(client, "read", book="keeper", length=16_000)
+        assert SENTINEL in whole["text"]
+        assert (await call(client, "search", words=SENTINEL))["hits"]
+
+    with_client(read_on)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +287,8 @@ def test_a_link_to_another_file_is_not_served(novel: Path, run: Run, tmp_path: P
     run("books", "--add", shelf)
 
     async def talk(client: Client) -> None:
-        assert [one["title"] for one in (await call(client, "books"))["result"]] == ["The Keeper"]
+        (book,) = (await call(client, "books"))["result"]
+        assert book["title"] == "The Keeper"
         assert "No book is called" in await refused(client, "read", book="diary")
         novel.unlink()
         novel.symlink_to(other)
@@ -327,8 +360,7 @@ def test_the_starter_answers_a_client_from_the_book(tmp_path: Path) -> None:
             text = (await call(client, "read", book=book["id"], length=16_000))["text"]
             assert answer["answer"]
             assert answer["citations"]
-            assert all(
-                text[one["start"] : one["end"]] == one["text"] for one in answer["citations"]
-            )
+            for citation in answer["citations"]:
+                assert text[citation["start"] : citation["end"]] == citation["text"]
 
     asyncio.run(talk())

@@ -12,8 +12,8 @@ __all__ = ["indexed"]
 
 
 def test_memories_are_listed_and_deleted(run: Run, indexed: Path) -> None:
-    (one,) = run("memory", indexed, "--json").json["memories"]
-    assert (one["model"]["name"], one["task"]) == ("fake", None)
+    (memory,) = run("memory", indexed, "--json").json["memories"]
+    assert (memory["model"]["name"], memory["task"]) == ("fake", None)
     assert "fake" in run("memory", indexed).out
     assert run("memory", "rm", indexed, "--model", "gpt").status == ExitStatus.FAILED
     with Journal(next(default_paths().memories.glob("*.memory"))):

@@ -66,8 +66,8 @@ def test_list_shows_models_that_fit_first(
     order = [out.index(f" {name}\n") for name in ("tiny", "a-large", "a-part", "a-vectors")]
     assert order == sorted(order)
     assert "too large for now: it needs 79 MB, 60 MB are free" in out
-    found = {model["name"]: model["fits"] for model in run("models", "--json").json["models"]}
-    assert (found["tiny"], found["a-large"]) == (True, False)
+    fits = {model["name"]: model["fits"] for model in run("models", "--json").json["models"]}
+    assert (fits["tiny"], fits["a-large"]) == (True, False)
 
 
 def test_use_is_saved_and_marked(run: Run, tiny: Path) -> None:

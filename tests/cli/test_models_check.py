@@ -23,12 +23,12 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A model in a folder of its own, the only one there is."""
     folder = tmp_path / "models"
     folder.mkdir()
-    monkeypatch.setattr("gistread.engine.models.found_models", lambda extra=(): _found(folder))
+    monkeypatch.setattr("gistread.engine.models.found_models", lambda extra=(): _models_in(folder))
     monkeypatch.setattr(model_check, "_MAX_PASSAGES", 2)
     return write_tiny_gguf(folder / "tiny.gguf")
 
 
-def _found(folder: Path) -> Any:
+def _models_in(folder: Path) -> Any:
     from gistread.engine.model_search import ModelFile
 
     return [ModelFile(path, path.stem) for path in sorted(folder.glob("*.gguf"))]
@@ -109,11 +109,11 @@ def test_reading_a_book_checks_its_model_once(
             checked.set()
 
     async def read_the_end_later(
-        self: GoodEngine, prompt: Prompt, *said: Any
+        self: GoodEngine, prompt: Prompt, *options: Any
     ) -> AsyncIterator[StreamEvent]:
         if any("The Letter stood before" in message.content for message in prompt):
             await checked.wait()
-        async for event in stream(self, prompt, *said):
+        async for event in stream(self, prompt, *options):
             yield event
 
     monkeypatch.setattr(ModelChecks, "check", check_and_tell)

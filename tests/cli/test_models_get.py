@@ -101,7 +101,7 @@ def test_get_shows_the_plan_and_stores_the_model(run: Run, hub: FaultyServer, gg
     assert ran.status == ExitStatus.DONE, ran.err
     path = default_paths().models / "tiny.gguf"
     assert path.read_bytes() == gguf
-    for said in (
+    for fact in (
         "cc0-1.0",
         "owner/tiny-GGUF",
         str(path.parent),
@@ -109,7 +109,7 @@ def test_get_shows_the_plan_and_stores_the_model(run: Run, hub: FaultyServer, gg
         "the catalogue's",
         "models use tiny",
     ):
-        assert said in ran.err
+        assert fact in ran.err
     assert ran.out == ""
     assert "tiny" in run("models", "list").out
     assert "already here" in run("models", "get", "tiny", "--yes").err

@@ -51,7 +51,7 @@ def test_upto_takes_an_offset_a_share_a_page_or_a_chapter(text: str, bound: Boun
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["ask", "b", "q", "--upto", bound], "not a place in a book")
         for bound in (
@@ -90,11 +90,11 @@ def test_upto_takes_an_offset_a_share_a_page_or_a_chapter(text: str, bound: Boun
     ],
 )
 def test_a_wrong_command_line_is_two_lines_and_status_2(
-    run: Run, words: list[str], said: str
+    run: Run, words: list[str], message: str
 ) -> None:
     ran = run(*words)
     assert ran.status == ExitStatus.USAGE
-    assert said in ran.err
+    assert message in ran.err
     assert ran.out == ""
     assert ran.err.count("\n") <= 2
 

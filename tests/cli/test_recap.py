@@ -1,6 +1,4 @@
-"""`gistread recap`: the story up to a place, from the gists or, without any, from the chapter
-itself.
-"""
+"""`gistread recap`: the story up to a place, from the gists or else from the chapter itself."""
 
 from dataclasses import replace
 from pathlib import Path

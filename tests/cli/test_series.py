@@ -84,13 +84,18 @@ def test_an_invalid_series_is_not_written(
         assert run("books", "tag", other, wrong_file).status == ExitStatus.BOOK
 
 
-def test_a_series_works_with_every_command(saga: Path, run: Run, engine: FakeEngine) -> None:
+def test_a_series_is_read_once(saga: Path, run: Run, engine: FakeEngine) -> None:
     indexed = run("index", saga, *SIZE, "--json").json
     assert indexed["book"]["title"] == "The Saga"
     calls = len(engine.calls)
     assert run("index", saga, *SIZE).status == ExitStatus.DONE
     assert len(engine.calls) == calls
 
+
+def test_sections_hits_and_exports_name_the_volume(
+    saga: Path, run: Run, engine: FakeEngine
+) -> None:
+    indexed = run("index", saga, *SIZE, "--json").json
     pages = run("pages", saga, "--upto", "all", "--json").json["pages"]
     assert len(pages) == indexed["pages"]
     assert "The Lamp · Chapter 2: The Storm" in {page["chapter"] for page in pages}
@@ -98,12 +103,16 @@ def test_a_series_works_with_every_command(saga: Path, run: Run, engine: FakeEng
     export = run("export", saga).out
     assert "### The Storm · Chapter 3: The Letter" in export
 
+
+def test_citations_of_an_answer_name_the_volume(saga: Path, run: Run, engine: FakeEngine) -> None:
+    run("index", saga, *SIZE)
     engine._says = lambda prompt: "Captain Marlowe buried the silver whistle."
-    asked = run("ask", saga, "Who buried the silver whistle?", "--reader", "gistread")
-    assert asked.status == ExitStatus.DONE
-    quotes = [line for line in asked.out.splitlines() if "“" in line]
+    answer = run("ask", saga, "Who buried the silver whistle?", "--reader", "gistread")
+    assert answer.status == ExitStatus.DONE
+    quotes = [line for line in answer.out.splitlines() if "“" in line]
     assert quotes
     assert all(line.startswith("[") for line in quotes)
     assert "· The Storm: “" in quotes[0]
-    assert "section " in (exported := run("export", saga).out)
+    exported = run("export", saga).out
+    assert "section " in exported
     assert "· The Storm · " in exported

@@ -44,22 +44,35 @@ def visitor() -> aiohttp.ClientSession:
     return aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
 
 
-async def test_the_page_needs_the_key_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+def linked_from(page: str) -> set[str]:
+    """The addresses of links, scripts and pictures of a web page."""
+    references = re.findall(r"(?:src|href)=\"([^\"]+)\"|url\(\"([^\"]+)\"\)", page)
+    return {link or picture for link, picture in references}
+
+
+async def status_of(browser: aiohttp.ClientSession, address: str) -> int:
+    return (await browser.get(address)).status
+
+
+async def test_the_page_needs_the_key(tmp_path: Path) -> None:
     async with serving(tmp_path) as server, visitor() as browser:
         for path in ("/", "/ws", "/?key=wrong", "/download/x"):
-            assert (await browser.get(server.base + path)).status == 403
+            assert await status_of(browser, server.base + path) == 403
+    assert server.process.returncode == ExitStatus.DONE
+
+
+async def test_the_page_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    async with serving(tmp_path) as server, visitor() as browser:
         answer = await browser.get(server.address)
         assert (answer.status, str(answer.url)) == (200, f"{server.base}/")
-        page = await answer.text()
-        references = re.findall(r"(?:src|href)=\"([^\"]+)\"|url\(\"([^\"]+)\"\)", page)
-        addresses = {link or picture for link, picture in references}
+        addresses = linked_from(await answer.text())
         served = {address for address in addresses if address.startswith("/static/")}
+        embedded = {address for address in addresses if address.startswith("data:")}
         assert any(address.endswith(".js") for address in served)
-        assert all(address.startswith("data:") for address in addresses - served)
+        assert addresses == served | embedded
         for address in served:
-            assert (await browser.get(server.base + address)).status == 200
+            assert await status_of(browser, server.base + address) == 200
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
-    assert server.process.returncode == ExitStatus.DONE
 
 
 async def test_the_websocket_refuses_other_sites(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ FOLLOW_UP = "And why did he do that?"
 
 
 @pytest.fixture
-def asked(run: Run, book: Path, engine: FakeEngine) -> Path:
+def asked_book(run: Run, book: Path, engine: FakeEngine) -> Path:
     """A book with one thread of two questions, and one question apart."""
     engine._says = lambda prompt: "He counted the stairs."
     for words in (("Who is it?",), (FIRST,), (FOLLOW_UP, "--continue")):
@@ -29,53 +29,48 @@ def asked(run: Run, book: Path, engine: FakeEngine) -> Path:
 
 
 def test_a_follow_up_has_the_last_question_and_its_answer(
-    run: Run, asked: Path, engine: FakeEngine
+    run: Run, asked_book: Path, engine: FakeEngine
 ) -> None:
     assert f"{FIRST}\nAnswer: He counted the stairs." in engine.calls[-1].text
     assert f"Question: {FOLLOW_UP}" in engine.calls[-1].text
-    run("ask", asked, "And where?", "--thread", "1", "--reader", "gistread")
+    run("ask", asked_book, "And where?", "--thread", "1", "--reader", "gistread")
     assert "Who is it?\nAnswer:" in engine.calls[-1].text
     assert FIRST not in engine.calls[-1].text
 
 
-def test_threads_are_listed_and_printed(run: Run, asked: Path) -> None:
-    assert (
-        run("threads", asked).out
-        == f"   1  Who is it?  (1 question)\n   2  {FIRST}  (2 questions)\n"
-    )
-    printed = run("threads", asked, "2").out
+def test_threads_are_listed_and_printed(run: Run, asked_book: Path) -> None:
+    listed = run("threads", asked_book).out
+    assert listed == f"   1  Who is it?  (1 question)\n   2  {FIRST}  (2 questions)\n"
+    printed = run("threads", asked_book, "2").out
     assert printed.index(FIRST) < printed.index(FOLLOW_UP)
     assert "Who is it?" not in printed
-    apart, first, second = [
-        one["thread"] for one in run("export", asked, "--json").json["questions"]
-    ]
+    questions = run("export", asked_book, "--json").json["questions"]
+    apart, first, second = [question["thread"] for question in questions]
     assert first == second
     assert apart
-    assert run("threads", asked, "--json").json["threads"][1]["name"] == FIRST
+    assert run("threads", asked_book, "--json").json["threads"][1]["name"] == FIRST
 
 
 def test_an_answer_from_behind_the_bound_is_not_shown_again(
-    run: Run, asked: Path, engine: FakeEngine
+    run: Run, asked_book: Path, engine: FakeEngine
 ) -> None:
-    run("ask", asked, FOLLOW_UP, "--continue", "--upto", "50%", "--reader", "gistread")
+    run("ask", asked_book, FOLLOW_UP, "--continue", "--upto", "50%", "--reader", "gistread")
     assert "Answer: He counted" not in engine.calls[-1].text
-    ran = run("ask", asked, "And then?", "--continue", "--reader", "gistread")
+    ran = run("ask", asked_book, "And then?", "--continue", "--reader", "gistread")
     assert "up to 50%, as the last question" in ran.err
     assert "Answer: He counted" in engine.calls[-1].text
     assert "Chapter 3" not in engine.calls[-1].text
 
 
-def test_an_interrupted_question_is_kept(run: Run, asked: Path, engine: FakeEngine) -> None:
+def test_an_interrupted_question_is_kept(run: Run, asked_book: Path, engine: FakeEngine) -> None:
     engine._says = lambda prompt: EngineError("The model ended.")
-    assert (
-        run("ask", asked, "And then?", "--continue", "--upto", "50%", "--reader", "gistread").status
-        != ExitStatus.DONE
-    )
-    assert "Interrupted before there was an answer." in run("threads", asked, "2").out
-    assert run("threads", asked).out.endswith("(3 questions, interrupted)\n")
+    ran = run("ask", asked_book, "And then?", "--continue", "--upto", "50%", "--reader", "gistread")
+    assert ran.status != ExitStatus.DONE
+    assert "Interrupted before there was an answer." in run("threads", asked_book, "2").out
+    assert run("threads", asked_book).out.endswith("(3 questions, interrupted)\n")
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("asked_book")
 def test_what_had_come_of_an_interrupted_answer_is_kept(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
