@@ -129,8 +129,7 @@ def pdf(
     lang = f"/Lang ({language})" if language else ""
     form = _form_of_fields(shared) if any(sheet.fields for sheet in sheets) else ""
     root = objects.add(f"<< /Type /Catalog /Pages {tree} 0 R {outlines} {lang} {form} >>")
-    entries = " ".join(f"/{key} ({_escaped(value)})" for key, value in (metadata or {}).items())
-    return objects.file(root, objects.add(f"<< {entries} >>"))
+    return objects.file(root, _add_information(objects, metadata or {}))
 
 
 @dataclass(frozen=True)
@@ -217,6 +216,11 @@ def _add_field(objects: _Objects, put: Put, shared: _Shared) -> None:
         f"<< /Type /XObject /Subtype /Form /BBox {box} /Resources << /Font << {shared.fonts} >> >>"
         f" /Length {len(content)} >>\nstream\n{content}\nendstream"
     )
+
+
+def _add_information(objects: _Objects, metadata: Mapping[str, str]) -> int:
+    entries = " ".join(f"/{key} ({_escaped(value)})" for key, value in metadata.items())
+    return objects.add(f"<< {entries} >>")
 
 
 def _form_of_fields(shared: _Shared) -> str:
