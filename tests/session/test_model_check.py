@@ -88,7 +88,7 @@ async def test_a_question_interrupts_the_check_which_restarts_afterwards(
     await check.running.wait()
     check.running.clear()
     session.questions.start(session.question("who"))
-    await reader.asked.wait()
+    await reader.has_question.wait()
     assert check.cancelled == 1
     await session.cancel_question()
     await check.running.wait()
@@ -112,9 +112,9 @@ async def test_a_model_is_checked_briefly_before_its_first_answer(
     session._listeners.append(lambda event: states.append(session.activity.asking))
     for is_first in (True, False):
         states.clear()
-        reader.asked.clear()
+        reader.has_question.clear()
         session.questions.start(session.question("who"))
-        await reader.asked.wait()
+        await reader.has_question.wait()
         assert (events.AskingState.CHECK in states) is is_first
         assert reader.options.model.name == model.name
         await session.cancel_question()

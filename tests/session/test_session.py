@@ -87,7 +87,7 @@ async def test_choosing_another_model_closes_the_first_and_cancels_its_question(
     await session.use_model("first")
     await log.until(lambda: log.of(events.MemoryComplete))
     session.questions.start(session.question("who"))
-    await reader.asked.wait()
+    await reader.has_question.wait()
     await session.use_model("second")
     assert first.closed
     assert log.of(events.QuestionEnded)
@@ -112,7 +112,7 @@ async def test_a_model_that_nothing_uses_is_unloaded_and_loaded_again_for_a_ques
     assert session.models.reading.info is None
     assert session.has_model
     session.questions.start(session.question("who"))
-    await reader.asked.wait()
+    await reader.has_question.wait()
     assert [engine.closed for engine in engines] == [True, False]
     await session.close()
 
@@ -131,7 +131,7 @@ async def test_a_memory_of_another_model_answers_and_rereading_needs_a_request(
     await log_again.until(lambda: again.activity.reading is events.ReadingState.OFFERED)
     assert not other.calls
     again.questions.start(again.question("who"))
-    await reader.asked.wait()
+    await reader.has_question.wait()
     assert reader.pages_read == len(log.of(events.PageRead))
     again.resume()
     await log_again.until(lambda: log_again.of(events.MemoryComplete))
@@ -166,7 +166,7 @@ async def test_questions_queue_and_each_gets_its_own_answer(
     await log.until(lambda: log.of(events.MemoryComplete))
     for question in ("who", "what", "where"):
         session.questions.start(session.question(question))
-    await reader.asked.wait()
+    await reader.has_question.wait()
     assert [event.question for event in log.of(events.QuestionAsked)] == ["who"]
     await session.cancel_question()
     await log.until(lambda: reader.questions == ["who", "what"])

@@ -98,9 +98,9 @@ async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
 
 async def start_question(session: Session, reader: ScriptedReader) -> None:
     """The question has reached its reader."""
-    reader.asked.clear()
+    reader.has_question.clear()
     session.questions.start(session.question("who"))
-    await reader.asked.wait()
+    await reader.has_question.wait()
 
 
 async def answered(session: Session, reader: ScriptedReader, log: EventLog) -> None:

@@ -46,7 +46,9 @@ CHAPTERS = (
 
 def small_book(title: str = "The Lamp at Skerry Point", author: str = "A. Writer") -> Book:
     """Three chapters, nine paragraphs, three headings."""
-    text, paragraphs, chapters = "", [], []
+    text = ""
+    paragraphs: list[Paragraph] = []
+    chapters: list[Chapter] = []
     for heading, *body in CHAPTERS:
         begin = len(text)
         for index, words in enumerate((heading, *body)):

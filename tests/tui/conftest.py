@@ -35,10 +35,10 @@ def no_starter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def drawn_when_looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw only what a test looks at: without a terminal Textual draws each update and throws it
-    away.
+    """Draw only what a test looks at.
 
-    That is half the time of these tests. Those marked `drawn` are about drawing.
+    Without a terminal Textual draws each update and throws it away, which takes half the time of
+    these tests. Those marked `drawn` are about drawing.
     """
     if request.node.get_closest_marker("drawn"):
         return

@@ -10,7 +10,7 @@ from textual.widgets import Input
 from gistread.library.entries import LibraryEntry, list_entries
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import UserData
-from tests.tui.scripted import app_on, opened, paths_in, text_of, until
+from tests.tui.scripted import app_on, opened, paths_in, until, until_shown
 
 SIZE = (120, 30)
 
@@ -20,9 +20,9 @@ async def library_of(folder: Path, home: Path, *, books: int = 3) -> AsyncIterat
     """The library, once the books of this folder have been added: so many."""
     app = app_on(None, home)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "The Ferry Bell" in text_of(app))
+        await until_shown(pilot, "The Ferry Bell")
         await type_quickly(pilot, "a", str(folder))
-        await until(pilot, lambda: f"{books} books" in text_of(app))
+        await until_shown(pilot, f"{books} books")
         yield pilot
 
 

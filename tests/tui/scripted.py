@@ -33,9 +33,7 @@ from tests.folders import paths_in as paths_in
 
 
 class SteppedEngine(FakeEngine):
-    """A fake whose state can be watched, and which waits before every request while `gate` is not
-    set.
-    """
+    """A fake whose state can be watched; while `gate` is not set, every request waits."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -114,7 +112,7 @@ class ScriptedReader:
     def __init__(self) -> None:
         self._events: asyncio.Queue[ReaderEvent] = asyncio.Queue()
         self.questions: list[str] = []
-        self.asked = asyncio.Event()
+        self.has_question = asyncio.Event()
         """A question has come since this was cleared."""
         self.steering = Steering()
         self.options = ReaderOptions()
@@ -127,9 +125,11 @@ class ScriptedReader:
 
     async def __call__(self, asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
         self.questions.append(asking.question)
-        self.asked.set()
-        self.steering, self.options = asking.steering, asking.options
-        self.pages_read, self.text_length = len(asking.memory.entries), len(asking.memory.book.text)
+        self.has_question.set()
+        self.steering = asking.steering
+        self.options = asking.options
+        self.pages_read = len(asking.memory.entries)
+        self.text_length = len(asking.memory.book.text)
         while True:
             event = await self._events.get()
             yield event
@@ -152,6 +152,21 @@ async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float 
         waited += delay
         delay = min(0.08, 1.2 * delay)  # A look at the screen takes milliseconds.
     await pilot.pause()
+
+
+async def until_shown(pilot: Pilot[None], *words: str) -> None:
+    """Wait until all of these are on the screen."""
+
+    def all_are_shown() -> bool:
+        screen = text_of(pilot.app)
+        return all(each in screen for each in words)
+
+    await until(pilot, all_are_shown)
+
+
+async def until_gone(pilot: Pilot[None], words: str) -> None:
+    """Wait until these are no longer on the screen."""
+    await until(pilot, lambda: words not in text_of(pilot.app))
 
 
 async def type_text(pilot: Pilot[None], text: str) -> None:
@@ -179,11 +194,19 @@ async def read_whole(pilot: Pilot[None]) -> ReadingScreen:
     """The reading screen, once the model has read the book."""
     screen = await opened(pilot)
     with pilot.app.batch_update():  # Drawn once, not page by page.
-        await until(
-            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
-        )
+        await until_read(pilot, screen)
     await pilot.pause()
     return screen
+
+
+async def until_read(pilot: Pilot[None], screen: ReadingScreen) -> None:
+    """Wait until the model has read the book."""
+
+    def is_read() -> bool:
+        session = screen.session
+        return session is not None and session.activity.reading is ReadingState.DONE
+
+    await until(pilot, is_read)
 
 
 def lines(app: App[None]) -> list[str]:

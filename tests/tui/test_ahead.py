@@ -9,7 +9,7 @@ from gistread.tui.memory_blocks import AHEAD, UNFINISHED, View, entry_blocks, ro
 from gistread.tui.memory_rows import MemoryRow, PlaceInMemory, RowKind, memory_rows
 from tests.readers.memories import make_memory
 from tests.tui.books import long_book
-from tests.tui.scripted import SteppedEngine, app_on, read_whole, text_of, until
+from tests.tui.scripted import SteppedEngine, app_on, read_whole, text_of, until, until_shown
 
 WIDE = (150, 60)
 
@@ -122,13 +122,13 @@ async def test_what_lies_ahead_is_shown_as_the_user_reads_and_without_a_bound(
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         pane = screen.memory_pane
-        await until(pilot, lambda: AHEAD in text_of(app))
+        await until_shown(pilot, AHEAD)
         shown = pane.memory.count_within(pane.view.bound)
         assert 0 < shown < len(pane.memory.entries)
         await pilot.press("space")
         await until(pilot, lambda: pane.memory.count_within(pane.view.bound) > shown)
         await pilot.press("ctrl+t", *"all", "enter")
-        await until(pilot, lambda: "tell the end?" in text_of(app))
+        await until_shown(pilot, "tell the end?")
         await pilot.press("down", "enter")
         await until(
             pilot, lambda: pane.memory.count_within(pane.view.bound) == len(pane.memory.entries)

@@ -16,14 +16,7 @@ from gistread.store.user_data import UserData
 from gistread.tui.screens.all_books import AllBooksScreen
 from gistread.tui.screens.library import LibraryScreen
 from tests.fake_engine import FakeEngine
-from tests.tui.scripted import (
-    app_on,
-    opened,
-    paths_in,
-    text_of,
-    type_text,
-    until,
-)
+from tests.tui.scripted import app_on, opened, paths_in, text_of, type_text, until, until_shown
 
 SIZE = (100, 30)
 SEEN = "The stranger had bandages round his head."
@@ -52,7 +45,7 @@ def panel(app: App[None]) -> AllBooksScreen:
 
 
 async def begin(pilot: Pilot[None], key: str) -> AllBooksScreen:
-    await until(pilot, lambda: "2 books" in text_of(pilot.app))
+    await until_shown(pilot, "2 books")
     await pilot.press(key)
     await until(
         pilot,
@@ -73,10 +66,7 @@ async def test_a_hit_opens_as_a_look_and_escape_leads_back_to_it(
         await until(pilot, lambda: [row.text for row in screen.shown][:1] == ["The Inn"])
         await pilot.press(*(["backspace"] * 3))
         await type_text(pilot, "bandaged heads")
-        await until(
-            pilot,
-            lambda: "bandages round his" in text_of(app) and "66% · Chapter 2" in text_of(app),
-        )
+        await until_shown(pilot, "bandages round his", "66% · Chapter 2")
         await pilot.press("enter")
         reading = await opened(pilot)
         await until(pilot, lambda: SEEN in text_of(app) and "/bandaged heads" in text_of(app))
@@ -114,12 +104,12 @@ async def test_a_question_names_its_books_and_a_source_opens(
         await type_text(pilot, "Who had bandages?")
         await until(pilot, lambda: screen.typed == "Who had bandages?")
         await pilot.press("enter")
-        await until(pilot, lambda: "None of 0 books has words of this question" in text_of(app))
+        await until_shown(pilot, "None of 0 books has words of this question")
         await pilot.press("ctrl+t")
-        await until(pilot, lambda: "asks all 2 books" in text_of(app))
+        await until_shown(pilot, "asks all 2 books")
         await pilot.press("enter")
         await until(pilot, lambda: len(screen.shown) > 3 and "The Inn · 66%" in text_of(app))
-        await until(pilot, lambda: "1 passage, “bandages”" in text_of(app))
+        await until_shown(pilot, "1 passage, “bandages”")
         assert screen.shown[0].text == SEEN
         await pilot.press("enter")
         reading = await opened(pilot)
@@ -127,13 +117,13 @@ async def test_a_question_names_its_books_and_a_source_opens(
             pilot, lambda: reading.controllers.context.position.looking and SEEN in text_of(app)
         )
         sha256 = reading.book.sha256
-        asked = questions()
+        questions_before = questions()
         await pilot.press("escape")
         await until(
             pilot, lambda: isinstance(app.screen, AllBooksScreen) and app.screen.chosen is not None
         )
         assert [row.text for row in panel(app).shown][:2] == [SEEN, f"“{SEEN}”"]
-        assert questions() == asked, "it is not asked again"
+        assert questions() == questions_before, "it is not asked again"
         await pilot.press("escape", "escape", "q")
     assert UserData(paths_in(tmp_path)).position(sha256) < 100
 
@@ -148,7 +138,7 @@ async def test_a_book_that_was_only_looked_into_is_not_begun(
         async with app.run_test(size=SIZE) as pilot:
             await begin(pilot, "ctrl+f")
             await type_text(pilot, "bandaged heads")
-            await until(pilot, lambda: "bandages round his" in text_of(app))
+            await until_shown(pilot, "bandages round his")
             await pilot.press("enter")
             reading = await opened(pilot)
             await until(

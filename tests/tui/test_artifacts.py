@@ -8,7 +8,7 @@ from gistread.engine.protocol import Rates
 from gistread.session import events
 from tests.session.test_artifacts import FACTS, GRAPHREADER, extractions, says
 from tests.tui.books import long_book
-from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until
+from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until, until_shown
 
 
 async def test_building_artifacts_is_shown_and_can_be_paused(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ async def test_building_artifacts_is_shown_and_can_be_paused(tmp_path: Path) -> 
         assert "r resume" in text_of(app)
         engine.gate.set()
         await pilot.press("r")
-        await until(pilot, lambda: "memory is complete" in text_of(app))
+        await until_shown(pilot, "memory is complete")
         assert screen.memory_pane.memory is not None
         assert len(extractions(engine)) == len(screen.memory_pane.memory.entries)
 
@@ -47,7 +47,7 @@ async def test_the_reader_chooser_shows_needs_and_times(tmp_path: Path) -> None:
         await pilot.press(
             "A"
         )  # the method in the settings is none of the usual three: all are listed
-        await until(pilot, lambda: "needs facts" in text_of(app))
+        await until_shown(pilot, "needs facts")
         session = screen.session
         assert session is not None
         with app.batch_update():
@@ -67,4 +67,4 @@ async def test_the_reader_chooser_shows_needs_and_times(tmp_path: Path) -> None:
             )
             await until(pilot, lambda: not session.building, 60)
         await pilot.press("A")
-        await until(pilot, lambda: "facts are ready" in text_of(app))
+        await until_shown(pilot, "facts are ready")

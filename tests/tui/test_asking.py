@@ -41,6 +41,7 @@ from tests.tui.scripted import (
     text_of,
     type_text,
     until,
+    until_shown,
 )
 from tests.tui.test_choosing import model
 
@@ -53,9 +54,9 @@ def says(text: str) -> str:
 
 
 def answered(
-    text: str, *citations: Citation, found: bool = True, lookups: tuple[int, ...] = (2,)
+    text: str, *citations: Citation, has_answer: bool = True, lookups: tuple[int, ...] = (2,)
 ) -> Answered:
-    return Answered(text, found, citations, lookups, lookups, 80.0, NO_USAGE)
+    return Answered(text, has_answer, citations, lookups, lookups, 80.0, NO_USAGE)
 
 
 def citation(screen: ReadingScreen, words: str) -> Citation:
@@ -110,22 +111,22 @@ async def test_steps_appear_one_by_one_and_opened_pages_are_shown(
         screen = await read_whole(pilot)
         await ask(pilot, "who lit it")
         await until(pilot, lambda: reader.questions == ["who lit it"])
-        await until(pilot, lambda: "Choosing a section" in text_of(app))
+        await until_shown(pilot, "Choosing a section")
         assert screen.panes.current is Pane.BOOK
         reader.say(STARTED, LookedUp(30, 1, "the road"), Expanded(30, OpenedBy.AGENT))
-        await until(pilot, lambda: "opened for the answer: the road" in text_of(app))
+        await until_shown(pilot, "opened for the answer: the road")
         assert "section 30: the road" in text_of(app)
         assert "section 31" not in text_of(app)
         reader.say(
             LookedUp(31, 2, "why not"), Expanded(31, OpenedBy.AGENT), Stopped(StopReason.ENOUGH)
         )
-        await until(pilot, lambda: "enough to answer" in text_of(app))
-        await until(pilot, lambda: "Answering" in text_of(app))
+        await until_shown(pilot, "enough to answer")
+        await until_shown(pilot, "Answering")
         reader.say(AnswerDelta("Finch "), AnswerDelta("did "))
-        await until(pilot, lambda: "Finch did" in text_of(app))
+        await until_shown(pilot, "Finch did")
         reader.say(answered("Finch did [30]."))
-        await until(pilot, lambda: "Finch did [30]." in text_of(app))
-        await until(pilot, lambda: "memory is complete" in text_of(app))
+        await until_shown(pilot, "Finch did [30].")
+        await until_shown(pilot, "memory is complete")
 
 
 async def test_a_source_leads_to_its_words_in_the_book_and_to_its_page_in_the_memory(
@@ -137,7 +138,7 @@ async def test_a_source_leads_to_its_words_in_the_book_and_to_its_page_in_the_me
         source = citation(screen, "Finch relit it.")
         await ask(pilot, "who")
         reader.say(STARTED, answered(f"Finch [{source.page}].", source))
-        await until(pilot, lambda: "“Finch relit it.”" in text_of(app))
+        await until_shown(pilot, "“Finch relit it.”")
         await pilot.press("1")
         await until(pilot, lambda: source.page in screen.memory_pane.view.opened)
         await pilot.pause(0.2)
@@ -147,7 +148,7 @@ async def test_a_source_leads_to_its_words_in_the_book_and_to_its_page_in_the_me
         assert _marks(screen) == [(source.start, source.end)]
         assert screen.memory_pane.chosen == source.page > 1, "Enter there shows the whole section"
         await pilot.press("2")
-        await until(pilot, lambda: "has no source 2" in text_of(app))
+        await until_shown(pilot, "has no source 2")
 
 
 def _marks(screen: ReadingScreen) -> list[tuple[int, int]]:
@@ -168,7 +169,7 @@ async def test_a_reference_in_the_answer_is_a_link_for_the_mouse(
                 answered("Somebody did [1]."), citations=(Citation(30, page.start, page.end, "x"),)
             ),
         )
-        await until(pilot, lambda: "Somebody did [1]." in text_of(app))
+        await until_shown(pilot, "Somebody did [1].")
         row = next(row for row, line in enumerate(lines(app)) if "Somebody did [1]." in line)
         await pilot.click(offset=(lines(app)[row].index("[1]") + 1, row))
         await until(pilot, lambda: _marks(screen) == [(page.start, page.end)])
@@ -185,7 +186,7 @@ async def test_the_user_refuses_a_page_and_stops_the_lookups(
         await ask(pilot, "who")
         reader.say(STARTED, LookedUp(2, 1, "why not"), Expanded(2, OpenedBy.AGENT))
         await until(pilot, lambda: 2 in screen.memory_pane.view.opened)
-        await until(pilot, lambda: "refuse" in text_of(app))
+        await until_shown(pilot, "refuse")
         await pilot.press("x")
         await until(pilot, lambda: 2 not in screen.memory_pane.view.opened)
         assert reader.steering.refused == {2}
@@ -193,7 +194,7 @@ async def test_the_user_refuses_a_page_and_stops_the_lookups(
         await pilot.press("s")
         assert reader.steering.stop
         reader.say(answered("Nobody.", lookups=()))
-        await until(pilot, lambda: "Nobody." in text_of(app))
+        await until_shown(pilot, "Nobody.")
 
 
 async def test_pinned_pages_reach_the_reader_and_escape_frees_the_prompt(
@@ -207,7 +208,7 @@ async def test_pinned_pages_reach_the_reader_and_escape_frees_the_prompt(
         await until(pilot, lambda: reader.questions)
         assert reader.steering.pinned == {2}
         await pilot.press("escape")
-        await until(pilot, lambda: "Cancelled." in text_of(app))
+        await until_shown(pilot, "Cancelled.")
         await ask(pilot, "again")
         await until(pilot, lambda: reader.questions == ["who", "again"])
 
@@ -227,7 +228,7 @@ async def test_a_question_during_reading_names_its_scope(
         reader.say(
             Started("readagent-s", reader.pages_read, 46, False, told=(SegmentLevel(1, 1, 0),))
         )
-        await until(pilot, lambda: f"from {reader.pages_read} of ~46 sections" in text_of(app))
+        await until_shown(pilot, f"from {reader.pages_read} of ~46 sections")
         assert "memory is larger than" in text_of(app)
         assert "Reading along" not in text_of(app)
         await pilot.press("escape")
@@ -267,7 +268,7 @@ async def test_a_mistyped_place_where_answers_stop_is_explained_and_changes_noth
         screen = await opened(pilot)
         before = screen.controllers.line.bound_words
         await pilot.press("a", "ctrl+t", *"zebra", "enter")
-        await until(pilot, lambda: "No such chapter or place." in text_of(app))
+        await until_shown(pilot, "No such chapter or place.")
         assert "the whole book" not in text_of(app)
         assert screen.controllers.line.bound_words == before
 
@@ -298,9 +299,7 @@ async def test_a_section_that_has_not_been_read_is_no_place_where_answers_stop(
     async with app.run_test(size=(130, 14)) as pilot:
         await opened(pilot)
         await pilot.press("ctrl+t", *"section:9")
-        await until(
-            pilot, lambda: "There is no section 9: the model has read 0 sections." in text_of(app)
-        )
+        await until_shown(pilot, "There is no section 9: the model has read 0 sections.")
 
 
 async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_has_been_read(
@@ -320,8 +319,10 @@ async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_ha
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         assert reader.text_length <= first.end
-        said = "Nothing has been read yet. Read on, or let answers use the whole book: Ctrl+T."
-        assert screen.answers_pane.exchanges[-1].too_little == said
+        nothing_read = (
+            "Nothing has been read yet. Read on, or let answers use the whole book: Ctrl+T."
+        )
+        assert screen.answers_pane.exchanges[-1].too_little == nothing_read
 
 
 async def test_a_question_without_a_model_offers_the_choice_and_is_asked_then(
@@ -343,7 +344,7 @@ async def test_a_question_without_a_model_offers_the_choice_and_is_asked_then(
         await pilot.press("a", *"quit")  # none of these letters is a command now
         assert screen.question.value == "quit"
         await pilot.press("enter")
-        await until(pilot, lambda: "small-model" in text_of(app))
+        await until_shown(pilot, "small-model")
         await pilot.press("enter")
         await until(pilot, lambda: reader.questions == ["quit"])
         assert app.settings.config.model == "/models/small-model.gguf"
@@ -364,7 +365,7 @@ async def test_a_question_while_the_book_is_being_opened_waits_for_its_model(
         await pilot.press("r", "a")
         await type_text(pilot, "Who is the boy?")
         await pilot.press("enter")
-        await until(pilot, lambda: "still being opened" in text_of(app))
+        await until_shown(pilot, "still being opened")
         assert app.screen is screen, "no chooser of models opens"
         go_on.set()
         await until(
@@ -383,7 +384,7 @@ async def test_a_question_that_is_too_long_is_refused_and_stays(
         question = "why?" * 5_000
         screen.question.value = question
         await pilot.press("enter")
-        await until(pilot, lambda: "The question has 20,000 characters" in text_of(app))
+        await until_shown(pilot, "The question has 20,000 characters")
         assert screen.question.value == question
         assert reader.questions == []
         screen.question.value = "who"
@@ -399,9 +400,9 @@ async def test_a_question_before_the_first_page_waits_for_it(
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "Reading along" in text_of(app))
+        await until_shown(pilot, "Reading along")
         await ask(pilot, "who")
-        await until(pilot, lambda: "waits for the first section" in text_of(app))
+        await until_shown(pilot, "waits for the first section")
         assert not reader.questions
         engine.gate.set()
         await until(pilot, lambda: reader.questions == ["who"])
@@ -415,24 +416,19 @@ async def test_a_restart_discards_the_answer_and_words_that_the_text_lacks_are_m
         await read_whole(pilot)
         await ask(pilot, "who")
         reader.say(STARTED, AnswerDelta("Wrong words"), Restarted("the model ended"))
-        await until(pilot, lambda: "the answer begins again: the model ended" in text_of(app))
+        await until_shown(pilot, "the answer begins again: the model ended")
         assert "Wrong words" not in text_of(app)
-        reader.say(
-            answered(
-                "Not in the sections read so far (1 of about 333).", found=False, lookups=(1, 3)
-            )
-        )
-        await until(
-            pilot, lambda: "Not in the sections read so far (1 of about 333)." in text_of(app)
-        )
+        nothing = "Not in the sections read so far (1 of about 333)."
+        reader.say(answered(nothing, has_answer=False, lookups=(1, 3)))
+        await until_shown(pilot, "Not in the sections read so far (1 of about 333).")
         await ask(pilot, "who else")
         reader.say(STARTED, AnswerDelta("It was Napoleon."))
-        await until(pilot, lambda: "Napoleon" in text_of(app))
+        await until_shown(pilot, "Napoleon")
         assert "not in the text" not in text_of(app)
         mark = AnswerMark(7, 15, AnswerMarkKind.NAME, "not in the text")
         doubted = replace(answered("It was Napoleon. He rode."), marks=(mark,))
         reader.say(doubted)
-        await until(pilot, lambda: "It was Napoleon [not in the text]. He rode." in text_of(app))
+        await until_shown(pilot, "It was Napoleon [not in the text]. He rode.")
 
 
 async def test_earlier_questions_are_restored_with_their_answers(
@@ -443,7 +439,7 @@ async def test_earlier_questions_are_restored_with_their_answers(
         await read_whole(pilot)
         await ask(pilot, "who lit it")
         reader.say(STARTED, answered("Finch."))
-        await until(pilot, lambda: "Finch." in text_of(app))
+        await until_shown(pilot, "Finch.")
         await pilot.press("q")
     again = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with again.run_test(size=WIDE) as pilot:
@@ -471,12 +467,12 @@ async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
         reader.say(
             STARTED, LookedUp(2, 1, "because it tells of the boy"), Expanded(2, OpenedBy.AGENT)
         )
-        await until(pilot, lambda: "because it tells of the boy" in text_of(app))
+        await until_shown(pilot, "because it tells of the boy")
         strip = lines(app)[-4:-1]
         assert strip[0].strip() == "? who lit it"
         assert strip[1].strip() == "① section 2, because it tells of the boy"
         reader.say(answered("Finch did."))
-        await until(pilot, lambda: "Finch did." in text_of(app))
+        await until_shown(pilot, "Finch did.")
         await pilot.press("v")
         await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
         assert "Finch did." in text_of(app)
@@ -508,13 +504,13 @@ async def test_a_question_ahead_of_the_memory_uses_the_text_up_to_the_reading_pl
         await pilot.press(*":10%", "enter")
         await until(pilot, lambda: screen.controllers.context.position.looking)
         await pilot.press("enter")
-        await until(pilot, lambda: "answers stop at 1" in text_of(app))
+        await until_shown(pilot, "answers stop at 1")
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         assert screen.book_pane.visible_range[1] <= reader.text_length < len(screen.book.text) / 4
-        reader.say(replace(STARTED, bound_share=0.13), replace(answered("Not found."), found=False))
-        await until(pilot, lambda: "up to 13% of the book" in text_of(app))
-        await until(pilot, lambda: "sets where answers stop" in text_of(app))
+        reader.say(replace(STARTED, bound_share=0.13), answered("Not found.", has_answer=False))
+        await until_shown(pilot, "up to 13% of the book")
+        await until_shown(pilot, "sets where answers stop")
         await pilot.press("a", "ctrl+t", *"all", "enter", "down", "enter")
         await until(pilot, lambda: "use the whole book" in "".join(text_of(app).splitlines()[-3:]))
         await pilot.press(*"who", "enter")
@@ -551,12 +547,12 @@ async def test_the_key_of_the_bound_never_lifts_it_unasked(tmp_path: Path) -> No
         await until(pilot, lambda: not screen.input_line.is_open)
         assert line.bound == bound
         await pilot.press("ctrl+t", *"all", "enter")
-        await until(pilot, lambda: "tell the end?" in text_of(app))
+        await until_shown(pilot, "tell the end?")
         await pilot.press("enter")
         await until(pilot, lambda: not screen.input_line.is_open)
         assert line.bound == bound
         await pilot.press("ctrl+t", *"all", "enter")
-        await until(pilot, lambda: "tell the end?" in text_of(app))
+        await until_shown(pilot, "tell the end?")
         await pilot.press("down", "enter")
         await until(pilot, lambda: line.bound is None)
         await pilot.press("ctrl+t", "enter")
@@ -576,7 +572,7 @@ async def test_rival_answers_stand_in_words_below_the_sources_and_lead_to_their_
         rival = replace(other, tells="Ada lit it.")
         await ask(pilot, "who")
         reader.say(STARTED, answered("Finch.", source, rival))
-        await until(pilot, lambda: "Other passages say: Ada lit it. (p. 1)" in text_of(app))
+        await until_shown(pilot, "Other passages say: Ada lit it. (p. 1)")
         assert "or “Ada" not in text_of(app)
         assert "Finch. [1]" in text_of(app)
         assert "[2]" not in text_of(app), "the source of a rival is none of the answer"

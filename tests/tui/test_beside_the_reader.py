@@ -14,7 +14,7 @@ from gistread.tui.memory_rows import MemoryRow, RowKind
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book
-from tests.tui.scripted import app_on, opened, text_of, until
+from tests.tui.scripted import app_on, opened, until, until_shown
 
 NARROW = (60, 20)
 SIZES = [(110, 30), (130, 44), (160, 50)]
@@ -172,7 +172,7 @@ async def test_a_hidden_memory_is_beside_the_reader_once_it_is_shown(
     app = app_on(long_book(40), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: "No model yet" in text_of(app))
+        await until_shown(pilot, "No model yet")
         screen.memory_pane.show_memory(memory_with_gaps())
         screen.redraw_lines()
         screen.controllers.pages.show_here(scroll=True)

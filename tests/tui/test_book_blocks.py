@@ -47,14 +47,14 @@ def test_a_piece_of_a_paragraph_has_the_marks_inside_it() -> None:
 
 def test_rows_of_a_list_hang_behind_its_marker_and_verse_turns_over() -> None:
     text = "• One thing and another"
-    one = Book(
-        text, "T", (Paragraph(0, len(text), ParagraphKind.LIST, 1),), (Chapter("T", 0, len(text)),)
-    )
-    assert BookBlocks(one)[0].turnover == 2
-    verse = Book(
-        text, "T", (Paragraph(0, len(text), ParagraphKind.VERSE),), (Chapter("T", 0, len(text)),)
-    )
-    assert BookBlocks(verse)[0].turnover > 0
+    chapters = (Chapter("T", 0, len(text)),)
+
+    def turnover(kind: ParagraphKind, level: int) -> int:
+        paragraph = Paragraph(0, len(text), kind, level)
+        return BookBlocks(Book(text, "T", (paragraph,), chapters))[0].turnover
+
+    assert turnover(ParagraphKind.LIST, 1) == 2
+    assert turnover(ParagraphKind.VERSE, 0) > 0
 
 
 async def test_styles_are_drawn_and_a_raised_figure_is_raised() -> None:
@@ -81,15 +81,15 @@ async def test_a_click_on_a_link_of_the_book_names_it() -> None:
 
 def test_a_book_in_which_people_talk_is_a_story() -> None:
     def written(share: int) -> Book:
-        said = [
-            "“Come in,” he said." if number % share == 0 else "The fog came on."
-            for number in range(100)
-        ]
-        starts = [sum(len(one) + 2 for one in said[:at]) for at in range(100)]
-        paragraphs = tuple(
-            Paragraph(at, at + len(one)) for at, one in zip(starts, said, strict=True)
-        )
-        return Book("\n\n".join(said), "T", paragraphs, (Chapter("T", 0, 10),))
+        """Of a hundred paragraphs, one in so many is spoken."""
+        text = ""
+        paragraphs = []
+        for number in range(100):
+            start = len(text)
+            text += "The fog came on." if number % share else "“Come in,” he said."
+            paragraphs.append(Paragraph(start, len(text)))
+            text += "\n\n"
+        return Book(text.rstrip(), "T", tuple(paragraphs), (Chapter("T", 0, 10),))
 
     assert is_story(written(4))
     assert not is_story(written(20))

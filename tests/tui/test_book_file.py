@@ -13,7 +13,7 @@ from gistread.store.user_data import MarkStore
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.screens.reading import ReadingScreen
-from tests.tui.scripted import app_on, paths_in, text_of, until
+from tests.tui.scripted import app_on, paths_in, text_of, until, until_shown
 
 _SIZE = (80, 24)
 _LINE = "Šis šuo žino, kur yra {number}. kaulas, ir niekam nieko nesako."
@@ -38,9 +38,9 @@ async def test_an_encoding_is_chosen_kept_and_taken_back(story: Path, tmp_path: 
     app = app_on(story, tmp_path)
     paths = paths_in(tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "Ctrl+E chooses" in text_of(app))
+        await until_shown(pilot, "Ctrl+E chooses")
         await pilot.press("space", "space", "ctrl+e")
-        await until(pilot, lambda: "Choose the line that reads correctly" in text_of(app))
+        await until_shown(pilot, "Choose the line that reads correctly")
         assert "cp1257" in text_of(app)
         first = app.screen_stack[-2]
         assert isinstance(first, ReadingScreen)
@@ -51,12 +51,12 @@ async def test_an_encoding_is_chosen_kept_and_taken_back(story: Path, tmp_path: 
         await until(pilot, lambda: app.reading not in (None, first) and app.reading.book)
         assert chosen_encoding(paths.encodings, file_digest(story)) == "cp1252"
         assert "žino" not in _book_of(app).text
-        await until(pilot, lambda: "In this encoding the book is called" in text_of(app))
+        await until_shown(pilot, "In this encoding the book is called")
         assert "Ctrl+E chooses" not in text_of(app)
         await until(pilot, lambda: app.reading and app.reading.book_pane.place == place)
         second = app.reading
         await pilot.press("ctrl+e")
-        await until(pilot, lambda: "cp1252 · now" in text_of(app))
+        await until_shown(pilot, "cp1252 · now")
         await pilot.press(*"automatic", "enter")
         await until(pilot, lambda: app.reading not in (None, second) and app.reading.book)
         assert chosen_encoding(paths.encodings, file_digest(story)) == ""
@@ -72,7 +72,7 @@ async def test_a_file_that_changes_while_open_is_told_and_read_again(
     path.write_text("\n\n".join(paragraphs))
     app = app_on(path, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "lamp burned" in text_of(app))
+        await until_shown(pilot, "lamp burned")
         await pilot.press("space", "space")
         first = app.reading
         assert first is not None
@@ -81,7 +81,7 @@ async def test_a_file_that_changes_while_open_is_told_and_read_again(
         quote = quote_at(first.book.text, first.book.text.index("The 7. lamp"))
         MarkStore(paths_in(tmp_path)).put(first.book.sha256, new_mark(MarkKind.BOOKMARK, quote))
         path.write_text("A preface.\n\n" * 9 + "\n\n".join(paragraphs))
-        await until(pilot, lambda: "has changed" in text_of(app))
+        await until_shown(pilot, "has changed")
         await pilot.press("f5")
         await until(pilot, lambda: app.reading not in (None, first) and app.reading.controllers)
         again = app.reading
@@ -93,7 +93,7 @@ async def test_a_file_that_changes_while_open_is_told_and_read_again(
         assert not mark.lost
         path.unlink()
         await pilot.press("f5")
-        await until(pilot, lambda: "No such file" in text_of(app))
+        await until_shown(pilot, "No such file")
         assert app.reading is again
 
 
@@ -102,9 +102,9 @@ async def test_a_text_in_utf8_has_no_encoding_to_choose(tmp_path: Path) -> None:
     path.write_text("Grüße aus Köln.\n" * 40)
     app = app_on(path, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "Köln" in text_of(app))
+        await until_shown(pilot, "Köln")
         await pilot.press("ctrl+e")
-        await until(pilot, lambda: "nothing to choose" in text_of(app))
+        await until_shown(pilot, "nothing to choose")
 
 
 async def test_a_file_that_is_only_touched_has_not_changed(
@@ -127,7 +127,7 @@ async def test_a_file_that_is_only_touched_has_not_changed(
         await until(pilot, lambda: len(looks) == 2)
         assert "has changed" not in text_of(app)
         path.write_text("The lamp went out.\n" * 40)
-        await until(pilot, lambda: "has changed" in text_of(app))
+        await until_shown(pilot, "has changed")
 
 
 async def test_a_book_that_is_read_again_leaves_no_screen_behind(
@@ -136,7 +136,7 @@ async def test_a_book_that_is_read_again_leaves_no_screen_behind(
     """Also if the reader opens a panel, or asks a second time, while the book closes."""
     app = app_on(story, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "Ctrl+E chooses" in text_of(app))
+        await until_shown(pilot, "Ctrl+E chooses")
         first = app.reading
         close = ReadingScreen.close
 

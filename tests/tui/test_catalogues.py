@@ -21,7 +21,7 @@ from tests.engine.fetching.server import (
     faulty_server,
     without_environment,
 )
-from tests.tui.scripted import app_on, opened, paths_in, text_of, until
+from tests.tui.scripted import app_on, opened, paths_in, text_of, until, until_shown
 
 _SIZE = (80, 24)
 _FEED = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:dc="http://purl.org/dc/terms/">
@@ -59,7 +59,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
 
 
 async def _panel(app: GistreadApp, pilot: Pilot[None]) -> None:
-    await until(pilot, lambda: "gets one from a catalogue" in text_of(app))
+    await until_shown(pilot, "gets one from a catalogue")
     await pilot.press("c")
     await until(pilot, lambda: isinstance(app.screen, CatalogueScreen))
 
@@ -74,7 +74,7 @@ async def test_from_an_empty_library_to_page_one_in_three_keys_and_the_words(
         await pilot.press(*"lamp")
         assert server.requests == []
         await pilot.press("enter")
-        await until(pilot, lambda: "Ada Ro" in text_of(app))
+        await until_shown(pilot, "Ada Ro")
         assert "1 MB" in text_of(app)
         await pilot.press("enter")
         screen = await opened(pilot)
@@ -89,13 +89,13 @@ async def test_shelves_open_pages_go_on_and_escape_leads_back(
     async with app.run_test(size=_SIZE) as pilot:
         await _panel(app, pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: "New books" in text_of(app))
+        await until_shown(pilot, "New books")
         await pilot.click("#rows", offset=(3, 0))
-        await until(pilot, lambda: "The Lamp" in text_of(app))
+        await until_shown(pilot, "The Lamp")
         await pilot.press("down", "enter")
-        await until(pilot, lambda: "The Other Lamp" in text_of(app))
+        await until_shown(pilot, "The Other Lamp")
         await pilot.press("escape")
-        await until(pilot, lambda: "New books" in text_of(app))
+        await until_shown(pilot, "New books")
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, CatalogueScreen))
 
@@ -117,9 +117,9 @@ async def test_an_own_catalogue_with_a_login_is_kept_without_the_login(
         await _panel(app, pilot)
         app.screen.query_one("#typed", Input).value = f"{server.url}/search"
         await pilot.press("enter")
-        await until(pilot, lambda: "Sent to 127.0.0.1 alone" in text_of(app))
+        await until_shown(pilot, "Sent to 127.0.0.1 alone")
         await pilot.press(*"ada", "enter", *"secret", "enter")
-        await until(pilot, lambda: "The Lamp" in text_of(app))
+        await until_shown(pilot, "The Lamp")
         await pilot.press(*"war")
         assert app.screen.query_one("#typed", Input).value == "war"
     config = load_config(paths_in(tmp_path).config_file)
@@ -139,9 +139,9 @@ async def test_numbers_and_logins_are_for_the_chosen_catalogue(
         async with app.run_test(size=_SIZE) as pilot:
             await _panel(app, pilot)
             await pilot.press(*"84", "enter")
-            await until(pilot, lambda: "The Lamp" in text_of(app))
+            await until_shown(pilot, "The Lamp")
             await pilot.press("enter")
-            await until(pilot, lambda: "127.0.0.1 refuses access (401)" in text_of(app))
+            await until_shown(pilot, "127.0.0.1 refuses access (401)")
             assert isinstance(app.screen, CatalogueScreen)
 
 
@@ -161,20 +161,20 @@ async def test_after_a_search_that_failed_enter_searches_again(
     async with app.run_test(size=_SIZE) as pilot:
         await _panel(app, pilot)
         await pilot.press(*"lamp", "enter")
-        await until(pilot, lambda: "Enter get" in text_of(app))
+        await until_shown(pilot, "Enter get")
         app.screen.query_one("#typed", Input).value = "oil lamp"
         server.faults.append(fail)
         await pilot.press("enter")
-        await until(pilot, lambda: "returned 500" in text_of(app))
+        await until_shown(pilot, "returned 500")
         assert "Enter search" in text_of(app)
         await pilot.press("enter")
         await until(pilot, lambda: len(server.gets("/search")) == 3 and "Enter get" in text_of(app))
         app.screen.query_one("#typed", Input).value = f"{server.url}/opds"
         server.faults.append(fail)
         await pilot.press("enter")
-        await until(pilot, lambda: "returned 500" in text_of(app))
+        await until_shown(pilot, "returned 500")
         await pilot.press("tab")
-        await until(pilot, lambda: "Test Books. Enter asks" in text_of(app))
+        await until_shown(pilot, "Test Books. Enter asks")
     assert server.gets("/lamp.epub") == []
 
 
@@ -198,14 +198,14 @@ async def test_errors_are_told_in_place_and_a_download_stops_and_goes_on(
     async with app.run_test(size=_SIZE) as pilot:
         await _panel(app, pilot)
         await pilot.press(*"lamp", "enter")
-        await until(pilot, lambda: "127.0.0.1 returned 500" in text_of(app))
+        await until_shown(pilot, "127.0.0.1 returned 500")
         await pilot.press("enter")
-        await until(pilot, lambda: "Ada Ro" in text_of(app))
+        await until_shown(pilot, "Ada Ro")
         server.faults.append(stall)
         await pilot.press("enter")
-        await until(pilot, lambda: "kB of" in text_of(app))
+        await until_shown(pilot, "kB of")
         await pilot.press("escape")
-        await until(pilot, lambda: "goes on where it stopped" in text_of(app))
+        await until_shown(pilot, "goes on where it stopped")
         await pilot.press("enter")
         assert (await opened(pilot)).book.title == "The Lamp"
     assert [request.first for request in server.gets("/lamp.epub")] == [0, 1_000]

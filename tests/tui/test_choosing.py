@@ -25,6 +25,7 @@ from tests.tui.scripted import (
     text_of,
     type_text,
     until,
+    until_shown,
 )
 
 SIZE = (110, 40)
@@ -47,12 +48,14 @@ def model(name: str, *, usable: bool = True) -> ModelFile:
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
     """Two models on this machine, one of them broken."""
-    found = [model("small-model"), model("broken-model", usable=False)]
-    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(list(found)))
-    monkeypatch.setattr(
-        "gistread.tui.screens.model.starter_path", lambda: found[0].path if found else None
-    )
-    return found
+    models_here = [model("small-model"), model("broken-model", usable=False)]
+    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(list(models_here)))
+
+    def starter() -> Path | None:
+        return models_here[0].path if models_here else None
+
+    monkeypatch.setattr("gistread.tui.screens.model.starter_path", starter)
+    return models_here
 
 
 async def test_models_are_listed_with_facts_and_the_choice_is_saved(
@@ -69,16 +72,16 @@ async def test_models_are_listed_with_facts_and_the_choice_is_saved(
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("m")
-        await until(pilot, lambda: "small-model  (starter)" in text_of(app))
+        await until_shown(pilot, "small-model  (starter)")
         shown = text_of(app)
         assert "98 MB · Q4_1 · 135 M parameters" in shown
         assert "reads up to about 6,100 words at once · apache-2.0" in shown
         assert shown.index("Without a model") < shown.index("Read without a model")
         assert "cannot be used" not in shown
         await pilot.press(*"broken")
-        await until(pilot, lambda: "cannot be used: the file is cut off" in text_of(app))
+        await until_shown(pilot, "cannot be used: the file is cut off")
         await pilot.press("escape", *"small", "enter")
-        await until(pilot, lambda: "memory is complete" in text_of(app))
+        await until_shown(pilot, "memory is complete")
         assert asked_for == [str(models[0].path)]
         await until(
             pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(models[0].path)
@@ -93,7 +96,7 @@ async def test_without_models_the_screen_says_how_to_get_the_starter(
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("m")
-        await until(pilot, lambda: "gistread models get starter" in text_of(app))
+        await until_shown(pilot, "gistread models get starter")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
 
@@ -110,7 +113,7 @@ async def test_a_path_to_a_model_can_be_typed(tmp_path: Path, models: list[Model
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("m")
-        await until(pilot, lambda: "small-model" in text_of(app))
+        await until_shown(pilot, "small-model")
         await type_text(pilot, str(path))
         await pilot.press("enter")
         await until(pilot, lambda: asked_for == [str(path)])
@@ -124,9 +127,9 @@ async def test_a_typed_name_without_a_model_is_refused_and_not_saved(
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await opened(pilot)
         await pilot.press("m")
-        await until(pilot, lambda: "small-model" in text_of(app))
+        await until_shown(pilot, "small-model")
         await pilot.press(*"llama3", "enter")
-        await until(pilot, lambda: "No such file or model: 'llama3'" in text_of(app))
+        await until_shown(pilot, "No such file or model: 'llama3'")
         assert isinstance(app.screen, ModelScreen)
     assert not load_config(paths_in(tmp_path).config_file).model
 
@@ -146,7 +149,7 @@ async def test_the_installed_starter_is_used_while_no_model_is_chosen(
     app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "memory is complete" in text_of(app))
+        await until_shown(pilot, "memory is complete")
     assert asked_for == ["starter"]
 
 
@@ -165,7 +168,7 @@ async def test_a_model_that_cannot_be_used_is_one_line_and_the_book_stays_readab
     )
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "missing.gguf does not exist." in text_of(app))
+        await until_shown(pilot, "missing.gguf does not exist.")
         await pilot.press("space", "g")
         assert "Ada Brennan" in text_of(app)
 
@@ -182,7 +185,7 @@ async def test_switching_to_no_model_closes_the_engine_and_keeps_the_memory(
             pilot, lambda: isinstance(app.screen, ModelScreen) and "Read without" in text_of(app)
         )
         await pilot.press("ctrl+end", "enter")
-        await until(pilot, lambda: "No model" in text_of(app))
+        await until_shown(pilot, "No model")
         assert engine.closed
         assert "The lamp and the boy are spoken" in text_of(app)
 
@@ -229,7 +232,7 @@ async def test_a_broken_theme_of_the_person_is_a_notice(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, config=Config(theme="mine"))
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "mine.toml" in text_of(app))
+        await until_shown(pilot, "mine.toml")
         assert "There is no theme 'mine'" in text_of(app)
 
 
@@ -261,12 +264,12 @@ async def test_a_reader_is_chosen_and_kept_for_the_book(tmp_path: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("A")
-        await until(pilot, lambda: "● Careful" in text_of(app))
+        await until_shown(pilot, "● Careful")
         assert "Quick" in text_of(app)
         assert "Thorough" in text_of(app)
         assert "memwalker" not in text_of(app)
         await pilot.press("G", "enter")  # the methods
-        await until(pilot, lambda: "memwalker" in text_of(app))
+        await until_shown(pilot, "memwalker")
         assert "needs no memory" in text_of(app)
         await pilot.press("enter")
         session = app.reading.session if app.reading else None
@@ -302,15 +305,15 @@ async def test_sections_are_set_in_the_panel_for_the_book_by_key_and_by_click(
         assert "sections: automatic" in question_rows(app)
         assert "up to" not in question_rows(app), "nothing was chosen for this book"
         await pilot.press("A")
-        await until(pilot, lambda: "For this book." in text_of(app))
+        await until_shown(pilot, "For this book.")
         await pilot.press("down", "down", "right", "down", "left", "left")
-        await until(pilot, lambda: "up to 3" in text_of(app) and "ask me" in text_of(app))
+        await until_shown(pilot, "up to 3", "ask me")
         await click("▸", "up to 3")
-        await until(pilot, lambda: "up to 4" in text_of(app))
+        await until_shown(pilot, "up to 4")
         await click("◂", "ask me")
-        await until(pilot, lambda: "◂    automatic" in text_of(app))
+        await until_shown(pilot, "◂    automatic")
         await click("automatic", "◂    automatic")
-        await until(pilot, lambda: "◂      ask me" in text_of(app))
+        await until_shown(pilot, "◂      ask me")
         await pilot.press("escape")
         await until(pilot, lambda: "sections: ask me, up to 4" in question_rows(app))
         assert screen.session is not None
@@ -334,7 +337,7 @@ async def test_from_the_library_the_method_is_chosen_for_books_without_their_own
     app = GistreadApp(None, paths=paths, config=Config())
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("A")
-        await until(pilot, lambda: "For all books without their own choice." in text_of(app))
+        await until_shown(pilot, "For all books without their own choice.")
         await pilot.press("down", "enter")
         await until(pilot, lambda: load_config(paths.config_file).reader == "notes")
 
@@ -354,8 +357,9 @@ async def test_reading_along_and_its_pause_are_remembered_for_each_book(tmp_path
         )
 
     async def states(*steps: tuple[str, ReadingState], named: str = "") -> None:
-        """Open the book, with a model `named` on the command line, press each key and wait for its
-        state.
+        """Open the book, press each key and wait for its state.
+
+        `named`: a model of the command line.
         """
         app = app_with_default(named)
         async with app.run_test(size=SIZE) as pilot:

@@ -19,17 +19,18 @@ from tests.tui.scripted import (
     read_whole,
     text_of,
     until,
+    until_shown,
 )
 from tests.tui.test_choosing import SIZE, model
 
 
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
-    found = [model("large-model"), model("small-model")]
-    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(found))
+    models_here = [model("large-model"), model("small-model")]
+    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(models_here))
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
     monkeypatch.setattr(session_models, "fits_in_memory", lambda spec: True)
-    return found
+    return models_here
 
 
 def app_with(folder: Path, **settings: str) -> tuple[GistreadApp, dict[str, SteppedEngine]]:
@@ -58,17 +59,17 @@ async def test_an_asking_model_chosen_by_keys_answers_over_the_memory(
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("m")
-        await until(pilot, lambda: "small-model" in text_of(app))
+        await until_shown(pilot, "small-model")
         await pilot.press("tab")
-        await until(pilot, lambda: "The model that reads" in text_of(app))
+        await until_shown(pilot, "The model that reads")
         await pilot.press(*"large", "enter")
         await until(pilot, lambda: settings_in(tmp_path).asking_model == str(models[0].path))
-        await until(pilot, lambda: "large-model answers" in text_of(app))
+        await until_shown(pilot, "large-model answers")
         assert "read by small-model" in text_of(app)
         assert engines["large-model"].state.phase in session_models.UNLOADED
         await pilot.press("a", *"who", "enter")
         await until(pilot, lambda: reader.questions)
-        await until(pilot, lambda: "large-model, over the memory of small-model" in text_of(app))
+        await until_shown(pilot, "large-model, over the memory of small-model")
         reader.say(Answered("Ada did.", True, (), (), (), 90.0, NO_USAGE))
         await until(pilot, lambda: screen.session and not screen.session.answering)
         await app.action_quit()

@@ -33,6 +33,7 @@ from tests.tui.scripted import (
     text_of,
     type_text,
     until,
+    until_shown,
 )
 
 SIZE = (110, 40)
@@ -40,9 +41,7 @@ SIZE = (110, 40)
 
 @pytest.fixture
 def hub(tmp_path: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
-    """A hub with one model, which is the only one of the catalogue that fits this machine, and none
-    on disk.
-    """
+    """A hub with the only model of the catalogue that fits this machine; none is on disk."""
     without_environment(monkeypatch)
     monkeypatch.setattr("gistread.tui.model_downloads.this_machine", lambda: Machine(10**9, 0, 4))
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
@@ -117,14 +116,14 @@ async def choosing(pilot: "Pilot[None]") -> None:
     """The model screen with its downloads."""
     await opened(pilot)
     await pilot.press("m")
-    await until(pilot, lambda: "Recommended for this machine" in text_of(pilot.app))
+    await until_shown(pilot, "Recommended for this machine")
 
 
 async def asked_about(pilot: "Pilot[None]") -> None:
     """The question about the recommended one."""
     await choosing(pilot)
     await pilot.press(*"tiny", "enter")
-    await until(pilot, lambda: "Download tiny?" in text_of(pilot.app))
+    await until_shown(pilot, "Download tiny?")
 
 
 async def downloading(pilot: "Pilot[None]", part: Path) -> None:
@@ -144,7 +143,7 @@ async def test_the_recommended_model_is_shown_with_size_time_and_licence(
         assert re.search(r"download · \d+ kB · about .* for this book · cc0-1\.0", shown)
         assert "qwen3-1.7b" not in shown
         await pilot.press("down", "enter")
-        await until(pilot, lambda: "qwen3-1.7b" in text_of(app))
+        await until_shown(pilot, "qwen3-1.7b")
         shown = text_of(app)
         assert shown.index("tiny") < shown.index("Other models") < shown.index("qwen3-1.7b")
         assert "too large for now" in shown
@@ -157,18 +156,18 @@ async def test_nothing_is_downloaded_without_confirmation(
     async with app.run_test(size=SIZE) as pilot:
         await asked_about(pilot)
         shown = text_of(app)
-        for said in (
+        for fact in (
             "cc0-1.0",
             "owner/tiny-GGUF",
             "the catalogue's",
             "are free",
             str(placed.parent)[:30],
         ):
-            assert said in shown
+            assert fact in shown
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(app.screen, ModelScreen))
         await pilot.press("enter")
-        await until(pilot, lambda: "Download tiny?" in text_of(app))
+        await until_shown(pilot, "Download tiny?")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ModelScreen))
     assert not hub.requests
@@ -181,7 +180,7 @@ async def test_a_downloaded_model_can_be_used_at_once(
     async with app.run_test(size=SIZE) as pilot:
         await asked_about(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: "On this machine" in text_of(app))
+        await until_shown(pilot, "On this machine")
         assert placed.read_bytes() == gguf
         await until(
             pilot, lambda: isinstance(app.screen, ModelScreen) and app.screen.chosen == str(placed)
@@ -198,11 +197,9 @@ async def test_a_model_is_downloaded_by_mouse(app: GistreadApp, placed: Path) ->
 
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
-        await until(
-            pilot, lambda: "No model on this machine yet" in text_of(app)
-        )  # now the rows stay
+        await until_shown(pilot, "No model on this machine yet")  # now the rows stay
         await click_on("about 1 s for this book")
-        await until(pilot, lambda: "Download tiny?" in text_of(app))
+        await until_shown(pilot, "Download tiny?")
         await click_on("You agree")
         await until(pilot, placed.exists)
 
@@ -213,20 +210,20 @@ async def test_a_download_is_paused_resumed_and_shown_in_the_status_line(
     hub.always = throttled(20_000)
     async with app.run_test(size=SIZE) as pilot:
         await downloading(pilot, part)
-        await until(pilot, lambda: " left" in text_of(app))
+        await until_shown(pilot, " left")
         await pilot.press("escape", "escape")
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
-        await until(pilot, lambda: "downloading tiny" in text_of(app))
+        await until_shown(pilot, "downloading tiny")
         await pilot.press("m")
         await until(pilot, lambda: "Enter: pause or stop" in text_of(app) or "tiny" in text_of(app))
         await pilot.press(*"tiny", "enter")
         await until(pilot, lambda: "Discard" in text_of(app) or "discard" in text_of(app))
         await pilot.press("enter")
-        await until(pilot, lambda: "paused at" in text_of(app))
+        await until_shown(pilot, "paused at")
         here = part.stat().st_size
         hub.always = None
         await pilot.press("enter")
-        await until(pilot, lambda: "Resume" in text_of(app))
+        await until_shown(pilot, "Resume")
         await pilot.press("enter")
         await until(pilot, placed.exists)
     assert hub.gets()[-1].first == here
@@ -238,10 +235,10 @@ async def test_a_download_is_discarded(app: GistreadApp, hub: FaultyServer, part
     async with app.run_test(size=SIZE) as pilot:
         await downloading(pilot, part)
         await pilot.press("enter")
-        await until(pilot, lambda: "discard" in text_of(app))
+        await until_shown(pilot, "discard")
         await pilot.press("down", "enter")
         await until(pilot, lambda: not part.exists())
-        await until(pilot, lambda: "about 1 s for this book" in text_of(app))
+        await until_shown(pilot, "about 1 s for this book")
     assert not list(part.parent.iterdir())
 
 
@@ -270,7 +267,7 @@ async def test_an_unfinished_download_is_resumed_or_discarded_after_a_restart(
         await choosing(pilot)
         await type_text(pilot, "owner/other")
         await pilot.press("enter")
-        await until(pilot, lambda: "Download other?" in text_of(pilot.app))
+        await until_shown(pilot, "Download other?")
 
     app = new_app()
     async with app.run_test(size=SIZE) as pilot:
@@ -298,10 +295,10 @@ async def test_a_refused_download_is_reported_and_can_be_retried(
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await asked_about(pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: "accepting its terms" in text_of(app))
+        await until_shown(pilot, "accepting its terms")
         hub.always = None
         await pilot.press("enter")
-        await until(pilot, lambda: "Resume" in text_of(app))
+        await until_shown(pilot, "Resume")
         await pilot.press("enter")
         await until(pilot, placed.exists)
 
@@ -311,7 +308,7 @@ async def test_an_address_can_be_typed(app: GistreadApp, hub: FaultyServer, plac
         await choosing(pilot)
         await type_text(pilot, "hf:owner/tiny-GGUF")
         await pilot.press("enter")
-        await until(pilot, lambda: "what the hub says it is" in text_of(app))
+        await until_shown(pilot, "what the hub says it is")
         assert not hub.gets("/owner"), "only asked what there is"
         await pilot.press("enter")
         await until(pilot, placed.exists)

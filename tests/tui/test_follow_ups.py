@@ -27,6 +27,8 @@ from tests.tui.scripted import (
     read_whole,
     text_of,
     until,
+    until_gone,
+    until_shown,
 )
 from tests.tui.test_asking import STARTED, WIDE, answered, ask, says
 
@@ -43,35 +45,34 @@ async def test_a_follow_up_is_shown_as_one_and_backspace_drops_it(
         assert CHIP not in text_of(app)
         await ask(pilot, "which lamp was lit")
         reader.say(STARTED, answered("Finch lit the big one."))
-        await until(pilot, lambda: "big one" in text_of(app))
+        await until_shown(pilot, "big one")
         await pilot.press("a")
-        await until(pilot, lambda: CHIP in text_of(app))
+        await until_shown(pilot, CHIP)
         screen.question.value = "Who is Finch"
-        await until(pilot, lambda: CHIP not in text_of(app))
+        await until_gone(pilot, CHIP)
         screen.question.value = ""
-        await until(pilot, lambda: CHIP in text_of(app))
+        await until_shown(pilot, CHIP)
         await pilot.press("backspace")
-        await until(pilot, lambda: CHIP not in text_of(app))
+        await until_gone(pilot, CHIP)
         await pilot.press("backspace")
-        await until(pilot, lambda: CHIP in text_of(app))
-        with (
-            pytest.MonkeyPatch.context() as patch
-        ):  # The answer drew on more of the book than may be used now.
+        await until_shown(pilot, CHIP)
+        # The answer drew on more of the book than may be used now.
+        with pytest.MonkeyPatch.context() as patch:
             patch.setattr(QuestionLine, "bound", 10)
             assert not screen.controllers.line.follows
         await pilot.press("escape")
         await ask(pilot, FOLLOW_UP)
         await until(pilot, lambda: reader.options.thread)
-        assert [one.answer for one in reader.options.thread] == ["Finch lit the big one."]
+        assert [question.answer for question in reader.options.thread] == ["Finch lit the big one."]
         reader.say(STARTED, answered("He wanted to."))
-        await until(pilot, lambda: "He wanted to." in text_of(app))
+        await until_shown(pilot, "He wanted to.")
         assert f"↳ {FOLLOW_UP}" in " ".join(text_of(app).split())
         await pilot.press("a", "backspace", "escape")
         await ask(pilot, FOLLOW_UP)
         await until(pilot, lambda: len(reader.questions) == 3)
         assert reader.options.thread == ()
         reader.say(STARTED, answered("Who knows."))
-        await until(pilot, lambda: "Who knows." in text_of(app))
+        await until_shown(pilot, "Who knows.")
     threads = UserData(paths_in(tmp_path)).threads(small_book().sha256)
     assert [len(thread.questions) for thread in threads] == [2, 1]
 
@@ -92,7 +93,7 @@ async def test_the_last_thread_goes_on_after_a_restart(
             reader.say(STARTED, answered(f"Said of {question}."))
             answer = f"Said of {question}."
             await until(pilot, partial(last_answer_is, screen, answer))
-    assert [one.question for one in reader.options.thread] == ["which lamp was lit"]
+    assert [question.question for question in reader.options.thread] == ["which lamp was lit"]
 
 
 async def test_where_nothing_has_been_asked_three_questions_are_offered_and_a_digit_asks_one(
@@ -109,7 +110,7 @@ async def test_where_nothing_has_been_asked_three_questions_are_offered_and_a_di
         await pilot.press("1")
         await until(pilot, lambda: reader.questions == ["Who is Finch?"])
         reader.say(STARTED, answered("Much."))
-        await until(pilot, lambda: "Much." in text_of(app))
+        await until_shown(pilot, "Much.")
         await pilot.press("a", "1")
         await until(pilot, lambda: screen.question.value == "1")
         assert not screen.question.suggested
@@ -122,13 +123,13 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
         await ask(pilot, "who lit it")
-        await reader.asked.wait()
+        await reader.has_question.wait()
         reader.say(STARTED, LookedUp(2, 1, ""), Expanded(2, OpenedBy.AGENT))
-        await until(pilot, lambda: "section 2" in text_of(app))
+        await until_shown(pilot, "section 2")
         reader.say(AnswerDelta("Finch cl"))
-        await until(pilot, lambda: "Finch cl" in text_of(app))
+        await until_shown(pilot, "Finch cl")
         await pilot.press("escape")
-        await until(pilot, lambda: "ask again" in text_of(app))
+        await until_shown(pilot, "ask again")
     saved = UserData(paths_in(tmp_path))
     saved.add_question(
         small_book().sha256, SavedQuestion("where", "In the tower.", True, asked_at=time.time())
@@ -151,79 +152,83 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(
         reader.say(STARTED, answered("Finch did."))
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "Finch did.")
         assert len(screen.answers_pane.exchanges) == 2
-    threads = UserData(paths_in(tmp_path)).threads(small_book().sha256)
-    assert sorted(question.answer for thread in threads for question in thread.questions) == [
-        "Finch did.",
-        "In the tower.",
-    ]
+    questions = UserData(paths_in(tmp_path)).questions(small_book().sha256)
+    assert {question.answer for question in questions} == {"Finch did.", "In the tower."}
+    assert len(questions) == 2
 
 
-async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
-    tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def data(tmp_path: Path) -> UserData:
+    """What is stored of a user who asked two questions, each in a thread of its own."""
+    data = UserData(paths_in(tmp_path))
+    sha256 = small_book().sha256
+    data.add_question(sha256, SavedQuestion("who lit it", "Finch did.", True, asked_at=1.0, upto=9))
+    long_answer = "In the tower." + "\nHigh." * 20
+    data.add_question(sha256, SavedQuestion("where", long_answer, True, asked_at=2.0))
+    return data
+
+
+def thread_names(data: UserData) -> list[str]:
+    return [thread.name for thread in data.threads(small_book().sha256)]
+
+
+def shown_questions(screen: ReadingScreen) -> list[str]:
+    return [exchange.record.question for exchange in screen.answers_pane.exchanges]
+
+
+async def test_a_thread_is_copied_deleted_and_restored(
+    tmp_path: Path, reader: ScriptedReader, data: UserData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data, book = UserData(paths_in(tmp_path)), small_book()
-    data.add_question(
-        book.sha256, SavedQuestion("who lit it", "Finch did.", True, asked_at=1.0, upto=9)
-    )
-    data.add_question(
-        book.sha256, SavedQuestion("where", "In the tower." + "\nHigh." * 20, True, asked_at=2.0)
-    )
     copied: list[str] = []
-    app = app_on(book, tmp_path, SteppedEngine(says=says))
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
-
-    def names() -> list[str]:
-        return [thread.name for thread in data.threads(book.sha256)]
-
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("Y", "a")
         assert "In the tower." in copied[-1]
         pane = screen.answers_pane
-        await until(
-            pilot,
-            lambda: (
-                pane.max_scroll_y > pane.scroll_offset.y > 0 and "In the tower." in text_of(app)
-            ),
-        )
+        await until(pilot, lambda: pane.max_scroll_y > pane.scroll_offset.y > 0)
+        await until_shown(pilot, "In the tower.")
         await pilot.press("escape")
         await pilot.press("J")
-        await until(
-            pilot, lambda: "Past questions" in text_of(app) and "who lit it" in text_of(app)
-        )
+        await until_shown(pilot, "Past questions", "who lit it")
         await pilot.press("x")
-        await until(
-            pilot, lambda: names() == ["who lit it"] and len(screen.answers_pane.exchanges) == 1
-        )
+        await until(pilot, lambda: thread_names(data) == ["who lit it"])
+        await until(pilot, lambda: shown_questions(screen) == ["who lit it"])
         await pilot.press("U")
-        await until(
-            pilot,
-            lambda: names() == ["who lit it", "where"] and len(screen.answers_pane.exchanges) == 2,
-        )
+        await until(pilot, lambda: thread_names(data) == ["who lit it", "where"])
+        await until(pilot, lambda: len(shown_questions(screen)) == 2)
         await pilot.press("j", "y")
         await until(pilot, lambda: "Finch did." in copied[-1])
+
+
+async def test_a_thread_is_named_and_gone_back_to(
+    tmp_path: Path, reader: ScriptedReader, data: UserData
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await read_whole(pilot)
         await pilot.press("J", "j", "e", "!", "enter")
-        await until(pilot, lambda: names() == ["who lit it!", "where"])
+        await until(pilot, lambda: thread_names(data) == ["who lit it!", "where"])
         await pilot.press("J")
-        await until(pilot, lambda: "who lit it!" in text_of(app))
+        await until_shown(pilot, "who lit it!")
         row = next(row for row, line in enumerate(lines(app)) if "who lit it!" in line)
         await pilot.click(offset=(20, row))  # The first click only chooses it.
         await until(pilot, lambda: app.screen.query_one(RowList).cursor_key == 1)
         await pilot.click(offset=(20, row))
-        await until(pilot, lambda: CHIP in text_of(app))
-        assert [exchange.record.question for exchange in screen.answers_pane.exchanges] == [
-            "where",
-            "who lit it",
-        ]
+        await until_shown(pilot, CHIP)
+        assert shown_questions(screen) == ["where", "who lit it"]
         screen.question.value = "and then"
         await pilot.press("enter")
         await until(pilot, lambda: reader.options.thread)
-        assert [one.answer for one in reader.options.thread] == ["Finch did."]
+        assert [question.answer for question in reader.options.thread] == ["Finch did."]
         reader.say(STARTED, answered("He slept."))
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "He slept.")
-        await until(
-            pilot, lambda: [len(one.questions) for one in data.threads(book.sha256)] == [1, 2]
-        )
+        await until(pilot, lambda: thread_lengths(data) == [1, 2])
+
+
+def thread_lengths(data: UserData) -> list[int]:
+    return [len(thread.questions) for thread in data.threads(small_book().sha256)]
 
 
 async def test_a_cut_answer_is_gone_on_with_by_a_key_and_by_its_row(
@@ -233,15 +238,15 @@ async def test_a_cut_answer_is_gone_on_with_by_a_key_and_by_its_row(
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await ask(pilot, "list the lamps")
-        await reader.asked.wait()
+        await reader.has_question.wait()
         reader.say(STARTED, replace(answered("One lamp."), finish="length"))
-        await until(pilot, lambda: "cut off" in text_of(app))
+        await until_shown(pilot, "cut off")
         await until(pilot, lambda: not screen.session.answering)
         await pilot.press("v", "O")
         await until(pilot, lambda: len(reader.questions) == 2)
         assert reader.questions[1] == "Go on."
         assert reader.options.thread[-1].answer == "One lamp."
         reader.say(STARTED, answered("Two lamps."))
-        await until(pilot, lambda: "Two lamps." in text_of(app))
+        await until_shown(pilot, "Two lamps.")
         await until(pilot, lambda: not screen.session.answering)
         assert [exchange.record.cut for exchange in screen.answers_pane.exchanges] == ["length", ""]

@@ -31,6 +31,8 @@ from tests.tui.scripted import (
     read_whole,
     text_of,
     until,
+    until_gone,
+    until_shown,
 )
 
 WIDE, NARROW = (130, 44), (80, 24)
@@ -48,7 +50,9 @@ def says(text: str) -> str:
     return "The lamp and the boy are spoken of."
 
 
-async def asked(pilot: Pilot[None], reader: ScriptedReader, *events: ReaderEvent) -> ReadingScreen:
+async def ask_who(
+    pilot: Pilot[None], reader: ScriptedReader, *events: ReaderEvent
+) -> ReadingScreen:
     """The screen, with a question under way whose reader has said this."""
     screen = await read_whole(pilot)
     await pilot.press("a", *"who", "enter")
@@ -61,9 +65,9 @@ async def on_line(pilot: Pilot[None], screen: ReadingScreen, line: int) -> None:
     """Walk the cursor of the answers down to a line of the last question."""
     screen.panes.show(Pane.ANSWERS)
     await until(pilot, lambda: screen.focused is screen.answers_pane)
-    wanted = line_key(len(screen.answers_pane.exchanges) - 1, line)
+    key = line_key(len(screen.answers_pane.exchanges) - 1, line)
     for _ in range(60):
-        if screen.answers_pane.cursor_key == wanted:
+        if screen.answers_pane.cursor_key == key:
             return
         await pilot.press("j")
     raise AssertionError(
@@ -80,8 +84,8 @@ async def test_enter_or_a_click_on_a_line_goes_to_its_place_and_backspace_comes_
 ) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
-        screen = await asked(pilot, reader, *WALK)
-        await until(pilot, lambda: "section 12: Gist 12." in text_of(app))
+        screen = await ask_who(pilot, reader, *WALK)
+        await until_shown(pilot, "section 12: Gist 12.")
         start = screen.memory_pane.memory.entry(12).page.start
         before = screen.book_pane.place
         await on_line(pilot, screen, 1)
@@ -99,10 +103,10 @@ async def test_shown_passages_are_linked_and_marked_in_the_contents(
 ) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
-        screen = await asked(pilot, reader, STARTED)
+        screen = await ask_who(pilot, reader, STARTED)
         place = screen.memory_pane.memory.entry(30).page
         reader.say(Shown(((place.start, place.end),)))
-        await until(pilot, lambda: "read 1 passage" in text_of(app))
+        await until_shown(pilot, "read 1 passage")
         row = row_of(pilot, "read 1 passage")
         await pilot.click(offset=(lines(app)[row].index("section 30"), row))
         await until(pilot, lambda: _sees(screen, place.start))
@@ -114,10 +118,10 @@ async def test_shown_passages_are_linked_and_marked_in_the_contents(
             Shown(((second.start, second.start + 50), (second.start + 90, second.start + 120))),
             DONE,
         )
-        await until(pilot, lambda: "Ferrand did." in text_of(app))
+        await until_shown(pilot, "Ferrand did.")
         screen.panes.show(Pane.BOOK)
         await pilot.press("t")
-        await until(pilot, lambda: "■ 2 given to the model" in text_of(app))
+        await until_shown(pilot, "■ 2 given to the model")
         (line,) = [line for line in lines(app) if "given to the model" in line and "■ 2" in line]
         assert second.title in line
 
@@ -132,26 +136,26 @@ async def test_back_returns_to_the_answer_on_a_narrow_screen(
 ) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=NARROW) as pilot:
-        screen = await asked(pilot, reader, *WALK)
-        await until(pilot, lambda: "section 12: Gist 12." in text_of(app))
+        screen = await ask_who(pilot, reader, *WALK)
+        await until_shown(pilot, "section 12: Gist 12.")
         await on_line(pilot, screen, 1)
         await pilot.press("enter")
         await until(pilot, lambda: screen.panes.current is Pane.BOOK)
-        await until(pilot, lambda: "Backspace back" in text_of(app))
+        await until_shown(pilot, "Backspace back")
         await pilot.press("backspace")
         await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
         assert "section 12: Gist 12." in text_of(app)
         assert not screen.controllers.context.position.looking
-        await until(pilot, lambda: "Looking" not in text_of(app))
+        await until_gone(pilot, "Looking")
 
 
 async def test_the_steps_fold_to_a_line_and_unfold(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
-        screen = await asked(
+        screen = await ask_who(
             pilot, reader, *WALK, Stopped(StopReason.ENOUGH), AnswerDelta("Ferrand"), DONE
         )
-        await until(pilot, lambda: "Ferrand did." in text_of(app))
+        await until_shown(pilot, "Ferrand did.")
         assert "▸  section 12 opened" in text_of(app)
         assert "down to sections" not in text_of(app)
 
@@ -177,11 +181,11 @@ async def test_the_steps_fold_to_a_line_and_unfold(tmp_path: Path, reader: Scrip
 
 
 def _notes(first: int, last: int) -> list[ReaderEvent]:
-    told: list[ReaderEvent] = []
+    events: list[ReaderEvent] = []
     for number in range(first, last + 1):
         place = (100 * number, 100 * number + 100)
-        told += [Noted(f"Note number {number}.", *place), PartRead(number, 90, *place)]
-    return told
+        events += [Noted(f"Note number {number}.", *place), PartRead(number, 90, *place)]
+    return events
 
 
 @pytest.mark.parametrize("size", [pytest.param(WIDE, marks=pytest.mark.slow), NARROW])
@@ -190,21 +194,21 @@ async def test_a_long_answer_is_followed_only_at_its_end(
 ) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=size) as pilot:
-        screen = await asked(pilot, reader, STARTED, *_notes(1, 40))
-        await until(pilot, lambda: "parts read: 40 of 90" in text_of(app))
+        screen = await ask_who(pilot, reader, STARTED, *_notes(1, 40))
+        await until_shown(pilot, "parts read: 40 of 90")
         screen.panes.show(Pane.ANSWERS)
         await until(pilot, lambda: screen.focused is screen.answers_pane)
         await pilot.press("g")
-        await until(pilot, lambda: "Note number 1." in text_of(app))
+        await until_shown(pilot, "Note number 1.")
         reader.say(*_notes(41, 60))
         pane = screen.answers_pane
         await until(pilot, lambda: "Note number 60." in pane.block(len(pane._index) - 3).text)
         await pilot.pause(0.2)
         assert "Note number 1." in text_of(app)
         await pilot.press("G")
-        await until(pilot, lambda: "parts read: 60 of 90" in text_of(app))
+        await until_shown(pilot, "parts read: 60 of 90")
         reader.say(*_notes(61, 80))
-        await until(pilot, lambda: "parts read: 80 of 90" in text_of(app))
+        await until_shown(pilot, "parts read: 80 of 90")
 
 
 async def test_the_answers_pane_grows_up_to_half_of_the_screen(
@@ -212,13 +216,13 @@ async def test_the_answers_pane_grows_up_to_half_of_the_screen(
 ) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
-        screen = await asked(pilot, reader, STARTED)
-        await until(pilot, lambda: "Choosing a section" in text_of(app))
+        screen = await ask_who(pilot, reader, STARTED)
+        await until_shown(pilot, "Choosing a section")
         usual = screen.answers_pane.size.height
         reader.say(*_notes(1, 40))
-        await until(pilot, lambda: "parts read: 40 of 90" in text_of(app))
+        await until_shown(pilot, "parts read: 40 of 90")
         most = screen.answers_pane.size.height
         assert usual < most < WIDE[1] / 2
         reader.say(Stopped(StopReason.NOTHING_LEFT), DONE)
-        await until(pilot, lambda: "Ferrand did." in text_of(app))
+        await until_shown(pilot, "Ferrand did.")
         await until(pilot, lambda: screen.answers_pane.size.height < most)

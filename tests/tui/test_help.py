@@ -1,6 +1,7 @@
 """Help: the current pane first, searchable, on every screen."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from textual.widgets._toast import Toast
 
 from gistread.config import Config
 from gistread.tui.all_commands import COMMANDS
-from gistread.tui.commands import CommandKeys, Scope
+from gistread.tui.commands import AnyCommand, CommandKeys, Scope
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.help import HelpLine, HelpScreen, nearest_scopes, sorted_help
 from gistread.tui.status import Status
@@ -21,6 +22,8 @@ from tests.tui.scripted import (
     text_of,
     type_text,
     until,
+    until_gone,
+    until_shown,
 )
 
 SIZE = (110, 40)
@@ -55,7 +58,7 @@ def test_help_lists_the_keys_of_a_panel_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("search", "found"),
+    ("search", "title"),
     [
         ("half screen", "Half a screen down"),
         ("R", "Read aloud, or stop"),
@@ -64,10 +67,10 @@ def test_help_lists_the_keys_of_a_panel_first() -> None:
     ],
 )
 def test_a_search_finds_by_words_of_the_command_of_its_place_and_by_its_key(
-    search: str, found: str
+    search: str, title: str
 ) -> None:
     assert any(
-        line.matches(search.split()) and line.title.startswith(found)
+        line.matches(search.split()) and line.title.startswith(title)
         for line in sorted_help(DEFAULT_KEYS, ())
     )
 
@@ -79,17 +82,17 @@ async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> 
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("f1")
-        await until(pilot, lambda: "Moving, in any pane" in text_of(app))
+        await until_shown(pilot, "Moving, in any pane")
         await pilot.press(*"aloud")
-        await until(pilot, lambda: "Read aloud, or stop" in text_of(app))
+        await until_shown(pilot, "Read aloud, or stop")
         assert "Contents" not in text_of(app)
         assert any("z Z" in line and "Read aloud" in line for line in lines(app))
         await type_text(pilot, " nothing at all")
-        await until(pilot, lambda: "No command matches “aloud nothing at all”." in text_of(app))
+        await until_shown(pilot, "No command matches “aloud nothing at all”.")
         await pilot.press("escape")
-        await until(pilot, lambda: "Moving, in any pane" in text_of(app))
+        await until_shown(pilot, "Moving, in any pane")
         await pilot.press("pagedown")
-        await until(pilot, lambda: "Moving, in any pane" not in text_of(app))
+        await until_gone(pilot, "Moving, in any pane")
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, HelpScreen))
 
@@ -101,7 +104,7 @@ async def test_help_in_the_memory_lists_its_keys_first(tmp_path: Path) -> None:
         screen.panes.show(Pane.MEMORY)
         await pilot.pause()
         await pilot.press("f1")
-        await until(pilot, lambda: "In the memory" in text_of(app))
+        await until_shown(pilot, "In the memory")
 
 
 async def test_every_panel_has_help_is_closed_by_key_and_mouse_and_leaves_room_for_notices(
@@ -121,7 +124,7 @@ async def test_every_panel_has_help_is_closed_by_key_and_mouse_and_leaves_room_f
             for close in ("key", "mouse") if here.query(".panel") else ("key",):
                 if close == "mouse":
                     await pilot.press(key)
-                    await until(pilot, lambda: "Esc close" in text_of(app))
+                    await until_shown(pilot, "Esc close")
                 app.notify("Two\nrows")
                 await until(
                     pilot, lambda: app.screen.query(Toast) and app.screen.query_one(Toast).region
@@ -142,41 +145,49 @@ async def test_every_panel_has_help_is_closed_by_key_and_mouse_and_leaves_room_f
                 await until(pilot, lambda: app.screen is screen and app.focused is screen.book_pane)
 
 
-async def test_every_command_is_run_by_its_key_and_by_a_click_in_the_help(tmp_path: Path) -> None:
+async def test_every_titled_command_works_somewhere(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    titled = {command for command in COMMANDS if command.title}
+
+    def working() -> set[AnyCommand]:
+        return {command for command in titled if app.target_of(command)}
+
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        on_the_book = working()
+        await pilot.press("V")
+        await until(pilot, lambda: screen.book_pane.selecting)
+        while_selecting = working()
+        await pilot.press("L")
+        await until(pilot, lambda: app.screen is not screen)
+        assert titled == on_the_book | while_selecting | working()
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: app.screen is screen and not screen.book_pane.selecting)
+
+
+async def test_every_command_of_the_reading_screen_is_bound_to_its_key(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
-        titled = {command for command in COMMANDS if command.title}
-        works = {command for command in titled if app.target_of(command)}
-        for key, comes in (
-            ("V", lambda: screen.book_pane.selecting),
-            ("L", lambda: app.screen is not screen),
-        ):
-            await pilot.press(key)
-            await until(pilot, comes)
-            works |= {command for command in titled if app.target_of(command)}
-        assert titled == works
-        await pilot.press("escape", "escape")
-        await until(pilot, lambda: app.screen is screen and not screen.book_pane.selecting)
         bound = set()
         for pane in (screen.book_pane, screen.memory_pane):
             screen.set_focus(pane)
-            bound |= {(key, one.binding.id) for key, one in screen.active_bindings.items()}
-        wanted = [
-            c for c in COMMANDS if c.title and c.scope not in (Scope.SELECTING, Scope.LIBRARY)
-        ]
-        assert [
-            command.id
-            for command in wanted
-            if (DEFAULT_KEYS.pressed(command)[0], command.id) not in bound
-        ] == []
-        screen.set_focus(screen.book_pane)
+            bound |= {(key, active.binding.id) for key, active in screen.active_bindings.items()}
+        elsewhere = (Scope.SELECTING, Scope.LIBRARY)
+        commands = [c for c in COMMANDS if c.title and c.scope not in elsewhere]
+        keys = {(DEFAULT_KEYS.pressed(command)[0], command.id) for command in commands}
+        assert keys - bound == set()
+
+
+async def test_a_command_is_run_by_a_click_in_the_help(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
         await pilot.click("#header", offset=(lines(app)[0].index("≡"), 0))
-        await until(pilot, lambda: "Half a screen down" in text_of(app))
+        await until_shown(pilot, "Half a screen down")
         await type_text(pilot, "to the end")
-        await until(
-            pilot, lambda: "To the end" in text_of(app) and "Half a screen down" not in text_of(app)
-        )
+        await until_gone(pilot, "Half a screen down")
+        await until_shown(pilot, "To the end")
         row = next(number for number, line in enumerate(lines(app)) if "To the end" in line)
         await pilot.click(offset=(lines(app)[row].index("To the end"), row))
         book = screen.book
@@ -203,23 +214,26 @@ async def test_a_look_says_how_to_go_back_and_read_on_whatever_the_model_is_doin
     def words() -> str:
         return "\n".join(lines(app)[-2:]).replace(":", "")
 
+    def either_is_shown(first: str, second: str) -> bool:
+        return first in words() or second in words()
+
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot)
         screen.controllers.navigation.jump(len(screen.book.text) // 2)
         await until(pilot, lambda: "Backspace back" in words() and "Enter read on" in words())
         note = "Looking" if size[1] > 13 else "Looking · Backspace: back · Enter: read on"
-        for said in (
+        tones = ("accent", "error") if size[1] > 13 else ("accent",)
+        for summary in (
             "Answering",
             "The memory is complete",
             "The model ended twice while it was reading the book",
         ):
-            for tone in ("accent", "error") if size[1] > 13 else ("accent",):
-                screen.query_one("#status", StatusLine).show_status(
-                    Status((said,), tone=tone), note
-                )
+            for tone in tones:
+                status = Status((summary,), tone=tone)
+                screen.query_one("#status", StatusLine).show_status(status, note)
                 screen.lines.show_keys()
-                await until(pilot, lambda said=said: said[:9] in words() or "Looking" in words())
+                await until(pilot, partial(either_is_shown, summary[:9], "Looking"))
                 assert "Backspace back" in words()
                 assert "Enter read on" in words()
                 assert not re.search(r"\w…", words()), "cut within a word"

@@ -6,6 +6,7 @@ Drawn where they stand, the cover above the first line, and nothing moves for th
 from pathlib import Path
 
 import pytest
+from rich.color_triplet import ColorTriplet
 from rich.style import Style
 from textual.app import App
 from textual.pilot import Pilot
@@ -18,12 +19,14 @@ from tests.tui.scripted import app_on, lines, opened, text_of, until
 from tests.tui.test_pictures import png
 
 SIZE = (100, 40)
-RED, BLUE = (255, 0, 0), (0, 0, 255)
+RED = ColorTriplet(255, 0, 0)
+BLUE = ColorTriplet(0, 0, 255)
 
 
 def illustrated(folder: Path, around: int = 0, *, cover: bool = False) -> Path:
-    """A book with a red picture between so many paragraphs before and after, and perhaps a blue
-    cover.
+    """A book with a red picture, `around` paragraphs before and after it, and perhaps a cover.
+
+    The cover is blue.
     """
     text = "".join(
         f"<p>Paragraph {number} of the voyage along the coast.</p>" for number in range(around)
@@ -44,14 +47,14 @@ def illustrated(folder: Path, around: int = 0, *, cover: bool = False) -> Path:
     return path
 
 
-def rows_of(app: App[None], color: tuple[int, int, int]) -> list[int]:
-    """The rows of the screen in which this colour is drawn."""
+def rows_of(app: App[None], color: ColorTriplet) -> list[int]:
+    """The rows of the screen in which about this colour is drawn."""
 
     def colored(style: Style | None) -> bool:
         drawn = style.color.triplet if style and style.color else None
-        return drawn is not None and all(
-            abs(one - wanted) < 8 for one, wanted in zip(drawn, color, strict=True)
-        )
+        if drawn is None:
+            return False
+        return all(abs(part - of_color) < 8 for part, of_color in zip(drawn, color, strict=True))
 
     strips = app.screen._compositor.render_strips()
     return [
@@ -94,6 +97,17 @@ async def test_a_picture_that_is_loaded_above_the_view_moves_nothing(tmp_path: P
         await until(pilot, lambda: rows_of(app, RED) or "A red flag" in text_of(app))
 
 
+def rows_drawn_by_kitty(app: App[None]) -> list[tuple[int, int]]:
+    """(row of the picture, columns drawn) from top to bottom."""
+    rows = []
+    for strip in app.screen._compositor.render_strips():
+        cells = [segment.text for segment in strip if segment.text.startswith("\U0010eeee")]
+        if cells:
+            assert [number_of(cell[2]) for cell in cells] == list(range(len(cells)))
+            rows.append((number_of(cells[0][1]), len(cells)))
+    return rows
+
+
 async def test_kittys_characters_scroll_are_cut_and_sized_like_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,13 +117,7 @@ async def test_kittys_characters_scroll_are_cut_and_sized_like_text(
     app = app_on(illustrated(tmp_path, 30, cover=True), tmp_path)
 
     def drawn() -> list[tuple[int, int]]:
-        """(row of the picture, columns drawn) from top to bottom."""
-        found = []
-        for strip in app.screen._compositor.render_strips():
-            if cells := [one.text for one in strip if one.text.startswith("\U0010eeee")]:
-                assert [number_of(cell[2]) for cell in cells] == list(range(len(cells)))
-                found.append((number_of(cells[0][1]), len(cells)))
-        return found
+        return rows_drawn_by_kitty(app)
 
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)

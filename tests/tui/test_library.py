@@ -11,7 +11,7 @@ from gistread.tui.screens.library import LibraryScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import small_book
 from tests.tui.library import SIZE, entries, library_of, read_first, type_quickly
-from tests.tui.scripted import app_on, opened, paths_in, text_of, until
+from tests.tui.scripted import app_on, opened, paths_in, text_of, until, until_gone, until_shown
 
 
 async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(
@@ -19,7 +19,7 @@ async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(
 ) -> None:
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "The Ferry Bell" in text_of(app))
+        await until_shown(pilot, "The Ferry Bell")
         assert "adds a folder of books" in text_of(app)
         await pilot.press("enter")
         screen = await opened(pilot)
@@ -35,10 +35,7 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mou
     UserData(paths_in(tmp_path)).add_question(last, SavedQuestion("Who was it?", "", found=False))
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await until(
-            pilot,
-            lambda: "You asked: Who was it?" in text_of(app) and "“A Short Tale" in text_of(app),
-        )
+        await until_shown(pilot, "You asked: Who was it?", "“A Short Tale")
         shown = text_of(app)
         assert shown.index("A Short Tale") < shown.index("The Long Tale")
         assert "just now" in shown
@@ -50,7 +47,7 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mou
             pilot, lambda: isinstance(app.screen, LibraryScreen) and "The Long Tale" in text_of(app)
         )
         await pilot.click("#books", offset=(20, 3))
-        await until(pilot, lambda: "“The Long Tale" in text_of(app))
+        await until_shown(pilot, "“The Long Tale")
         await pilot.click("#books", offset=(20, 3))
         await until(
             pilot, lambda: app.reading is not screen and isinstance(app.screen, ReadingScreen)
@@ -61,11 +58,11 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mou
 async def test_books_are_removed_restored_and_sorted(tmp_path: Path, folder: Path) -> None:
     async with library_of(folder, tmp_path) as pilot:
         await pilot.press("x")
-        await until(pilot, lambda: "2 books" in text_of(pilot.app))
+        await until_shown(pilot, "2 books")
         assert len(entries(tmp_path)) == 2
         assert len(list(folder.iterdir())) == 3
         await pilot.press("U")
-        await until(pilot, lambda: "3 books" in text_of(pilot.app))
+        await until_shown(pilot, "3 books")
         assert len(entries(tmp_path)) == 3
         for order in ("title", "author", "progress", "length", "last read"):
             await pilot.press("s")
@@ -78,20 +75,20 @@ async def test_notices_end_with_what_they_tell_of(tmp_path: Path, folder: Path) 
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         reading = await opened(pilot)
         reading.notify("A notice of the book.", timeout=600)
-        await until(pilot, lambda: "A notice of the book." in text_of(app))
+        await until_shown(pilot, "A notice of the book.")
         await pilot.press("L")
-        await until(pilot, lambda: "2 books" in text_of(app))
-        await until(pilot, lambda: "A notice of the book." not in text_of(app))
+        await until_shown(pilot, "2 books")
+        await until_gone(pilot, "A notice of the book.")
         await pilot.press("x")
-        await until(pilot, lambda: "is removed from the list" in text_of(app))
+        await until_shown(pilot, "is removed from the list")
         await pilot.press("U")
-        await until(pilot, lambda: "2 books" in text_of(app))
-        await until(pilot, lambda: "is removed from the list" not in text_of(app))
+        await until_shown(pilot, "2 books")
+        await until_gone(pilot, "is removed from the list")
         await pilot.press("x")
-        await until(pilot, lambda: "is removed from the list" in text_of(app))
+        await until_shown(pilot, "is removed from the list")
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is reading)
-        await until(pilot, lambda: "is removed from the list" not in text_of(app))
+        await until_gone(pilot, "is removed from the list")
 
 
 async def test_another_book_takes_the_place_of_the_open_one(tmp_path: Path, folder: Path) -> None:
@@ -105,7 +102,7 @@ async def test_another_book_takes_the_place_of_the_open_one(tmp_path: Path, fold
         )
         screen = await opened(pilot)
         assert screen.book.title == "A Short Tale"
-        assert sum(isinstance(one, ReadingScreen) for one in app.screen_stack) == 1
+        assert sum(isinstance(screen, ReadingScreen) for screen in app.screen_stack) == 1
 
 
 async def test_a_path_is_proposed_as_it_is_typed(
@@ -114,13 +111,13 @@ async def test_a_path_is_proposed_as_it_is_typed(
     monkeypatch.chdir(folder.parent)  # A short path: the line shows its end
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "sample" in text_of(app))
+        await until_shown(pilot, "sample")
         await pilot.press("o")
         line = app.screen.query_one("#path", Input)
         line.value = f"{folder.name}/The "
         line.cursor_position = len(line.value)
         await pilot.press("L")
-        await until(pilot, lambda: "The Long Tale.txt" in text_of(app))
+        await until_shown(pilot, "The Long Tale.txt")
         await pilot.press("tab", "enter")
         screen = await opened(pilot)
         assert screen.book.title == "The Long Tale"

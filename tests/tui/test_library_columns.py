@@ -18,7 +18,7 @@ from gistread.tui.screens.all_books import AllBooksScreen
 from gistread.tui.widgets.book_list import BookList, Columns
 from gistread.tui.widgets.input_line import FilterInput
 from tests.tui.library import SIZE, library_of, read_first
-from tests.tui.scripted import app_on, lines, opened, text_of, until
+from tests.tui.scripted import app_on, lines, opened, text_of, until, until_shown
 
 
 def entry(title: str, *, position: int = 0, opened_at: float = 0.0) -> LibraryEntry:
@@ -36,7 +36,7 @@ def test_the_book_to_go_on_with_is_the_last_one_read_that_is_not_finished() -> N
     begun, later = entry("Begun", opened_at=1.0), entry("Later", position=50_000, opened_at=2.0)
     finished = entry("Finished", position=99_900, opened_at=3.0)
     unread = entry("Unread")
-    assert [group_of(one) for one in (begun, later, finished, unread)] == [
+    assert [group_of(book) for book in (begun, later, finished, unread)] == [
         Group.READING,
         Group.READING,
         Group.FINISHED,
@@ -58,7 +58,7 @@ async def test_books_are_grouped_and_filtered_in_place(tmp_path: Path, folder: P
     await read_first(folder / "The Long Tale.txt", tmp_path)
     async with library_of(folder, tmp_path) as pilot:
         app = pilot.app
-        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        await until_shown(pilot, "Continue: The Long Tale")
         assert headings(app) == ["Unread"]
         titles = [line for line in lines(app) if "A Short Tale" in line]
         assert len(titles) == 1
@@ -66,7 +66,7 @@ async def test_books_are_grouped_and_filtered_in_place(tmp_path: Path, folder: P
         await until(pilot, lambda: len(app.screen.query_one(BookList).blocks) == 2)
         assert "Continue" not in text_of(app)
         await pilot.press("escape")
-        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        await until_shown(pilot, "Continue: The Long Tale")
         assert not app.screen.query_one(FilterInput).display
         await pilot.press("slash", *"short")
         await pilot.press("tab")
@@ -83,7 +83,7 @@ async def test_a_narrow_library_keeps_title_and_progress(tmp_path: Path, folder:
     await read_first(folder / "The Long Tale.txt", tmp_path)
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        await until_shown(pilot, "Continue: The Long Tale")
         await pilot.resize_terminal(60, 20)
         await until(pilot, lambda: all(len(line) == 60 for line in lines(app)))
         assert "Continue: The Long Tale" in text_of(app)
@@ -93,23 +93,23 @@ async def test_tab_shows_one_group_and_says_if_it_is_empty(tmp_path: Path, folde
     await read_first(folder / "The Long Tale.txt", tmp_path)
     async with library_of(folder, tmp_path) as pilot:
         app = pilot.app
-        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        await until_shown(pilot, "Continue: The Long Tale")
         await pilot.press("tab")
         await until(pilot, lambda: headings(app) == ["Reading"])
         assert "A Short Tale" not in text_of(app)
         await pilot.press("tab")
         await until(pilot, lambda: headings(app) == ["Unread"])
         await pilot.press("tab")
-        await until(pilot, lambda: "You have not finished any book yet." in text_of(app))
+        await until_shown(pilot, "You have not finished any book yet.")
         assert not headings(app)
         await pilot.press("tab")
-        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        await until_shown(pilot, "Continue: The Long Tale")
         await pilot.press("shift+tab")
-        await until(pilot, lambda: "You have not finished any book yet." in text_of(app))
+        await until_shown(pilot, "You have not finished any book yet.")
         await pilot.click(offset=(lines(app)[0].index("Unread") + 1, 0))
         await until(pilot, lambda: headings(app) == ["Unread"])
         await pilot.click(offset=(lines(app)[0].index("All"), 0))
-        await until(pilot, lambda: "Continue: The Long Tale" in text_of(app))
+        await until_shown(pilot, "Continue: The Long Tale")
         await pilot.click(offset=(lines(app)[0].index("by last read"), 0))
         await until(pilot, lambda: "by title" in lines(app)[0])
 

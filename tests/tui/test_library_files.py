@@ -17,7 +17,7 @@ from gistread.store.user_data import UserData
 from gistread.tui.screens.library import LibraryScreen
 from gistread.tui.widgets.book_list import BookList
 from tests.tui.library import SIZE, entries, library_of, read_first, type_quickly
-from tests.tui.scripted import app_on, opened, paths_in, text_of, until
+from tests.tui.scripted import app_on, opened, paths_in, text_of, until, until_shown
 
 
 async def test_a_moved_file_is_located_by_the_user_and_opened_at_the_same_place(
@@ -31,12 +31,12 @@ async def test_a_moved_file_is_located_by_the_user_and_opened_at_the_same_place(
     path.rename(far / "tale.txt")
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "file missing" in text_of(app))
+        await until_shown(pilot, "file missing")
         await pilot.press("enter")
-        await until(pilot, lambda: "Where is A Short Tale now?" in text_of(app))
+        await until_shown(pilot, "Where is A Short Tale now?")
         app.screen.query_one("#path", Input).value = str(folder / "The Long Tale.txt")
         await pilot.press("enter")
-        await until(pilot, lambda: "is another book" in text_of(app))
+        await until_shown(pilot, "is another book")
         app.screen.query_one("#path", Input).value = str(far / "tale.txt")
         await pilot.press("enter")
         screen = await opened(pilot)
@@ -78,7 +78,7 @@ async def test_damaged_user_data_does_not_hide_other_books(tmp_path: Path, folde
     damaged.write_bytes(data)
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "2 books" in text_of(app))
+        await until_shown(pilot, "2 books")
         await pilot.press("enter")
         await opened(pilot)
 
@@ -88,12 +88,12 @@ async def test_adding_can_be_stopped_and_keeps_the_books_found(
 ) -> None:
     from gistread.library import adding
 
-    asked = threading.Event()
+    describing = threading.Event()
     describe = read_book_file
 
     def slowly(path: Path, stopped: Callable[[], bool]) -> BookFile:
         if path.name != "A Short Tale.txt":
-            asked.set()
+            describing.set()
             while not stopped():
                 time.sleep(0.01)
         return describe(path, stopped)
@@ -102,9 +102,9 @@ async def test_adding_can_be_stopped_and_keeps_the_books_found(
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await type_quickly(pilot, "a", str(folder))
-        await until(pilot, lambda: asked.is_set() and "Esc stop" in text_of(app))
+        await until(pilot, lambda: describing.is_set() and "Esc stop" in text_of(app))
         await pilot.press("escape")
-        await until(pilot, lambda: "The search was stopped." in text_of(app))
+        await until_shown(pilot, "The search was stopped.")
         assert isinstance(app.screen, LibraryScreen)
     assert "A Short Tale" in [entry.title for entry in entries(tmp_path)]
     assert len(entries(tmp_path)) < 3

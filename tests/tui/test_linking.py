@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from gistread.book.model import Book, Chapter, Link, Paragraph, ParagraphKind
 from gistread.tui.reading.layers import Layer
 from gistread.tui.screens.reading import ReadingScreen
-from tests.tui.scripted import app_on, lines, opened, text_of, until
+from tests.tui.scripted import app_on, lines, opened, text_of, until, until_gone, until_shown
 
 NARROW, WIDE = (80, 24), (120, 40)
 
@@ -101,7 +101,7 @@ async def test_a_note_opens_under_its_paragraph_and_the_same_key_closes_it(tmp_p
         screen = await opened(pilot)
         rows = screen.book_pane.row_count
         await pilot.press(".", "enter")
-        await until(pilot, lambda: "┊ " in text_of(app))
+        await until_shown(pilot, "┊ ")
         note = next(
             n for n, line in enumerate(lines(app)) if "* Ada, of whom more is known‡." in line
         )
@@ -109,7 +109,7 @@ async def test_a_note_opens_under_its_paragraph_and_the_same_key_closes_it(tmp_p
         assert "The keeper" in "".join(lines(app)[:note])
         assert screen.book_pane.place == 0
         await pilot.press("enter")
-        await until(pilot, lambda: "┊ " not in text_of(app))
+        await until_gone(pilot, "┊ ")
         assert screen.book_pane.row_count == rows
 
 
@@ -121,9 +121,9 @@ async def test_notes_stand_in_the_order_of_their_references_and_a_link_in_one_le
         screen = await opened(pilot)
         rows = screen.book_pane.row_count
         await pilot.press(*"..", "enter")
-        await until(pilot, lambda: "† It went out once." in text_of(app))
+        await until_shown(pilot, "† It went out once.")
         await pilot.press(",", "enter")
-        await until(pilot, lambda: "* Ada, of whom" in text_of(app))
+        await until_shown(pilot, "* Ada, of whom")
         shown = text_of(app)
         assert shown.index("* Ada") < shown.index("† It went out"), (
             "in the order in which they are cited"
@@ -133,7 +133,7 @@ async def test_notes_stand_in_the_order_of_their_references_and_a_link_in_one_le
             pilot, lambda: screen.book_pane.place >= screen.book.text.index("‡ From the log.") - 500
         )
         await pilot.press("backspace")
-        await until(pilot, lambda: "* Ada, of whom" in text_of(app))
+        await until_shown(pilot, "* Ada, of whom")
         await pilot.press("escape", "escape")
         await until(pilot, lambda: screen.book_pane.row_count == rows)
 
@@ -148,12 +148,12 @@ async def test_links_and_notes_can_be_clicked(tmp_path: Path) -> None:
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
         await click_on(pilot, "keeper*", 6)
-        await until(pilot, lambda: "* Ada, of whom" in text_of(app))
+        await until_shown(pilot, "* Ada, of whom")
         assert "┊" not in text_of(app)
         await click_on(pilot, "keeper*", 6)
-        await until(pilot, lambda: "┊ " in text_of(app))
+        await until_shown(pilot, "┊ ")
         await click_on(pilot, "keeper*", 6)
-        await until(pilot, lambda: "* Ada, of whom" not in text_of(app))
+        await until_gone(pilot, "* Ada, of whom")
         await click_on(pilot, "the ending", 3)
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start)
 
@@ -167,7 +167,7 @@ async def test_an_address_is_opened_only_after_a_second_key(
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
         await pilot.press(",", "enter")
-        await until(pilot, lambda: "https://news.example/lamp" in text_of(app))
+        await until_shown(pilot, "https://news.example/lamp")
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is screen)
         assert app.clipboard == "https://news.example/lamp"

@@ -10,7 +10,7 @@ from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Block
 from gistread.tui.widgets.row_list import RowList
 from tests.tui.books import small_book
-from tests.tui.scripted import app_on, lines, opened, text_of, until
+from tests.tui.scripted import app_on, lines, opened, text_of, until, until_shown
 from tests.tui.text.scene import Screen
 
 FRUIT = [
@@ -76,7 +76,7 @@ async def test_letters_filter_a_list_and_escape_clears_before_it_closes(tmp_path
         await pilot.press(*"pear")
         await until(pilot, lambda: panel.chosen == 99 and "apple" not in text_of(app))
         await pilot.press("s")
-        await until(pilot, lambda: "Nothing in the list has these words." in text_of(app))
+        await until_shown(pilot, "Nothing in the list has these words.")
         await pilot.press("enter", "escape")
         await until(pilot, lambda: panel.chosen == 20 and app.screen is panel)
         await pilot.press("pagedown", "down", "ctrl+home", "down", "enter")
@@ -152,8 +152,8 @@ async def test_a_list_that_grows_shows_the_heading_above_its_cursor() -> None:
         await until(pilot, lambda: app.long_text.size.height == 1)
         app.long_text.show(rows)
         app.long_text.set_cursor(0)
-        await until(pilot, lambda: "apple 0" in text_of(app))
+        await until_shown(pilot, "apple 0")
         assert "Fruit" not in text_of(app)
         app.long_text.styles.height = 8
-        await until(pilot, lambda: "Fruit" in text_of(app))
+        await until_shown(pilot, "Fruit")
         assert "apple 0" in text_of(app)

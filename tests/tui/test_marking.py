@@ -9,7 +9,7 @@ from gistread.tui.marking.screens import MarkScreen, NoteScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book
 from tests.tui.marked import BOOK, NARROW, WIDE, kept, marking, put, selected, store
-from tests.tui.scripted import app_on, lines, text_of, until
+from tests.tui.scripted import app_on, lines, text_of, until, until_shown
 
 # Highlights and notes
 
@@ -132,7 +132,7 @@ async def test_leaving_a_changed_note_asks_and_quitting_keeps_it(tmp_path: Path)
         await pilot.press("e")
         await until(pilot, lambda: isinstance(app.screen, NoteScreen))
         await pilot.press(*"draft", "escape")
-        await until(pilot, lambda: "not saved" in text_of(app))
+        await until_shown(pilot, "not saved")
         assert isinstance(app.screen, NoteScreen)
         await pilot.press(*" two", "escape")
         assert isinstance(app.screen, NoteScreen)
@@ -174,7 +174,7 @@ async def test_bookmarks_are_set_removed_and_gone_to_beside_letters_of_earlier_v
         first = screen.book_pane.place
         assert "⚑" in text_of(app)
         await pilot.press("]", "l")
-        await until(pilot, lambda: "mark q" in text_of(app) and "bookmark" in text_of(app))
+        await until_shown(pilot, "mark q", "bookmark")
         await pilot.press("g", "enter")
         await until(pilot, lambda: app.screen is screen and screen.book_pane.place == first)
         await pilot.press("B")

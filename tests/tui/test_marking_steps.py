@@ -19,10 +19,10 @@ def as_book(*paragraphs: str) -> Book:
 
 
 def walk(book: Book, step: object, unit: Unit, first: tuple[int, int]) -> list[str]:
-    found = [first]
-    while (following := step(unit, book, found[-1])) != found[-1]:
-        found.append(following)
-    return [book.text[slice(*one)] for one in found]
+    ranges = [first]
+    while (following := step(unit, book, ranges[-1])) != ranges[-1]:
+        ranges.append(following)
+    return [book.text[slice(*place)] for place in ranges]
 
 
 def test_every_word_is_stepped_on_forward_and_back() -> None:
@@ -57,5 +57,5 @@ def test_a_range_that_begins_or_ends_inside_a_word_takes_the_whole_word() -> Non
         (" ", " "),
     ):
         start = book.text.index(words)
-        found = steps.whole_words(book, (start, start + len(words)))
-        assert book.text[slice(*found)] == whole, words
+        widened = steps.whole_words(book, (start, start + len(words)))
+        assert book.text[slice(*widened)] == whole, words

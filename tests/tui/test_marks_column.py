@@ -8,7 +8,7 @@ from gistread.store.user_data import MarkStore
 from gistread.tui.marking.screens import MarkScreen
 from gistread.tui.reading.pane_switcher import Pane
 from tests.tui.books import long_book
-from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until
+from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until, until_shown
 
 SIZE = (120, 40)
 
@@ -48,9 +48,9 @@ async def test_the_marks_follow_the_book_and_are_shown_again_in_the_next_session
     app = app_on(long_book(), tmp_path, config=Config(beside="marks"))
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: "Who walks here?" in text_of(app))
+        await until_shown(pilot, "Who walks here?")
         screen.controllers.navigation.jump(screen.book.text.index("This is paragraph 60."))
-        await until(pilot, lambda: "And here?" in text_of(app))
+        await until_shown(pilot, "And here?")
         assert "Who walks here?" not in text_of(app)
         row = next(number for number, line in enumerate(lines(app)) if "And here?" in line)
         assert "This is paragraph 60." in lines(app)[row]

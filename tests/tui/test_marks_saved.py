@@ -13,7 +13,7 @@ from gistread.store.user_data import MarkStore, UserData
 from gistread.tui.marking.sync import MarkSync
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.marked import BOOK, NARROW, WIDE, kept, marking, put, store
-from tests.tui.scripted import app_on, lines, paths_in, text_of, until
+from tests.tui.scripted import app_on, lines, paths_in, text_of, until, until_shown
 
 # The list
 
@@ -26,9 +26,9 @@ async def test_the_marks_list_filters_and_leads_to_a_mark(tmp_path: Path) -> Non
     async with app.run_test(size=(80, 16), notifications=True) as pilot:
         screen = await marking(pilot)
         await pilot.press("l")
-        await until(pilot, lambda: "3 marks" in text_of(app))
+        await until_shown(pilot, "3 marks")
         await pilot.press("slash", *"last")
-        await until(pilot, lambda: "1 of 3" in text_of(app))
+        await until_shown(pilot, "1 of 3")
         assert "III. The Dark Night" in text_of(app)
         await pilot.press("enter")
         await until(
@@ -46,7 +46,7 @@ async def test_a_mark_deleted_in_the_list_can_be_restored(tmp_path: Path) -> Non
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
         await pilot.press("l")
-        await until(pilot, lambda: "3 marks" in text_of(app))
+        await until_shown(pilot, "3 marks")
         for delete, undo in (("delete", "U"), ("x", "U")):
             await pilot.press("home", "down", delete, delete)
             await until(pilot, lambda: len(kept(tmp_path)) == 1)
@@ -63,13 +63,11 @@ async def test_a_mark_that_lost_its_place_is_listed_with_its_words(tmp_path: Pat
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
         await pilot.press("l")
-        await until(pilot, lambda: "Words of another edition" in text_of(app))
+        await until_shown(pilot, "Words of another edition")
         assert "not found in this version" in text_of(app)
-        await until(
-            pilot, lambda: "Esc close" in text_of(app)
-        )  # The last action, in a row of its own.
+        await until_shown(pilot, "Esc close")  # The last action, in a row of its own.
         await pilot.press("enter")
-        await until(pilot, lambda: "These words are not in" in text_of(app))
+        await until_shown(pilot, "These words are not in")
 
 
 # Other gistreads, and disks
@@ -101,7 +99,7 @@ async def test_quitting_with_unsaved_marks_asks_once(tmp_path: Path) -> None:
         await pilot.press("V", "h")
         await until(pilot, lambda: any("● Ada" in line for line in lines(app)))
         await pilot.press("q")
-        await until(pilot, lambda: "without it" in text_of(app))
+        await until_shown(pilot, "without it")
         assert "1 change to your marks" in text_of(app)
         paths_in(tmp_path).data.unlink()
         await pilot.press("q")
@@ -145,7 +143,7 @@ async def test_a_word_is_looked_up_by_the_command_of_the_settings(tmp_path: Path
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
         await pilot.press("w", "right", "w")
-        await until(pilot, lambda: "Meaning of Brennan" in text_of(app))
+        await until_shown(pilot, "Meaning of Brennan")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
 
@@ -163,7 +161,7 @@ async def test_export_replaces_a_file_only_after_confirmation(
         path = tmp_path / "The Lamp at Skerry Point – notes.md"
         await until(pilot, path.exists)
         assert "The keeper." in path.read_text()
-        await until(pilot, lambda: "Wrote" in text_of(app))
+        await until_shown(pilot, "Wrote")
         await pilot.press("E")
         await until(pilot, lambda: isinstance(app.focused, Input))
         assert app.focused.value.endswith("notes (2).md")
@@ -179,7 +177,7 @@ async def test_export_replaces_a_file_only_after_confirmation(
         app.focused.value = str(path)
         path.write_text("mine")
         await pilot.press("enter")
-        await until(pilot, lambda: "Press Enter again to replace it." in text_of(app))
+        await until_shown(pilot, "Press Enter again to replace it.")
         assert path.read_text() == "mine"
         await pilot.press("enter")
         await until(pilot, lambda: "The keeper." in path.read_text())

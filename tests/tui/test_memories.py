@@ -25,6 +25,8 @@ from tests.tui.scripted import (
     text_of,
     type_text,
     until,
+    until_read,
+    until_shown,
 )
 
 SIZE = (110, 40)
@@ -48,9 +50,7 @@ async def read_for(pilot: Pilot[None], screen: ReadingScreen, focus: GistFocus) 
     assert screen.session is not None
     await screen.session.use_memory(focus)
     await until(pilot, lambda: focus_on(screen) == focus)
-    await until(
-        pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
-    )
+    await until_read(pilot, screen)
 
 
 async def chooser(pilot: Pilot[None], key: str) -> None:
@@ -73,15 +73,12 @@ async def test_another_preset_makes_a_second_memory(tmp_path: Path) -> None:
         assert "this one is kept" in shown
         await pilot.press("down", "down", "down", "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["meeting"]))
-        await until(
-            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
-        )
-        await until(pilot, lambda: "as a meeting" in text_of(app))
+        await until_read(pilot, screen)
+        await until_shown(pilot, "as a meeting")
     assert any(built_in_presets()["meeting"].keep in call.text for call in engine.calls)
-    assert {(one.focus.preset.name, one.complete) for one in kept(tmp_path)} == {
-        ("fiction", True),
-        ("meeting", True),
-    }
+    memories = kept(tmp_path)
+    assert {memory.focus.preset.name for memory in memories} == {"fiction", "meeting"}
+    assert all(memory.complete for memory in memories)
 
 
 async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(tmp_path: Path) -> None:
@@ -92,10 +89,8 @@ async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(tmp_path: 
         await type_text(pilot, TASK.replace(" ", "_"))
         await pilot.press("enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK.replace(" ", "_")))
-        await until(
-            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
-        )
-        await until(pilot, lambda: "to find out: who_minds" in text_of(app))
+        await until_read(pilot, screen)
+        await until_shown(pilot, "to find out: who_minds")
         calls = len(engine.calls)
         await chooser(pilot, "C")
         shown = text_of(app)
@@ -105,12 +100,10 @@ async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(tmp_path: 
             "up" if shown.index("●") > shown.index("fake, as fiction") else "down", "enter"
         )
         await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
-        await until(
-            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
-        )
+        await until_read(pilot, screen)
         assert "to find out" not in text_of(app)
         assert len(engine.calls) == calls
-    assert {one.focus.task for one in kept(tmp_path)} == {"", "who_minds_the_lamp?"}
+    assert {memory.focus.task for memory in kept(tmp_path)} == {"", "who_minds_the_lamp?"}
 
 
 async def test_a_memory_for_a_question_resumes(tmp_path: Path) -> None:
@@ -122,10 +115,10 @@ async def test_a_memory_for_a_question_resumes(tmp_path: Path) -> None:
         engine.stop_after = len(engine.calls) + 3
         await screen.session.use_memory(GistFocus(task=TASK))
         await until(pilot, lambda: not engine.gate.is_set())
-        read = next((one.pages for one in kept(tmp_path) if one.focus.task), 0)
+        read = next((memory.pages for memory in kept(tmp_path) if memory.focus.task), 0)
         assert read
         await chooser(pilot, "C")
-        await until(pilot, lambda: "of the book" in text_of(app))
+        await until_shown(pilot, "of the book")
         await pilot.press("ctrl+home", "enter")
         await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
         engine.gate.set()
@@ -134,10 +127,8 @@ async def test_a_memory_for_a_question_resumes(tmp_path: Path) -> None:
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK))
         assert screen.memory_pane.memory is not None
         assert len(screen.memory_pane.memory.entries) >= read
-        await until(
-            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
-        )
-    assert all(one.complete for one in kept(tmp_path))
+        await until_read(pilot, screen)
+    assert all(memory.complete for memory in kept(tmp_path))
 
 
 async def test_a_memory_of_another_model_is_shown_until_this_one_reads(tmp_path: Path) -> None:
@@ -162,9 +153,7 @@ async def test_a_memory_of_another_model_is_shown_until_this_one_reads(tmp_path:
         )
         assert not small.calls
         await pilot.press("r")
-        await until(
-            pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE
-        )
+        await until_read(pilot, screen)
         assert screen.memory_pane.memory is not None
         assert screen.memory_pane.memory.model_name == "small"
 
@@ -230,11 +219,12 @@ async def test_the_choice_for_a_book_is_remembered(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.session.has_model)
         await chooser(pilot, "D")
         await pilot.press("down", "enter")
-        await until(
-            pilot,
-            lambda: any(one.complete and one.focus.preset.name == "code" for one in kept(tmp_path)),
-        )
-    begun = [one.path for one in kept(tmp_path) if one.focus == DEFAULT_FOCUS]
+
+        def complete_presets() -> set[str]:
+            return {memory.focus.preset.name for memory in kept(tmp_path) if memory.complete}
+
+        await until(pilot, lambda: "code" in complete_presets())
+    begun = [memory.path for memory in kept(tmp_path) if memory.focus == DEFAULT_FOCUS]
     for path in begun:
         path.unlink()
     again = app_on(small_book(), tmp_path, SteppedEngine())

@@ -19,7 +19,6 @@ from gistread.engine.protocol import (
     TextDelta,
 )
 from gistread.prompts import TRAINED
-from gistread.session.events import ReadingState
 from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
 from gistread.tui.app import GistreadApp
@@ -36,6 +35,9 @@ from tests.tui.scripted import (
     read_whole,
     text_of,
     until,
+    until_gone,
+    until_read,
+    until_shown,
 )
 
 WIDE = (130, 44)
@@ -53,13 +55,13 @@ async def test_pages_appear_as_they_are_read_and_the_rest_is_marked_unread(tmp_p
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: "being read" in text_of(app))
+        await until_shown(pilot, "being read")
         assert TO_COME.search(text_of(app))
         assert "Reading along" in text_of(app)
         engine.gate.set()
-        await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
+        await until_read(pilot, screen)
         pages = len(screen.memory_pane.memory.entries)
-        await until(pilot, lambda: f"Memory   {pages} sections" in text_of(app))
+        await until_shown(pilot, f"Memory   {pages} sections")
 
 
 async def test_the_header_says_what_stands_in_place_of_the_starters_quotations(
@@ -70,7 +72,7 @@ async def test_the_header_says_what_stands_in_place_of_the_starters_quotations(
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
+        await until_read(pilot, screen)
         await until(pilot, lambda: re.search(r"Memory +\d+ sections · who comes in", text_of(app)))
 
 
@@ -111,11 +113,11 @@ async def test_a_gist_appears_in_its_card_while_it_is_written_and_a_rejected_one
         assert TO_COME.search(text_of(app))
         below = next(row for row, line in enumerate(lines(app)) if TO_COME.search(line))
         engine.go_on.set()
-        await until(pilot, lambda: "The lamp and …" in text_of(app))
+        await until_shown(pilot, "The lamp and …")
         assert "cannot help" not in text_of(app)
         assert TO_COME.search(lines(app)[below])
         engine.go_on.set()
-        await until(pilot, lambda: "are spoken of here." in text_of(app))
+        await until_shown(pilot, "are spoken of here.")
         written = [entry.gist.text for entry in screen.memory_pane.memory.entries]
         assert "The lamp and the boy are spoken of here." in written
 
@@ -131,14 +133,14 @@ async def test_the_current_page_is_marked(tmp_path: Path) -> None:
         await pilot.press("enter")
         page = screen.memory_pane.memory.page_at(screen.book_pane.place)
         assert screen.memory_pane.view.here == page.number
-        await until(pilot, lambda: "▌" in text_of(app))
+        await until_shown(pilot, "▌")
 
 
 async def test_the_source_of_a_gist_is_described(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=lambda _: "I cannot help with that."))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
-        await until(pilot, lambda: "no gist" in text_of(app))
+        await until_shown(pilot, "no gist")
 
 
 async def test_a_page_opens_and_closes_inline_by_key_and_by_mouse(tmp_path: Path) -> None:
@@ -146,10 +148,10 @@ async def test_a_page_opens_and_closes_inline_by_key_and_by_mouse(tmp_path: Path
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("tab", "enter")
-        await until(pilot, lambda: "opened by you" in text_of(app))
+        await until_shown(pilot, "opened by you")
         assert "end of section 1" in text_of(app)
         await pilot.press("enter")
-        await until(pilot, lambda: "opened by you" not in text_of(app))
+        await until_gone(pilot, "opened by you")
         row = next(row for row, line in enumerate(lines(app)) if " 2 " in line[70:90])
         await pilot.click(offset=(100, row))
         await until(pilot, lambda: 2 in screen.memory_pane.view.opened)
@@ -160,7 +162,7 @@ async def test_pages_are_pinned_and_lead_to_the_book(tmp_path: Path) -> None:
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("tab", "down", "down", "p")
-        await until(pilot, lambda: "◆ pinned" in text_of(app))
+        await until_shown(pilot, "◆ pinned")
         assert screen.memory_pane.view.pinned == {3}
         await pilot.press("o")
         await until(pilot, lambda: screen.panes.current is Pane.BOOK)
@@ -199,7 +201,7 @@ async def test_reading_is_paused_and_resumed_by_key(tmp_path: Path) -> None:
         await pilot.press("escape", "escape")
         assert screen.session.busy
         await pilot.press("r")
-        await until(pilot, lambda: "Paused · " in text_of(app))
+        await until_shown(pilot, "Paused · ")
         count = len(screen.memory_pane.memory.entries)
         engine.gate.set()
         await pilot.pause(0.2)
@@ -214,12 +216,12 @@ async def test_the_loading_of_a_model_is_shown_and_can_be_stopped(tmp_path: Path
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "Loading the model 40%" in text_of(app))
+        await until_shown(pilot, "Loading the model 40%")
         await pilot.press("r")
-        await until(pilot, lambda: "Paused while loading" in text_of(app))
+        await until_shown(pilot, "Paused while loading")
         engine.load_gate.set()
         await pilot.press("r")
-        await until(pilot, lambda: "memory is complete" in text_of(app))
+        await until_shown(pilot, "memory is complete")
 
 
 async def test_an_engine_failure_is_one_line_and_a_key_resumes(tmp_path: Path) -> None:
@@ -235,11 +237,11 @@ async def test_an_engine_failure_is_one_line_and_a_key_resumes(tmp_path: Path) -
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "Stopped: The model ended twice" in text_of(app))
+        await until_shown(pilot, "Stopped: The model ended twice")
         await pilot.press("space")
         failing[0] = False
         await pilot.press("r")
-        await until(pilot, lambda: "memory is complete" in text_of(app))
+        await until_shown(pilot, "memory is complete")
 
 
 def begun_in_the_middle(tmp_path: Path) -> tuple[GistreadApp, SteppedEngine]:
@@ -260,14 +262,14 @@ async def test_sections_after_a_gap_are_numbered_and_keep_what_was_done_with_the
         pane = screen.memory_pane
         await engine.stopped.wait()
         await until(pilot, lambda: pane.memory and len(pane.memory.read_entries) > 2)
-        await until(pilot, lambda: "Chapter 8 ───" in text_of(app))
+        await until_shown(pilot, "Chapter 8 ───")
         assert RowKind.UNREAD in {row.kind for row in pane.rows()}
         section = pane.memory.read_entries[-2].page
         assert section.number > 2
         pane.toggle_pin(section.number)
         engine.gate.set()
         with app.batch_update():
-            await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
+            await until_read(pilot, screen)
         await until(pilot, lambda: RowKind.UNREAD not in {row.kind for row in pane.rows()})
         (pinned,) = pane.view.pinned
         assert pane.memory.entry(pinned).page.start == section.start

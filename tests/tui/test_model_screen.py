@@ -13,7 +13,15 @@ from gistread.tui.app import GistreadApp
 from gistread.tui.model_rows import Chooser, Entry, Fetch, ModelRow, Role
 from gistread.tui.screens.model import ModelScreen
 from tests.tui.books import small_book
-from tests.tui.scripted import SteppedEngine, opened, paths_in, text_of, until
+from tests.tui.scripted import (
+    SteppedEngine,
+    opened,
+    paths_in,
+    text_of,
+    until,
+    until_gone,
+    until_shown,
+)
 from tests.tui.test_choosing import SIZE, model
 
 GB = 10**9
@@ -34,13 +42,13 @@ MODELS = [
 
 
 @pytest.fixture
-def found(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
-    models = list(MODELS)
-    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(models))
+def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
+    here = list(MODELS)
+    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(here))
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
     for name in ("available_bytes", "free_for_models"):
         monkeypatch.setattr(f"gistread.tui.screens.model.{name}", lambda: 8 * GB)
-    return models
+    return here
 
 
 def app_in(folder: Path, asked_for: list[str], current: str = "") -> GistreadApp:
@@ -112,25 +120,25 @@ def test_a_model_that_failed_its_check_is_listed_as_unusable() -> None:
 
 
 async def test_letters_filter_and_enter_chooses_the_remaining_row(
-    tmp_path: Path, found: list[ModelFile]
+    tmp_path: Path, models: list[ModelFile]
 ) -> None:
     asked_for: list[str] = []
     app = app_in(tmp_path, asked_for)
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("m")
-        await until(pilot, lambda: "adder-3b" in text_of(app) and "more …" in text_of(app))
+        await until_shown(pilot, "adder-3b", "more …")
         await pilot.press(*"whale")
-        await until(pilot, lambda: "adder-3b" not in text_of(app))
+        await until_gone(pilot, "adder-3b")
         assert "llama3.3" in text_of(app), "what else is known of the one under the cursor"
         await pilot.press("escape")
-        await until(pilot, lambda: "adder-3b" in text_of(app))
+        await until_shown(pilot, "adder-3b")
         await pilot.press(*"zeb", "enter")
         await until(pilot, lambda: asked_for == ["/models/zebra-7b.gguf"])
 
 
 async def test_a_model_is_chosen_with_the_mouse_alone(
-    tmp_path: Path, found: list[ModelFile]
+    tmp_path: Path, models: list[ModelFile]
 ) -> None:
     asked_for: list[str] = []
     app = app_in(tmp_path, asked_for)
@@ -140,7 +148,7 @@ async def test_a_model_is_chosen_with_the_mouse_alone(
         await until(
             pilot, lambda: isinstance(app.screen, ModelScreen) and "zebra-7b" in text_of(app)
         )
-        await until(pilot, lambda: "on this machine ·" in text_of(app))
+        await until_shown(pilot, "on this machine ·")
         line = next(y for y, text in enumerate(text_of(app).splitlines()) if "zebra-7b" in text)
         await pilot.click(offset=(20, line))
         await until(pilot, lambda: asked_for == ["/models/zebra-7b.gguf"])

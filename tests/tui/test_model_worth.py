@@ -9,7 +9,7 @@ from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.model_downloads import ModelDownloads
 from gistread.tui.screens.model import ModelScreen
 from tests.folders import paths_in
-from tests.tui.scripted import text_of, until
+from tests.tui.scripted import text_of, until_gone, until_shown
 from tests.tui.test_choosing import SIZE
 from tests.tui.test_choosing_roles import app_with, models
 
@@ -41,11 +41,11 @@ async def test_the_check_result_and_placement_of_a_model_are_shown(
                 loaded,
             )
         )
-        await until(pilot, lambda: "● small-model" in text_of(app))
-        await until(pilot, lambda: "many gists will be extractive · " in text_of(app))
+        await until_shown(pilot, "● small-model")
+        await until_shown(pilot, "many gists will be extractive · ")
         shown = text_of(app)
         assert "Loaded: 3 of 3 layers on a card" in shown
         assert "Tried here: many gists will be extractive; it misunderstands" in shown
         await pilot.press("down")
-        await until(pilot, lambda: "Loaded:" not in text_of(app))
+        await until_gone(pilot, "Loaded:")
         assert "Tried here" not in text_of(app)

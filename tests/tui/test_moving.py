@@ -12,7 +12,7 @@ from gistread.store.user_data import UserData
 from gistread.tui.widgets.input_line import InputLine
 from tests.book.make_epub import epub, page
 from tests.tui.books import long_book
-from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until
+from tests.tui.scripted import app_on, lines, opened, paths_in, until, until_shown
 
 NARROW, WIDE = (80, 24), (120, 40)
 
@@ -78,7 +78,7 @@ async def test_back_and_forward_work_as_in_a_browser(tmp_path: Path) -> None:
         await arrives(chapters[2], "backspace")
         await arrives(chapters[5], *"]]]")
         await pilot.press("alt+right")
-        await until(pilot, lambda: "No later place" in text_of(app))
+        await until_shown(pilot, "No later place")
         assert screen.book_pane.place == chapters[5]
 
 
@@ -133,14 +133,15 @@ async def test_go_to_lists_destinations_while_typing(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        for words, said in (  # What it does not understand it says, and it stays open.
+        # What it does not understand it says, and it stays open.
+        for words, message in (
             ("zebra", "No such chapter"),
             ("page 300", "The book has pages 1 to"),
             ("140%", "Enter a number from 0 to 100"),
             ("@99999999", "The book ends at"),
         ):
             await go_to(pilot, words)
-            await until(pilot, lambda said=said: said in text_of(app))
+            await until_shown(pilot, message)
             await pilot.press("enter")
             await pilot.pause()
             assert screen.query_one(InputLine).is_open
@@ -148,13 +149,13 @@ async def test_go_to_lists_destinations_while_typing(tmp_path: Path) -> None:
             await until(pilot, lambda: not screen.query_one(InputLine).is_open)
         assert screen.book_pane.scroll_offset.y == 0
         await go_to(pilot, "chapter 1")
-        await until(pilot, lambda: "Chapter 10, 45%" in text_of(app))
+        await until_shown(pilot, "Chapter 10, 45%")
         await pilot.press("down", "enter")
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[9].start)
         assert not screen.query_one(InputLine).is_open
         assert screen.focused is screen.book_pane
         await go_to(pilot, "chapter 1")
-        await until(pilot, lambda: "Chapter 11," in text_of(app))
+        await until_shown(pilot, "Chapter 11,")
         row = next(n for n, line in enumerate(lines(app)) if "Chapter 11," in line)
         await pilot.click(offset=(10, row))
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[10].start)
@@ -178,10 +179,10 @@ async def test_an_epub_cfi_is_looked_up_on_enter_beside_the_screen(
         screen = await opened(pilot)
         await go_to(pilot, "epubcfi(/6/2!/4/900)")
         await pilot.press("enter")
-        await until(pilot, lambda: "no such place" in text_of(app))
+        await until_shown(pilot, "no such place")
         assert screen.query_one(InputLine).is_open
         await go_to(pilot, "epubcfi(/6/2!/4/240)")
-        await until(pilot, lambda: "Enter looks it up." in text_of(app))
+        await until_shown(pilot, "Enter looks it up.")
         assert len(threads) == 1
         await pilot.press("enter")
         place = screen.book.text.index("The boat number 119 ")

@@ -15,7 +15,7 @@ from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.widgets.note_preview import NotePreview
 from tests.book.make_docx import docx, p, r
 from tests.book.make_epub import epub, package, page
-from tests.tui.scripted import app_on, lines, opened, text_of, until
+from tests.tui.scripted import app_on, lines, opened, text_of, until, until_gone, until_shown
 from tests.tui.test_linking import chosen, linked_book
 
 NARROW, WIDE = (80, 24), (160, 40)
@@ -65,7 +65,7 @@ async def test_one_key_shows_the_nearest_note_at_the_foot_and_again_the_next(
         screen = await opened(pilot)
         before = lines(app)
         await pilot.press(";")
-        await until(pilot, lambda: "Note of 0." in text_of(app))
+        await until_shown(pilot, "Note of 0.")
         assert chosen(screen) == ["*"]
         rows = frame_rows(pilot)
         assert rows.stop == len(lines(app)) - 1
@@ -83,10 +83,10 @@ async def test_enter_opens_the_note_in_the_text(tmp_path: Path) -> None:
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
         await pilot.press(";", "enter")
-        await until(pilot, lambda: "┊ " in text_of(app))
+        await until_shown(pilot, "┊ ")
         assert not shown(screen)
         await pilot.press("escape")
-        await until(pilot, lambda: "┊ " not in text_of(app))
+        await until_gone(pilot, "┊ ")
 
 
 async def test_the_nearest_is_the_one_at_the_caret(tmp_path: Path) -> None:
@@ -196,8 +196,8 @@ async def test_in_two_columns_the_note_stands_below_the_second(tmp_path: Path) -
         screen = await opened(pilot)
         pane = screen.book_pane
         await pilot.press(";")
-        await until(pilot, lambda: "Note of 0." in text_of(app))
-        await until(pilot, lambda: "No model yet" in text_of(app))  # Then the pane has its height.
+        await until_shown(pilot, "Note of 0.")
+        await until_shown(pilot, "No model yet")  # Then the pane has its height.
         assert pane.foot > 0
         assert pane.spread.columns[0] == pane._uncovered.columns[0]
         rows = frame_rows(pilot)
@@ -211,7 +211,7 @@ async def test_without_a_note_in_view_it_says_so(tmp_path: Path) -> None:
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await opened(pilot)
         await pilot.press(";")
-        await until(pilot, lambda: "No note on the screen." in text_of(app))
+        await until_shown(pilot, "No note on the screen.")
         assert not screen.controllers.context.layers.of(Layer.LINKS)
 
 
@@ -275,9 +275,9 @@ async def test_an_open_note_has_an_empty_row_above_and_below(
         screen = await opened(pilot)
         rows = screen.book_pane.row_count
         await pilot.press(*"..", "enter")
-        await until(pilot, lambda: "† It went out once." in text_of(app))
+        await until_shown(pilot, "† It went out once.")
         await pilot.press(",", "enter")
-        await until(pilot, lambda: "* Ada, of whom" in text_of(app))
+        await until_shown(pilot, "* Ada, of whom")
         row = next(n for n, line in enumerate(lines(app)) if "* Ada" in line)
         around = [line.strip(" ┊") for line in lines(app)[row - 2 : row + 5]]
         assert [bool(line) for line in around] == [True, False, True, False, True, False, True]

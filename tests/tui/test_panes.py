@@ -21,6 +21,8 @@ from tests.tui.scripted import (
     read_whole,
     text_of,
     until,
+    until_gone,
+    until_shown,
 )
 
 WIDE = (130, 40)
@@ -58,16 +60,16 @@ async def test_a_key_hides_the_memory_for_later_books_too(tmp_path: Path) -> Non
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("M")
-        await until(pilot, lambda: "Marks" in text_of(app))
+        await until_shown(pilot, "Marks")
         await pilot.press("M")
-        await until(pilot, lambda: "Marks" not in text_of(app))
+        await until_gone(pilot, "Marks")
         assert "Memory" not in text_of(app)
         await pilot.press("tab")
         await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
         await pilot.press("escape")
         await until(pilot, lambda: not load_config(paths_in(tmp_path).config_file).memory)
         await pilot.press("M")
-        await until(pilot, lambda: "Memory" in text_of(app))
+        await until_shown(pilot, "Memory")
         await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).memory)
 
 
@@ -77,12 +79,10 @@ async def test_without_a_model_the_memory_is_closed_and_a_line_says_how_to_open_
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "M shows the memory" in text_of(app))
+        await until_shown(pilot, "M shows the memory")
         assert "Memory" not in text_of(app)
         await pilot.press("M")
-        await until(
-            pilot, lambda: "Memory" in text_of(app) and "asks about the book" in text_of(app)
-        )
+        await until_shown(pilot, "Memory", "asks about the book")
 
 
 @pytest.mark.parametrize(
@@ -105,29 +105,29 @@ async def test_the_newest_answer_is_in_view_at_its_beginning_after_a_resize(
         reader.say(Started("auto", 9, 9, True), Answered(words, True, (), (), (), 50.0, NO_USAGE))
         if sizes[0][0] < 100:
             app.reading.panes.show(Pane.ANSWERS)
-        await until(pilot, lambda: "Ferrand did it 0 times." in text_of(app))
+        await until_shown(pilot, "Ferrand did it 0 times.")
         for size in sizes:
             await pilot.resize_terminal(*size)
             if size[0] < 100:
                 app.reading.panes.show(Pane.ANSWERS)
-            await until(pilot, lambda: "Ferrand did it 0 times." in text_of(app))
+            await until_shown(pilot, "Ferrand did it 0 times.")
 
 
 async def test_no_line_says_that_there_is_no_model_while_the_chosen_one_may_still_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said, show = [], StatusLine.show_status
+    shown, show = [], StatusLine.show_status
 
     def recorded(line: StatusLine, status: Status, note: str = "", action: str = "") -> None:
         show(line, status, note, action)
-        said.append(status.parts[0])
+        shown.append(status.parts[0])
 
     monkeypatch.setattr(StatusLine, "show_status", recorded)
     app = app_on(long_book(20), tmp_path, SteppedEngine())
     async with app.run_test(size=(130, 44)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.session.has_model and len(said) > 1)
-        assert not [one for one in said if "No model" in one]
+        await until(pilot, lambda: screen.session.has_model and len(shown) > 1)
+        assert not [words for words in shown if "No model" in words]
 
 
 async def test_the_text_does_not_move_while_a_book_and_its_model_are_opened(
@@ -169,7 +169,7 @@ async def test_an_answer_leaves_the_book_two_thirds_and_folds_to_its_first_lines
         shown = answers.size.height
         await pilot.press("v")
         await until(pilot, lambda: answers.size.height < shown)
-        await until(pilot, lambda: "First of all." in text_of(app))
+        await until_shown(pilot, "First of all.")
         folded = answers.size.height
         await pilot.press("v")
         await until(pilot, lambda: answers.size.height == shown)

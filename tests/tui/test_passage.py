@@ -1,6 +1,4 @@
-"""A selected passage: quoted above the question line, asked about by key and mouse, its answer kept
-as a note.
-"""
+"""A selected passage is quoted above the question, asked about, and its answer kept as a note."""
 
 from pathlib import Path
 
@@ -22,6 +20,8 @@ from tests.tui.scripted import (
     read_whole,
     text_of,
     until,
+    until_gone,
+    until_shown,
 )
 from tests.tui.test_asking import NARROW, WIDE, answered, ask, says
 
@@ -46,7 +46,7 @@ async def test_a_selection_is_quoted_asked_about_and_its_answer_kept_as_a_note(
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         select_and_ask = "V", "V", "right", "a"
         await pilot.press(*select_and_ask)
-        await until(pilot, lambda: QUOTE in text_of(app))
+        await until_shown(pilot, QUOTE)
         for number, (label, _) in enumerate(CHOICES, start=1):
             assert f"{number} {label}" in text_of(app)
         await pilot.press("backspace")
@@ -54,9 +54,9 @@ async def test_a_selection_is_quoted_asked_about_and_its_answer_kept_as_a_note(
             pilot, lambda: QUOTE not in text_of(app) and "2 Who is this" not in text_of(app)
         )
         await pilot.press("escape", *select_and_ask)
-        await until(pilot, lambda: QUOTE in text_of(app))
+        await until_shown(pilot, QUOTE)
         await pilot.click("#passage", offset=(6, 0))
-        await until(pilot, lambda: QUOTE not in text_of(app))
+        await until_gone(pilot, QUOTE)
         await pilot.press("escape", *select_and_ask, "1")
         await until(pilot, lambda: about.questions == [EXPLAIN])
         start = screen.book.text.index("Ada Brennan")
@@ -64,7 +64,7 @@ async def test_a_selection_is_quoted_asked_about_and_its_answer_kept_as_a_note(
         assert about.options.thread == ()
         assert screen.book_pane.selected_range is None
         about.say(STARTED, answered("She kept the lamp."))
-        await until(pilot, lambda: "keep as a note" in text_of(app))
+        await until_shown(pilot, "keep as a note")
         assert f"? {QUOTE}: {EXPLAIN}" in " ".join(text_of(app).split())
         await pilot.press("K")
         await until(pilot, lambda: kept(tmp_path) and "kept as a note" in text_of(app))
@@ -88,7 +88,7 @@ async def test_on_a_narrow_screen_a_translation_is_completed_before_a_page_is_re
         screen = await opened(pilot)
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await pilot.press("V", "V", "right")
-        await until(pilot, lambda: "a ask" in text_of(app))
+        await until_shown(pilot, "a ask")
         await pilot.press("a")
         await until(pilot, lambda: QUOTE in text_of(app) and "5 Translate" in text_of(app))
         line = screen.query_one("#suggestions", Actions)
@@ -98,7 +98,7 @@ async def test_on_a_narrow_screen_a_translation_is_completed_before_a_page_is_re
         await pilot.press(*"French", "enter")
         await until(pilot, lambda: about.questions == ["Translate this into French"])
         about.say(STARTED, answered("Ada."))
-        await until(pilot, lambda: "keep as a note" in text_of(app))
+        await until_shown(pilot, "keep as a note")
         await pilot.press("j", "j", "enter")
         await until(pilot, lambda: kept(tmp_path))
         await pilot.press("escape", "V", "V", "right", "a", "5")
@@ -106,7 +106,7 @@ async def test_on_a_narrow_screen_a_translation_is_completed_before_a_page_is_re
         passage = about.options.selection
         assert passage
         await pilot.press("escape")
-        await until(pilot, lambda: "ask again" in text_of(app))
+        await until_shown(pilot, "ask again")
         await pilot.press("O")
         await until(pilot, lambda: len(about.questions) == 3)
         assert about.questions[2] == "Translate this into French"
@@ -141,12 +141,12 @@ async def test_words_ahead_of_the_place_are_asked_about_with_the_text_up_to_them
         words = bound + 10, bound + 20
         screen.book_pane.select_range(*words)
         await pilot.press("a")
-        await until(pilot, lambda: "1 Explain" in text_of(app))
-        said = text_of(app)
+        await until_shown(pilot, "1 Explain")
+        hint = text_of(app)
         await pilot.press("1")
         await until(pilot, lambda: about.questions == [EXPLAIN])
         end = screen.answers_pane.exchanges[-1].record.upto
         assert words[1] <= end < len(screen.book.text)
-        assert f"answers stop at {end / len(screen.book.text):.0%}" in said
-        assert f"up to {bound / len(screen.book.text):.0%}" not in said
+        assert f"answers stop at {end / len(screen.book.text):.0%}" in hint
+        assert f"up to {bound / len(screen.book.text):.0%}" not in hint
         assert screen.controllers.line.bound == bound

@@ -14,7 +14,16 @@ from gistread.tui.screens.listing import ListScreen
 from gistread.tui.screens.people import CardScreen, PeopleScreen, name_groups
 from tests.memory.books import make_book
 from tests.tui.books import small_book
-from tests.tui.scripted import SteppedEngine, app_on, opened, read_whole, text_of, until
+from tests.tui.scripted import (
+    SteppedEngine,
+    app_on,
+    lines,
+    opened,
+    read_whole,
+    text_of,
+    until,
+    until_shown,
+)
 
 
 async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_path: Path) -> None:
@@ -30,7 +39,7 @@ async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_
             pilot, lambda: isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app)
         )
         await pilot.press(*"tom")
-        await until(pilot, lambda: "1 name" in text_of(app))
+        await until_shown(pilot, "1 name")
         await pilot.press("enter")
         await until(
             pilot, lambda: isinstance(app.screen, CardScreen) and "Last seen at" in text_of(app)
@@ -64,9 +73,9 @@ async def test_where_each_name_was_mentioned_once_the_list_says_so(tmp_path: Pat
     async with app.run_test(size=(60, 20)) as pilot:
         await opened(pilot)
         await pilot.press("@")  # Only Ada Brennan and Tomas are in view, once each
-        await until(pilot, lambda: "no name mentioned twice up to here" in text_of(app))
+        await until_shown(pilot, "no name mentioned twice up to here")
         await pilot.press("x")
-        await until(pilot, lambda: "no such name up to here" in text_of(app))
+        await until_shown(pilot, "no such name up to here")
 
 
 async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: Path) -> None:
@@ -74,41 +83,34 @@ async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: 
     app = app_on(small_book(), tmp_path, SteppedEngine(says=lambda _: gist))
     async with app.run_test(size=(130, 36)) as pilot:
         screen = await read_whole(pilot)
-        titles: list[str] = []
 
-        def shown() -> bool:
-            panels = (
-                app.screen.query(".panel") if isinstance(app.screen, CardScreen) else ()
-            )  # none while composed
-            titles[:] = [str(panel.border_title) for panel in panels]
-            return bool(titles)
+        def titles() -> list[str]:
+            """Of the card that is shown. None while it is composed."""
+            panels = app.screen.query(".panel") if isinstance(app.screen, CardScreen) else ()
+            return [str(panel.border_title) for panel in panels]
 
-        async def click_on(word: str, *, last: bool) -> None:
-            rows = text_of(app).split("\n")
-            found = [
-                (row.rindex(word) if last else row.index(word), at)
-                for at, row in enumerate(rows)
-                if word in row
-            ]
-            await pilot.click(offset=found[-1 if last else 0])
-            await until(pilot, shown)
-
-        await click_on("Ada", last=False)
-        assert titles == ["Ada Brennan"]
+        rows = lines(app)
+        first = next(y for y, row in enumerate(rows) if "Ada" in row)
+        await pilot.click(offset=(rows[first].index("Ada"), first))
+        await until(pilot, lambda: titles() == ["Ada Brennan"])
         await pilot.press("escape")
-        await click_on("Tomas", last=True)
-        assert titles == ["Tomas"]
+        await until(pilot, lambda: app.screen is screen)
+        rows = lines(app)
+        last = max(y for y, row in enumerate(rows) if "Tomas" in row)
+        await pilot.click(offset=(rows[last].rindex("Tomas"), last))
+        await until(pilot, lambda: titles() == ["Tomas"])
         await pilot.press("m")
         await until(pilot, lambda: isinstance(app.screen, PeopleScreen))
         await pilot.press(*"ada", "enter")
-        await until(pilot, lambda: shown() and "also" in text_of(app))
+        await until(pilot, lambda: titles() and "also" in text_of(app))
         await pilot.press("U")
-        await until(pilot, lambda: shown() and "also" not in text_of(app))
-        assert titles == ["Tomas"]
+        await until(pilot, lambda: titles() and "also" not in text_of(app))
+        assert titles() == ["Tomas"]
         await pilot.press("x")
         await until(pilot, lambda: app.screen is screen and screen.controllers.context.corrections)
         saved = app.services.user_data.name_corrections(screen.book.sha256)
-        assert [(one.verb, one.forms[0]) for one in saved] == [("hide", "Tomas")]
+        (correction,) = saved
+        assert (correction.verb, correction.forms[0]) == ("hide", "Tomas")
 
 
 def test_the_story_so_far_stands_in_paragraphs_that_lead_to_their_pages() -> None:
@@ -150,7 +152,7 @@ async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:
         assert not screen.controllers.recap.offer, "of a clock that was set back"
         screen.controllers.recap.set_last_opened(time.time() - 3.2 * 24 * 3600)
         screen.redraw_lines()
-        await until(pilot, lambda: "Away for 3 days: * for the story so far" in text_of(app))
+        await until_shown(pilot, "Away for 3 days: * for the story so far")
         await pilot.press("*")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         shown = text_of(app)

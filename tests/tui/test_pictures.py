@@ -5,11 +5,13 @@ import contextlib
 import io
 import struct
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 
 import pexpect
 import pytest
 from PIL import Image as Pillow
+from PIL.Image import Image
 from rich.style import Style
 from textual.app import App
 
@@ -20,7 +22,7 @@ from gistread.tui.screens.image import ImageScreen
 from tests.book.make_epub import epub
 from tests.book.make_epub import page as epub_page
 from tests.terminal import Terminal, terminal
-from tests.tui.scripted import app_on, lines, opened, text_of, until
+from tests.tui.scripted import app_on, lines, opened, text_of, until, until_shown
 
 SIZE = (100, 34)
 
@@ -66,37 +68,67 @@ def test_the_drawing_method_is_known_without_a_query(
     assert choose_mode("auto", environment) is way
 
 
-def test_kittys_graphics_are_sent_once_for_each_size_and_drawn_by_characters_of_one_cell() -> None:
+@dataclass(frozen=True)
+class SentPicture:
+    """What Kitty was told: the keys of the first command, and the picture of all of them."""
+
+    keys: dict[str, str]
+    picture: Image
+
+    @classmethod
+    def of(cls, words: str) -> "SentPicture":
+        commands = words.removesuffix("\x1b\\").split("\x1b\\")
+        heads = [command.partition(";")[0] for command in commands]
+        parts = [command.partition(";")[2] for command in commands]
+        assert all(head.startswith("\x1b_G") for head in heads)
+        assert all(len(part) <= 4096 for part in parts)
+        keys = dict(key.split("=") for key in heads[0].removeprefix("\x1b_G").split(","))
+        return cls(keys, Pillow.open(io.BytesIO(base64.b64decode("".join(parts)))))
+
+
+def test_kittys_graphics_are_drawn_by_characters_of_one_cell() -> None:
+    figure = Drawer(ImageMode.KITTY, lambda words: None).figure(png("#ff0000", (900, 600)))
+    columns, rows = figure.cells_in(60)
+    drawn = [figure.row(row, columns, rows) for row in range(rows)]
+    assert [sum(cell.cell_length for cell in row) for row in drawn] == [columns] * rows
+    assert drawn[2][5].text == "\U0010eeee\u030e\u033d"  # the third row, the sixth column
+
+
+def test_a_picture_is_sent_to_kitty_with_its_size_and_the_number_that_its_colour_is() -> None:
+    sent: list[str] = []
+    figure = Drawer(ImageMode.KITTY, sent.append).figure(png("#ff0000", (900, 600)))
+    columns, rows = figure.cells_in(60)
+    assert not sent
+    cell = figure.row(0, columns, rows)[0]
+    (words,) = sent
+    message = SentPicture.of(words)
+    assert message.picture.size == (800, 533)
+    assert (message.keys["a"], message.keys["U"], message.keys["q"]) == (
+        "T",
+        "1",
+        "2",
+    )
+    assert (message.keys["c"], message.keys["r"]) == (str(columns), str(rows))
+    color = cell.style.color.triplet
+    assert int(message.keys["i"]) == color.red << 16 | color.green << 8 | color.blue
+
+
+def test_kittys_graphics_are_sent_once_for_each_size_and_deleted_together() -> None:
     sent: list[str] = []
     drawer = Drawer(ImageMode.KITTY, sent.append)
     figure = drawer.figure(png("#ff0000", (900, 600)))
-    assert not sent
     columns, rows = figure.cells_in(60)
-    drawn = [figure.row(row, columns, rows) for row in range(rows)]
-    assert all(sum(cell.cell_length for cell in row) == columns for row in drawn)
-    assert drawn[2][5].text == "\U0010eeee\u030e\u033d"  # the third row, the sixth column
+    for row in range(rows):
+        figure.row(row, columns, rows)
     figure.limited(40).row(0, columns, rows)
-    (picture,) = sent
-    commands = [
-        command.partition(";") for command in picture.removesuffix("\x1b\\").split("\x1b\\")
-    ]
-    assert all(head.startswith("\x1b_G") and len(data) <= 4096 for head, _, data in commands)
-    unpacked = Pillow.open(io.BytesIO(base64.b64decode("".join(data for *_, data in commands))))
-    assert unpacked.size == (800, 533)
-    keys = dict(key.split("=") for key in commands[0][0].removeprefix("\x1b_G").split(","))
-    assert (keys["a"], keys["U"], keys["c"], keys["r"], keys["q"]) == (
-        "T",
-        "1",
-        str(columns),
-        str(rows),
-        "2",
-    )
-    color = drawn[0][0].style.color.triplet
-    assert int(keys["i"]) == color.red << 16 | color.green << 8 | color.blue
+    assert len(sent) == 1
+    number = SentPicture.of(sent[0]).keys["i"]
     figure.row(0, 30, 10)
     assert len(sent) == 2
     drawer.clear()
-    assert [f"i={keys['i']}" in one and "a=d,d=I" in one for one in sent[2:]] == [True, False]
+    deletions = [command for command in sent[2:] if f"i={number}" in command]
+    assert len(deletions) == 1
+    assert "a=d,d=I" in deletions[0]
     figure.row(0, 900, 300)  # more columns than the protocol counts
     assert len(sent) == 4
 
@@ -148,15 +180,15 @@ async def test_a_picture_is_shown_with_its_caption_and_the_next_one_a_key_away(
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("i")
-        await until(pilot, lambda: "Picture 1 of 2 · 60 × 40 · PNG" in text_of(app))
+        await until_shown(pilot, "Picture 1 of 2 · 60 × 40 · PNG")
         assert "A red flag." in text_of(app)
         await until(pilot, lambda: "▀" in text_of(app) or "▄" in text_of(app))
         assert any(style.color and style.color.triplet == (255, 0, 0) for style in _styles(app))
         await pilot.press("right")
-        await until(pilot, lambda: "The drawing is damaged" in text_of(app))
+        await until_shown(pilot, "The drawing is damaged")
         assert "The coast, drawn." in text_of(app)
         await pilot.press("right")
-        await until(pilot, lambda: "Picture 1 of 2 · 60" in text_of(app))
+        await until_shown(pilot, "Picture 1 of 2 · 60")
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, ImageScreen))
 
@@ -168,7 +200,7 @@ async def test_a_click_on_its_words_opens_a_picture_and_a_click_closes_it(tmp_pa
         await opened(pilot)
         row = next(index for index, line in enumerate(lines(app)) if "A red flag" in line)
         await pilot.click(offset=(lines(app)[row].index("A red flag") + 3, row))
-        await until(pilot, lambda: "Picture 1 of 2" in text_of(app))
+        await until_shown(pilot, "Picture 1 of 2")
         keys = app.screen.query_one("#viewer-keys").content_region
         line = lines(app)[keys.y]
         await pilot.click(offset=(line.index("close"), keys.y))

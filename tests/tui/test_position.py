@@ -8,7 +8,7 @@ from gistread.store.model import ReadingPlace, merged_ranges
 from gistread.tui.reading.position import STAYED_S, ModelPlace, ReadingPosition
 from gistread.tui.services import Opening
 from tests.tui.books import long_book
-from tests.tui.scripted import app_on, opened, text_of, until
+from tests.tui.scripted import app_on, opened, text_of, until, until_shown
 
 LENGTH = 10_000
 
@@ -194,9 +194,9 @@ async def test_after_a_restart_the_reading_place_is_restored(tmp_path: Path) -> 
         place = screen.book_pane.place
         await pilot.press("G")
         await until(pilot, lambda: screen.book_pane.place > 2 * place)
-        await until(pilot, lambda: "Backspace back" in text_of(app))
+        await until_shown(pilot, "Backspace back")
         await pilot.press("t")
-        await until(pilot, lambda: "Chapter 20" in text_of(app))
+        await until_shown(pilot, "Chapter 20")
         assert "read" not in text_of(app).split("Enter")[1]
         await pilot.press("escape", "q")
     again = app_on(book, tmp_path)

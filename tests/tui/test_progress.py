@@ -15,7 +15,7 @@ from gistread.tui.progress import Meter, chapter_words, fitting, place_words
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.widgets.lines import HeaderLine, Tab
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import app_on, filled, lines, opened, paths_in, text_of, until
+from tests.tui.scripted import app_on, filled, lines, opened, paths_in, text_of, until, until_shown
 
 ALL = frozenset({"title", "chapter", "chapter-left", "book-left", "page", "percent"})
 
@@ -48,17 +48,17 @@ def test_a_book_of_a_few_words_has_one_page() -> None:
 def test_every_fact_about_a_place_is_shown() -> None:
     book = long_book()
     third = book.chapters[2]
-    said = place_words(book, third.start, third.start / len(book.text), 230, ALL)
-    assert said.title == "The Long Road · B. Walker"
-    assert said.chapter == "Chapter 3"
-    assert said.progress == ("chapter 2 min", "book 36 min left", "p. 4 of 37", "10%")
+    words = place_words(book, third.start, third.start / len(book.text), 230, ALL)
+    assert words.title == "The Long Road · B. Walker"
+    assert words.chapter == "Chapter 3"
+    assert words.progress == ("chapter 2 min", "book 36 min left", "p. 4 of 37", "10%")
 
 
 def test_only_configured_facts_are_shown() -> None:
     book = long_book()
     assert place_words(book, 0, 0.0, 230, frozenset({"percent"})).progress == ("0%",)
-    said = place_words(book, 0, 0.0, 230, frozenset({"chapter", "page"}))
-    assert (said.title, said.chapter) == ("", "Chapter 1")
+    words = place_words(book, 0, 0.0, 230, frozenset({"chapter", "page"}))
+    assert (words.title, words.chapter) == ("", "Chapter 1")
 
 
 def test_a_title_page_is_of_no_chapter() -> None:
@@ -208,7 +208,7 @@ async def test_the_reading_speed_is_loaded_and_saved(tmp_path: Path) -> None:
         clock.now += 8 * 3600  # A night with the book open
         await pilot.press("space", "space")
         await pilot.press("ctrl+r")
-        await until(pilot, lambda: "Reading figures" in text_of(app))
+        await until_shown(pilot, "Reading figures")
         assert re.search(r"Today: [1-4] min", text_of(app))
         await pilot.press("escape", "q")
     assert len(user_data.samples("en")) > 20

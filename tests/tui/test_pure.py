@@ -40,7 +40,7 @@ def activity(phase: Phase = Phase.IDLE, **about: Any) -> Activity:
 
 
 @pytest.mark.parametrize(
-    ("now", "said"),
+    ("now", "words"),
     [
         (Activity(), "No model yet: m chooses one"),
         (Activity(problem="It is cut off."), "No model: It is cut off. · m chooses another"),
@@ -103,8 +103,8 @@ def activity(phase: Phase = Phase.IDLE, **about: Any) -> Activity:
         ),
     ],
 )
-def test_the_status_line_matches_the_state(now: Activity, said: str) -> None:
-    assert " · ".join(status_of(now, "r", "m").parts) == said
+def test_the_status_line_matches_the_state(now: Activity, words: str) -> None:
+    assert " · ".join(status_of(now, "r", "m").parts) == words
 
 
 def test_no_two_commands_have_one_key() -> None:

@@ -21,6 +21,7 @@ from tests.tui.scripted import (
     read_whole,
     text_of,
     until,
+    until_shown,
 )
 
 WIDE, NARROW = (120, 40), (80, 24)
@@ -110,14 +111,14 @@ async def test_the_lines_lead_by_mouse_to_the_help_the_contents_any_place_and_an
             pilot, lambda: not screen.input_line.is_open and app.focused is screen.book_pane
         )
         await pilot.press("M")
-        await until(pilot, lambda: "asks about the book" in text_of(app))
+        await until_shown(pilot, "asks about the book")
         row = next(
             number for number, line in enumerate(lines(app)) if "asks about the book" in line
         )
         await pilot.click(offset=(lines(app)[row].index("asks"), row))
         await until(pilot, lambda: app.focused is screen.question)
         await pilot.press(*"Why?")
-        await until(pilot, lambda: "Enter ask" in text_of(app))
+        await until_shown(pilot, "Enter ask")
         assert "Esc A" not in text_of(app)
         assert "method: Careful" in text_of(app)
         await pilot.click("#question-chips", offset=(4, 0))

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.session.events import ReadingState
 from tests.tui.books import small_book
-from tests.tui.scripted import SteppedEngine, app_on, opened, until
+from tests.tui.scripted import SteppedEngine, app_on, opened, until, until_read
 
 pytestmark = pytest.mark.drawn
 
@@ -17,7 +16,7 @@ async def test_answers_stream_without_a_redraw_for_each_word(tmp_path: Path) -> 
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
+        await until_read(pilot, screen)
         drawn = []
         status = screen.lines.show_status
 

@@ -10,7 +10,7 @@ from gistread.tui.screens.hits import HitsScreen
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.widgets.input_line import InputLine
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import app_on, lines, opened, text_of, until
+from tests.tui.scripted import app_on, lines, opened, text_of, until, until_shown
 
 NARROW, WIDE = (80, 24), (120, 40)
 
@@ -91,14 +91,14 @@ async def test_the_next_hit_wraps_around_with_a_message(tmp_path: Path) -> None:
         screen = await search(pilot, "tea")
         await pilot.press("enter", "/", "enter")  # repeats the last search
         await until(pilot, lambda: "/tea  2 of 2" in lines(app)[-1])
-        for key, said in (
+        for key, count in (
             ("n", "1 of 2 · from the beginning again"),
             ("N", "2 of 2 · from the end again"),
             ("N", "1 of 2"),
             ("n", "2 of 2"),
         ):
             await pilot.press(key)
-            await until(pilot, lambda said=said: lines(app)[-1].rstrip().endswith(said))
+            await until(pilot, lambda count=count: lines(app)[-1].rstrip().endswith(count))
             assert in_view(screen)
         await pilot.press("escape")
         await until(pilot, lambda: not screen.controllers.context.layers.of(Layer.HITS))
@@ -140,7 +140,7 @@ async def test_no_hits_are_reported_and_tab_changes_the_mode(tmp_path: Path) -> 
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
         screen = await search(pilot, "zebra")
-        await until(pilot, lambda: "not in the book" in text_of(app))
+        await until_shown(pilot, "not in the book")
         await pilot.press("enter")
         await pilot.pause()
         assert screen.query_one(InputLine).is_open
@@ -148,7 +148,7 @@ async def test_no_hits_are_reported_and_tab_changes_the_mode(tmp_path: Path) -> 
         await pilot.pause()
         assert screen.book_pane.scroll_offset.y == 0
         await search(pilot, "t.a")
-        await until(pilot, lambda: "not in the book" in text_of(app))
+        await until_shown(pilot, "not in the book")
         await pilot.press("tab")
         await until(
             pilot,
@@ -158,7 +158,7 @@ async def test_no_hits_are_reported_and_tab_changes_the_mode(tmp_path: Path) -> 
             ),
         )
         await pilot.press("(")
-        await until(pilot, lambda: "Not a regular expression: missing )" in text_of(app))
+        await until_shown(pilot, "Not a regular expression: missing )")
         await pilot.press("backspace", "tab")
         await until(pilot, lambda: screen.controllers.search.hits.mode is SearchMode.RANKED)
 
@@ -175,9 +175,9 @@ async def test_search_works_by_mouse(tmp_path: Path) -> None:
         await click("/ search")
         await until(pilot, lambda: screen.query_one(InputLine).is_open)
         await pilot.press(*"tea")
-        await until(pilot, lambda: "1 of 2" in text_of(app))
+        await until_shown(pilot, "1 of 2")
         await click("Tab: regular")
-        await until(pilot, lambda: "1 of 2 · regular expression" in text_of(app))
+        await until_shown(pilot, "1 of 2 · regular expression")
         await pilot.click(screen.book_pane, offset=(2, 1))
         await until(pilot, lambda: not screen.query_one(InputLine).is_open)
         await click("n next")

@@ -15,7 +15,7 @@ from gistread.sample import story_path
 from gistread.session.session import Session
 from gistread.tui.screens.reading import ReadingScreen
 from tests.book.data import needs_novels, novel
-from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until
+from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until, until_shown
 from tests.tui.test_never_ahead import memory_of
 
 
@@ -59,7 +59,7 @@ async def test_names_stand_in_place_of_quotations_and_enter_opens_the_text(tmp_p
         assert not [title for title in titles if title not in beside]
         await until(pilot, lambda: re.search(r"Memory .*sections · who comes in", text_of(app)))
         await pilot.press("tab", "enter")
-        await until(pilot, lambda: "opened by you" in text_of(app))
+        await until_shown(pilot, "opened by you")
         assert pane.chosen is not None
         opened_text = pane.memory.text_of(pane.memory.entry(pane.chosen).page)
         assert opened_text.split("\n")[-1] in [block.text for block in pane.blocks]
@@ -126,11 +126,11 @@ async def test_no_guide_is_shown_before_a_saved_memory_is_looked_for(
     engine.load_gate.clear()  # Without a model, an empty memory is hidden.
     app = app_on(story_path(), tmp_path, engine, Config())
     async with app.run_test(size=(110, 30)) as pilot:
-        await until(pilot, lambda: "Nora" in text_of(app))
+        await until_shown(pilot, "Nora")
         await pilot.pause()
         assert "A model reads along" not in text_of(app)
         may_load.set()
-        await until(pilot, lambda: "A model reads along" in text_of(app))
+        await until_shown(pilot, "A model reads along")
 
 
 async def walk(pilot: Pilot[None], screen: ReadingScreen) -> int:

@@ -6,12 +6,10 @@ import pytest
 
 from tests.tui.books import long_book
 from tests.tui.marked import BOOK, NARROW, copied, marking, selected
-from tests.tui.scripted import app_on, lines, text_of, type_text, until
+from tests.tui.scripted import app_on, lines, text_of, type_text, until, until_shown
 
 
-async def test_caret_and_selection_move_by_words_lines_sentences_and_paragraphs(
-    tmp_path: Path,
-) -> None:
+async def test_caret_and_selection_move_by_words(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)
@@ -28,6 +26,12 @@ async def test_caret_and_selection_move_by_words_lines_sentences_and_paragraphs(
         assert selected(screen) == "Brennan kept"
         await pilot.press("escape")
         assert selected(screen) == ""
+
+
+async def test_caret_and_selection_move_by_lines_sentences_and_paragraphs(tmp_path: Path) -> None:
+    app = app_on(BOOK, tmp_path)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await marking(pilot)
         await pilot.press("V", ")")
         assert selected(screen).endswith("let it go out once.")
         await pilot.press(")")
@@ -51,7 +55,7 @@ async def test_the_caret_begins_at_the_hit_of_a_search(tmp_path: Path) -> None:
         screen = await marking(pilot)
         await pilot.press("slash")
         await type_text(pilot, "midnight")
-        await until(pilot, lambda: "1 of " in text_of(app))
+        await until_shown(pilot, "1 of ")
         await pilot.press("enter", "V")
         await until(pilot, lambda: selected(screen) == "midnight")
 
@@ -98,7 +102,7 @@ async def test_copying_gives_the_words_of_the_book_with_a_message(
         screen = await marking(pilot)
         sent = copied(app, monkeypatch)
         await pilot.press("V", "}", "V", "}", "y")
-        await until(pilot, lambda: "Copied" in text_of(app))
+        await until_shown(pilot, "Copied")
         assert len(sent) == 1
         assert sent[0] in BOOK.text
         assert "\n\n" in sent[0]

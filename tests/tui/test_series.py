@@ -16,8 +16,8 @@ from tests.tui.scripted import (
     app_on,
     lines,
     read_whole,
-    text_of,
     until,
+    until_shown,
 )
 
 WIDE = (130, 44)
@@ -36,9 +36,9 @@ def says(text: str) -> str:
 async def test_the_contents_and_the_line_above_the_text_name_the_volumes(tmp_path: Path) -> None:
     app = app_on(SAGA, tmp_path)
     async with app.run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: "The Whole Saga" in text_of(app))
+        await until_shown(pilot, "The Whole Saga")
         await pilot.press("t")
-        await until(pilot, lambda: "Chapter 2" in text_of(app) and "The Long Road" in text_of(app))
+        await until_shown(pilot, "Chapter 2", "The Long Road")
         at = next(
             index
             for index, line in enumerate(lines(app))
@@ -64,4 +64,4 @@ async def test_sources_name_their_volume(tmp_path: Path, reader: ScriptedReader)
             Started("readagent-s", 3, 3, True),
             Answered("Seven.", True, (citation,), (), (), 80.0, NO_USAGE),
         )
-        await until(pilot, lambda: "The Long Road  “This is paragraph 7.”" in text_of(app))
+        await until_shown(pilot, "The Long Road  “This is paragraph 7.”")

@@ -46,6 +46,7 @@ from tests.tui.scripted import (
     text_of,
     type_text,
     until,
+    until_shown,
 )
 from tests.tui.test_choosing import model
 from tests.tui.test_inline_pictures import illustrated
@@ -54,7 +55,9 @@ from tests.tui.test_note_previews import noted_book
 from tests.tui.test_section_names import quoted
 from tests.tui.test_steps import asking_app
 
-WIDE, NARROW, SMALL = (160, 50), (80, 24), (60, 20)
+WIDE = (160, 50)
+NARROW = (80, 24)
+SMALL = (60, 20)
 Compare = Callable[..., bool]
 
 
@@ -167,7 +170,7 @@ def test_a_chapter_read_ahead_and_a_page_under_way(tmp_path: Path, snap_compare:
     async def show(pilot: Pilot[None]) -> None:
         await opened(pilot)
         await engine.stopped.wait()
-        await until(pilot, lambda: "Chapter 8 ───" in text_of(app))
+        await until_shown(pilot, "Chapter 8 ───")
         await still(pilot)
 
     assert snap_compare(app, terminal_size=WIDE, run_before=show)
@@ -203,7 +206,7 @@ def test_a_question_under_way(
             Stopped(StopReason.ENOUGH),
             AnswerDelta("It was Finch who "),
         )
-        await until(pilot, lambda: "It was Finch who" in text_of(app))
+        await until_shown(pilot, "It was Finch who")
         await still(pilot)
 
     assert snap_compare(app, terminal_size=WIDE if theme == "night" else NARROW, run_before=show)
@@ -217,7 +220,7 @@ def test_a_model_that_ends_twice(tmp_path: Path, snap_compare: Compare) -> None:
 
     async def show(pilot: Pilot[None]) -> None:
         await opened(pilot)
-        await until(pilot, lambda: "Stopped: The model ended twice" in text_of(app))
+        await until_shown(pilot, "Stopped: The model ended twice")
         app.clear_notifications()
         await still(pilot)
 
@@ -236,7 +239,7 @@ def test_a_pdf(tmp_path: Path, snap_compare: Compare) -> None:
 
     async def show(pilot: Pilot[None]) -> None:
         await opened(pilot)
-        await until(pilot, lambda: "No model yet" in text_of(app))
+        await until_shown(pilot, "No model yet")
         await still(pilot)
 
     assert snap_compare(app, terminal_size=NARROW, run_before=show)
@@ -289,7 +292,7 @@ def test_a_section_that_the_model_wants(
     async def show(pilot: Pilot[None]) -> None:
         await read_whole(pilot)
         await pilot.press("a", *"who", "enter")
-        await until(pilot, lambda: "Waiting for your decision" in text_of(app))
+        await until_shown(pilot, "Waiting for your decision")
         await still(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=show)
@@ -308,9 +311,9 @@ def test_steering_in_a_novel(tmp_path: Path, snap_compare: Compare, size: tuple[
 
     async def show(pilot: Pilot[None]) -> None:
         await ask_about_the_whole(pilot, "Who went up to the gallery with the key?")
-        await until(pilot, lambda: "Wants section" in text_of(app))
+        await until_shown(pilot, "Wants section")
         await pilot.press("x")
-        await until(pilot, lambda: "(2 of" in text_of(app))
+        await until_shown(pilot, "(2 of")
         await noted(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=show)
@@ -330,7 +333,7 @@ def test_the_walk_of_the_steps(
         await until(pilot, lambda: len(pane.exchanges) == 2)
         await until(pilot, lambda: pane.exchanges[-1].answer and not screen.session.answering)
         await pilot.press(">", ">")
-        await until(pilot, lambda: "Step 2 of" in text_of(app))
+        await until_shown(pilot, "Step 2 of")
         await noted(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=show)
@@ -363,7 +366,7 @@ def test_the_tour_at_the_memory(
     async def show(pilot: Pilot[None]) -> None:
         await read_whole(pilot)
         await pilot.press("f2", "enter")
-        await until(pilot, lambda: "2 of 4" in text_of(app))
+        await until_shown(pilot, "2 of 4")
         await still(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=show)
@@ -374,7 +377,7 @@ def test_an_empty_library(tmp_path: Path, snap_compare: Compare, theme: str) -> 
     app = app_on(None, tmp_path, None, config(theme))
 
     async def show(pilot: Pilot[None]) -> None:
-        await until(pilot, lambda: "The Ferry Bell" in text_of(app))
+        await until_shown(pilot, "The Ferry Bell")
         await still(pilot)
 
     assert snap_compare(app, terminal_size=SMALL, run_before=show)
@@ -437,8 +440,8 @@ def test_marks_beside_the_book(
 
     async def show(pilot: Pilot[None]) -> None:
         await opened(pilot)
-        await until(pilot, lambda: "Who walks here" in text_of(app))
-        await until(pilot, lambda: "No model" in text_of(app))
+        await until_shown(pilot, "Who walks here")
+        await until_shown(pilot, "No model")
         await still(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=show)
@@ -453,9 +456,9 @@ def test_a_note_over_one_column_and_over_two(
 
     async def show(pilot: Pilot[None]) -> None:
         await opened(pilot)
-        await until(pilot, lambda: "No model" in text_of(app))
+        await until_shown(pilot, "No model")
         await pilot.press(";")
-        await until(pilot, lambda: "told by the boatman" in text_of(app))
+        await until_shown(pilot, "told by the boatman")
         await still(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=show)

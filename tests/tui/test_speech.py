@@ -51,9 +51,9 @@ class Recorder:
     @property
     def processes(self) -> list[psutil.Process]:
         return [
-            one
-            for one in psutil.process_iter(["cmdline"])
-            if str(self.script) in (one.info["cmdline"] or [])
+            process
+            for process in psutil.process_iter(["cmdline"])
+            if str(self.script) in (process.info["cmdline"] or [])
         ]
 
 
@@ -80,7 +80,7 @@ def test_speech_starts_at_the_place_and_stops_at_the_end_given() -> None:
     spoken = [book.text[first:last] for first, last in sentences(book, start, start + 300)]
     assert spoken[0] == "She trimmed it at dusk and again at midnight."
     assert spoken[1].startswith("The oil came by boat")
-    assert all("\n\n" not in one for one in spoken)
+    assert all("\n\n" not in sentence for sentence in spoken)
     assert len(list(sentences(book, 0, len(book.text)))) > 15
 
 
@@ -139,9 +139,9 @@ async def test_sentences_are_spoken_marked_and_followed(tmp_path: Path) -> None:
         )
         assert not screen.controllers.context.layers.of(Layer.SPOKEN)
         assert not recorder.processes
-        said = len(recorder.spoken)
+        spoken = len(recorder.spoken)
         await pilot.pause(0.6)
-        assert len(recorder.spoken) == said
+        assert len(recorder.spoken) == spoken
 
 
 async def test_speech_resumes_with_the_interrupted_sentence(tmp_path: Path) -> None:

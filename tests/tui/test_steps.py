@@ -26,6 +26,8 @@ from tests.tui.scripted import (
     read_whole,
     text_of,
     until,
+    until_gone,
+    until_shown,
 )
 from tests.tui.test_asking import ask, says
 
@@ -74,18 +76,18 @@ async def test_each_look_up_is_decided_by_key_or_click(
             "a", "ctrl+t", *"all", "enter", "down", "enter", "escape"
         )  # the whole book
         await ask(pilot, "who")
-        await until(pilot, lambda: "Wants section 1" in text_of(app))
+        await until_shown(pilot, "Wants section 1")
         assert "Enter open" in text_of(app)
         assert "Waiting for your decision" in text_of(app)
         await until(pilot, lambda: keys_beside(screen))
         assert screen.panes.shows_memory, "it is marked where it stands, also in one pane"
         await pilot.press("x")
-        await until(pilot, lambda: "Wants section 2" in text_of(app))
+        await until_shown(pilot, "Wants section 2")
         assert screen.memory_pane.view.refused == {1}
         await click(pilot, "another")
         await until(pilot, lambda: screen.input_line.is_open)
         await pilot.press("9", "9", "enter")
-        await until(pilot, lambda: "Only sections 1 to 20 can be opened." in text_of(app))
+        await until_shown(pilot, "Only sections 1 to 20 can be opened.")
         await pilot.press("backspace", "backspace", "7", "enter")
         await until(
             pilot, lambda: 7 in screen.memory_pane.view.opened and "Wants section 3" in text_of(app)
@@ -100,8 +102,8 @@ async def test_each_look_up_is_decided_by_key_or_click(
         steps = " ".join(
             map(str, screen.answers_pane.exchanges[-1].steps(screen.answers_pane.places))
         )
-        for said in ("× section 1 refused by you", "× section 2 refused by you, section 7 instead"):
-            assert said in steps
+        for step in ("× section 1 refused by you", "× section 2 refused by you, section 7 instead"):
+            assert step in steps
 
 
 async def test_who_decides_is_switched_while_asking(tmp_path: Path) -> None:
@@ -114,9 +116,9 @@ async def test_who_decides_is_switched_while_asking(tmp_path: Path) -> None:
         )
         assert screen.memory_pane.view.opened[1].by is OpenedBy.AGENT
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "sections: ask me" in text_of(app))
+        await until_shown(pilot, "sections: ask me")
         await ask(pilot, "where")
-        await until(pilot, lambda: "Wants section 1" in text_of(app))
+        await until_shown(pilot, "Wants section 1")
         await pilot.press("ctrl+s")  # by itself: accepted
         await until(
             pilot, lambda: len(screen.answers_pane.exchanges) == 2 and not screen.session.answering
@@ -135,8 +137,8 @@ async def test_what_stands_below_the_question_line_does_not_crop_its_placeholder
     async with app.run_test(size=(60, 20)) as pilot:
         await read_whole(pilot)
         await pilot.press("v")
-        await until(pilot, lambda: "sections: ask me" in text_of(app))
-        await until(pilot, lambda: "? Ask the book" in text_of(app))
+        await until_shown(pilot, "sections: ask me")
+        await until_shown(pilot, "? Ask the book")
 
 
 @pytest.mark.parametrize("size", [(100, 30), (110, 30), (160, 30)])
@@ -195,20 +197,20 @@ async def test_sections_without_gists_are_decided_one_by_one(
         await until(pilot, lambda: not screen.controllers.context.opening)
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await ask(pilot, "which paragraph is about the road?")
-        await until(pilot, lambda: "Wants section" in text_of(app))
+        await until_shown(pilot, "Wants section")
         review = screen.controllers.steps.waiting()
         assert review is not None
         assert len(review.sections) > 1
         assert "because it has" in text_of(app)
-        await until(pilot, lambda: f"(1 of {len(review.sections)})" in text_of(app))
+        await until_shown(pilot, f"(1 of {len(review.sections)})")
         await pilot.press("x")
-        await until(pilot, lambda: f"(2 of {len(review.sections)})" in text_of(app))
+        await until_shown(pilot, f"(2 of {len(review.sections)})")
         await click(pilot, "back")
-        await until(pilot, lambda: "left out" in text_of(app))
+        await until_shown(pilot, "left out")
         await pilot.press(">")
-        await until(pilot, lambda: f"(2 of {len(review.sections)})" in text_of(app))
+        await until_shown(pilot, f"(2 of {len(review.sections)})")
         await pilot.press("enter", "<")
-        await until(pilot, lambda: "accepted" in text_of(app))
+        await until_shown(pilot, "accepted")
         await pilot.press("&")
         await until(
             pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering
@@ -225,7 +227,7 @@ async def test_a_wanted_section_that_was_named_is_not_asked_for_again(tmp_path: 
         await until(pilot, lambda: not screen.controllers.context.opening)
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await ask(pilot, "which paragraph is about the road?")
-        await until(pilot, lambda: "(1 of " in text_of(app))
+        await until_shown(pilot, "(1 of ")
         review = screen.controllers.steps.waiting()
         assert review is not None
         (second,) = review.sections[1].pages
@@ -289,7 +291,7 @@ async def test_steps_are_walked_and_left_out_and_taken_back(
         await pilot.press(">")
         await shows(pilot, "Step 1 of")
         await pilot.press("escape")
-        await until(pilot, lambda: "Step 1 of" not in text_of(app))
+        await until_gone(pilot, "Step 1 of")
         assert screen.memory_pane.view.note is None
 
 
@@ -311,7 +313,7 @@ async def test_a_walk_ends_when_its_answer_is_gone_or_another_question_is_asked(
         await shows(pilot, "Step 1 of")
         screen.answers_pane.show_exchanges([])
         screen.controllers.context.refresh()
-        await until(pilot, lambda: "Step 1 of" not in text_of(app))
+        await until_gone(pilot, "Step 1 of")
         assert screen.memory_pane.view.note is None
 
 
@@ -354,7 +356,7 @@ async def test_the_walk_begins_with_a_click_below_the_answer(tmp_path: Path) -> 
         await click(pilot, "next step")
         await shows(pilot, "Step 2 of")
         await click(pilot, "close")
-        await until(pilot, lambda: "Step 2 of" not in text_of(app))
+        await until_gone(pilot, "Step 2 of")
 
 
 async def test_an_older_answer_is_walked_by_its_sources(tmp_path: Path) -> None:

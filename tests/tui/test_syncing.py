@@ -17,7 +17,7 @@ from gistread.tui.app import GistreadApp
 from tests.book.make_epub import epub, page
 from tests.engine.fetching.server import without_environment
 from tests.syncing.server import Handler, SyncServer, sync_server
-from tests.tui.scripted import app_on, opened, paths_in, text_of, until
+from tests.tui.scripted import app_on, opened, paths_in, text_of, until, until_shown
 
 _SIZE = (80, 24)
 _PARAGRAPHS = [f"Letter {number}: the lamp burned low till dawn." for number in range(600)]
@@ -68,11 +68,11 @@ async def test_a_further_place_is_offered_and_looked_at_until_one_reads_on(
     _put(server, story, 300)
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "Kobo is at 50%. S goes there." in text_of(app))
+        await until_shown(pilot, "Kobo is at 50%. S goes there.")
         assert "Letter 0:" in text_of(app)
         await pilot.press("S")
-        await until(pilot, lambda: "Letter 300:" in text_of(app))
-        await until(pilot, lambda: "The place of Kobo." in text_of(app))
+        await until_shown(pilot, "Letter 300:")
+        await until_shown(pilot, "The place of Kobo.")
         assert "S goes there." not in text_of(app)
         assert app.reading is not None
         assert app.reading.controllers is not None
@@ -119,7 +119,7 @@ async def test_a_book_without_a_file_is_not_told_to_log_in(
         syncing = reading.controllers.syncing
         await until(pilot, lambda: syncing._sync is not None)
         await pilot.press("S")
-        await until(pilot, lambda: "This book has no file" in text_of(app))
+        await until_shown(pilot, "This book has no file")
 
 
 async def test_a_device_name_is_shown_as_it_is(
@@ -128,7 +128,7 @@ async def test_a_device_name_is_shown_as_it_is(
     _put(server, story, 300, device="{nothing}\n{quit}")
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "{nothing} {quit} is at 50%" in text_of(app))
+        await until_shown(pilot, "{nothing} {quit} is at 50%")
 
 
 async def test_without_a_network_the_place_waits_and_goes_next_time(
@@ -168,9 +168,9 @@ async def test_keys_work_while_the_server_takes_its_time(
         await pilot.press("S")
         await until(pilot, lambda: server.faults == [])
         await pilot.press("space")
-        await until(pilot, lambda: "Letter 9:" in text_of(app))
+        await until_shown(pilot, "Letter 9:")
         answer.set()
-        await until(pilot, lambda: "The place of Kobo" in text_of(app))
+        await until_shown(pilot, "The place of Kobo")
         assert "Letter 300:" in text_of(app)
 
 
@@ -187,7 +187,7 @@ async def test_another_device_that_goes_on_meanwhile_is_offered_and_not_overwrit
         await until(pilot, lambda: "Letter 0:" in text_of(app) and server.replies)
         _put(server, story, 300)
         await pilot.press("space")
-        await until(pilot, lambda: "Kobo is at 50%. S goes there." in text_of(app))
+        await until_shown(pilot, "Kobo is at 50%. S goes there.")
         assert server.places["ada", content_id(story)]["device"] == "Kobo"
         await pilot.press("space")  # Reading on here is an answer too.
         await until(pilot, lambda: server.places["ada", content_id(story)]["device"] != "Kobo")
@@ -199,7 +199,7 @@ async def test_a_wrong_login_is_told_once(
     server.users["ada"] = "changed"
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "does not accept the login of ada" in text_of(app))
+        await until_shown(pilot, "does not accept the login of ada")
         await pilot.press("space", "q")
     (waiting,) = SyncQueue(paths_in(tmp_path)).waiting(account.name)
     assert waiting.percentage > 0
@@ -210,8 +210,8 @@ async def test_nothing_is_sent_before_one_logs_in(
 ) -> None:
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "Letter 0:" in text_of(app))
+        await until_shown(pilot, "Letter 0:")
         await pilot.press("space", "S")
-        await until(pilot, lambda: "Progress sync is off" in text_of(app))
+        await until_shown(pilot, "Progress sync is off")
     assert server.requests == []
     assert UserData(paths_in(tmp_path)).all_texts() != []

@@ -90,14 +90,15 @@ class _Asked(Terminal):
         super().__init__([str(book)], home)
 
     def draw(self, data: bytes) -> None:
-        before, self.written = len(self.written), self.written + data.decode(errors="replace")
-        found = [
+        before = len(self.written)
+        self.written += data.decode(errors="replace")
+        queries = [
             (at.start(), answer)
             for query, answer in self.answers.items()
             for at in re.finditer(re.escape(query), self.written)
             if at.end() > before
         ]
-        for _, answer in sorted(found):
+        for _, answer in sorted(queries):
             self.press(answer)
         super().draw(data)
 
@@ -196,7 +197,9 @@ def test_replies_are_no_keys_however_they_arrive(
 ) -> None:
     monkeypatch.setattr(ReplyParser, "reports", False)
     parser = ReplyParser()
-    told = [message for part in parts for message in parser.feed(part)]
-    assert [message.key for message in told if isinstance(message, Key)] == ["a", "b", "c", "d"]
-    assert [message.light for message in told if isinstance(message, Appearance)] == [True, False]
-    assert len(told) == 6
+    messages = [message for part in parts for message in parser.feed(part)]
+    keys = [message.key for message in messages if isinstance(message, Key)]
+    appearances = [message.light for message in messages if isinstance(message, Appearance)]
+    assert keys == ["a", "b", "c", "d"]
+    assert appearances == [True, False]
+    assert len(messages) == 6

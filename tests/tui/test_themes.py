@@ -23,7 +23,7 @@ from gistread.tui.themes import (
     read_themes,
 )
 from tests.tui.books import small_book
-from tests.tui.scripted import app_on, opened, paths_in, text_of, until
+from tests.tui.scripted import app_on, opened, paths_in, text_of, until, until_shown
 
 SIZE = (110, 36)
 TEXT_ROLES = ("text", "muted", "accent", "link", "emphasis", "success", "warning", "error")
@@ -149,29 +149,29 @@ def test_contrast_is_that_of_wcag() -> None:
 
 
 def test_a_fallback_theme_exists_without_theme_files(tmp_path: Path) -> None:
-    found, problems = read_themes(tmp_path / "nowhere")
-    assert len(found) == 1
+    themes, problems = read_themes(tmp_path / "nowhere")
+    assert len(themes) == 1
     assert problems == []
-    assert set(next(iter(found.values())).colors) == set(ROLES)
+    assert set(next(iter(themes.values())).colors) == set(ROLES)
 
 
 def test_an_own_theme_extends_another(tmp_path: Path) -> None:
     folder = written(tmp_path, "mine", 'extends = "night"\n[colors]\naccent = "#ffcc00"\n')
-    found, problems = read_themes(packaged_themes(), folder)
+    themes, problems = read_themes(packaged_themes(), folder)
     assert not problems
-    mine, night = found["mine"], found["night"]
+    mine, night = themes["mine"], themes["night"]
     assert mine.dark
     assert mine.colors["accent"] == mine.colors["link"] == "#ffcc00"
     assert {role for role in ROLES if mine.colors[role] != night.colors[role]} == {"accent", "link"}
 
 
 def test_a_theme_may_extend_the_packaged_one_of_its_own_name(tmp_path: Path) -> None:
-    found, problems = read_themes(
+    themes, problems = read_themes(
         packaged_themes(),
         written(tmp_path, "night", 'extends = "night"\n[colors]\ntext = "#ffffff"\n'),
     )
     assert not problems
-    assert found["night"].colors["text"] == "#ffffff"
+    assert themes["night"].colors["text"] == "#ffffff"
 
 
 @pytest.mark.parametrize("dark", [True, False])
@@ -181,9 +181,9 @@ def test_colours_that_a_theme_leaves_out_are_derived_and_can_be_read(
     base = THEMES["night" if dark else "paper"].colors
     derived = ("link", "emphasis", "on-mark", *HIGHLIGHTS)
     lines = [f'{role} = "{color}"' for role, color in base.items() if role not in derived]
-    found, problems = read_themes(written(tmp_path, "mine", "[colors]\n" + "\n".join(lines)))
+    themes, problems = read_themes(written(tmp_path, "mine", "[colors]\n" + "\n".join(lines)))
     assert not problems
-    colors = found["mine"].colors
+    colors = themes["mine"].colors
     assert colors["link"] == colors["accent"]
     assert len({colors[role] for role in HIGHLIGHTS}) == 4
     for role in HIGHLIGHTS:
@@ -191,7 +191,7 @@ def test_colours_that_a_theme_leaves_out_are_derived_and_can_be_read(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "messages"),
     [
         ("[colors]\nbackground = 'red!'", ["'background' is 'red!'", "#rrggbb", "bright-blue"]),
         (
@@ -212,14 +212,14 @@ def test_colours_that_a_theme_leaves_out_are_derived_and_can_be_read(
     ],
 )
 def test_a_theme_that_cannot_be_used_is_said_with_its_file_and_what_there_is(
-    tmp_path: Path, text: str, said: list[str]
+    tmp_path: Path, text: str, messages: list[str]
 ) -> None:
-    found, problems = read_themes(packaged_themes(), written(tmp_path, "mine", text))
-    assert "mine" not in found
-    assert set(THEMES) == set(found)
+    themes, problems = read_themes(packaged_themes(), written(tmp_path, "mine", text))
+    assert "mine" not in themes
+    assert set(THEMES) == set(themes)
     (problem,) = problems
     assert problem.startswith("Theme mine.toml: ")
-    for words in said:
+    for words in messages:
         assert words in problem
 
 
@@ -268,7 +268,7 @@ async def test_themes_of_the_person_are_read_anew_when_the_chooser_opens(tmp_pat
         written(folder, "harbour", 'extends = "paper"\ntitle = "My harbour"')
         written(folder, "broken", "colors = 3")
         await pilot.press("T")
-        await until(pilot, lambda: "My harbour" in text_of(app))
+        await until_shown(pilot, "My harbour")
         assert "Theme broken.toml: [colors] is missing" in text_of(app)
         await pilot.press("escape")
         app.theme = "harbour"

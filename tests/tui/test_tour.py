@@ -9,7 +9,7 @@ from gistread.config import Config
 from gistread.tui.app import GistreadApp
 from gistread.tui.widgets.tour import STEPS, Tour
 from tests.tui.books import long_book
-from tests.tui.scripted import opened, paths_in, text_of, until
+from tests.tui.scripted import opened, paths_in, text_of, until, until_shown
 
 
 async def test_the_tour_has_four_steps_and_leaves_the_book_usable(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ async def test_the_tour_has_four_steps_and_leaves_the_book_usable(tmp_path: Path
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         for number, (title, _) in enumerate(STEPS, start=1):
-            await until(pilot, lambda said=f"{number} of 4 · {title}": said in text_of(app))
+            await until_shown(pilot, f"{number} of 4 · {title}")
             assert ("Enter next" in text_of(app)) is (number < 4)
             if number == 2:
                 await pilot.press("space")
@@ -25,7 +25,7 @@ async def test_the_tour_has_four_steps_and_leaves_the_book_usable(tmp_path: Path
             await pilot.press("enter")
         await until(pilot, lambda: not screen.query(Tour))
         await pilot.press("f2")
-        await until(pilot, lambda: "1 of 4" in text_of(app))
+        await until_shown(pilot, "1 of 4")
         await pilot.press("escape")
         await until(pilot, lambda: not screen.query(Tour))
 
@@ -39,15 +39,14 @@ async def test_each_step_points_at_what_it_names(
     app = GistreadApp(long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True)
     async with app.run_test(size=(width, 24)) as pilot:
         screen = await opened(pilot)
-        marked = ("", "#memory-header", "#question-mark", "#status")
-        for number, (tab, widget) in enumerate(zip(tabs, marked, strict=True), start=1):
-            await until(pilot, lambda said=f"{number} of 4": said in text_of(app))
-            await until(
-                pilot,
-                lambda id=widget: (
-                    [f"#{w.id}" for w in screen.query(".-pointed")] == [id] * bool(id)
-                ),
-            )
+        marked: tuple[list[str], ...] = ([], ["memory-header"], ["question-mark"], ["status"])
+
+        def pointed() -> list[str | None]:
+            return [widget.id for widget in screen.query(".-pointed")]
+
+        for number, (tab, ids) in enumerate(zip(tabs, marked, strict=True), start=1):
+            await until_shown(pilot, f"{number} of 4")
+            await until(pilot, lambda ids=ids: pointed() == ids)
             assert ("→" in text_of(app).splitlines()[0]) is bool(tab)
             assert tab in text_of(app)
             await pilot.press("enter")

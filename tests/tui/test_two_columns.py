@@ -12,7 +12,7 @@ from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.text.layout import Layout
 from tests.book.data import needs_novels, novel
 from tests.tui.books import long_book
-from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until
+from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until, until_shown
 from tests.tui.test_linking import chosen, linked_book
 from tests.tui.test_marks_column import with_note
 from tests.tui.test_searching import current, in_view, search
@@ -49,7 +49,7 @@ async def test_a_key_switches_and_the_choice_is_kept(tmp_path: Path) -> None:
         await until(pilot, lambda: columns(screen) == 1)
         assert pane.place == place
         await pilot.press("|", "|")
-        await until(pilot, lambda: "149" in text_of(app))
+        await until_shown(pilot, "149")
         assert columns(screen) == 1
         await pilot.resize_terminal(*WIDE)
         await until(pilot, lambda: columns(screen) == 2)
@@ -64,7 +64,7 @@ async def test_the_panel_of_typography_switches_by_mouse(tmp_path: Path) -> None
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         await pilot.press("equals_sign")
-        await until(pilot, lambda: "Columns" in text_of(app))
+        await until_shown(pilot, "Columns")
         y = next(number for number, line in enumerate(lines(app)) if "Columns  " in line)
         await pilot.click(offset=(lines(app)[y].index("▸"), y))
         await until(pilot, lambda: columns(screen) == 2)
@@ -163,7 +163,7 @@ async def test_marks_of_both_columns_stand_level_with_their_text(tmp_path: Path)
     app = app_on(long_book(), tmp_path, config=config)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: "In the second?" in text_of(app))
+        await until_shown(pilot, "In the second?")
         assert "This is paragraph 2." in halves(screen)[0]
         assert "This is paragraph 5." in halves(screen)[1]
         for words, note in (("paragraph 2.", "In the first?"), ("paragraph 5.", "In the second?")):
@@ -174,7 +174,7 @@ async def test_half_a_screen_is_one_column(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path, config=TWO)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: "No model yet" in text_of(app))  # Then the pane has its height.
+        await until_shown(pilot, "No model yet")  # Then the pane has its height.
         second = halves(screen)[1]
         await pilot.press("d")
         await until(pilot, lambda: halves(screen)[0] == second)

@@ -7,7 +7,7 @@ from gistread.config import Config, load_config
 from gistread.tui.screens.choosing import SETTINGS
 from gistread.tui.text.bidi import reorders
 from tests.tui.books import long_book
-from tests.tui.scripted import app_on, lines, opened, until
+from tests.tui.scripted import app_on, lines, opened, until, until_shown
 
 WIDE, NARROW = (140, 40), (80, 24)
 
@@ -40,7 +40,7 @@ async def test_plus_and_minus_change_the_width_no_wider_than_the_pane_and_keep_t
         assert pane.row_width < widest
 
 
-async def test_the_panel_changes_the_book_beside_it_by_key_and_by_mouse(tmp_path: Path) -> None:
+async def test_the_panel_changes_the_book_beside_it_by_key(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -55,19 +55,29 @@ async def test_the_panel_changes_the_book_beside_it_by_key_and_by_mouse(tmp_path
         await pilot.press("backspace")
         await pilot.pause()
         assert app.settings.config.paragraphs == "auto"
+
+
+async def test_the_panel_is_used_and_closed_by_mouse(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+
+    async def click(word: str, row_with: str) -> None:
         shown = lines(app)
-        y = next(number for number, line in enumerate(shown) if "Right edge" in line)
-        await pilot.click(offset=(shown[y].index("▸"), y))
+        y = next(y for y, line in enumerate(shown) if row_with in line)
+        await pilot.click(offset=(shown[y].index(word), y))
         await pilot.pause()
+
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("equals_sign")
+        await until_shown(pilot, "Typography")
+        await click("▸", row_with="Right edge")
         assert app.settings.config.justify
         await until(pilot, lambda: app.paths.config_file.exists())
         await until(
             pilot, lambda: tomllib.loads(app.paths.config_file.read_text()).get("justify") is True
         )
-        for word in ("default", "Esc close"):
-            y = next(number for number, line in enumerate(lines(app)) if word in line)
-            await pilot.click(offset=(lines(app)[y].index(word), y))
-            await pilot.pause()
+        await click("default", row_with="default")
+        await click("Esc close", row_with="Esc close")
         assert not app.settings.config.justify
         await until(pilot, lambda: app.screen is screen)
         assert app.focused is screen.book_pane

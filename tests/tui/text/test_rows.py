@@ -90,6 +90,6 @@ def test_all_marks_of_a_range_are_found(
     marks: list[tuple[int, int]], start: int, length: int
 ) -> None:
     known = [Mark(first, first + size) for first, size in marks]
-    found = list(MarkIndex(known).between(start, start + length))
+    marks_between = list(MarkIndex(known).between(start, start + length))
     expected = [m for m in known if m.start < start + length and m.end > start and m.end > m.start]
-    assert sorted(found) == sorted(expected)
+    assert sorted(marks_between) == sorted(expected)

@@ -95,10 +95,10 @@ def test_every_character_has_a_cell(text: str, width: int, align: str, style: st
         if (span := layout.span(row)) is None:
             continue
         runs = set_row(layout, row)
-        found = {offset_at(runs, cell) for cell in range(layout.row_cells(row))}
+        places = {offset_at(runs, cell) for cell in range(layout.row_cells(row))}
         hidden = {at for at in range(*span) if layout.columns and layout.shown[at] in " |"}
-        assert set(range(*span)) <= found | hidden
-        assert None not in found
+        assert set(range(*span)) <= places | hidden
+        assert None not in places
 
 
 def test_hebrew_stands_at_the_right_in_the_order_of_the_screen() -> None:
