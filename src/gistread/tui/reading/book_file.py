@@ -26,8 +26,7 @@ class BookFileController:
         self._stamp = _stamp_of(context.path)
         self._digest = ""  # Of the file's content at the last look
         if context.path is not None:
-            context.screen.call_after_refresh(self._watch)  # What it holds now
-            context.screen.set_interval(WATCH_S, self._watch)
+            context.screen.call_after_refresh(self._begin_watching)
 
     async def choose_encoding(self) -> None:
         """Offer the likely encodings of a plain text, with a line of it in each."""
@@ -95,6 +94,10 @@ class BookFileController:
 
         await services.reopen(path, carry)
         return book.title
+
+    async def _begin_watching(self) -> None:
+        await self._watch()  # What it holds now
+        self._context.screen.set_interval(WATCH_S, self._watch)
 
     async def _watch(self) -> None:
         """Say once if the file has another content than the book."""
