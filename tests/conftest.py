@@ -95,10 +95,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Files that tests are given are named by what they are for: their bytes, dates in them too,
-    are no name.
+    """Name files that tests are given by what they are for.
 
-    Tests run side by side only where every process gives them the same names.
+    Their bytes, with dates in them, are no name. Tests run side by side only where every process
+    gives them the same names.
     """
     return argname if isinstance(val, str | bytes) and len(val) > _LONGEST_NAME else None
 

@@ -45,9 +45,7 @@ A text that ends by itself, a whole completion, or an error to raise.
 
 
 def tokens_in(text: str) -> int:
-    """A run of ASCII letters and digits is a token, and so is every other character that is not
-    white space.
-    """
+    """Runs of ASCII letters and digits, and other characters that are not white space."""
     return len(_TOKEN.findall(text))
 
 
@@ -129,14 +127,16 @@ class FakeEngine:
         options = re.findall(r'"([^"\n]+)"', listed)
         if form.startswith("root ::= (option"):
             most = int(form.partition("{0,")[2].partition("}")[0])
-            said = ", ".join(await self._choose_several(prompt, options, most, sampling, priority))
-            yield Completion(said, "end", Usage(1, 0, self._count(said), 0.01))
+            reply_text = ", ".join(
+                await self._choose_several(prompt, options, most, sampling, priority)
+            )
+            yield Completion(reply_text, "end", Usage(1, 0, self._count(reply_text), 0.01))
             return
         if options:
             choice = await self._chosen("choose", prompt, options, priority)
             reason = self._says(_text(prompt)) if callable(self._says) else ""
-            said = json.dumps({"choice": options[choice.index], "told": str(reason)[:160]})
-            yield Completion(said, "end", choice.usage)
+            reply_text = json.dumps({"choice": options[choice.index], "told": str(reason)[:160]})
+            yield Completion(reply_text, "end", choice.usage)
             return
         usage = await self._take("complete", prompt, (), sampling, priority)
         reply = self._says(_text(prompt)) if callable(self._says) else self._says.pop(0)
@@ -229,6 +229,7 @@ def _text(prompt: Prompt) -> str:
     return "\n".join(message.content for message in prompt)
 
 
-def _shared(one: str, other: str) -> int:
+def _shared(first: str, other: str) -> int:
     """Characters with which both begin."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    pairs = zip(first, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

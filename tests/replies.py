@@ -23,10 +23,10 @@ def folded(text: str) -> str:
 
 @dataclass
 class Prepared:
-    """Gives known questions their answers. It knows the words that tell each, and names the
-    sentence that has them.
+    """Gives known questions their answers.
 
-    `cites`: its answers end with the number of the passage.
+    It knows the words that tell each, and names the sentence that has them. `cites`: its answers
+    end with the number of the passage.
     """
 
     answers: Mapping[str, str]
@@ -46,9 +46,9 @@ class Prepared:
     @staticmethod
     def _number(form: re.Pattern[str], text: str, tell: Sequence[str]) -> str:
         """The number of the first text with the first words found."""
-        texts = {number: folded(said) for number, said in form.findall(text)}
+        texts = {number: folded(passage) for number, passage in form.findall(text)}
         return next(
-            (number for words in tell for number, said in texts.items() if words in said), ""
+            (number for words in tell for number, passage in texts.items() if words in passage), ""
         )
 
 
@@ -58,8 +58,8 @@ class Recorded:
     def __init__(self) -> None:
         lines = RECORDED.read_text("utf-8").splitlines()
         self._replies = [
-            (set(self._words(one["messages"][-1]["content"])), one["reply"])
-            for one in map(json.loads, lines)
+            (set(self._words(exchange["messages"][-1]["content"])), exchange["reply"])
+            for exchange in map(json.loads, lines)
         ]
 
     def __call__(self, request: RecordedRequest) -> str:

@@ -134,11 +134,9 @@ class Terminal:
             self.look()
             if time.monotonic() > end:
                 raise AssertionError(f"still running after {seconds} s:\n{self.text}")
-        return int(
-            self.process.exitstatus
-            if self.process.exitstatus is not None
-            else -self.process.signalstatus
-        )
+        if self.process.exitstatus is None:
+            return -int(self.process.signalstatus)
+        return int(self.process.exitstatus)
 
     def close(self) -> None:
         self.process.close(force=True)

@@ -117,10 +117,10 @@ def test_every_path_on_the_architecture_page_exists() -> None:
 def test_the_worked_path_names_functions_in_the_order_of_their_files() -> None:
     steps = re.findall(r"^\d\. `([^`]+)`: ((?:.|\n  )+)", ARCHITECTURE, re.MULTILINE)
     assert len(steps) == 8
-    for file, told in steps:
+    for file, words in steps:
         text = (PACKAGE / file).read_text("utf-8")
         is_table = file.endswith("commands.py")
-        named = [] if is_table else re.findall(r"`(?:(\w+)\.)?(\w+)`", told)
+        named = [] if is_table else re.findall(r"`(?:(\w+)\.)?(\w+)`", words)
         places = [
             text.find(f"def {name}(", text.index(f"class {owner}") if owner else 0)
             for owner, name in named

@@ -1,5 +1,6 @@
-"""Children of gistread import nothing from the working directory or from beside a book, and end
-with their parent.
+"""Children of gistread import nothing from the working directory and end with their parent.
+
+Nor from beside a book.
 """
 
 import os
@@ -52,8 +53,9 @@ def hostile(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that gistread is installed in as from a wheel, with a talkative
-    `sitecustomize`.
+    """The Python of an environment with gistread, as from a wheel.
+
+    Its `sitecustomize` is talkative.
     """
     folder = tmp_path_factory.mktemp("installed")
     venv.create(folder, symlinks=True)
@@ -112,9 +114,7 @@ CHILDREN = ["worker", "probe", "PDF", "drawing", "page in a browser"]
 def test_nothing_is_imported_from_the_working_directory(
     child: str, hostile: Path, tiny: Path
 ) -> None:
-    """In this checkout, with an empty entry in PYTHONPATH, which Python takes for the working
-    directory.
-    """
+    """In this checkout, with an empty entry in PYTHONPATH: to Python, the working directory."""
     words = commands(tiny)[child]
     done = run(sys.executable, hostile, *words, PYTHONPATH="" if "-P" in words else os.pathsep)
     assert not done.returncode, done.stderr
@@ -122,7 +122,8 @@ def test_nothing_is_imported_from_the_working_directory(
 
 
 @pytest.mark.parametrize(
-    "child", [CHILDREN[0], *(pytest.param(one, marks=pytest.mark.slow) for one in CHILDREN[1:])]
+    "child",
+    [CHILDREN[0], *(pytest.param(child, marks=pytest.mark.slow) for child in CHILDREN[1:])],
 )
 def test_an_installation_imports_nothing_from_there_and_survives_what_is_printed(
     child: str, hostile: Path, tiny: Path, installed: Path

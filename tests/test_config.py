@@ -56,7 +56,7 @@ def test_reads_every_setting(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "messages"),
     [
         ("\n\nthem = 'dark'", ["line 3", "unknown setting 'them'", "Did you mean theme?"]),
         (
@@ -86,20 +86,18 @@ def test_reads_every_setting(file: Path) -> None:
     ],
 )
 def test_says_which_file_line_and_key_are_wrong_and_what_is_allowed(
-    file: Path, text: str, said: list[str]
+    file: Path, text: str, messages: list[str]
 ) -> None:
     write(file, text)
     with pytest.raises(UsageError) as caught:
         load_config(file)
     assert str(caught.value).startswith(str(file))
-    for words in said:
+    for words in messages:
         assert words in str(caught.value)
 
 
 def test_settings_saved_at_once_are_all_kept(file: Path) -> None:
-    """Each is read, changed and written under the lock of the file, whether by threads or
-    processes.
-    """
+    """Threads and processes read, change and write each under the lock of the file."""
     numbers = range(12)
     with ThreadPoolExecutor(len(numbers)) as pool:
         list(

@@ -90,8 +90,8 @@ async def test_a_program_that_takes_too_long_is_ended_with_all_it_started(tmp_pa
 
 
 async def test_a_program_that_says_without_end_is_cut_and_ended() -> None:
-    said = await look_up(run("while True: print('word ' * 200)"))
-    assert 1000 < len(said) <= dictionary.LIMIT_BYTES
+    entry = await look_up(run("while True: print('word ' * 200)"))
+    assert 1000 < len(entry) <= dictionary.LIMIT_BYTES
 
 
 async def test_without_any_dictionary_it_says_how_to_set_one() -> None:

@@ -69,10 +69,16 @@ def wait_for_page(run: Terminal, number: int) -> int:
     Which numbers are drawn is chance.
     """
     deadline = time.monotonic() + 60
-    while not (found := re.search(r"Reading along · (\d+) of", run.text)) or int(found[1]) < number:
+    while (page := page_read(run.text)) < number:
         assert time.monotonic() < deadline, run.text
         run.look()
-    return int(found[1])
+    return page
+
+
+def page_read(text: str) -> int:
+    """The page that the model reads, as the screen says; 0 while it says nothing."""
+    match = re.search(r"Reading along · (\d+) of", text)
+    return int(match[1]) if match else 0
 
 
 def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tmp_path: Path) -> None:

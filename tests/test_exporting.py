@@ -175,11 +175,11 @@ def test_a_title_becomes_a_name_that_every_system_takes(title: str, name: str) -
     assert export_file_name(title, ExportFormat.MARKDOWN) == name
 
 
-def test_a_note_for_obsidian_grows_and_keeps_what_was_edited(tmp_path: Path) -> None:
-    said = write_export(Export(BOOK, MARKS[:1], QUESTIONS), ExportFormat.OBSIDIAN, tmp_path)
+def test_a_note_for_obsidian_has_front_matter_and_the_order_of_the_book(tmp_path: Path) -> None:
+    message = write_export(Export(BOOK, MARKS[:1], QUESTIONS), ExportFormat.OBSIDIAN, tmp_path)
     (path,) = tmp_path.iterdir()
     assert path.name == "A Writer — The Lamp at Skerry Point.md"
-    assert "Wrote 3 items" in said
+    assert "Wrote 3 items" in message
     first = path.read_text()
     front = yaml.safe_load(first.split("---")[1])
     assert (front["title"], front["author"], front["gistread"]) == (
@@ -192,9 +192,14 @@ def test_a_note_for_obsidian_grows_and_keeps_what_was_edited(tmp_path: Path) -> 
         < first.index("Every day?")
         < first.index("### Who lit the lamp?")
     )
-    assert "everything" in write_export(
-        Export(BOOK, MARKS[:1], QUESTIONS), ExportFormat.OBSIDIAN, path
-    )
+
+
+def test_a_note_for_obsidian_grows_and_keeps_what_was_edited(tmp_path: Path) -> None:
+    export = Export(BOOK, MARKS[:1], QUESTIONS)
+    write_export(export, ExportFormat.OBSIDIAN, tmp_path)
+    (path,) = tmp_path.iterdir()
+    first = path.read_text()
+    assert "everything" in write_export(export, ExportFormat.OBSIDIAN, path)
     assert path.read_text() == first
     edited = first.replace("She trimmed it at dusk", "My own words").removesuffix("\n")
     path.write_text(edited)
@@ -212,21 +217,32 @@ def test_a_note_for_obsidian_grows_and_keeps_what_was_edited(tmp_path: Path) -> 
     assert len(ids) == len(set(ids)) == 8
 
 
-def test_cards_for_anki_have_headers_and_one_gap_each() -> None:
+@pytest.fixture
+def cards() -> str:
+    """For Anki: marks, questions and names."""
     index = Index.from_book(BOOK)
     names = [(entity, introducing_sentences(entity, BOOK)[0]) for entity in index.entities[:2]]
-    asked = [replace(QUESTIONS[0], question="# Who:: {{lit}}\nthe <red lamp>?"), *QUESTIONS]
-    text = render_export(Export(BOOK, MARKS, asked, names=names), ExportFormat.ANKI)
-    headers = dict(line[1:].split(":", 1) for line in text.splitlines() if line.startswith("#"))
+    questions = [replace(QUESTIONS[0], question="# Who:: {{lit}}\nthe <red lamp>?"), *QUESTIONS]
+    return render_export(Export(BOOK, MARKS, questions, names=names), ExportFormat.ANKI)
+
+
+def rows_of(cards: str) -> list[list[str]]:
+    lines = [line for line in cards.splitlines() if not line.startswith("#")]
+    return list(csv.reader(lines, delimiter="\t"))
+
+
+def test_cards_for_anki_have_headers(cards: str) -> None:
+    headers = dict(line[1:].split(":", 1) for line in cards.splitlines() if line.startswith("#"))
     assert headers["separator"] == "tab"
     assert headers["html"] == "true"
     assert headers["notetype"] == "Cloze"
     assert headers["deck column"] == "3"
     columns = headers["columns"].split("\t")
-    rows = list(
-        csv.reader((line for line in text.splitlines() if not line.startswith("#")), delimiter="\t")
-    )
-    assert all(len(row) == len(columns) for row in rows)
+    assert all(len(row) == len(columns) for row in rows_of(cards))
+
+
+def test_cards_for_anki_have_one_gap_each(cards: str) -> None:
+    rows = rows_of(cards)
     assert all(len(re.findall(r"\{\{c1::.+?\}\}", row[0])) == 1 for row in rows)
     assert {row[2] for row in rows} == {"gistread::The Lamp at Skerry Point"}
     assert [bool(row[4]) for row in rows] == [row[3] == "gistread question" for row in rows]

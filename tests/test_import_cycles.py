@@ -16,11 +16,11 @@ PACKAGE = Path(gistread.__file__).parent
 @functools.cache
 def modules() -> dict[str, ast.Module]:
     """Every module of gistread, by its whole name."""
-    found = {}
+    trees = {}
     for path in PACKAGE.rglob("*.py"):
         parts = ("gistread", *path.relative_to(PACKAGE).with_suffix("").parts)
-        found[".".join(parts).removesuffix(".__init__")] = ast.parse(path.read_text("utf-8"))
-    return found
+        trees[".".join(parts).removesuffix(".__init__")] = ast.parse(path.read_text("utf-8"))
+    return trees
 
 
 def imports_of(tree: ast.Module, known: Mapping[str, object]) -> Iterator[str]:
@@ -38,7 +38,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[set[str]]:
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
-    found = []
+    components = []
 
     def visit(node: str) -> None:
         index[node] = low[node] = len(index)
@@ -52,13 +52,13 @@ def circles(graph: Mapping[str, set[str]]) -> list[set[str]]:
         if low[node] == index[node]:
             at = stack.index(node)
             if len(stack) - at > 1:
-                found.append(set(stack[at:]))
+                components.append(set(stack[at:]))
             del stack[at:]
 
     for node in graph:
         if node not in index:
             visit(node)
-    return found
+    return components
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

@@ -1,6 +1,4 @@
-"""The recipes of other package managers name what `pyproject.toml` requires, and `stamp` fills them
-in.
-"""
+"""Recipes of other package managers name what `pyproject.toml` requires; `stamp` fills them in."""
 
 import hashlib
 import re
@@ -20,9 +18,9 @@ def required() -> set[str]:
 
 
 def words(text: str, pattern: str) -> set[str]:
-    found = re.search(pattern, text, re.DOTALL)
-    assert found
-    return {re.sub(r"\s*#.*", "", line).strip() for line in found[1].splitlines()} - {""}
+    match = re.search(pattern, text, re.DOTALL)
+    assert match
+    return {re.sub(r"\s*#.*", "", line).strip() for line in match[1].splitlines()} - {""}
 
 
 def test_flake_and_pkgbuild_name_every_dependency() -> None:

@@ -43,8 +43,8 @@ def folders(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, "")  # Restores them afterwards
 
 
-def assert_nothing_is_lost_doubled_or_changed(found: Iterable[tuple[str, ...]]) -> None:
-    rows = list(found)
+def assert_nothing_is_lost_doubled_or_changed(table: Iterable[tuple[str, ...]]) -> None:
+    rows = list(table)
     assert rows
     assert {field for row in rows for field in row[2:]} <= {"0", ""}, rows
 

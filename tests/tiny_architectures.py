@@ -1,10 +1,9 @@
-"""Writes tiny models of the kinds of memory that a language model can have, siblings of the one in
-`tiny_gguf.py`.
+"""Writes tiny models of the kinds of memory that a language model can have.
 
-Attention over everything, attention of which every other layer sees the last few tokens alone, a
-recurrent state instead of attention, and both side by side. Their weights are random, of scales at
-which what they write depends on all that they have read, and they write nothing but printable
-ASCII.
+They are siblings of the one in `tiny_gguf.py`. Attention over everything, attention of which every
+other layer sees the last few tokens alone, a recurrent state instead of attention, and both side by
+side. Their weights are random, of scales at which what they write depends on all that they have
+read, and they write nothing but printable ASCII.
 """
 
 import random

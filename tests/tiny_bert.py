@@ -1,8 +1,7 @@
-"""Writes a tiny embedding model: BERT's architecture with random weights and a vocabulary of words
-and letters.
+"""Writes a tiny embedding model: BERT's architecture with random weights.
 
-What its vectors mean nobody knows, but they are a function of the text, other for other texts, and
-llama.cpp makes them as it makes those of any encoder.
+Its vocabulary has words and letters. What its vectors mean nobody knows, but they are a function of
+the text, other for other texts, and llama.cpp makes them as it makes those of any encoder.
 """
 
 import random

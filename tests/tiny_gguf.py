@@ -1,14 +1,15 @@
-"""Writes a tiny model file: a real llama architecture with random weights, a second's work for
-llama.cpp.
+"""Writes a tiny model file: a real llama architecture with random weights.
 
-It says nothing sensible, but it loads, tokenises, evaluates and samples like any other. Bytes are
-its tokens, so counts can be known by hand. Variants are made by changing the metadata.
+It is a second's work for llama.cpp. It says nothing sensible, but it loads, tokenises, evaluates
+and samples like any other. Bytes are its tokens, so counts can be known by hand. Variants are made
+by changing the metadata.
 """
 
 import random
 import struct
 from array import array
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ Tensor = tuple[tuple[int, ...], "array[float]"]
 """Shape, fastest dimension first, and values."""
 
 _ALIGNMENT = 32
+_F32 = 0  # GGML's number of the type
 _END = 256
 """The first of the control tokens, behind the bytes."""
 _BRIEF = 8.0
@@ -37,9 +39,7 @@ _NORMAL, _CONTROL = 1, 3
 
 
 def byte_tokens() -> list[str]:
-    """The printable stand-ins of the 256 bytes that byte-level BPE vocabularies use, in the order
-    of the bytes.
-    """
+    """Printable stand-ins of the 256 bytes, in order, as byte-level BPE vocabularies have them."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
     stand_ins, extra = {}, 0
     for byte in range(256):
@@ -89,11 +89,10 @@ def metadata(**changes: Any) -> dict[str, object]:
 def write_tiny_gguf(
     path: Path, seed: int = 1, layers: int = LAYERS, *, brief: bool = False, **changes: Any
 ) -> Path:
-    """Write the model (about 400 kB) and return its path. Layers beyond the first two are the same
-    as these.
+    """Write the model (about 400 kB) and return its path.
 
-    A `brief` one soon comes to an end of what it says: half of the time its end is likelier than
-    anything else.
+    Layers beyond the first two are the same as these. A `brief` one soon comes to an end of what it
+    says: half of the time its end is likelier than anything else.
     """
     values = metadata(**{"llama__block_count": layers, **changes})
     vocabulary = values["tokenizer.ggml.tokens"]
@@ -126,29 +125,32 @@ def write_tiny_adapter(path: Path, architecture: str = "llama") -> Path:
 
 
 def write_gguf(path: Path, values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> Path:
-    """Write a GGUF file (version 3, all tensors F32) of these metadata and tensors and return its
-    path.
-    """
+    """Write a GGUF file (version 3, all tensors F32) and return its path."""
     data = {name: floats.tobytes() for name, (_, floats) in tensors.items()}
-    head = write_header(
-        values, {name: (shape, 0, len(data[name])) for name, (shape, _) in tensors.items()}
-    )
-    path.write_bytes(head + b"".join(map(_aligned, data.values())))
+    described = {
+        name: TensorInfo(shape, _F32, len(data[name])) for name, (shape, _) in tensors.items()
+    }
+    path.write_bytes(write_header(values, described) + b"".join(map(_aligned, data.values())))
     return path
 
 
-def write_header(
-    values: Mapping[str, object], tensors: Mapping[str, tuple[tuple[int, ...], int, int]]
-) -> bytes:
-    """What stands before the data of tensors of these shapes, types and sizes in bytes, which
-    follow aligned.
-    """
+@dataclass(frozen=True, slots=True)
+class TensorInfo:
+    shape: tuple[int, ...]
+    kind: int  # GGML's number
+    size_bytes: int
+
+
+def write_header(values: Mapping[str, object], tensors: Mapping[str, TensorInfo]) -> bytes:
+    """What stands before the data of these tensors, which follow aligned."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
     head += b"".join(_string(key) + _value(value) for key, value in values.items())
     offset = 0
-    for name, (shape, kind, size) in tensors.items():
-        head += _string(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, offset)
-        offset += size + -size % _ALIGNMENT
+    for name, tensor in tensors.items():
+        shape = tensor.shape
+        head += _string(name)
+        head += struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, tensor.kind, offset)
+        offset += tensor.size_bytes + -tensor.size_bytes % _ALIGNMENT
     return _aligned(head)
 
 

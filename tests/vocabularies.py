@@ -1,5 +1,6 @@
-"""Vocabularies of byte-level BPE for tests, as small files that llama.cpp loads without weights,
-and its tokens.
+"""Vocabularies of byte-level BPE for tests, and llama.cpp's tokens.
+
+They are small files that llama.cpp loads without weights.
 """
 
 import ctypes
@@ -90,26 +91,29 @@ PIECES = [
 
 @functools.cache
 def trained(seed: int, merges: int = 400, *, skipped: float = 0.0) -> tuple[str, ...]:
-    """Merges as training finds them, the commonest pair first; in texts of the pieces, which the
-    seed draws.
+    """Merges as training finds them, the commonest pair first.
 
-    `skipped`: so large a share of the texts does not notice a merge: then some pairs can never come
-    about.
+    The seed draws texts of the pieces to train on. `skipped`: so large a share of the texts does
+    not notice a merge: then some pairs can never come about.
     """
     source = random.Random(seed)
     bytes_as = byte_tokens()
     words = [_drawn(source, 6) for _ in range(300)]
     sequences = [[bytes_as[byte] for byte in word.encode("utf-8", "replace")] for word in words]
-    made, found = set(bytes_as), list[str]()
-    while len(found) < merges:
+    made = set(bytes_as)
+    learned: list[str] = []
+    while len(learned) < merges:
         pairs = Counter(pair for sequence in sequences for pair in pairwise(sequence))
         pair = next((pair for pair, _ in pairs.most_common() if "".join(pair) not in made), None)
         if pair is None:
             break
         made.add("".join(pair))
-        found.append(" ".join(pair))
-        sequences = [one if source.random() < skipped else _merged(one, pair) for one in sequences]
-    return tuple(found)
+        learned.append(" ".join(pair))
+        sequences = [
+            sequence if source.random() < skipped else _merged(sequence, pair)
+            for sequence in sequences
+        ]
+    return tuple(learned)
 
 
 def write_vocabulary(

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from gistread.engine.llama.gguf import read_contents
 from tests.models import starter_path
-from tests.tiny_gguf import write_header
+from tests.tiny_gguf import TensorInfo, write_header
 
 Quantization = Literal["Q8_0", "Q4_K_M"]
 Bytes = npt.NDArray[np.uint8]
@@ -72,7 +72,7 @@ def write_shape(path: Path, shape: Shape, quantization: Quantization, vocabulary
     """
     tensors = dict(_tensors(shape, quantization))
     described = {
-        name: (dimensions, kind, _size(dimensions, kind))
+        name: TensorInfo(dimensions, kind, _size(dimensions, kind))
         for name, (dimensions, kind) in tensors.items()
     }
     random = np.random.default_rng(1)

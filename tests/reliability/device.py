@@ -1,5 +1,4 @@
-"""A model on a graphics card: whole, in part, with too little memory, refused by the card, on two
-cards.
+"""A model on a graphics card: whole, in part, with too little memory, refused, on two cards.
 
 Needs a llama.cpp built for a card. Mesa's software device counts as one: a build with
 `-DGGML_VULKAN=ON`, Debian's `mesa-vulkan-drivers`, and `GGML_VK_VISIBLE_DEVICES=0` in the

@@ -1,5 +1,6 @@
-"""Words of EPUBs compared with a second, independent reading of their files, or with the words put
-into them.
+"""Words of EPUBs compared with a second, independent reading of their files.
+
+Or with the words put into them.
 """
 
 import re
@@ -35,8 +36,9 @@ _TAGS = (
 
 
 def rows(folder: Path) -> Iterator[tuple[str, ...]]:
-    """For each collection: books, characters in words, those in no paragraph, and those of them
-    without a notice.
+    """For each collection: books, characters in words, and those in no paragraph.
+
+    Last, those of them without a notice.
     """
     for name in dict.fromkeys(path.parent.name for path in all_epubs()):
         yield _row(
@@ -53,7 +55,9 @@ def _row(name: str, compared: Iterator[tuple[str, Book]]) -> tuple[str, ...]:
     books = characters = lost = silent = 0
     for source, book in compared:
         missing = (_letters(source) - _letters(book.text)).total()
-        books, characters, lost = books + 1, characters + len(source), lost + missing
+        books += 1
+        characters += len(source)
+        lost += missing
         silent += 0 if book.notices else missing
     return name, str(books), f"{characters:,}", f"{lost:,}", f"{silent:,}"
 

@@ -47,9 +47,7 @@ class ForgetfulEngine(SteppedEngine):
 
 
 def rows(folder: Path, screens: int) -> Iterator[tuple[str, ...]]:
-    """Screens, searches, questions, MiB after the first part and at the end, and the growth
-    between.
-    """
+    """Screens, searches, questions, MiB after the first part and at the end, and the growth."""
     command = [sys.executable, "-m", "tests.reliability.evenings", str(folder), str(screens)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     first, last = map(float, done.stdout.split())

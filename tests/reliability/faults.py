@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -36,6 +37,13 @@ _SLOW = {"GISTREAD_TEST_PAUSE_S": str(_PAUSE_S)}
 _CLOCK = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
 _DAY = 86_400
 _REAL_DURATIONS = {"FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPage:
+    start: int
+    end: int
+    gist: str
 
 
 class Home:
@@ -80,11 +88,12 @@ class Home:
     def index(self, **options: Any) -> "subprocess.Popen[str]":
         return self.start("index", self.book, *SIZE, "--json", **options)
 
-    def pages(self) -> list[tuple[int, int, str]]:
-        """Start, end and gist of every saved page of every memory."""
-        book, store = open_book(self.book), MemoryStore(default_paths().memories)
+    def pages(self) -> list[SavedPage]:
+        """Every saved page of every memory."""
+        book = open_book(self.book)
+        store = MemoryStore(default_paths().memories)
         return [
-            (entry.page.start, entry.page.end, entry.gist.text)
+            SavedPage(entry.page.start, entry.page.end, entry.gist.text)
             for header in store.find(book)
             for entry in store.load(book, header).read_entries
         ]
@@ -95,9 +104,7 @@ class Home:
 
 
 def rows(folder: Path, *, kills: int) -> Iterator[tuple[str, ...]]:
-    """For each fault: how often, pages lost, pages doubled, and pages other than in an undisturbed
-    run.
-    """
+    """For each fault: how often, pages lost, doubled, and other than in an undisturbed run."""
     home = Home(folder)
     out, errors = home.index().communicate()
     assert "error" not in json.loads(out), errors
@@ -114,8 +121,8 @@ def rows(folder: Path, *, kills: int) -> Iterator[tuple[str, ...]]:
         return home.start("index", home.book, *SIZE, "--events", environment={**_SLOW, **clock})
 
     if _CLOCK.exists():
-        found = _killed(home, max(1, kills // 20), undisturbed, on_another_day)
-        yield "SIGKILL, and the clock set forward and back by a day", *found
+        figures = _killed(home, max(1, kills // 20), undisturbed, on_another_day)
+        yield "SIGKILL, and the clock set forward and back by a day", *figures
     yield (
         "disk full, after a random number of bytes",
         *_full(home, length, max(1, kills // 10), undisturbed),
@@ -128,8 +135,9 @@ def rows(folder: Path, *, kills: int) -> Iterator[tuple[str, ...]]:
 
 
 class _Forked:
-    """`gistread index` over the fake engine in a fork of this process, which saves the second that
-    Python needs.
+    """`gistread index` over the fake engine in a fork of this process.
+
+    A fork saves the second that Python needs.
     """
 
     def __init__(self, home: Home) -> None:
@@ -161,12 +169,12 @@ class _Forked:
 def _killed(
     home: Home,
     kills: int,
-    undisturbed: list[tuple[int, int, str]],
+    undisturbed: list[SavedPage],
     start: Callable[[int], "_Forked | subprocess.Popen[str]"],
 ) -> tuple[str, ...]:
     chance = random.Random(1)
     lost = doubled = other = 0
-    before: list[tuple[int, int, str]] = []
+    before: list[SavedPage] = []
     home.forget()
     for number in range(kills):
         process = start(number)
@@ -180,7 +188,7 @@ def _killed(
         process.communicate()
         pages = home.pages()
         lost += sum(page not in pages for page in before)
-        doubled += len(pages) - len({start for start, _, _ in pages})
+        doubled += len(pages) - len({page.start for page in pages})
         other += sum(page not in undisturbed for page in pages if page not in before)
         before = pages
         if len(before) == len(undisturbed):
@@ -198,19 +206,14 @@ def _worker_killed(home: Home, model: Path, kills: int) -> tuple[str, ...]:
         process = home.start("index", home.book, *SIZE, "--events", "--model", model)
         assert process.stdout is not None
         for _ in process.stdout:
-            for worker in (
-                psutil.Process(process.pid).children()
-                if done < kills and chance.random() < 0.3
-                else ()
-            ):
-                worker.kill()
-                done += 1
+            if done < kills and chance.random() < 0.3:
+                for worker in psutil.Process(process.pid).children():
+                    worker.kill()
+                    done += 1
         process.communicate()
-        starts = [start for start, _, _ in home.pages()]
-        lost, doubled = (
-            lost + max(0, before - len(starts)),
-            doubled + len(starts) - len(set(starts)),
-        )
+        starts = [page.start for page in home.pages()]
+        lost += max(0, before - len(starts))
+        doubled += len(starts) - len(set(starts))
         before = len(starts)
         if process.returncode == ExitStatus.DONE:
             home.forget()
@@ -218,9 +221,7 @@ def _worker_killed(home: Home, model: Path, kills: int) -> tuple[str, ...]:
     return str(done), str(lost), str(doubled), ""
 
 
-def _full(
-    home: Home, length: int, times: int, undisturbed: list[tuple[int, int, str]]
-) -> tuple[str, ...]:
+def _full(home: Home, length: int, times: int, undisturbed: list[SavedPage]) -> tuple[str, ...]:
     chance = random.Random(3)
     lost = other = 0
     for _ in range(times):

@@ -1,5 +1,6 @@
-"""Disks that are full from one write on, for each write of a command in turn, by a library put
-before the system's.
+"""Disks that are full from one write on, for each write of a command in turn.
+
+A library put before the system's refuses the writes.
 """
 
 import contextlib
@@ -66,18 +67,18 @@ def _refused(home: Home, shim: Path, words: tuple[str | Path, ...]) -> tuple[str
         now = _contents(home)
         _run(home, *words)
         again = _contents(home)
-        lost += sum(one not in now for one in had) + sum(
-            one not in again for one in {*now, *undisturbed}
+        lost += sum(record not in now for record in had) + sum(
+            record not in again for record in {*now, *undisturbed}
         )
         doubled += len(again) - len(set(again))
-        other += sum(one not in undisturbed for one in again)
+        other += sum(record not in undisturbed for record in again)
     shutil.rmtree(saved)
     return str(writes), str(lost), str(doubled), str(other)
 
 
 def _run(home: Home, *words: str | Path, **environment: str) -> str:
     # Python's own cache of modules must not count.
-    said = home.start(
+    errors = home.start(
         *words, environment={"PYTHONDONTWRITEBYTECODE": "1", **environment}
     ).communicate()[1]
     for process in psutil.process_iter(
@@ -88,7 +89,7 @@ def _run(home: Home, *words: str | Path, **environment: str) -> str:
             with contextlib.suppress(psutil.NoSuchProcess):
                 while process.status() != psutil.STATUS_ZOMBIE:
                     time.sleep(0.02)
-    return said
+    return errors
 
 
 def _contents(home: Home) -> list[object]:

@@ -45,7 +45,7 @@ def _lowest(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
     compared = [row for row in rows if row[3]]
     for program in dict.fromkeys(re.split(r"\W", row[0])[0] for row in compared):
         own = [row for row in compared if row[0].startswith(program)]
-        found, order = (
+        fewest, order = (
             min((row[column] for row in own), key=lambda share: float(share[:-1]))
             for column in (2, 3)
         )
@@ -53,7 +53,7 @@ def _lowest(rows: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
         yield (
             f"{program}: lowest of {len(own)}",
             f"{words:,}",
-            found,
+            fewest,
             order,
             " ".join({row[4] for row in own}),
         )

@@ -1,5 +1,6 @@
-"""Everything that is saved, cut and flipped at every byte, and written by two processes, one of
-which is killed.
+"""Everything that is saved, cut and flipped at every byte, and written by several processes.
+
+One of them is killed.
 """
 
 import random
@@ -95,7 +96,7 @@ KINDS: Mapping[str, Kind] = {
         lambda folder: [mark.start for mark in MarkStore(paths_in(folder)).marks(_SHA256)],
     ),
     "library": Kind(
-        _add_file, lambda folder: [int(one) for one in Catalogue(paths_in(folder)).read().files]
+        _add_file, lambda folder: [int(name) for name in Catalogue(paths_in(folder)).read().files]
     ),
     "settings": Kind(
         lambda folder, number: save_setting(
@@ -160,8 +161,9 @@ def _damaged(kind: Kind, folder: Path) -> tuple[str, ...]:
 
 
 def shared_rows(folder: Path) -> Iterator[tuple[str, ...]]:
-    """For each kind: records that two processes write at once, of which a third that is killed
-    loses none.
+    """For each kind: records that two processes write at once.
+
+    A third process, which is killed, loses none.
     """
     for name in _SHARED:
         own = folder / name
@@ -173,21 +175,21 @@ def _shared(name: str, folder: Path) -> tuple[str, ...]:
     writers = [_writer(name, folder, first) for first in (0, _WRITTEN)]
     killed = _writer(name, folder, 2 * _WRITTEN)
     assert killed.stdout is not None
-    said = [
+    output = [
         killed.stdout.readline() for _ in range(random.Random(name).randrange(1, _WRITTEN // 2))
     ]
     killed.send_signal(signal.SIGKILL)
-    said += killed.communicate()[0].split()
-    acknowledged = set(map(int, said))
+    output += killed.communicate()[0].split()
+    acknowledged = set(map(int, output))
     for process in writers:
         process.communicate()
         assert process.returncode == 0, name
-    found = list(KINDS[name].numbers(folder))
-    lost = {*range(2 * _WRITTEN), *acknowledged} - set(found)
+    numbers = list(KINDS[name].numbers(folder))
+    lost = {*range(2 * _WRITTEN), *acknowledged} - set(numbers)
     return (
         str(2 * _WRITTEN + len(acknowledged)),
         str(len(lost)),
-        str(len(found) - len(set(found))),
+        str(len(numbers) - len(set(numbers))),
         "0",
     )
 

@@ -14,7 +14,7 @@ import psutil
 from gistread.book.open import open_book
 from gistread.paths import default_paths
 from gistread.store.user_data import MarkStore, UserData
-from tests.reliability.faults import FOLDERS, SIZE, Home
+from tests.reliability.faults import FOLDERS, SIZE, Home, SavedPage
 from tests.terminal import Terminal, terminal
 from tests.tiny_gguf import write_tiny_gguf
 
@@ -31,8 +31,9 @@ _ENOUGH_PAGES = (
 
 
 def rows(folder: Path, kills: int) -> Iterator[tuple[str, ...]]:
-    """For each victim: kills, pages, marks and questions lost, pages doubled, orphans, the longest
-    wait in seconds.
+    """For each victim: kills, what is lost, pages doubled, orphans, and the longest wait [s].
+
+    Pages, marks and questions may be lost.
     """
     home = Home(folder, paragraphs=_PARAGRAPHS)
     model = write_tiny_gguf(folder / "tiny.gguf", brief=True)
@@ -44,20 +45,22 @@ def rows(folder: Path, kills: int) -> Iterator[tuple[str, ...]]:
 
 class _Kills:
     def __init__(self, home: Home, model: Path, victim: str) -> None:
-        self._home, self._model, self._victim = home, model, victim
+        self._home = home
+        self._model = model
+        self._victim = victim
         self._chance = random.Random(victim)
-        self._pages: list[tuple[int, int, str]] = []
+        self._pages: list[SavedPage] = []
         self._saved = 0
         self._lost = self._doubled = self._orphans = 0
         self._longest_s = 0.0
 
     def run(self, kills: int) -> tuple[str, ...]:
         for number in range(kills):
-            self._one(number)
+            self._kill(number)
             self._compare()
         return str(self._lost), str(self._doubled), str(self._orphans), f"{self._longest_s:.1f}"
 
-    def _one(self, number: int) -> None:
+    def _kill(self, number: int) -> None:
         folders = {name: os.environ[name] for name in FOLDERS}
         book = str(self._home.book)
         if self._victim == "index":
@@ -126,7 +129,7 @@ class _Kills:
         self._lost += sum(page not in pages for page in self._pages) + max(
             0, self._saved - self._count_saved()
         )
-        self._doubled += len(pages) - len({start for start, _, _ in pages})
+        self._doubled += len(pages) - len({page.start for page in pages})
         self._pages = pages
         if len(pages) > _ENOUGH_PAGES:
             self._home.forget()

@@ -112,7 +112,9 @@ def all_kinds() -> Iterator[Typeset]:
 
 def _structured(parts: list[str]) -> Iterator[Typeset]:
     """Notes, rotated pages, tables and fields, and pages on pages, by LaTeX."""
-    noted, words, notes = [], [], []
+    noted = []
+    words = []
+    notes = []
     for number, part in enumerate(parts):
         first, _, rest = part.partition(" ")
         note = f"Note {number}. {parts[number - 1].split(',')[0]}." if number % 4 == 0 else ""
@@ -239,14 +241,14 @@ def _printed(parts: list[str]) -> Iterator[Typeset]:
         make = partial(_chromium, _page([text] * 6, style))
         yield Typeset(f"Chromium, {name}", "chromium", make, " ".join([text] * 6))
     ruby = "<ruby>吾輩<rt>わがはい</rt></ruby>は<ruby>猫<rt>ねこ</rt></ruby>である。" * 40
-    said = re.sub("<rt>(.*?)</rt>", "（\\1）", ruby)
+    with_readings = re.sub("<rt>(.*?)</rt>", "（\\1）", ruby)
     for program, print_ in {"Chromium": _chromium, "LibreOffice": _libreoffice}.items():
         name, programs = (
             f"{program}, readings (ruby)",
             {"LibreOffice": "soffice pandoc"}.get(program, "chromium"),
         )
         page = f"{_HEAD}{fonts}</style><p>{ruby}</p>"
-        yield Typeset(name, programs, partial(print_, page), re.sub("<.*?>", "", said))
+        yield Typeset(name, programs, partial(print_, page), re.sub("<.*?>", "", with_readings))
     yield Typeset(
         "LibreOffice", "soffice pandoc", partial(_libreoffice, _page(parts)), " ".join(parts)
     )
