@@ -12,6 +12,8 @@ import pytest
 
 from gistread import errors
 from gistread.store import database
+from tests.engine.fetching.server import without_environment
+from tests.syncing.server import SyncServer, serving
 from tests.tiny_gguf import write_tiny_gguf
 
 # llama.cpp's threads must not spin while they wait for each other: tests run side by side on all
@@ -113,6 +115,14 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def gguf(tiny: Path) -> bytes:
     """All of the tiny model, for whoever sends it somewhere."""
     return tiny.read_bytes()
+
+
+@pytest.fixture
+def sync_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncServer]:
+    """A server of reading places; nothing in the environment leads elsewhere."""
+    without_environment(monkeypatch)
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,6 +1,5 @@
 """`gistread sync`: log in, send places and go on where another device is."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,12 @@ from gistread.syncing.account import find_account
 from gistread.syncing.documents import content_id
 from tests.book.make_epub import epub, page
 from tests.cli.conftest import Run
-from tests.engine.fetching.server import without_environment
-from tests.syncing.server import SyncServer, sync_server
+from tests.syncing.server import SyncServer
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncServer]:
-    without_environment(monkeypatch)
+@pytest.fixture(autouse=True)
+def _password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GISTREAD_SYNC_PASSWORD", "secret")
-    with sync_server() as server:
-        yield server
 
 
 @pytest.fixture
@@ -35,24 +30,24 @@ def lamp(tmp_path: Path) -> Path:
     return path
 
 
-def test_sync_is_off_until_one_logs_in(run: Run, server: SyncServer, lamp: Path) -> None:
+def test_sync_is_off_until_one_logs_in(run: Run, sync_server: SyncServer, lamp: Path) -> None:
     assert "Progress sync is off" in run("sync").out
     assert run("sync", "push", str(lamp)).status == ExitStatus.FAILED
-    refused = run("sync", "login", server.url, "ada")
+    refused = run("sync", "login", sync_server.url, "ada")
     assert "does not accept the login of ada" in refused.err
     assert run("sync", "--json").json["server"] is None
-    assert run("sync", "login", server.url, "ada", "--register").status == ExitStatus.DONE
+    assert run("sync", "login", sync_server.url, "ada", "--register").status == ExitStatus.DONE
     assert run("sync", "--json").json["user"] == "ada"
     saved = default_paths().sync_account.read_text()
     run("sync", "logout")
     assert run("sync", "--json").json["server"] is None
-    assert server.users["ada"] in saved
-    assert server.users["ada"] not in default_paths().sync_account.read_text()
+    assert sync_server.users["ada"] in saved
+    assert sync_server.users["ada"] not in default_paths().sync_account.read_text()
 
 
 @pytest.mark.parametrize("address", ["http://[", "http://ada:secret-word@127.0.0.1", "ftp://a"])
 def test_an_address_that_cannot_be_used_is_refused(
-    run: Run, server: SyncServer, address: str
+    run: Run, sync_server: SyncServer, address: str
 ) -> None:
     ran = run("sync", "login", address, "ada")
     assert ran.status == ExitStatus.USAGE
@@ -62,21 +57,21 @@ def test_an_address_that_cannot_be_used_is_refused(
 
 
 def test_places_go_to_the_server_and_come_from_another_device(
-    run: Run, server: SyncServer, lamp: Path
+    run: Run, sync_server: SyncServer, lamp: Path
 ) -> None:
-    run("sync", "login", server.url, "ada", "--register")
+    run("sync", "login", sync_server.url, "ada", "--register")
     run("books", "--add", str(lamp))
     assert run("sync", "push", "--json").json["books"] == []
     book, user_data = open_book(lamp), UserData(default_paths())
     here = book.text.index("Line 40 ")
     user_data.set_position(book.sha256, here, read=[(0, here)])
     (pushed,) = run("sync", "push", "--json").json["books"]
-    assert (pushed["done"], server.places["ada", content_id(lamp)]["device_id"]) == (
+    assert (pushed["done"], sync_server.places["ada", content_id(lamp)]["device_id"]) == (
         "pushed",
-        server.bodies[-1]["device_id"],
+        sync_server.bodies[-1]["device_id"],
     )
     assert run("sync", "pull", "--json").json["books"] == []
-    server.places["ada", content_id(lamp)] = {
+    sync_server.places["ada", content_id(lamp)] = {
         "percentage": 0.9,
         "progress": "/body/DocFragment[1]/body/p[201]/text().5",
         "device": "Kobo",
@@ -92,11 +87,11 @@ def test_places_go_to_the_server_and_come_from_another_device(
 
 
 def test_a_pulled_place_is_the_progress_of_a_book_that_was_never_opened(
-    run: Run, server: SyncServer, lamp: Path
+    run: Run, sync_server: SyncServer, lamp: Path
 ) -> None:
-    run("sync", "login", server.url, "ada", "--register")
+    run("sync", "login", sync_server.url, "ada", "--register")
     run("books", "--add", str(lamp))
-    server.places["ada", content_id(lamp)] = {"percentage": 0.5, "device": "Kobo"}
+    sync_server.places["ada", content_id(lamp)] = {"percentage": 0.5, "device": "Kobo"}
     run("sync", "pull")
     (listed,) = run("books", "--json").json["books"]
     assert listed["progress"] == pytest.approx(0.5, abs=0.02)
@@ -104,24 +99,24 @@ def test_a_pulled_place_is_the_progress_of_a_book_that_was_never_opened(
 
 
 def test_the_newest_place_is_the_one_that_was_read_last(
-    run: Run, server: SyncServer, lamp: Path
+    run: Run, sync_server: SyncServer, lamp: Path
 ) -> None:
-    run("sync", "login", server.url, "ada", "--register")
+    run("sync", "login", sync_server.url, "ada", "--register")
     with default_paths().config_file.open("a") as config:
         config.write('sync_place = "newest"\n')
     run("books", "--add", str(lamp))
     book, user_data = open_book(lamp), UserData(default_paths())
     user_data.set_position(book.sha256, book.text.index("Line 200 "))
     place = {"percentage": 0.1, "progress": "/body/DocFragment[1]/body/p[41]/text().0"}
-    kobo = {**place, "device": "Kobo", "device_id": "K", "timestamp": server.now}
-    server.places["ada", content_id(lamp)] = kobo
+    kobo = {**place, "device": "Kobo", "device_id": "K", "timestamp": sync_server.now}
+    sync_server.places["ada", content_id(lamp)] = kobo
     (pushed,) = run("sync", "push", "--json").json["books"]
-    assert (pushed["done"], server.bodies) == ("kept", [])
+    assert (pushed["done"], sync_server.bodies) == ("kept", [])
     (pulled,) = run("sync", "pull", "--json").json["books"]
     assert pulled["done"] == "pulled"
     account = find_account(load_config(default_paths().config_file), default_paths())
     assert account is not None
-    later = WaitingPlace(content_id(lamp), 0.2, at=server.now + 60.0)
+    later = WaitingPlace(content_id(lamp), 0.2, at=sync_server.now + 60.0)
     SyncQueue(default_paths()).put(account.name, later)
     user_data.set_position(book.sha256, book.text.index("Line 300 "))
     (kept,) = run("sync", "pull", "--json").json["books"]
@@ -130,11 +125,13 @@ def test_the_newest_place_is_the_one_that_was_read_last(
     assert pushed["done"] == "pushed"
 
 
-def test_a_file_that_is_no_book_leaves_the_others(run: Run, server: SyncServer, lamp: Path) -> None:
-    run("sync", "login", server.url, "ada", "--register")
+def test_a_file_that_is_no_book_leaves_the_others(
+    run: Run, sync_server: SyncServer, lamp: Path
+) -> None:
+    run("sync", "login", sync_server.url, "ada", "--register")
     run("books", "--add", str(lamp))
     lamp.write_bytes(lamp.read_bytes()[:500])
-    server.places["ada", content_id(lamp)] = {"percentage": 0.5, "device": "Kobo"}
+    sync_server.places["ada", content_id(lamp)] = {"percentage": 0.5, "device": "Kobo"}
     pulled = run("sync", "pull")
     assert pulled.status == ExitStatus.DONE
     assert "lamp" in pulled.err

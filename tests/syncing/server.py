@@ -149,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def sync_server() -> Iterator[SyncServer]:
+def serving() -> Iterator[SyncServer]:
     server = SyncServer()
     try:
         yield server

@@ -2,7 +2,7 @@
 
 import asyncio
 import errno
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +15,7 @@ from gistread.store.sync_queue import SyncQueue, WaitingPlace
 from gistread.syncing.account import find_account, forget_account, new_account, save_account
 from gistread.syncing.client import Account, AuthorizationError, RemotePlace, open_server
 from gistread.syncing.sync import ProgressSync
-from tests.engine.fetching.server import without_environment
-from tests.syncing.server import Handler, SyncServer, sync_server
+from tests.syncing.server import Handler, SyncServer
 from tests.tui.scripted import paths_in
 
 QUICK = Network(stall_s=0.3)
@@ -24,15 +23,8 @@ BOOK = "81cd82595f73eaf657cd0387e71415da"
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncServer]:
-    without_environment(monkeypatch)
-    with sync_server() as server:
-        yield server
-
-
-@pytest.fixture
-def account(server: SyncServer, tmp_path: Path) -> Account:
-    return new_account(f"{server.url}/", "ada", "secret", paths_in(tmp_path))
+def account(sync_server: SyncServer, tmp_path: Path) -> Account:
+    return new_account(f"{sync_server.url}/", "ada", "secret", paths_in(tmp_path))
 
 
 def _sync(account: Account, tmp_path: Path, *, newest_wins: bool = False) -> ProgressSync:
@@ -41,7 +33,7 @@ def _sync(account: Account, tmp_path: Path, *, newest_wins: bool = False) -> Pro
 
 
 async def test_an_account_is_made_and_a_place_comes_back(
-    server: SyncServer, account: Account
+    sync_server: SyncServer, account: Account
 ) -> None:
     place = RemotePlace(0.25, "/body/DocFragment[2]/body/p[3]/text().7", "A", "one")
     async with open_server(account) as client:
@@ -54,10 +46,10 @@ async def test_an_account_is_made_and_a_place_comes_back(
         assert await client.pull(BOOK) is None
         timestamp = await client.push(BOOK, place)
         assert await client.pull(BOOK) == replace(place, timestamp=timestamp)
-        server.may_register = False
+        sync_server.may_register = False
         with pytest.raises(FetchError, match="lets nobody register"):
             await client.register()
-    assert server.users == {"ada": "5ebe2294ecd0e0f08eab7690d2a6ee69"}
+    assert sync_server.users == {"ada": "5ebe2294ecd0e0f08eab7690d2a6ee69"}
 
 
 def _page(handler: Handler) -> None:
@@ -135,15 +127,15 @@ def _endless(handler: Handler) -> None:
     ],
 )
 async def test_a_fault_is_told_in_two_lines_and_the_place_waits(
-    server: SyncServer,
+    sync_server: SyncServer,
     account: Account,
     tmp_path: Path,
     fault: Callable[[Handler], None],
     message: str,
 ) -> None:
-    server.users["ada"] = account.key
+    sync_server.users["ada"] = account.key
     sync, place = _sync(account, tmp_path), WaitingPlace(BOOK, 0.5, "x", at=1.0)
-    server.faults.append(fault)
+    sync_server.faults.append(fault)
     with pytest.raises(FetchError, match=message) as raised:
         await sync.push(place)
     assert len(str(raised.value).splitlines()) == 2
@@ -151,7 +143,7 @@ async def test_a_fault_is_told_in_two_lines_and_the_place_waits(
     assert sync.queue.waiting(account.name) == [place]
     assert await sync.send_waiting() == 1
     assert sync.queue.waiting(account.name) == []
-    assert server.places["ada", BOOK]["percentage"] == 0.5
+    assert sync_server.places["ada", BOOK]["percentage"] == 0.5
 
 
 async def test_a_server_that_is_away_is_told(account: Account, tmp_path: Path) -> None:
@@ -170,7 +162,7 @@ async def test_a_server_that_is_away_is_told(account: Account, tmp_path: Path) -
     ],
 )
 async def test_a_waiting_place_gives_way_to_one_that_wins(
-    server: SyncServer,
+    sync_server: SyncServer,
     account: Account,
     tmp_path: Path,
     newest_wins: bool,
@@ -178,18 +170,18 @@ async def test_a_waiting_place_gives_way_to_one_that_wins(
     read_at: float,
     wins: bool,
 ) -> None:
-    server.users["ada"] = account.key
+    sync_server.users["ada"] = account.key
     other = {"percentage": percentage, "progress": "x", "device": "Kobo", "device_id": "K"}
-    server.places["ada", BOOK] = {**other, "timestamp": server.now}
+    sync_server.places["ada", BOOK] = {**other, "timestamp": sync_server.now}
     sync = _sync(account, tmp_path, newest_wins=newest_wins)
     place = WaitingPlace(BOOK, 0.5, "y", at=read_at)
     winner = await sync.push(place)
     assert (winner is not None) is wins
-    assert server.places["ada", BOOK]["device"] == ("Kobo" if wins else account.device)
+    assert sync_server.places["ada", BOOK]["device"] == ("Kobo" if wins else account.device)
     assert sync.queue.waiting(account.name) == []
     if winner is not None:  # The user knows it, and reads on here.
         assert await sync.push(place, known=winner) is None
-        assert server.places["ada", BOOK]["percentage"] == 0.5
+        assert sync_server.places["ada", BOOK]["percentage"] == 0.5
 
 
 def test_a_later_place_is_not_removed_with_an_earlier_one(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The place on another device: offered when a book is opened, and sent when it is closed."""
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,7 @@ from gistread.syncing.client import Account
 from gistread.syncing.documents import content_id
 from gistread.tui.app import GistreadApp
 from tests.book.make_epub import epub, page
-from tests.engine.fetching.server import without_environment
-from tests.syncing.server import Handler, SyncServer, sync_server
+from tests.syncing.server import Handler, SyncServer
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until, until_shown
 
 _SIZE = (80, 24)
@@ -24,19 +22,12 @@ _PARAGRAPHS = [f"Letter {number}: the lamp burned low till dawn." for number in 
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SyncServer]:
-    without_environment(monkeypatch)
-    with sync_server() as server:
-        yield server
-
-
-@pytest.fixture
-def account(server: SyncServer, tmp_path: Path) -> Account:
+def account(sync_server: SyncServer, tmp_path: Path) -> Account:
     """Logged in; so is another device with the same account."""
     paths = paths_in(tmp_path)
-    account = new_account(server.url, "ada", "secret", paths)
+    account = new_account(sync_server.url, "ada", "secret", paths)
     save_account(account, paths)
-    server.users["ada"] = account.key
+    sync_server.users["ada"] = account.key
     return account
 
 
@@ -52,8 +43,8 @@ def _app(story: Path, tmp_path: Path) -> GistreadApp:
     return app_on(story, tmp_path, config=load_config(paths_in(tmp_path).config_file))
 
 
-def _put(server: SyncServer, story: Path, paragraph: int, device: str = "Kobo") -> None:
-    server.places["ada", content_id(story)] = {
+def _put(sync_server: SyncServer, story: Path, paragraph: int, device: str = "Kobo") -> None:
+    sync_server.places["ada", content_id(story)] = {
         "percentage": paragraph / len(_PARAGRAPHS),
         "progress": f"/body/DocFragment[1]/body/p[{paragraph + 1}]/text().0",
         "device": device,
@@ -63,9 +54,9 @@ def _put(server: SyncServer, story: Path, paragraph: int, device: str = "Kobo") 
 
 
 async def test_a_further_place_is_offered_and_looked_at_until_one_reads_on(
-    server: SyncServer, account: Account, story: Path, tmp_path: Path
+    sync_server: SyncServer, account: Account, story: Path, tmp_path: Path
 ) -> None:
-    _put(server, story, 300)
+    _put(sync_server, story, 300)
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
         await until_shown(pilot, "Kobo is at 50%. S goes there.")
@@ -81,7 +72,7 @@ async def test_a_further_place_is_offered_and_looked_at_until_one_reads_on(
         await pilot.press("space")
         await pilot.press("q")
         assert position.place > len("".join(_PARAGRAPHS)) // 2
-    place = server.places["ada", content_id(story)]
+    place = sync_server.places["ada", content_id(story)]
     assert place["device_id"] == account.device_id
     assert place["percentage"] > 0.5
     assert place["progress"].startswith("/body/DocFragment[1]/body/p[3")
@@ -89,7 +80,7 @@ async def test_a_further_place_is_offered_and_looked_at_until_one_reads_on(
 
 @pytest.mark.parametrize("elsewhere", [None, 100])
 async def test_a_place_that_the_server_lacks_is_sent(
-    server: SyncServer,
+    sync_server: SyncServer,
     account: Account,
     story: Path,
     tmp_path: Path,
@@ -98,19 +89,19 @@ async def test_a_place_that_the_server_lacks_is_sent(
 ) -> None:
     monkeypatch.setattr("gistread.tui.reading.syncing.SEND_S", 0.1)
     if elsewhere is not None:
-        _put(server, story, elsewhere)
+        _put(sync_server, story, elsewhere)
     book = open_book(story)
     UserData(paths_in(tmp_path)).set_position(book.sha256, book.text.index("Letter 300:"))
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE) as pilot:
-        await until(pilot, lambda: len(server.bodies) == 1)
+        await until(pilot, lambda: len(sync_server.bodies) == 1)
         assert "Letter 300:" in text_of(app)
-    place = server.places["ada", content_id(story)]
+    place = sync_server.places["ada", content_id(story)]
     assert (place["device"], round(place["percentage"], 2)) == (account.device, 0.5)
 
 
 async def test_a_book_without_a_file_is_not_told_to_log_in(
-    server: SyncServer, account: Account, story: Path, tmp_path: Path
+    sync_server: SyncServer, account: Account, story: Path, tmp_path: Path
 ) -> None:
     app = app_on(open_book(story), tmp_path, config=load_config(paths_in(tmp_path).config_file))
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
@@ -123,50 +114,50 @@ async def test_a_book_without_a_file_is_not_told_to_log_in(
 
 
 async def test_a_device_name_is_shown_as_it_is(
-    server: SyncServer, account: Account, story: Path, tmp_path: Path
+    sync_server: SyncServer, account: Account, story: Path, tmp_path: Path
 ) -> None:
-    _put(server, story, 300, device="{nothing}\n{quit}")
+    _put(sync_server, story, 300, device="{nothing}\n{quit}")
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
         await until_shown(pilot, "{nothing} {quit} is at 50%")
 
 
 async def test_without_a_network_the_place_waits_and_goes_next_time(
-    server: SyncServer, account: Account, story: Path, tmp_path: Path
+    sync_server: SyncServer, account: Account, story: Path, tmp_path: Path
 ) -> None:
-    server.faults += [lambda handler: handler.send("Busy", 503, "text/plain")] * 9
+    sync_server.faults += [lambda handler: handler.send("Busy", 503, "text/plain")] * 9
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "Letter 0:" in text_of(app) and server.requests)
+        await until(pilot, lambda: "Letter 0:" in text_of(app) and sync_server.requests)
         await pilot.press("space", "space", "q")
         assert "503" not in text_of(app)
     (waiting,) = SyncQueue(paths_in(tmp_path)).waiting(account.name)
     assert waiting.percentage > 0
-    assert server.places == {}
-    server.faults.clear()
+    assert sync_server.places == {}
+    sync_server.faults.clear()
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE) as pilot:
-        await until(pilot, lambda: bool(server.places))
+        await until(pilot, lambda: bool(sync_server.places))
         await until(pilot, lambda: not SyncQueue(paths_in(tmp_path)).waiting(account.name))
-    assert server.places["ada", content_id(story)]["percentage"] == waiting.percentage
+    assert sync_server.places["ada", content_id(story)]["percentage"] == waiting.percentage
 
 
 async def test_keys_work_while_the_server_takes_its_time(
-    server: SyncServer, account: Account, story: Path, tmp_path: Path
+    sync_server: SyncServer, account: Account, story: Path, tmp_path: Path
 ) -> None:
     app = _app(story, tmp_path)
     answer = threading.Event()
 
     def slow(handler: Handler) -> None:
         answer.wait(20.0)
-        handler.reply(200, server.places["ada", content_id(story)])
+        handler.reply(200, sync_server.places["ada", content_id(story)])
 
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "Letter 0:" in text_of(app) and server.replies)
-        _put(server, story, 300)
-        server.faults.append(slow)
+        await until(pilot, lambda: "Letter 0:" in text_of(app) and sync_server.replies)
+        _put(sync_server, story, 300)
+        sync_server.faults.append(slow)
         await pilot.press("S")
-        await until(pilot, lambda: server.faults == [])
+        await until(pilot, lambda: sync_server.faults == [])
         await pilot.press("space")
         await until_shown(pilot, "Letter 9:")
         answer.set()
@@ -175,7 +166,7 @@ async def test_keys_work_while_the_server_takes_its_time(
 
 
 async def test_another_device_that_goes_on_meanwhile_is_offered_and_not_overwritten(
-    server: SyncServer,
+    sync_server: SyncServer,
     account: Account,
     story: Path,
     tmp_path: Path,
@@ -184,19 +175,19 @@ async def test_another_device_that_goes_on_meanwhile_is_offered_and_not_overwrit
     monkeypatch.setattr("gistread.tui.reading.syncing.SEND_S", 0.1)
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "Letter 0:" in text_of(app) and server.replies)
-        _put(server, story, 300)
+        await until(pilot, lambda: "Letter 0:" in text_of(app) and sync_server.replies)
+        _put(sync_server, story, 300)
         await pilot.press("space")
         await until_shown(pilot, "Kobo is at 50%. S goes there.")
-        assert server.places["ada", content_id(story)]["device"] == "Kobo"
+        assert sync_server.places["ada", content_id(story)]["device"] == "Kobo"
         await pilot.press("space")  # Reading on here is an answer too.
-        await until(pilot, lambda: server.places["ada", content_id(story)]["device"] != "Kobo")
+        await until(pilot, lambda: sync_server.places["ada", content_id(story)]["device"] != "Kobo")
 
 
 async def test_a_wrong_login_is_told_once(
-    server: SyncServer, account: Account, story: Path, tmp_path: Path
+    sync_server: SyncServer, account: Account, story: Path, tmp_path: Path
 ) -> None:
-    server.users["ada"] = "changed"
+    sync_server.users["ada"] = "changed"
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
         await until_shown(pilot, "does not accept the login of ada")
@@ -206,12 +197,12 @@ async def test_a_wrong_login_is_told_once(
 
 
 async def test_nothing_is_sent_before_one_logs_in(
-    server: SyncServer, story: Path, tmp_path: Path
+    sync_server: SyncServer, story: Path, tmp_path: Path
 ) -> None:
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
         await until_shown(pilot, "Letter 0:")
         await pilot.press("space", "S")
         await until_shown(pilot, "Progress sync is off")
-    assert server.requests == []
+    assert sync_server.requests == []
     assert UserData(paths_in(tmp_path)).all_texts() != []
