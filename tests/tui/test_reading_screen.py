@@ -6,6 +6,7 @@ import pytest
 from textual.filter import NoColor
 
 from gistread.config import Config
+from gistread.store.user_data import UserData
 from gistread.tui.defects import DefectError
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.contents import ContentsScreen
@@ -18,6 +19,7 @@ from tests.tui.scripted import (
     filled,
     lines,
     opened,
+    paths_in,
     read_whole,
     text_of,
     until,
@@ -188,3 +190,26 @@ async def test_an_internal_error_ends_with_one_line(tmp_path: Path) -> None:
     assert app.return_code == 1
     assert "gistread.log" in caught.value.__rich__()
     assert "\n" not in caught.value.__rich__()
+
+
+async def test_a_defect_costs_no_place_whose_turn_to_be_written_had_not_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.tui.reading.user_data_writer.LEAST_PAUSE_S", 60.0)
+    book = long_book()
+    app = app_on(book, tmp_path)
+    places = [0]
+
+    async def turn_and_break() -> None:
+        async with app.run_test(size=NARROW) as pilot:
+            screen = await opened(pilot)
+            for _ in range(2):
+                await pilot.press("space")
+                await until(pilot, lambda: screen.book_pane.place > places[-1])
+                places.append(screen.book_pane.place)
+            screen.call_later(lambda: 1 / 0)
+            await pilot.pause()
+
+    with pytest.raises(DefectError):
+        await turn_and_break()
+    assert UserData(paths_in(tmp_path)).position(book.sha256) == places[-1]

@@ -49,6 +49,8 @@ from gistread.tui.widgets.note_preview import NotePreview
 from gistread.tui.widgets.progress_rule import ProgressRule
 from gistread.tui.widgets.tour import Tour
 
+_LAST_WRITE_S = 2.0  # Longest wait for the disk after a defect
+
 
 class ReadingScreen(CommandTarget, BookScreen):
     """The screen for one book: an open one, or the path of one to open."""
@@ -140,8 +142,13 @@ class ReadingScreen(CommandTarget, BookScreen):
             self.book_pane.show((Block(f"Opening {self._source.name} …", style="muted"),))
         self.run_worker(self._open(), exit_on_error=True)
 
-    def on_unmount(self) -> None:
+    async def on_unmount(self) -> None:
         self._left.set()
+        controllers = self.controllers
+        if controllers is not None and not controllers.is_closed:
+            # A defect ends the app without `close`; a disk that hangs must not keep it.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(controllers.context.user_data.flush(), _LAST_WRITE_S)
 
     def on_resize(self, event: events.Resize) -> None:
         self._set_size_classes(event.size)
