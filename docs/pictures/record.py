@@ -1,5 +1,7 @@
-"""Record the pictures of the README on the sample story, with the starter: `python
-docs/pictures/record.py [NAME …]`.
+"""Record the pictures of the README: `python docs/pictures/record.py [NAME …]`.
+
+Most show the sample story with the starter. Those of a novel want `--novel FILE --model MODEL`, and
+beforehand `gistread index FILE --model MODEL` into the same cache.
 
 Needs the extras `starter` and `test`, and the font DejaVu Sans Mono. Before you commit a picture,
 look whether its answer is right.
@@ -8,9 +10,10 @@ look whether its answer is right.
 import argparse
 import asyncio
 import io
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,6 +32,7 @@ from gistread.tui.screens.reading import ReadingScreen
 SIZE = (112, 32)  # cells
 WIDTH = 1000  # pixels
 COLOURS = 128
+WHOLE_STORY = 20  # Screens of the sample, and some more
 WAIT_MS = 250  # how long a wait of the program is shown at most, for each change on the screen
 
 
@@ -55,6 +59,12 @@ class Recording:
         await self.pilot.press(*keys)
         await self.pilot.pause(0.3)
         self.look(ms)
+
+    async def turn(self, screens: int, key: str = "space") -> None:
+        """Read on, or back, unseen."""
+        for _ in range(screens):
+            await self.pilot.press(key)
+            await self.pilot.pause(0.3)
 
     async def type(self, text: str) -> None:
         for letter in text:
@@ -122,12 +132,26 @@ def stacked(images: list[Image.Image]) -> Image.Image:
     return whole
 
 
+@dataclass(frozen=True)
+class Reading:
+    """A book and the model that reads it."""
+
+    book: Path
+    model: str
+
+
+SAMPLE = Reading(story_path(), "starter")
+
+
 @asynccontextmanager
-async def recording(cache: Path, **settings: Any) -> AsyncIterator[Recording]:
-    """Opens the story for somebody who has never opened it. `cache` may hold its memory."""
+async def recording(
+    cache: Path, shown: Reading = SAMPLE, **settings: Any
+) -> AsyncIterator[Recording]:
+    """Opens a book for somebody who has never opened it. `cache` may hold its memory."""
     with TemporaryDirectory() as home:
         paths = Paths(Path(home, "config"), Path(home, "data"), cache, Path(home, "state"))
-        app = GistreadApp(story_path(), paths=paths, config=Config(**settings), model="starter")
+        config = Config(**settings)
+        app = GistreadApp(shown.book, paths=paths, config=config, model=shown.model)
         async with app.run_test(size=SIZE) as pilot:
             while not (isinstance(app.screen, ReadingScreen) and app.screen.session):
                 await pilot.pause(0.1)
@@ -162,7 +186,7 @@ async def reading(cache: Path, path: Path) -> None:
 async def asking(cache: Path, path: Path) -> None:
     """Pages that open while a question is answered."""
     async with after_reading(cache) as show:
-        await show.press("a", "ctrl+t", "enter", "escape", ms=800)  # of the whole story
+        await show.turn(WHOLE_STORY)
         await show.ask("Where did Nora find Tobias Finn?")
         await show.see_answer()
         show.save(path)
@@ -171,9 +195,9 @@ async def asking(cache: Path, path: Path) -> None:
 async def refusing(cache: Path, path: Path) -> None:
     """A page that is refused, and the one opened instead."""
     async with after_reading(cache, reader="readagent-s", steps="ask") as show:
-        await show.press("a", "ctrl+t", "enter", "escape", ms=800)  # of the whole story
+        await show.turn(WHOLE_STORY)
         await show.ask("What did Finn pay Nora with?")
-        decisions = iter(("enter", "x"))
+        decisions = iter(("enter", "x", "x"))  # A section, not yet an answer, not this section
         while True:
             await show.watch(lambda: show.answered() or show.proposed())
             if show.answered():
@@ -195,22 +219,38 @@ async def card(cache: Path, path: Path) -> None:
         show.save(path)
 
 
-async def recap(cache: Path, path: Path) -> None:
-    """The story so far, early: later the starter's gists have more mistakes."""
-    async with after_reading(cache) as show:
-        await show.press(":", *"10%", "enter", "space", "asterisk")
+SCREENS = 27  # Of the novel: into its third chapter
+BACK = 8  # Screens
+
+
+@asynccontextmanager
+async def in_novel(cache: Path, shown: Reading) -> AsyncIterator[Recording]:
+    """The novel after an evening's reading."""
+    async with recording(cache, shown, prepare="when asked") as show:
+        await show.turn(SCREENS)
+        yield show
+
+
+async def novel(cache: Path, path: Path, shown: Reading) -> None:
+    """A novel beside its memory, some screens back: where the reader is, nothing is gisted."""
+    async with in_novel(cache, shown) as show:
+        await show.turn(BACK, "b")
         await show.pilot.pause(2)
         show.look(1)
         show.save(path)
 
 
-SCENES = {
-    "reading.gif": reading,
-    "asking.gif": asking,
-    "refusing.gif": refusing,
-    "card.png": card,
-    "recap.png": recap,
-}
+async def recap(cache: Path, path: Path, shown: Reading) -> None:
+    """The story so far."""
+    async with in_novel(cache, shown) as show:
+        await show.press("asterisk")
+        await show.pilot.pause(2)
+        show.look(1)
+        show.save(path)
+
+
+SCENES = {"reading.gif": reading, "asking.gif": asking, "refusing.gif": refusing, "card.png": card}
+SCENES_OF_NOVEL = {"novel.png": novel, "recap.png": recap}
 
 
 def main() -> None:
@@ -222,8 +262,15 @@ def main() -> None:
         default=Path("recordings"),
         help="folder of the story's memory, kept for the next time",
     )
+    parser.add_argument("--novel", type=Path, help="a book that the model has begun to read")
+    parser.add_argument("--model", help="the model that has read it")
     arguments = parser.parse_args()
-    for name, record in SCENES.items():
+    scenes: dict[str, Callable[[Path, Path], Coroutine[Any, Any, None]]] = dict(SCENES)
+    if arguments.novel:
+        shown = Reading(arguments.novel, arguments.model)
+        for name, scene in SCENES_OF_NOVEL.items():
+            scenes[name] = partial(scene, shown=shown)
+    for name, record in scenes.items():
         if not arguments.names or name in arguments.names:
             asyncio.run(record(arguments.cache, Path(__file__).with_name(name)))
 
