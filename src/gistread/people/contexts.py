@@ -23,8 +23,10 @@ class MentionContext(IntFlag):
     MODIFIER = 128  # It stands before a noun: "a Gothic tower"
     SHIP = 256  # Somebody is aboard it, or it sails
     PLURAL = 512  # It "were" or "have"
+    SPOKEN = 1024  # Somebody says it: it stands in quotation marks
 
 
+_LONGEST_SPEECH = 600  # Characters before a mention in which its quotation may begin
 _ARTICLE = re.compile(r"\b[Tt]he\s\Z")
 _PLACE = re.compile(
     r"\b(?:in|at|near|reached|outside|throughout|inside)\s(?:the\s)?\Z"
@@ -104,7 +106,20 @@ def context_of(text: str, start: int, end: int) -> MentionContext:
         context |= MentionContext.ARTICLE
     if _PLURAL.match(after):
         context |= MentionContext.PLURAL
+    if _is_spoken(text, start):
+        context |= MentionContext.SPOKEN
     return context
+
+
+def _is_spoken(text: str, start: int) -> bool:
+    """Whether a quotation that began in the same paragraph is still open."""
+    earliest = max(0, start - _LONGEST_SPEECH)
+    paragraph = text.rfind("\n\n", earliest, start)
+    begin = max(earliest, paragraph)
+    opened = text.rfind("“", begin, start)
+    if opened >= 0:
+        return opened > text.rfind("”", begin, start)
+    return text.count('"', begin, start) % 2 == 1
 
 
 def _is_person(before: str, after: str) -> bool:

@@ -7,7 +7,7 @@ decides which words are names.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from heapq import merge
@@ -23,14 +23,18 @@ _LEAST_TITLED = 5  # Mentions each as "Mr." and as "Dr." that show two people
 _FEW_MENTIONS = 4
 _MORE_FREQUENT = 3  # A name belongs to the person mentioned this many times as often as any other
 _SIDE_BY_SIDE = 45  # Characters between mentions of two people in one sentence
-_TOGETHER = 0.04  # Share of mentions side by side that shows two people
-_LEAST_TOGETHER = 3
+_TOGETHER = 0.022  # Share of mentions side by side that shows two people
+_LEAST_TOGETHER, _LEAST_OF_FEW = 2, 3  # Mentions side by side that show it, among many and few
+_FEW_FOR_TWO = 20  # Mentions of the rarer of two people below which they are few
 _NEAR = 1_500  # Characters between mentions of one person by two names in one scene
 _NEARBY = 0.6  # Share of mentions in the same scenes that shows one person
 # Mentions as "Colonel Pyncheon", or their share of those as "the Colonel", that show who that is.
 _OFTEN_NAMED, _FEW_NAMED = 10, 3
 _NAMED = 0.1
+_GENERIC = 0.015  # Share of mentions with a name below which a title alone is nobody's
 _TITLED = 0.1  # Share of mentions with a title that shows the name of people, not of a place
+# Mentions by each single name for one by both, from which the single names may be two people's
+_SELDOM_FULL = 20
 # Bearers of these titles are not called by the first name alone.
 _ROYAL = frozenset({"king", "queen", "saint", "st"})
 _NOBLE = frozenset({"lady", "lord", "sir", "dame"})  # Nor these, except in the same scenes
@@ -176,27 +180,44 @@ class _PersonIndex:
             owner = _commonest(
                 person
                 for person in self._by_first.get(name, ())
-                if person.is_full and person.may_match(group)
+                if person.is_full and self._may_match(person, group)
             )
             if owner:
                 return owner
         owner = _commonest(
             person
             for person in self._by_last.get(name, ())
-            if person.may_match(group) and person.is_wife == group.is_wife
+            if self._may_match(person, group) and person.is_wife == group.is_wife
         )
-        if owner and not (_titles_differ(group, owner) or self._are_two(group, owner)):
-            return owner
-        return None
+        if owner is None or _titles_differ(group, owner) or self._are_two(group, owner):
+            return None
+        bare = self._bare.get(name)
+        return None if bare and self._has_other_surname(bare, owner) else owner
 
     def _are_two(self, titled: Group, full: Group) -> bool:
         """Whether "Mr. Emerson" and "George Emerson" are two: they are often mentioned together."""
-        starts = titled.starts()
         called = self._bare.get(full.words[0])
-        others = full.starts()
-        if called:
-            others = list(merge(others, called.starts()))
-        return _side_by_side(starts, others)
+        others = [*full.forms, *(called.forms if called else ())]
+        return _side_by_side(titled.forms, others)
+
+    def _has_other_surname(self, bare: Group, full: Group) -> bool:
+        """Whether Heathcliff is not Linton Heathcliff.
+
+        That name is rare, and the two are often mentioned together.
+        """
+        called = self._bare.get(full.words[0])
+        if not full.is_full or called is None:
+            return False
+        named_fully = sum(
+            len(form.starts) for form in full.forms if parse_name(form.text).words == full.words
+        )
+        is_rare = _SELDOM_FULL * named_fully <= min(bare.count, called.count)
+        return is_rare and _side_by_side(bare.forms, called.forms)
+
+    def _may_match(self, person: Group, group: Group) -> bool:
+        """Whether their sexes agree; of "Sonia Marmeladov", "Sonia" alone may tell it."""
+        called = self._bare.get(person.words[0]) if person.is_full and not person.sex else None
+        return (called or person).may_match(group)
 
     def find_bare(self, group: Group) -> Group | None:
         """The person with this first or family name.
@@ -209,9 +230,13 @@ class _PersonIndex:
         called = self._called(name, group)
         if called:
             return _commonest(called)
-        relatives = [person for person in self._by_last.get(name, ()) if not person.is_wife]
+        relatives = [
+            person
+            for person in self._by_last.get(name, ())
+            if not person.is_wife and not self._has_other_surname(group, person)
+        ]
         owner = _commonest(person for person in relatives if person.sex == "man")
-        return owner or _commonest(person for person in relatives if person.may_match(group))
+        return owner or _commonest(person for person in relatives if self._may_match(person, group))
 
     def _called(self, name: str, group: Group) -> list[Group]:
         """The people with this first name."""
@@ -238,7 +263,9 @@ class _PersonIndex:
         if owner is None:
             return None
         named = sum(len(form.starts) for form in owner.forms if _has_title(form, title))
-        is_often_named = named >= min(_OFTEN_NAMED, max(_FEW_NAMED, _NAMED * group.count))
+        is_generic = named < _GENERIC * group.count  # "The King" of many tales
+        enough = min(_OFTEN_NAMED, max(_FEW_NAMED, _NAMED * group.count))
+        is_often_named = named >= enough and not is_generic
         return owner if is_often_named or _meet(group, owner) else None
 
 
@@ -253,7 +280,7 @@ def _is_compound_of(person: Group, group: Group) -> bool:
     if person.is_full or is_rare:
         return False
     is_compound = person.words[0].startswith(f"{group.words[0]}-")
-    return is_compound and not _side_by_side(group.starts(), person.starts())
+    return is_compound and not _side_by_side(group.forms, person.forms)
 
 
 def _may_be_called(person: Group, group: Group) -> bool:
@@ -267,10 +294,36 @@ def _is_noble_in_scene(person: Group, group: Group) -> bool:
     return bool(person.titles & _NOBLE) and _meet(group, person)
 
 
-def _side_by_side(starts: list[int], others: list[int]) -> bool:
-    """Whether two people are often mentioned in one sentence."""
-    together = sum(has_between(starts, at - _SIDE_BY_SIDE, at + _SIDE_BY_SIDE) for at in others)
-    return together >= max(_LEAST_TOGETHER, _TOGETHER * min(len(starts), len(others)))
+def _side_by_side(forms: Collection[Form], others: Collection[Form]) -> bool:
+    """Whether two people are often mentioned in one sentence.
+
+    A name in speech beside one that the narrator uses shows nothing: "Mr. Gray!" is said to Dorian.
+    """
+    together = 0
+    for is_spoken in (False, True):
+        starts = _starts_in(forms, is_spoken=is_spoken)
+        together += sum(
+            has_between(starts, at - _SIDE_BY_SIDE, at + _SIDE_BY_SIDE)
+            for at in _starts_in(others, is_spoken=is_spoken)
+        )
+    fewer = min(_count(forms), _count(others))
+    least = _LEAST_OF_FEW if fewer < _FEW_FOR_TWO else _LEAST_TOGETHER
+    return together >= max(least, _TOGETHER * fewer)
+
+
+def _starts_in(forms: Iterable[Form], *, is_spoken: bool) -> list[int]:
+    """Where these names stand in speech, or outside it; ascending."""
+    flag = MentionContext.SPOKEN.value
+    return sorted(
+        start
+        for form in forms
+        for start, context in zip(form.starts, form.contexts, strict=True)
+        if bool(context & flag) is is_spoken
+    )
+
+
+def _count(forms: Iterable[Form]) -> int:
+    return sum(len(form.starts) for form in forms)
 
 
 def _meet(group: Group, person: Group) -> bool:
