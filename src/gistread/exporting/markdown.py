@@ -106,8 +106,9 @@ def _question(book: Book, saved: SavedQuestion) -> Iterator[str]:
     yield from _answer_or_interruption(saved)
     for citation in saved.citations:
         section = f"section {citation.page} · " if citation.page else ""
-        tells = f"another passage says {in_quotes(citation.tells)} · " if citation.tells else ""
-        place = f"{escape_markdown(tells)}{section}{_place(book, citation.start)}"
+        rival = f"another passage says {in_quotes(citation.tells)}" if citation.tells else ""
+        tells = f"{escape_markdown(rival)} · " if rival else ""
+        place = f"{tells}{section}{_place(book, citation.start)}"
         yield f"{_quoted(citation.quote)}\n>\n> — *{place}*"
     over = f", over the memory of {saved.memory}" if saved.memory not in ("", saved.model) else ""
     method = f"{saved.reader} with {saved.model}{over}" if saved.model else saved.reader
