@@ -111,8 +111,8 @@ def test_markdown_has_questions_with_sources_and_gists() -> None:
 
 def test_markdown_tells_what_another_passage_says_before_its_place() -> None:
     rival = Citation(2, START, START + 14, "Finch relit it", tells="A boy.")
-    asked = replace(QUESTIONS[0], citations=(rival,))
-    text = as_markdown(Export(BOOK, [], [asked]))
+    question = replace(QUESTIONS[0], citations=(rival,))
+    text = as_markdown(Export(BOOK, [], [question]))
     assert "> — *another passage says “A boy.” · section 2 · " in text
 
 

@@ -1,5 +1,6 @@
 """Gists of what lies ahead of the user are not shown until they are asked for."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,20 @@ def test_sections_ahead_are_one_line() -> None:
     unfinished = (RowKind.UNFINISHED, 3, 3)
     assert rows(memory, bound=end - 1) == [*gists(1, 2), unfinished, (RowKind.AHEAD, 4, 8)]
     assert rows(memory) == gists(1, 8)
+
+
+def test_a_refused_section_that_is_unread_has_a_line_of_its_own_that_says_so() -> None:
+    memory = with_gap()
+    assert (RowKind.UNREAD, 3, 5) in rows(memory)
+    view = View(refused={4})
+    assert [row for row in rows(memory, alone=view.apart) if row[0] is RowKind.UNREAD] == [
+        (RowKind.UNREAD, number, number) for number in (3, 4, 5)
+    ]
+    refused = MemoryRow(RowKind.UNREAD, 4, 4, memory.entry(4))
+    under_way = replace(refused, kind=RowKind.BEING_READ)
+    here = replace(refused, kind=RowKind.UNREAD_HERE, here=True)
+    for row in (refused, under_way, here):
+        assert row_blocks(memory, row, view)[0].tail == "refused"
 
 
 def test_the_section_that_the_user_is_in_has_its_number_and_no_gist() -> None:

@@ -22,6 +22,7 @@ from gistread.prompts import TRAINED
 from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
 from gistread.tui.app import GistreadApp
+from gistread.tui.memory_blocks import TAIL, SectionNote
 from gistread.tui.memory_rows import RowKind
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
@@ -120,6 +121,21 @@ async def test_a_gist_appears_in_its_card_while_it_is_written_and_a_rejected_one
         await until_shown(pilot, "are spoken of here.")
         written = [entry.gist.text for entry in screen.memory_pane.memory.entries]
         assert "The lamp and the boy are spoken of here." in written
+
+
+async def test_a_note_on_the_section_being_read_has_no_empty_rows(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=gists)
+    engine.gate.clear()
+    app = app_on(small_book(), tmp_path, engine)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: "being read" in text_of(app))
+        pane = screen.memory_pane
+        (number,) = (row.first for row in pane.rows() if row.kind is RowKind.BEING_READ)
+        pane.show_note(SectionNote(number, f"wanted, because it has “{'boy ' * 30}”", "keys"))
+        reason, keys = (block for block in pane.blocks if block.style == TAIL)
+        assert "\n" not in reason.text
+        assert keys.text == "keys"
 
 
 async def test_the_current_page_is_marked(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Functions without a screen: status texts, commands and keys, blocks of memory and answers."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,7 +23,14 @@ from gistread.tui.answer_blocks import (
     with_event,
 )
 from gistread.tui.commands import CommandKeys
-from gistread.tui.memory_blocks import Opening, SectionNote, View, entry_blocks, excerpt_of
+from gistread.tui.memory_blocks import (
+    Opening,
+    SectionNote,
+    View,
+    chapter_of,
+    entry_blocks,
+    excerpt_of,
+)
 from gistread.tui.memory_rows import MemoryRow, PlaceInMemory, RowKind, memory_rows
 from gistread.tui.status import status_of
 from tests.tui.books import small_book
@@ -176,13 +184,42 @@ def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
     assert "".join(joined.split()) == "".join(known.text_of(page).split())
 
 
-def test_an_open_page_at_a_chapters_beginning_has_no_empty_row_below_who_opened_it() -> None:
+def test_an_open_page_has_no_empty_row_below_who_opened_it() -> None:
     known = memory()
-    title, _, first, second, *_ = entry_blocks(
-        known, known.entry(1), View(opened={1: Opening(OpenedBy.PERSON)})
-    )
-    assert title.style == "heading"
+    view = View(opened={1: Opening(OpenedBy.PERSON)})
+    _, first, second, *_ = entry_blocks(known, known.entry(1), view)
     assert (first.blank_before, second.blank_before) == (0, 1)
+
+
+def test_an_open_page_that_the_user_is_in_keeps_its_rail() -> None:
+    known = memory()
+    view = View(opened={2: Opening(OpenedBy.AGENT)}, here=2, note=SectionNote(2, "step 1", "< >"))
+    who, reason, keys, *text = entry_blocks(known, known.entry(2), view)
+    assert [block.rail for block in (who, reason, keys)] == ["▌"] * 3
+    assert {block.rail.strip() for block in text} == {"╎"}
+
+
+def test_the_title_of_a_chapter_stands_above_its_first_section_with_a_row_of_its_own() -> None:
+    known = memory()
+    book = known.book
+    rows = memory_rows(known, PlaceInMemory())
+    assert [chapter_of(row, book, View()) for row in rows[:2]] == [
+        book.chapter_index(row.entry.page.start) for row in rows[:2]
+    ]
+    unread = replace(rows[0], kind=RowKind.UNREAD)
+    assert chapter_of(unread, book, View()) is None
+    assert chapter_of(unread, book, View(refused={1})) == 0
+    assert chapter_of(replace(unread, last=2), book, View(refused={1})) is None
+
+
+def test_a_section_shows_no_first_words_while_its_names_are_being_found() -> None:
+    known = memory(source=GistSource.EXTRACTIVE)
+    entry = known.entry(1)
+    (card,) = entry_blocks(known, entry, View(finds_names=True))
+    assert card.text == "…"
+    behind_the_bound = View(finds_names=True, bound=entry.page.start)
+    (card,) = entry_blocks(known, entry, behind_the_bound)
+    assert card.text.startswith("“Ada Brennan")
 
 
 def test_the_section_being_read_and_those_to_come_have_rows() -> None:

@@ -1,15 +1,14 @@
 """A say in every look-up on the screen: by keyboard and mouse, in a wide and a narrow terminal."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
 from gistread.config import Config
-from gistread.readers.events import (
-    OpenedBy,
-)
+from gistread.readers.events import OpenedBy, WantedSection
 from gistread.readers.registry import METHODS
 from gistread.store.model import BoundChoice, Citation, SavedQuestion
 from gistread.store.user_data import UserData
@@ -218,6 +217,28 @@ async def test_sections_without_gists_are_decided_one_by_one(
         (refused,) = screen.session.steering.refused
         assert refused == review.sections[0].pages[0]
         assert not screen.query_one("#step").display
+        pane = screen.memory_pane
+        marked = [block.key[1] for block in pane.blocks if block.tail == "refused"]
+        assert marked == [screen.controllers.questions.in_pane(refused)]
+
+
+async def test_the_text_of_a_wanted_section_is_quoted_without_its_heading(tmp_path: Path) -> None:
+    app = passages_app(tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: not screen.controllers.context.opening)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await ask(pilot, "which paragraph is about the road?")
+        await until(pilot, lambda: "Wants section" in text_of(app))
+        review = screen.controllers.steps.waiting()
+        assert review is not None
+        book = screen.book
+        chapter = book.chapters[3]
+        begins_chapter = WantedSection((1,), chapter.start, chapter.end, "")
+        review.proposal = replace(review.proposal, sections=(begins_chapter,))
+        quote = screen.controllers.steps._about(review)[-1][1]
+        assert not quote.startswith(f"“{chapter.title}")
+        assert book.text[chapter.start :].startswith(chapter.title)
 
 
 async def test_a_wanted_section_that_was_named_is_not_asked_for_again(tmp_path: Path) -> None:

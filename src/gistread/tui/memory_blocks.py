@@ -19,6 +19,7 @@ from gistread.units import CUT, in_quotes, short
 AHEAD = "ahead of you"
 UNREAD = "not read yet"
 UNFINISHED = "its gist comes with its last line"
+_NOT_NAMED = "…"
 _BARE_NUMBER = re.compile(r"[IVXLCDM]+|\d+")  # A chapter's title that is only its number
 _FIRST_WORDS = re.compile(r"\S+(?:\s+\S+){0,7}")  # Of a section without names: its title
 
@@ -36,7 +37,9 @@ Range = tuple[int, int]
 _NOTE = 130  # Most characters of a note on a section
 _AROUND_NUMBER = 4  # Columns of the gutter beside a section's number
 _HERE = "▌"  # Rail of the page that the user is reading
+_TITLED = (RowKind.GIST, RowKind.UNFINISHED)  # Rows below the title of their chapter
 BEGUN = "begun"  # Kind in the key of the page under way; its number follows
+TAIL = "tail"  # Style of the lines below a gist
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,14 @@ class View:
     reading: bool = False  # Whether the model is reading the book
     quotes: bool = False  # Whether the model of the memory only quotes
     names: Mapping[int, SectionNames] = field(default_factory=dict)  # By the section's offset
+    finds_names: bool = False  # Whether sections get names, some of them later
     bound: int | None = None  # Gists of text beyond this offset are not shown; None: all are
+
+    @property
+    def apart(self) -> frozenset[int]:
+        """Sections with a note or a mark, which are no part of a line for several."""
+        noted = frozenset[int]() if self.note is None else frozenset((self.note.number,))
+        return noted.union(self.pinned, self.refused)
 
 
 def excerpt_of(book: Book, page: Page, view: View) -> list[Range]:
@@ -108,7 +118,7 @@ def stays_gist(book: Book, page: Page, view: View) -> bool:
 def entry_blocks(
     memory: GistMemory, entry: MemoryEntry, view: View, begins: int = 0
 ) -> list[Block]:
-    """The blocks of a page: title of a chapter that begins there, then gist or, if open, text.
+    """The blocks of a page: its gist or, if open, its text.
 
     A page of the front matter, which ends at `begins`, has none.
     """
@@ -118,13 +128,8 @@ def entry_blocks(
     notes = _note_blocks(memory, number, view)
     if is_front_matter(page, begins) and opening is None and not notes:
         return []
-    heading = _chapter_heading(memory, number)
     if opening is not None and not stays_gist(memory.book, page, view):
-        shown = replace(opening, reason="") if notes else opening  # The note tells the reason.
-        first_line = _page_block(memory, number, _opened_by(shown), "step", _tail(entry, view), "▾")
-        text = _text_blocks(memory, page, excerpt_of(memory.book, page, view))
-        opened = [first_line, *notes, *text]
-        return [*heading, *(replace(block, ground="opened") for block in opened)]
+        return _opened_blocks(memory, entry, view, opening)
     gist = _gist_blocks(memory, entry, view)
     if opening is not None and not notes:
         gist.append(_line_below(memory, number, _opened_by(opening)))
@@ -133,7 +138,22 @@ def entry_blocks(
         gist = list(map(_railed, gist))
     elif notes:
         gist = _tinted(gist)
-    return [*heading, *gist]
+    return gist
+
+
+def _opened_blocks(
+    memory: GistMemory, entry: MemoryEntry, view: View, opening: Opening
+) -> list[Block]:
+    """The blocks of an open page: who opened it and why, then its text."""
+    page = entry.page
+    notes = _note_blocks(memory, page.number, view)
+    shown = replace(opening, reason="") if notes else opening  # The note tells the reason.
+    who = _page_block(memory, page.number, _opened_by(shown), "step", _tail(entry, view), "▾")
+    about = [who, *notes]
+    if page.number == view.here:
+        about = list(map(_railed, about))
+    text = _text_blocks(memory, page, excerpt_of(memory.book, page, view))
+    return [replace(block, ground="opened") for block in (*about, *text)]
 
 
 def _text_blocks(memory: GistMemory, page: Page, excerpt: list[Range]) -> list[Block]:
@@ -171,12 +191,24 @@ def _trimmed(book: Book, start: int, end: int) -> Range:
     return start + len(text) - len(text.lstrip()), start + len(text.rstrip())
 
 
-def _chapter_heading(memory: GistMemory, number: int) -> list[Block]:
-    """The title of the chapter that begins with this section; empty within a chapter."""
-    title = _chapter_that_begins(memory, number)
-    if not title:
-        return []
-    return [Block(title, style="heading", level=4, indent=1, rule=True)]
+def chapter_of(row: MemoryRow, book: Book, view: View) -> int | None:
+    """Index of the chapter whose title stands above a row, unless it stands there already.
+
+    None: the row has no title.
+    """
+    has_title = row.kind in _TITLED or row.first in view.apart
+    if row.entry is None or row.first < row.last or not has_title or len(book.chapters) < 2:
+        return None
+    return book.chapter_index(row.entry.page.start)
+
+
+def chapter_heading(book: Book, chapter: int) -> Block:
+    """The title of a chapter, above its first section that has a row of its own."""
+    title = book.chapters[chapter].title
+    is_english = book.language.startswith("en")
+    if is_english and _BARE_NUMBER.fullmatch(title):
+        title = f"Chapter {title}"
+    return Block(title, style="heading", level=4, indent=1, rule=True)
 
 
 def _note_blocks(memory: GistMemory, number: int, view: View, kind: str = "page") -> list[Block]:
@@ -190,7 +222,7 @@ def _note_blocks(memory: GistMemory, number: int, view: View, kind: str = "page"
 
 def _line_below(memory: GistMemory, number: int, text: str, kind: str = "page") -> Block:
     """A line below the gist of a section."""
-    return Block(text, key=(kind, number), style="tail", indent=_gutter(memory) - 1, blank_before=0)
+    return Block(text, key=(kind, number), style=TAIL, indent=_gutter(memory) - 1, blank_before=0)
 
 
 def shows_names(entry: MemoryEntry, view: View) -> bool:
@@ -202,12 +234,21 @@ def shows_names(entry: MemoryEntry, view: View) -> bool:
 def _gist_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Block]:
     """The gist of a section. In place of a quotation: who enters, and who was known before."""
     if shows_names(entry, view):
+        if _is_nameless_yet(entry, view):
+            return [_page_block(memory, entry.page.number, _NOT_NAMED, "muted", _tail(entry, view))]
         names = view.names.get(entry.page.start, SectionNames())
         title = names.title or _first_words(memory.book, entry.page)
         return _named_blocks(memory, entry, title, names, _tail(entry, view))
     style = "gist" if not _SOURCES[entry.gist.source] else "own-words"
     text = " ".join(entry.gist.text.split())
     return [_page_block(memory, entry.page.number, text, style, _tail(entry, view))]
+
+
+def _is_nameless_yet(entry: MemoryEntry, view: View) -> bool:
+    """Whether its names are still being found. Its first words would only flash."""
+    start = entry.page.start
+    is_ahead = view.bound is not None and start >= view.bound
+    return view.finds_names and not is_ahead and start not in view.names
 
 
 def _named_blocks(
@@ -287,12 +328,12 @@ def row_blocks(memory: GistMemory, row: MemoryRow, view: View, begins: int = 0) 
         case RowKind.BEING_READ:
             block = _begun_block(memory, row, view)
         case RowKind.UNREAD_HERE:
-            block = _unread_block(memory, row)
+            block = _unread_block(memory, row, view)
         case _:
-            block = _to_come(memory, row)
-    kind, number = key_of(row)
+            block = _to_come(memory, row, view)
     if row.first < row.last:
         return [block]
+    kind, number = key_of(row)
     notes = _note_blocks(memory, number, view, kind)
     return _tinted([block, *notes]) if notes else [block]
 
@@ -316,6 +357,8 @@ def _unfinished_blocks(
     if shows_names(entry, view):
         names = view.names.get(entry.page.start, SectionNames())
         so_far = names.title or _first_words(memory.book, entry.page, view.bound) or AHEAD
+        if _is_nameless_yet(entry, view):
+            so_far = _NOT_NAMED
         blocks = _named_blocks(memory, entry, so_far, names, tail)
     else:
         blocks = [_page_block(memory, number, UNFINISHED, "muted", tail)]
@@ -323,7 +366,7 @@ def _unfinished_blocks(
         blocks = _tinted([*blocks, *notes])
     if number == view.here:
         blocks = list(map(_railed, blocks))
-    return [*_chapter_heading(memory, number), *blocks]
+    return blocks
 
 
 def _tinted(blocks: list[Block]) -> list[Block]:
@@ -331,33 +374,29 @@ def _tinted(blocks: list[Block]) -> list[Block]:
     return [replace(block, ground="current") for block in blocks]
 
 
-def _unread_block(memory: GistMemory, row: MemoryRow) -> Block:
+def _unread_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     """The section that the user is in and the model has not read."""
-    block = _page_block(memory, row.first, UNREAD, "muted", "")
+    block = _page_block(memory, row.first, UNREAD, "muted", _marks(row.first, view))
     return _railed(replace(block, key=key_of(row)))
 
 
-def _to_come(memory: GistMemory, row: MemoryRow) -> Block:
+def _to_come(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     """A line for sections without gists."""
     text = UNREAD if row.kind is RowKind.UNREAD else AHEAD
-    label = _number_label(memory, row.first)
-    if row.first < row.last:
+    if row.first == row.last:
+        block = _page_block(memory, row.first, text, "muted", _marks(row.first, view))
+    else:
         about = "~" if row.last > len(memory.entries) else ""
-        text += f" · to {about}{row.last}"
-        label += "–"
-    indent = _gutter(memory) - 1
-    return Block(text, key=("rest", row.first), style="muted", indent=indent, hanging=label)
+        block = _page_block(memory, row.first, f"{text} · to {about}{row.last}", "muted", "")
+        block = replace(block, hanging=f"{block.hanging}–")
+    return replace(block, key=("rest", row.first))
 
 
 def _begun_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     """The page under way, with its unfinished gist."""
-    block = Block(
-        _draft_so_far(memory, view),
-        key=key_of(row),
-        style="muted",
-        indent=_gutter(memory) - 1,
-        hanging=_number_label(memory, row.first),
-    )
+    tail = _marks(row.first, view)
+    block = _page_block(memory, row.first, _draft_so_far(memory, view), "muted", tail)
+    block = replace(block, key=key_of(row))
     return _railed(block) if row.here else block
 
 
@@ -375,33 +414,24 @@ def _draft_so_far(memory: GistMemory, view: View) -> str:
 
 def _tail(entry: MemoryEntry, view: View, *, sourced: bool = True) -> str:
     """`sourced`: whether its gist is shown."""
-    number = entry.page.number
     all_quoted = view.quotes and entry.is_read
+    source = _SOURCES[entry.gist.source] if sourced and not all_quoted else ""
+    return " · ".join(filter(None, (source, _marks(entry.page.number, view))))
+
+
+def _marks(number: int, view: View) -> str:
+    """What the user decided about a section."""
     words: list[str] = []
-    if sourced and not all_quoted:
-        words.append(_SOURCES[entry.gist.source])
     if number in view.pinned:
         words.append("◆ pinned")
     if number in view.refused:
         words.append("refused")
-    return " · ".join(filter(None, words))
+    return " · ".join(words)
 
 
 def _opened_by(opening: Opening) -> str:
     who = "opened for the answer" if opening.by is OpenedBy.AGENT else "opened by you"
     return with_reason(who, opening.reason)
-
-
-def _chapter_that_begins(memory: GistMemory, number: int) -> str:
-    book = memory.book
-    if len(book.chapters) < 2:
-        return ""
-    chapter = book.chapter_index(memory.entry(number).page.start)
-    if number > 1 and book.chapter_index(memory.entry(number - 1).page.start) == chapter:
-        return ""
-    title = book.chapters[chapter].title
-    is_english = book.language.startswith("en")
-    return f"Chapter {title}" if is_english and _BARE_NUMBER.fullmatch(title) else title
 
 
 def _gutter(memory: GistMemory) -> int:

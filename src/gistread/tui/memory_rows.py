@@ -42,7 +42,7 @@ class PlaceInMemory:
     begun: Page | None = None  # The page whose gist is being made
     reading: bool = False  # Whether the model is reading the book
     opened: Collection[int] = ()  # Sections that the user or the agent opened
-    noted: int | None = None  # The section with a note: it has a row of its own
+    alone: Collection[int] = ()  # Sections with a note or a mark: each has a row of its own
 
 
 def memory_rows(memory: GistMemory, place: PlaceInMemory) -> list[MemoryRow]:
@@ -50,9 +50,9 @@ def memory_rows(memory: GistMemory, place: PlaceInMemory) -> list[MemoryRow]:
     rows: list[MemoryRow] = []
     for row in (*_known_rows(memory, place), *_later_rows(memory, place)):
         last = rows[-1] if rows else None
-        is_noted = last is not None and place.noted in (row.first, last.first)
+        is_alone = row.first in place.alone or (last is not None and last.first in place.alone)
         is_joined = last is not None and last.kind is row.kind and row.kind in _JOINED
-        if last is not None and is_joined and not is_noted:
+        if last is not None and is_joined and not is_alone:
             rows[-1] = replace(last, last=row.last)
         else:
             rows.append(row)

@@ -6,6 +6,7 @@ Shows what the reader wants, section by section, and handles the commands that a
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from gistread.memory.prose import prose_of
 from gistread.readers.events import Proposed, WantedSection
 from gistread.readers.steering import Decision, Steering, Steps, parse_decision
 from gistread.readers.trace import pages_words, with_reason
@@ -157,7 +158,7 @@ class StepController(InputLineClient):
             items.append(("", section.reason, self._go_to))
         gist = self._questions.gist_of(section)
         if not (gist and self._context.panes.shows_memory):
-            text = gist or self._context.book.text[section.start : section.end]
+            text = gist or prose_of(self._context.book, section.start, section.end)
             items.append(("", in_quotes(short(text, _GIST_CHARACTERS)), self._go_to))
         return items
 

@@ -9,6 +9,7 @@ from textual.message import Message
 
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory, MemoryEntry, Page
+from gistread.people.mentions import supports_names
 from gistread.people.sections import SectionNames
 from gistread.readers.events import OpenedBy
 from gistread.tui import memory_blocks
@@ -81,6 +82,7 @@ class MemoryPane(CommandTarget, LongText):
             begun=None,
             draft="",
             names={},
+            finds_names=memory is not None and supports_names(memory.book),
         )
         self.cursor = memory is not None
         self.show(self._all_blocks(), keep_position=False)
@@ -93,7 +95,8 @@ class MemoryPane(CommandTarget, LongText):
 
         Nothing jumps when an attempt at its gist is rejected.
         """
-        if not (isinstance(block.key, tuple) and block.key[0] == memory_blocks.BEGUN):
+        is_begun = isinstance(block.key, tuple) and block.key[0] == memory_blocks.BEGUN
+        if not is_begun or block.style == memory_blocks.TAIL:  # A tail is a line of its note.
             return block
         card = (block.key, self.row_width)
         rows = lay_out(block, self.row_width).rows
@@ -187,7 +190,7 @@ class MemoryPane(CommandTarget, LongText):
             begun=view.begun,
             reading=view.reading,
             opened=view.opened,
-            noted=view.note.number if view.note else None,
+            alone=view.apart,
         )
         return memory_rows(memory, place)
 
@@ -282,8 +285,14 @@ class MemoryPane(CommandTarget, LongText):
         if not memory.entries and view.begun is None:
             blocks += memory_blocks.guide_blocks(view)
         digits = len(str(memory.estimated_pages))
+        above: int | None = None  # The chapter whose title was drawn last
         for row in self.rows():
-            blocks += self._row_blocks(memory, row, digits)
+            row_blocks = self._row_blocks(memory, row, digits)
+            chapter = memory_blocks.chapter_of(row, memory.book, view)
+            if row_blocks and chapter not in (None, above):
+                blocks.append(memory_blocks.chapter_heading(memory.book, chapter))
+                above = chapter
+            blocks += row_blocks
         if not blocks:
             return []
         return [replace(blocks[0], blank_before=0), *blocks[1:]]  # The pane has an empty row there.
@@ -301,7 +310,7 @@ class MemoryPane(CommandTarget, LongText):
         opening = view.opened.get(number)
         note = view.note if view.note and view.note.number == number else None
         marks = number == view.here, number in view.pinned, number in view.refused, note
-        names = view.quotes, view.names.get(entry.page.start)
+        names = view.quotes, view.finds_names, view.names.get(entry.page.start)
         shows = entry, digits, names, *marks, opening and (opening, view.cited, view.beside)
         known = self._made.get(number)
         if known is None or known[0] != shows:
