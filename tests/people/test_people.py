@@ -264,6 +264,10 @@ def names_of(*sentences: str, times: int = 6) -> list[set[str]]:
             {"Colonel Wray Sahib", "Wray Sahib", "Wray"},
         ),
         (
+            f"So Jane Wray rose. {_PAST}Later he saw Miss Wray Miss Orr and others.",
+            {"Jane Wray", "Miss Wray"},
+        ),
+        (
             "So Mattie Silver rose. Then Aunt Martha Pierce spoke. Later Mattie laughed.",
             {"Mattie Silver", "Mattie"},
         ),

@@ -209,8 +209,8 @@ def _name_in(run: _Run, words: _NameWords) -> tuple[int, str]:
 
     "" if there is none.
     """
-    first = next((at for at, word in enumerate(run.words) if word in _BEGINS_NAME), 0)
-    last = len(run.words) - 1
+    first, end_of_first = _around_first_title(run.words)
+    last = end_of_first - 1
     days = word_set("alone", "days")
     while first < last and run.words[first] in days:
         first += 1
@@ -224,6 +224,14 @@ def _name_in(run: _Run, words: _NameWords) -> tuple[int, str]:
     start, end = spans[first][0], spans[last][1]
     text = run.match[0][start:end].rstrip(".")
     return run.match.start() + start, text if _is_name(text) else ""
+
+
+def _around_first_title(words: Sequence[str]) -> tuple[int, int]:
+    """Where the first name with a title begins and ends: "Poor Miss Wray Miss Orr"."""
+    beginnings = [at for at, word in enumerate(words) if word in _BEGINS_NAME]
+    first = beginnings[0] if beginnings else 0
+    later = [at for at in beginnings if at > first + 1]  # Not "Mr. Miss"
+    return first, later[0] if later else len(words)
 
 
 def _is_name(text: str) -> bool:
