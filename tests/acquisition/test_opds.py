@@ -5,7 +5,14 @@ import json
 import pytest
 
 from gistread.acquisition.opds import parse_description, parse_feed, search_url
-from gistread.acquisition.sources import SOURCES, Source, all_sources, find_source, named_book
+from gistread.acquisition.sources import (
+    SOURCES,
+    Source,
+    address_problems,
+    all_sources,
+    find_source,
+    named_book,
+)
 from gistread.errors import FetchError, UsageError
 
 URL = "https://books.example/opds/new"
@@ -100,10 +107,21 @@ def test_numbers_and_pages_name_a_book(name: str, url: str) -> None:
     assert book.files[0].url == url
 
 
-def test_words_of_the_setting_that_are_no_addresses_are_skipped() -> None:
-    words = "http://[ https://books.example/opds nothing https://ada:secret@books.example/opds"
+def test_words_of_the_setting_that_are_no_addresses_are_skipped_and_told() -> None:
+    words = "http://ada:secret@[ https://books.example/opds nothing gutenberg"
     own = all_sources(words)[len(SOURCES) :]
     assert own == [Source("books.example", "https://books.example/opds")]
+    assert address_problems(words) == [
+        "http://[ is not the address of a catalogue.",
+        "nothing is not the address of a catalogue.",
+    ]
+
+
+def test_a_catalogue_that_was_stored_with_a_login_stays_without_it() -> None:
+    words = "https://ada:secret@books.example/opds https://books.example/opds"
+    own = all_sources(words)[len(SOURCES) :]
+    assert own == [Source("books.example", "https://books.example/opds")]
+    assert address_problems(words) == []
 
 
 def test_words_name_no_book_and_no_catalogue() -> None:

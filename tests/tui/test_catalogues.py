@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from gistread.acquisition.sources import Source
-from gistread.config import load_config
+from gistread.config import Config, load_config
 from gistread.engine.fetching.network import Network
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.catalogues import CatalogueScreen
@@ -125,6 +125,15 @@ async def test_an_own_catalogue_with_a_login_is_kept_without_the_login(
     config = load_config(paths_in(tmp_path).config_file)
     assert config.catalogues == f"{server.url}/search"
     assert "secret" not in paths_in(tmp_path).config_file.read_text()
+
+
+async def test_an_address_in_the_settings_that_is_none_is_told(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    app = app_on(None, tmp_path, config=Config(catalogues=f"htps:/books {server.url}/search"))
+    async with app.run_test(size=_SIZE, notifications=True) as pilot:
+        await _panel(app, pilot)
+        await until(pilot, lambda: "htps:/books is not the address of" in text_of(app))
 
 
 async def test_numbers_and_logins_are_for_the_chosen_catalogue(

@@ -15,6 +15,7 @@ _ADDRESS_HINT = "Example: https://example.org/opds, with --user NAME if it needs
 _EPUB = "application/epub+zip"
 _GUTENBERG_PAGE = re.compile(r"https?://(?:www\.)?gutenberg\.org/ebooks/(\d+)/?")
 _STANDARD_PAGE = re.compile(r"https?://(?:www\.)?standardebooks\.org/ebooks/([\w./-]+?)/?")
+_LOGIN = re.compile(r"://[^/\s]*@")
 # `www.gutenberg.org/ebooks/84`, `localhost:8080/opds`: a host, perhaps a port, and a path
 _BARE_ADDRESS = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?/\S*|www\.\S+")
 
@@ -49,13 +50,33 @@ SOURCES = {
 
 
 def all_sources(addresses: str) -> list[Source]:
-    """The known sources, and catalogues at the valid addresses among these words."""
+    """The known sources, and catalogues at the valid addresses among these words.
+
+    A login in an address, which earlier versions stored, is left out: it is asked for when needed.
+    """
     sources = list(SOURCES.values())
-    words = addresses.split()
-    for word in (word for word in words if word.casefold() not in SOURCES):
+    for word in _own_addresses(addresses):
         with suppress(UsageError):
-            sources.append(find_source(word))
+            source = find_source(word)
+            if source not in sources:
+                sources.append(source)
     return sources
+
+
+def address_problems(addresses: str) -> list[str]:
+    """Why some of these words are no addresses of catalogues, a sentence for each."""
+    problems: list[str] = []
+    for word in _own_addresses(addresses):
+        try:
+            find_source(word)
+        except UsageError:
+            problems.append(f"{word} is not the address of a catalogue.")
+    return problems
+
+
+def _own_addresses(addresses: str) -> list[str]:
+    words = (_LOGIN.sub("://", word) for word in addresses.split())
+    return [word for word in words if word.casefold() not in SOURCES]
 
 
 def find_source(name: str) -> Source:

@@ -27,7 +27,13 @@ from gistread.acquisition.download import (
 )
 from gistread.acquisition.finding import CataloguePage, file_of, open_page, search
 from gistread.acquisition.opds import OfferedBook
-from gistread.acquisition.sources import Source, all_sources, find_source, named_book
+from gistread.acquisition.sources import (
+    Source,
+    address_problems,
+    all_sources,
+    find_source,
+    named_book,
+)
 from gistread.engine.fetching.network import Network
 from gistread.errors import GistreadError
 from gistread.library.adding import add_file
@@ -43,6 +49,7 @@ from gistread.units import counted, format_size, progress_bar
 
 Result = TypeVar("Result")
 _REDRAW_S = 0.1
+_PROBLEM_S = 10.0
 _BAR = 20  # Cells
 _AUTHOR_SHARE = 0.4  # Of what title and author have together
 _GAP = 2
@@ -115,6 +122,12 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
     @property
     def _is_busy(self) -> bool:
         return self._job is not None and self._job.is_running
+
+    def on_mount(self) -> None:
+        problems = address_problems(self._services.config.catalogues)
+        if problems:
+            where = f"See catalogues in {self._services.paths.config_file}."
+            self.notify(" ".join([*problems, where]), severity="warning", timeout=_PROBLEM_S)
 
     def on_resize(self) -> None:
         super().on_resize()
