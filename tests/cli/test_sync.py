@@ -1,11 +1,12 @@
 """`gistread sync`: log in, send places and go on where another device is."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from gistread.book.open import open_book
-from gistread.config import load_config
+from gistread.config import load_config, save_setting
 from gistread.errors import ExitStatus
 from gistread.paths import default_paths
 from gistread.store.sync_queue import SyncQueue, WaitingPlace
@@ -43,6 +44,25 @@ def test_sync_is_off_until_one_logs_in(run: Run, sync_server: SyncServer, lamp: 
     assert run("sync", "--json").json["server"] is None
     assert sync_server.users["ada"] in saved
     assert sync_server.users["ada"] not in default_paths().sync_account.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("key", "a\nb"), ("key", "schlüssel"), ("user", "ada\n"), ("server", "http://[")],
+)
+def test_a_login_that_was_edited_is_no_login(
+    run: Run, sync_server: SyncServer, lamp: Path, name: str, value: str
+) -> None:
+    run("sync", "login", sync_server.url, "ada", "--register")
+    paths = default_paths()
+    account = json.loads(paths.sync_account.read_text())
+    paths.sync_account.write_text(json.dumps(account | {name: value}))
+    if name != "key":
+        save_setting(paths.config_file, f"sync_{name}", value.strip())
+    ran = run("sync", "push", str(lamp))
+    assert ran.status == ExitStatus.FAILED
+    assert "Internal error" not in ran.err
+    assert run("sync").status == ExitStatus.DONE
 
 
 @pytest.mark.parametrize("address", ["http://[", "http://ada:secret-word@127.0.0.1", "ftp://a"])

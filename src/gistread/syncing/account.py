@@ -18,11 +18,12 @@ from gistread.store.rows import decoded, from_json
 from gistread.syncing.client import Account
 
 _EXAMPLE = "Example: gistread sync login https://sync.koreader.rocks NAME"
+_SCHEMES = ("http", "https")
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 def find_account(config: Config, paths: Paths) -> Account | None:
-    """The account of the settings; None if there is none or nobody has logged in."""
+    """The account of the settings; None if nobody has logged in, or the login is damaged."""
     if not (config.sync_server and config.sync_user):
         return None
     with contextlib.suppress(OSError):
@@ -31,14 +32,24 @@ def find_account(config: Config, paths: Paths) -> Account | None:
             server_address(config.sync_server),
             config.sync_user,
         )
-        return saved if is_this else None
+        return saved if is_this and saved is not None and _can_be_sent(saved) else None
     return None
+
+
+def _can_be_sent(account: Account) -> bool:
+    """Whether the address and what goes into headers are whole, as in a file edited by hand."""
+    try:
+        scheme = split_address(account.server, _EXAMPLE).scheme
+    except UsageError:
+        return False
+    headers = account.user + account.key
+    return scheme in _SCHEMES and headers.isascii() and headers.isprintable()
 
 
 def new_account(server: str, user: str, password: str, paths: Paths) -> Account:
     """An account that is not saved yet. Raises UsageError."""
     address = server_address(server)
-    if split_address(address, _EXAMPLE).scheme not in ("http", "https"):
+    if split_address(address, _EXAMPLE).scheme not in _SCHEMES:
         raise UsageError(f"{server} is not the address of a server.", _EXAMPLE)
     if not user:
         raise UsageError("The user name is empty.")
