@@ -82,9 +82,12 @@ def test_json_has_every_field(run: Run, folder: Path) -> None:
     assert len(book["file_sha256"]) == 64
 
 
-def test_a_file_without_any_part_of_a_pdf_is_not_added(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rest", [b"", b"1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"])
+def test_a_pdf_that_was_cut_before_its_pages_is_not_added(
+    run: Run, tmp_path: Path, rest: bytes
+) -> None:
     paper = tmp_path / "paper.pdf"
-    paper.write_bytes(b"%PDF-1.4" + b"\n" * 5)
+    paper.write_bytes(b"%PDF-1.4" + b"\n" * 5 + rest)
     ran = run("books", "--add", paper)
     assert ran.status == ExitStatus.BOOK
     assert "paper.pdf cannot be read: it is damaged or not a PDF." in ran.err

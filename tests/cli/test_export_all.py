@@ -14,6 +14,7 @@ from gistread.store.catalogue import Catalogue
 from gistread.store.model import SavedQuestion
 from gistread.store.user_data import MarkStore, UserData
 from tests.cli.conftest import Run
+from tests.fake_engine import FakeEngine
 
 
 def add(
@@ -75,6 +76,16 @@ def test_a_folder_gets_a_file_for_each_book(
     (notes / expected[0]).unlink()
     assert "2 files exist already" in run("export", "--all", "--output", notes).err
     assert run("export", "--all", "--output", notes, "--force").status == ExitStatus.DONE
+
+
+def test_a_file_that_was_only_asked_about_is_exported(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
+    engine._says = lambda _: "Nobody knows."
+    ran = run("ask", book, "Who counted?", "--reader", "gistread", "--upto", "all")
+    assert ran.status in (ExitStatus.DONE, ExitStatus.FAILED)
+    (exported,) = run("export", "--all", "--json").json["books"]
+    assert [question["question"] for question in exported["questions"]] == ["Who counted?"]
 
 
 def test_one_file_may_hold_all_books(run: Run, shelf: dict[str, Path], tmp_path: Path) -> None:

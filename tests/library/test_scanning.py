@@ -48,7 +48,7 @@ def test_every_format_is_found_and_its_title_read_cheaply(books: Books, tmp_path
         "Fiction</book-title></title-info></description><body><section><p>Words.</p></section></body>"
         "</FictionBook>"
     )
-    (folder / "On Paper.pdf").write_bytes(b"%PDF-1.4\n1 0 obj\n")
+    (folder / "On Paper.pdf").write_bytes(b"%PDF-1.4\n1 0 obj\n<< /Type /Page >>")
     added = add_folder(books.catalogue, folder, never)
     assert added.failed == []
     assert books.titles == ["On Fiction", "On Marks", "On Pages", "On Paper"]

@@ -19,6 +19,7 @@ from gistread.cli.ask_all import ask_all
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import ask_document, reader_document, step_document
 from gistread.cli.opening import (
+    SAMPLE,
     STANDARD_INPUT,
     book_path,
     check_models,
@@ -371,11 +372,11 @@ async def _keep_begun(
 
 
 def _record_text(name: str, book: Book) -> None:
-    """Let a book of the library that was never opened on the screen find its questions."""
-    if name == STANDARD_INPUT:
+    """Let the library find the questions about a file that was never opened on the screen."""
+    if name in (STANDARD_INPUT, SAMPLE):
         return
     with suppress(GistreadError):  # The question is answered without it
-        record_text(Catalogue(default_paths()), book_path(name), book, adds=False)
+        record_text(Catalogue(default_paths()), book_path(name), book)
 
 
 @dataclass(slots=True)

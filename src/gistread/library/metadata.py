@@ -40,8 +40,9 @@ _SUFFIXES = (
     ),
     *(".fbz", ".docx", ".pdf", SERIES_SUFFIX),
 )
-_PDF_OBJECT = re.compile(rb"\d\s{1,9}obj\b")
-_LONGEST_OBJECT = 16  # Bytes of a match
+# A page, the tree of pages, or compressed objects, among which they may be
+_PDF_PAGE = re.compile(rb"/(?:Page|Kids|ObjStm)\b")
+_LONGEST_NAME = 16  # Bytes of a match, with what follows it
 _BLOCK = 1024 * 1024  # Bytes
 _Facts = dict[str, Any]  # Fields of a `BookFile`
 _TITLE_PAGES = 64 * 1024  # Bytes at the start of plain text, enough for title and author
@@ -73,7 +74,7 @@ def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> 
             book = read_book(io.BytesIO(data), path.name, cancelled=cancelled)
             return _named(book.title, book.authors, book.source_format)
         case ReadableFormat.PDF:  # Needs a worker process: hours for a folder of hundreds.
-            if not _has_pdf_objects(stream):
+            if not _has_pdf_pages(stream):
                 reason = f"{path.name} cannot be read: it is damaged or not a PDF."
                 raise BookError(reason, "Get a fresh copy of the file.")
             return _named(path.stem.replace("_", " "), (), "pdf")
@@ -86,13 +87,13 @@ def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> 
     return _whole(read_book(stream, path.name, cancelled=cancelled))
 
 
-def _has_pdf_objects(stream: BinaryIO) -> bool:
-    """Whether the file has any object; a PDF without one has no page."""
+def _has_pdf_pages(stream: BinaryIO) -> bool:
+    """Whether the file has any page, which one that was cut early has not."""
     overlap = b""
     while block := stream.read(_BLOCK):
-        if _PDF_OBJECT.search(overlap + block):
+        if _PDF_PAGE.search(overlap + block):
             return True
-        overlap = block[-_LONGEST_OBJECT:]
+        overlap = block[-_LONGEST_NAME:]
     return False
 
 
@@ -101,14 +102,12 @@ def book_file_of(path: Path, book: Book) -> BookFile:
     return replace(examine_file(path), **_whole(book))
 
 
-def record_text(catalogue: Catalogue, path: Path, book: Book, *, adds: bool = True) -> None:
+def record_text(catalogue: Catalogue, path: Path, book: Book) -> None:
     """Record which text a file has: the library finds the user's data by the text.
 
-    `adds`: adds a file that the library does not have. Raises BookError, StorageError.
+    Adds a file that the library does not have. Raises BookError, StorageError.
     """
-    file = book_file_of(path, book)
-    if adds or file.digest in catalogue.read().files:
-        catalogue.add([file])
+    catalogue.add([book_file_of(path, book)])
 
 
 def _zipped(path: Path, stream: BinaryIO) -> _Facts | None:
