@@ -53,9 +53,8 @@ class AnswerController:
     def follow(self, number: int) -> None:
         """Go to this source of the last answer, counted from 1."""
         exchanges = self._context.answers_pane.exchanges
-        citations = exchanges[-1].record.citations if exchanges else ()
-        if number <= len(citations):
-            self._go_to_citation(citations[number - 1])
+        if exchanges and number <= len(exchanges[-1].record.citations):
+            self._go_to_citation(exchanges[-1].record.citations[number - 1])
         else:
             self._context.warn(f"The last answer has no source {number}.")
 
@@ -82,24 +81,23 @@ class AnswerController:
     def keep(self, number: int | None = None) -> None:
         """Keep the answer of this exchange, or the chosen or last one, as a note on its passage."""
         answers = self._context.answers_pane
-        number = self._context.chosen_exchange if number is None else number
+        if number is None:
+            number = self._context.chosen_exchange
         exchange = answers.exchanges[number] if number >= 0 else None
         if exchange is None or exchange.record.passage is None or not exchange.offers_note:
             self._context.warn("No answer about a passage here.")
-        else:
-            quotes = [
-                in_quotes(citation.quote)
-                for citation in exchange.record.citations
-                if exchange.ends_in_quotes
-            ]
-            self._marks.add_note(
-                exchange.record.passage, "\n".join([exchange.answer.strip(), *quotes])
-            )
-            answers.mark_kept(number)
+            return
+        lines = [exchange.answer.strip()]
+        if exchange.ends_in_quotes:
+            lines += (in_quotes(citation.quote) for citation in exchange.record.citations)
+        self._marks.add_note(exchange.record.passage, "\n".join(lines))
+        answers.mark_kept(number)
 
     def _go_to_page(self, number: int) -> None:
         memory = self._context.memory_pane.memory
-        section = Sections(memory).numbered(number) if memory is not None else None
+        section = None
+        if memory is not None:
+            section = Sections(memory).numbered(number)
         if section is None:
             self._context.warn(f"There is no section {number}.")
             return
@@ -114,8 +112,7 @@ class AnswerController:
     def _go_to_citation(self, citation: Citation) -> None:
         pane = self._context.memory_pane
         pane.cite([(citation.start, citation.end)])
-        page = pane.memory.page_at(citation.start) if pane.memory is not None else None
-        if page is not None:
+        if pane.memory is not None and (page := pane.memory.page_at(citation.start)) is not None:
             if page.number not in pane.view.opened:
                 pane.open_page(page.number, OpenedBy.PERSON, "a source of the answer")
             pane.set_cursor(("page", page.number), scroll=False)

@@ -124,23 +124,21 @@ class BookFileController:
 
 
 def _row(choice: EncodingChoice, name: str, *, is_current: bool) -> Row[str]:
-    unreadable = counted(choice.unreadable, "character")
-    facts = [
-        "now" if is_current else "",
-        f"{unreadable} unreadable" if choice.unreadable else "",
-    ]
-    return Row(
-        choice.codec,
-        choice.sample,
-        also=name,
-        tail=" · ".join(filter(None, (name, *facts))),
-    )
+    facts = [name]
+    if is_current:
+        facts.append("now")
+    if choice.unreadable:
+        facts.append(f"{counted(choice.unreadable, 'character')} unreadable")
+    tail = " · ".join(filter(None, facts))
+    return Row(choice.codec, choice.sample, also=name, tail=tail)
 
 
 def _stamp_of(path: Path | None) -> Stamp | None:
     """None without a file."""
+    if path is None:
+        return None
     try:
-        status = path.stat() if path is not None else None
+        status = path.stat()
     except OSError:
         return None
-    return (status.st_size, status.st_mtime_ns) if status is not None else None
+    return status.st_size, status.st_mtime_ns

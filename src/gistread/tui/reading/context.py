@@ -10,6 +10,7 @@ from textual.screen import Screen
 from gistread.book.model import Book
 from gistread.search.destinations import HINT, Destination, destinations_of, is_cfi
 from gistread.session.events import Obstacle
+from gistread.session.questions import Question
 from gistread.session.session import Session
 from gistread.store.model import AskingChoice, NameCorrection, ReadingPlace
 from gistread.store.pace import ReadingSpeed
@@ -51,9 +52,8 @@ class ReadingContext:
         self.memory_pane = screen.memory_pane
         self.answers_pane = screen.answers_pane
         self.question = screen.question
-        self.opening = (
-            True  # Until the memory is shown and the model of the settings, if any, is chosen
-        )
+        # Until the memory is shown and the model of the settings, if any, is chosen
+        self.opening = True
         self.memory_looked_for = False  # Whether a saved memory, if any, is shown
         self.input_line = screen.input_line
         self.panes = screen.panes
@@ -82,8 +82,18 @@ class ReadingContext:
 
         -1 without one.
         """
-        key = self.answers_pane.cursor_key if self.panes.current is Pane.ANSWERS else None
-        return key[1] if isinstance(key, tuple) else len(self.answers_pane.exchanges) - 1
+        key = self.answers_pane.cursor_key
+        if self.panes.current is Pane.ANSWERS and isinstance(key, tuple):
+            number: int = key[1]
+            return number
+        return len(self.answers_pane.exchanges) - 1
+
+    @property
+    def last_question(self) -> Question | None:
+        """The question asked last, running or not; None before the first."""
+        if self.session is None:
+            return None
+        return self.session.questions.current
 
     def warn_of(self, obstacle: Obstacle) -> None:
         """Say why a question cannot be asked now, and name the key that helps."""
@@ -92,10 +102,17 @@ class ReadingContext:
     def push(
         self, screen: Screen[Result | None], done: Callable[[Result], Any] = lambda _: None
     ) -> None:
-        """Show a screen over this one; `done` is called with its result, if it has one."""
-        self.screen.app.push_screen(
-            screen, lambda result: done(result) if result is not None else None
-        )
+        """Show a screen over this one; `done` is called with its result, if it has one.
+
+        If `done` is a coroutine function, what it returns is awaited.
+        """
+
+        def closed(result: Result | None) -> Any:
+            if result is None:
+                return None
+            return done(result)
+
+        self.screen.app.push_screen(screen, closed)
 
 
 class Navigation(InputLineClient):
@@ -137,9 +154,8 @@ class Navigation(InputLineClient):
             pane.scroll_to_beginning()
         else:
             pane.scroll_to_offset(offset, top=top)
-        if (
-            view is None or row != pane.scroll_offset.y
-        ):  # Else the next screen turned would count as the jump.
+        # Else the next screen turned would count as the jump.
+        if view is None or row != pane.scroll_offset.y:
             self._context.position.jump()
 
     def back(self) -> None:

@@ -56,4 +56,6 @@ def step_among(starts: list[int], here: int, step: int) -> int:
     at = max(0, bisect_right(starts, here) - 1)
     if step < 0 and here > starts[at]:
         step += 1
-    return starts[max(0, at + step)] if at + step < len(starts) else here
+    if at + step < len(starts):
+        return starts[max(0, at + step)]
+    return here

@@ -68,7 +68,12 @@ class LinkController:
             self._choose(None)
             self._context.warn("No link on the screen.")
             return
-        at = links.index(self._chosen) + step if self._chosen in links else step - (step > 0)
+        if self._chosen in links:
+            at = links.index(self._chosen) + step
+        elif step > 0:
+            at = step - 1
+        else:
+            at = step
         self._choose(links[at % len(links)])
 
     def _choose(self, chosen: Place | None) -> None:
@@ -169,7 +174,10 @@ class LinkController:
         self.preview.close()
         link = self._book.links[index]
         if note is None and has_note(link):
-            (self._close_note if index in self._notes() else self._open_note)(index)
+            if index in self._notes():
+                self._close_note(index)
+            else:
+                self._open_note(index)
         elif link.target is not None:
             self._choose(None)
             self._context.navigation.jump(link.target)

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 
 from gistread.memory.front_matter import is_front_matter
+from gistread.memory.model import Page
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.pane_switcher import Pane
@@ -42,19 +43,25 @@ class MemoryPages:
         if view is None:
             return
         offset, end = view
-        page_at = pane.memory.page_at if pane.memory is not None else lambda _: None
-        page = page_at(offset)
+        page = self._page_at(offset)
         if page is not None and page.start < offset and page.end < offset + (end - offset) // _MOST:
             offset = page.end  # of the page before only a few lines are left
-            page = page_at(offset)
+            page = self._page_at(offset)
         panes = self._context.panes
         if panes.narrow:
             level = pane.size.height // _ABOVE
         else:
-            level = book.row_in_view(page.start) if page is not None else 0
-            level -= pane.content_region.y - book.content_region.y
+            level = book.content_region.y - pane.content_region.y
+            if page is not None:
+                level += book.row_in_view(page.start)
         pane.set_here(offset, scroll=scroll, level=max(0, level))
         self.number_sections()
+
+    def _page_at(self, offset: int) -> Page | None:
+        memory = self._context.memory_pane.memory
+        if memory is None:
+            return None
+        return memory.page_at(offset)
 
     @property
     def _view(self) -> tuple[int, int] | None:
@@ -75,7 +82,10 @@ class MemoryPages:
         if view is None:
             return
         pane = self._context.memory_pane
-        entries = pane.memory.entries if pane.memory is not None else []
+        if pane.memory is None:
+            self._context.layers.set(Layer.SECTIONS, ())
+            return
+        entries = pane.memory.entries
         first = bisect_left(entries, view[0], key=lambda entry: entry.page.start)
         last = bisect_left(entries, view[1], key=lambda entry: entry.page.start)
         marks = (
@@ -138,11 +148,10 @@ class MemoryPages:
             return
         pane.toggle_pin(number)
         if self._context.panes.current is not Pane.MEMORY:
-            self._context.notify(
-                f"Section {number} is {'' if number in pane.view.pinned else 'no longer '}pinned."
-            )
+            is_now = "is" if number in pane.view.pinned else "is no longer"
+            self._context.notify(f"Section {number} {is_now} pinned.")
         session = self._context.session
-        question = session.questions.current if session is not None else None
+        question = self._context.last_question
         if session is None or question is None or pane.memory is None:
             return
         memory = question.memory or pane.memory  # Its numbers are those of its beginning.

@@ -97,7 +97,9 @@ class PaneSwitcher:
     @property
     def tabs(self) -> tuple[Tab, ...]:
         """The names of all panes, if only one fits; otherwise empty."""
-        return tuple(map(self._tab, Pane)) if self.narrow else ()
+        if not self.narrow:
+            return ()
+        return tuple(map(self._tab, Pane))
 
     def _tab(self, pane: Pane) -> Tab:
         title = "→ " * (pane is self.pointed_at) + _TITLES[pane]

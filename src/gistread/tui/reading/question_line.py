@@ -119,7 +119,10 @@ class QuestionLine(InputLineClient):
             self.offer(*self.choices)
             return
         has_asked = bool(self._context.answers_pane.exchanges)
-        suggested = () if has_asked else await asyncio.to_thread(self._suggestions)
+        if has_asked:
+            self.offer()
+            return
+        suggested = await asyncio.to_thread(self._suggestions)
         self.offer(*((question, question) for question in suggested))
 
     def offer(self, *questions: tuple[str, str]) -> None:
@@ -147,7 +150,10 @@ class QuestionLine(InputLineClient):
     def take_selection(self) -> None:
         """Take the selection in the book; without one, drop it."""
         selected = self._context.book_pane.selected_range
-        self._show(whole_words(self._context.book, selected) if selected else None)
+        passage = None
+        if selected:
+            passage = whole_words(self._context.book, selected)
+        self._show(passage)
 
     def drop_selection(self) -> None:
         """Ask about the book again."""
@@ -184,14 +190,23 @@ class QuestionLine(InputLineClient):
     @property
     def bound(self) -> int | None:
         """End of the text that a question may use. None: the whole book."""
-        end = self.place_read if self._chosen.at is None else self._chosen.at
-        return None if self._chosen.whole or end >= len(self._context.book.text) else end
+        if self._chosen.whole:
+            return None
+        end = self._chosen.at
+        if end is None:
+            end = self.place_read
+        if end >= len(self._context.book.text):
+            return None
+        return end
 
     @property
     def place_read(self) -> int:
         """End of all that the user has read and sees."""
-        position, view = self._context.position, self._context.book_pane.visible_range
-        return max(position.furthest, view[1] if view is not None and not position.looking else 0)
+        position = self._context.position
+        view = self._context.book_pane.visible_range
+        if view is None or position.looking:
+            return position.furthest
+        return max(position.furthest, view[1])
 
     @property
     def bound_words(self) -> str:
@@ -204,8 +219,9 @@ class QuestionLine(InputLineClient):
         share = bound / len(self._context.book.text)
         if share >= _LEAST_SHARE:
             return f"answers stop at {share:.0%}"
-        is_looking = self._context.position.looking
-        return "answers stop where you read on" if is_looking else "answers stop here"
+        if self._context.position.looking:
+            return "answers stop where you read on"
+        return "answers stop here"
 
     def ask_bound(self) -> None:
         """Set where answers stop: where the user has read to, any place, or the end of the book."""
@@ -234,17 +250,29 @@ class QuestionLine(InputLineClient):
         try:
             end = offset_of(words, self._memory, self.place_read)
         except UsageError as error:
-            problem = error.message if ":" in words else target.problem
-            return places, "" if places else problem
+            if places:
+                return places, ""
+            return [], error.message if ":" in words else target.problem
         if end is None:
             return [("all: answers use the whole book", BoundChoice(whole=True))], ""
+        return self._bounds_at(words, end, places), ""
+
+    def _bounds_at(
+        self, words: str, end: int, places: list[tuple[str, BoundChoice]]
+    ) -> list[tuple[str, BoundChoice]]:
+        """The bounds for a value of `--upto` that ends at `end`, beside the destinations."""
+        upto = BoundChoice(at=end)
         name = f"offset {end:,}" if words.isdecimal() else words
-        upto = f"{name}: answers stop at {end / max(1, len(book.text)):.0%}", BoundChoice(at=end)
+        label = f"{name}: answers stop at {end / max(1, len(self._context.book.text)):.0%}"
         if words == "here":
-            return [(upto[0], BoundChoice())], ""
-        if "%" in words:  # `+5%` is from here
-            return places if words[0] == "+" else [(places[0][0], upto[1])], ""
-        return [upto] if ":" in words else [*places, upto], ""
+            return [(label, BoundChoice())]
+        if "%" in words and words.startswith("+"):  # From here
+            return places
+        if "%" in words:
+            return [(places[0][0], upto)]
+        if ":" in words:
+            return [(label, upto)]
+        return [*places, (label, upto)]
 
     def _usual_bounds(self) -> list[tuple[str, BoundChoice]]:
         """Where the user has read to comes first: the key and Enter never tell the end."""
@@ -281,7 +309,9 @@ class QuestionLine(InputLineClient):
     def known(self) -> GistMemory:
         """The memory that a question may use: up to the bound."""
         bound = self.bound
-        return self._memory if bound is None else self._memory.upto(bound)
+        if bound is None:
+            return self._memory
+        return self._memory.upto(bound)
 
     @property
     def _memory(self) -> GistMemory:

@@ -51,9 +51,7 @@ class QuestionController:
         self._reason = ""  # why the agent looks something up
         self._opens_pages = False  # whether the reader opens pages one by one
         self._waiting = ""  # a question entered before the book was open or a model chosen
-        self._record_to_ask = SavedQuestion(
-            "", "", found=False
-        )  # the question that is being started
+        self._record_to_ask = SavedQuestion("", "", found=False)  # Of the question being started
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     async def ask(self) -> None:
@@ -97,8 +95,9 @@ class QuestionController:
             context.warn(str(error))
             return
         obstacle = session.questions.obstacle(session.reader, about_selection=passage is not None)
-        self._waiting = question if obstacle in _NO_MODEL else ""
-        if self._waiting:
+        self._waiting = ""
+        if obstacle in _NO_MODEL:
+            self._waiting = question
             context.notify("Choose a model; your question is asked then.")
             context.screen.app.call_later(context.screen.app.run_action, "choose_model")
         elif obstacle:
@@ -130,10 +129,10 @@ class QuestionController:
         seconds = await seconds_to_answer(session, upto=self._line.bound)
         known = self._line.known()
         tokens = await tokens_to_send(session, self._line.bound)
-        long = bool(tokens) or is_long(session.reader, seconds, known)
-        if (
-            quick := await find_cheaper(session, seconds, self._line.bound) if long else None
-        ) is None:
+        quick = None
+        if tokens or is_long(session.reader, seconds, known):
+            quick = await find_cheaper(session, seconds, self._line.bound)
+        if quick is None:
             self._start(session, question)
             return
         panel = cost_panel(
@@ -159,12 +158,9 @@ class QuestionController:
         session, question = self._context.session, self._waiting
         if not question or session is None or session.answering:
             return
-        if (
-            session.questions.obstacle(
-                session.reader, about_selection=self._line.selection is not None
-            )
-            is None
-        ):
+        about_selection = self._line.selection is not None
+        obstacle = session.questions.obstacle(session.reader, about_selection=about_selection)
+        if obstacle is None:
             self._waiting = ""
             if " ".join(self._context.question.value.split()) == question:
                 self._start(session, question)
@@ -192,7 +188,7 @@ class QuestionController:
             context.warn("No question was interrupted.")
             return
         record = exchanges[number].record
-        reader = record.reader if record.reader in METHODS else session.reader
+        reader = _reader_of(record) or session.reader
         if session.answering:
             context.warn(self._busy)
             return
@@ -201,7 +197,9 @@ class QuestionController:
             context.warn_of(obstacle)
             return
         thread = await self._thread_of(record)
-        self._line.thread = OpenThread.of(thread) if thread.questions else OpenThread()
+        self._line.thread = OpenThread()
+        if thread.questions:
+            self._line.thread = OpenThread.of(thread)
         self._line.thread.follows = bool(self._line.thread.exchanges)
         del exchanges[number]
         question = question_alone(record.passage, record.question, context.book)
@@ -215,7 +213,9 @@ class QuestionController:
         ]
         if self._context.chosen_exchange in interrupted:
             return self._context.chosen_exchange
-        return interrupted[-1] if interrupted else None
+        if not interrupted:
+            return None
+        return interrupted[-1]
 
     async def go_on(self, number: int) -> None:
         """Ask for the rest of the answer of this exchange, which was cut off."""
@@ -232,7 +232,7 @@ class QuestionController:
         questions = thread.questions[: times.index(record.asked_at) + 1]
         self._line.thread = OpenThread.of(replace(thread, questions=questions))
         self._line.thread.follows = True
-        self._start(session, GO_ON, record.reader if record.reader in METHODS else "")
+        self._start(session, GO_ON, _reader_of(record))
 
     async def _thread_of(self, record: SavedQuestion) -> SavedThread:
         """The saved thread of a question."""
@@ -259,7 +259,7 @@ class QuestionController:
             bound = extend_bound(passage, self._line.bound, context.book)
             if not within_bound(self._line.thread.exchanges, bound):
                 self._line.thread = OpenThread()
-        pinned = self._pinned(session.memory, again.pinned if again else ())
+        pinned = self._pinned(session.memory, again)
         if passage:  # "Who is this?" reads like a follow-up, but is none.
             self._line.thread.follows = bool(self._line.thread.follows)
         reader = reader or session.reader
@@ -295,11 +295,14 @@ class QuestionController:
         else:
             context.panes.show(Pane.BOOK)
 
-    def _pinned(self, memory: GistMemory | None, before: Collection[int]) -> tuple[int, ...]:
+    def _pinned(self, memory: GistMemory | None, again: SavedQuestion | None) -> tuple[int, ...]:
         """The sections that were and are pinned, of those that the model has read."""
-        read = len(memory.entries) if memory is not None else 0
-        pinned = {*self._context.memory_pane.view.pinned, *before}
-        return tuple(page for page in sorted(pinned) if page <= read)
+        if memory is None:
+            return ()
+        pinned = set(self._context.memory_pane.view.pinned)
+        if again is not None:
+            pinned.update(again.pinned)
+        return tuple(page for page in sorted(pinned) if page <= len(memory.entries))
 
     def write_anew(self, number: int, refused: Collection[int]) -> None:
         """Answer this exchange's question once more beside its answer, without these sections."""
@@ -310,7 +313,7 @@ class QuestionController:
             context.warn(self._busy)
             return
         record = exchange.record
-        reader = record.reader if record.reader in METHODS else session.reader
+        reader = _reader_of(record) or session.reader
         obstacle = session.questions.obstacle(reader, about_selection=record.passage is not None)
         if obstacle:
             context.warn_of(obstacle)
@@ -363,8 +366,8 @@ class QuestionController:
             return
         page = opened[-1]
         if context.panes.current is Pane.MEMORY:
-            chosen = [number for number in opened if self.in_pane(number) == self._pages.chosen]
-            page = chosen[0] if chosen else page
+            chosen = (number for number in opened if self.in_pane(number) == self._pages.chosen)
+            page = next(chosen, page)
         session.steering.refused.add(page)
         context.memory_pane.refuse(self.in_pane(page))
 
@@ -382,10 +385,9 @@ class QuestionController:
         self._context.memory_pane.clear_question()
         record = replace(self._record_to_ask, question=question)
         bound = record.upto
+        warning = ""
         if bound is not None and record.passage is None:
             warning = too_little(self._context.book, bound)
-        else:
-            warning = ""
         answers = self._context.answers_pane
         answers.show_exchanges(
             [*answers.exchanges, Exchange(record, too_little=warning, running=True)]
@@ -444,8 +446,7 @@ class QuestionController:
         record = self._record
         self._save(record)
         self._keep_steered()
-        session = self._context.session
-        question = session.questions.current if session is not None else None
+        question = self._context.last_question
         if record.beside and question is not None:
             self._line.thread = OpenThread(record.thread, question.options.thread)
         self._line.thread.add(
@@ -455,8 +456,7 @@ class QuestionController:
 
     def _keep_steered(self) -> None:
         """Keep what the user decided, so that the answer can be written anew."""
-        session = self._context.session
-        question = session.questions.current if session is not None else None
+        question = self._context.last_question
         if question is None:
             return
         steering = question.steering
@@ -481,21 +481,27 @@ class QuestionController:
 
     @property
     def _asked_memory(self) -> GistMemory | None:
-        session = self._context.session
-        question = session.questions.current if session is not None else None
-        return question.memory if question is not None else None
+        question = self._context.last_question
+        if question is None:
+            return None
+        return question.memory
 
     def place_words(self, offset: int) -> str:
         """`Loomings · p. 31`."""
         book = self._context.book
-        title = book.chapters[book.chapter_index(offset)].title if len(book.chapters) > 1 else ""
-        return " · ".join(filter(None, (short(title, _TITLE), f"p. {book.page_at(offset):,}")))
+        page = f"p. {book.page_at(offset):,}"
+        if len(book.chapters) < 2:
+            return page
+        title = book.chapters[book.chapter_index(offset)].title
+        return " · ".join(filter(None, (short(title, _TITLE), page)))
 
     def gist_of(self, section: events.WantedSection) -> str:
         """The gist of a wanted section; empty if the model has not read it."""
         memory = self._asked_memory
-        page = memory.page_at(section.start) if memory is not None else None
-        if memory is None or page is None or not memory.entry(page.number).is_read:
+        if memory is None:
+            return ""
+        page = memory.page_at(section.start)
+        if page is None or not memory.entry(page.number).is_read:
             return ""
         return memory.entry(page.number).gist.text
 
@@ -505,8 +511,9 @@ class QuestionController:
         if not answers.exchanges or (panes.narrow and panes.current is not Pane.ANSWERS):
             return ""  # The strip has it.
         is_shown = panes.narrow or panes.answers_shown
-        in_view = is_shown and answers.is_in_view(("question", len(answers.exchanges) - 1))
-        return "" if in_view else answers.exchanges[-1].record.question
+        if is_shown and answers.is_in_view(("question", len(answers.exchanges) - 1)):
+            return ""
+        return answers.exchanges[-1].record.question
 
     def on_ended(self, problem: str) -> None:
         self.flush()
@@ -533,3 +540,8 @@ class QuestionController:
     def _save(self, record: SavedQuestion) -> None:
         self._context.answers_pane.change_last(record=record)
         self._context.user_data.save(lambda data, sha256: data.add_question(sha256, record))
+
+
+def _reader_of(record: SavedQuestion) -> str:
+    """The reader of a saved question; empty if there is none of that name any more."""
+    return record.reader if record.reader in METHODS else ""

@@ -65,15 +65,20 @@ class ReadingAlong:
         suggested = await asyncio.to_thread(detect_preset, session.book)
         for problem in problems:
             self._context.warn(problem)
-        focus = session.memory.focus if session.memory is not None else None
+        focus = None
+        current = ""
+        if session.memory is not None:
+            focus = session.memory.focus
+            current = focus.preset.name
 
         async def use(name: str) -> None:
-            if focus is None or presets[name] != focus.preset:
-                task = focus.task if focus is not None else ""
-                await self._read_for(session, GistFocus(presets[name], task))
+            preset = presets[name]
+            if focus is None:
+                await self._read_for(session, GistFocus(preset))
+            elif preset != focus.preset:
+                await self._read_for(session, GistFocus(preset, focus.task))
 
         note = f"A different preset creates a second memory; this one is kept.{_time(session)}"
-        current = focus.preset.name if focus else ""
         rows = []
         for preset in presets.values():
             mark = "● " if preset.name == current else "  "
@@ -108,13 +113,13 @@ class ReadingAlong:
             f"existing memories are kept.{_time(session)}"
         )
         shown = [path for path, header in headers.items() if _is_shown(header, session)]
+        at = next(iter(shown), "")
         now_s = time.time()
         rows = _rows_under_way(session)
         for path, header in headers.items():
             maker, facts = describe_memory(header, session.book, now_s)
             mark = "● " if path in shown else "  "
             rows.append(Row(path, f"{mark}{maker}", facts))
-        at = shown[0] if shown else ""
         prompt = "or what you look for, to have it read for that"
         screen = AskScreen("Memories of this book", note, rows, at, placeholder=prompt)
         self._context.push(screen, use)
@@ -127,7 +132,9 @@ class ReadingAlong:
         except GistreadError as error:
             self._context.warn(str(error))
             return
-        focus = session.memory.focus if session.memory is not None else DEFAULT_FOCUS
+        focus = DEFAULT_FOCUS
+        if session.memory is not None:
+            focus = session.memory.focus
         await self._read_for(session, GistFocus(focus.preset, task))
 
     async def _read_for(self, session: Session, focus: GistFocus) -> None:
@@ -173,4 +180,6 @@ def _rows_under_way(session: Session) -> list[Row[str]]:
 
 def _time(session: Session) -> str:
     seconds = seconds_to_read_all(session)
-    return f" The whole book takes {format_duration(seconds)}." if seconds is not None else ""
+    if seconds is None:
+        return ""
+    return f" The whole book takes {format_duration(seconds)}."

@@ -82,8 +82,9 @@ class SearchController(InputLineClient):
         mode = str(self._mode)
         if self._context.screen.size.width >= _WITH_NEXT_MODE:
             mode = f"{mode}, Tab: {self._mode.next}"
-        is_alone = problem and len(words) > _LONG_PROBLEM
-        note = words if is_alone else " · ".join(filter(None, (words, mode)))
+        note = words
+        if not problem or len(words) <= _LONG_PROBLEM:
+            note = " · ".join(filter(None, (words, mode)))
         self._context.input_line.say(note, problem=problem)
 
     @property
@@ -119,7 +120,9 @@ class SearchController(InputLineClient):
             self._context.navigation.show(self._place_before)
             self._say(problem, problem=bool(problem))
             return
-        at = 0 if mode is SearchMode.RANKED else hits.index_at(self._place_before) % len(hits)
+        at = 0  # The best one
+        if mode is not SearchMode.RANKED:
+            at = hits.index_at(self._place_before) % len(hits)
         self._set_hits(hits, at)
         self._bring_into_view(at)
         self._say(self._position())
@@ -136,16 +139,17 @@ class SearchController(InputLineClient):
             self._warn_of_no_hits()
             return
         target = self._current + step
-        view = context.book_pane.visible_range or (0, 0)
-        if (
-            hits.mode is not SearchMode.RANKED
-            and not view[0] <= hits.starts[self._current] < view[1]
-        ):
-            target = hits.index_at(view[0]) + (step - 1 if step > 0 else step)
-        if 0 <= target < len(hits):
-            wrapped = ""
-        else:
-            wrapped = f" · from the {'beginning' if step > 0 else 'end'} again"
+        top, end = context.book_pane.visible_range or (0, 0)
+        in_view = top <= hits.starts[self._current] < end
+        if hits.mode is not SearchMode.RANKED and not in_view:
+            target = hits.index_at(top) + step
+            if step > 0:
+                target -= 1
+        wrapped = ""
+        if target < 0:
+            wrapped = " · from the end again"
+        elif target >= len(hits):
+            wrapped = " · from the beginning again"
         self._go(hits, target % len(hits), wrapped)
 
     def _go(self, hits: SearchHits, index: int, note: str = "") -> None:
@@ -182,10 +186,12 @@ class SearchController(InputLineClient):
         self._context.push(HitsScreen(self._context.book, hits, self._current), go)
 
     def _warn_of_no_hits(self) -> None:
-        words, key = self.hits.words, self._context.key_hint("find")
-        self._context.warn(
-            f"{words!r} is not in the book." if words else f"No search yet. Press {key} to search."
-        )
+        words = self.hits.words
+        if words:
+            self._context.warn(f"{words!r} is not in the book.")
+            return
+        key = self._context.key_hint("find")
+        self._context.warn(f"No search yet. Press {key} to search.")
 
     def clear(self) -> bool:
         """Remove the marks of the last search, which can still be repeated.
@@ -203,7 +209,9 @@ class SearchController(InputLineClient):
         self.hits = hits
         self._current = current
         self._marked = None
-        self.note = f"/{hits.words}  {self._position()}{note}" if len(hits) else ""
+        self.note = ""
+        if len(hits):
+            self.note = f"/{hits.words}  {self._position()}{note}"
         self.mark_hits()
         self._context.refresh()
 
@@ -218,7 +226,7 @@ class SearchController(InputLineClient):
                 Mark(*part, "hit") for index in hits.between(*around) for part in hits.marked(index)
             ]
             self._context.layers.set(Layer.HITS, marks)
-            current = hits.marked(self._current) if len(hits) else ()
-            self._context.layers.set(
-                Layer.CURRENT_HIT, [Mark(*part, "current-hit") for part in current]
-            )
+            current: list[Mark] = []
+            if len(hits):
+                current = [Mark(*part, "current-hit") for part in hits.marked(self._current)]
+            self._context.layers.set(Layer.CURRENT_HIT, current)

@@ -116,8 +116,9 @@ class PeopleController:
 
     async def known(self) -> Index:
         """Collect the names up to the bound, unless they are known."""
-        bound = self._line.bound
-        end = len(self._context.book.text) if bound is None else bound
+        end = self._line.bound
+        if end is None:
+            end = len(self._context.book.text)
         async with self._making:
             if self._index is None:
                 self._index = await asyncio.to_thread(Index.from_book, self._context.book)
@@ -138,11 +139,8 @@ class PeopleController:
             else:
                 self._do(choice, None, view)
 
-        self._choose(
-            view,
-            "" if len(view.book.text) == len(self._context.book.text) else "up to here",
-            chosen,
-        )
+        is_bounded = len(view.book.text) < len(self._context.book.text)
+        self._choose(view, "up to here" if is_bounded else "", chosen)
 
     def _choose(self, view: Index, note: str, chosen: _Chosen, but: Entity | None = None) -> None:
         names = [
@@ -157,10 +155,15 @@ class PeopleController:
 
     def _show(self, entity: Entity, view: Index, closed: Callable[[], None] = lambda: None) -> None:
         """Show the card; `closed` is called if nothing is chosen on it."""
+
+        def chosen(choice: Choice | None) -> None:
+            if choice is None:
+                closed()
+            else:
+                self._do(choice, entity, view)
+
         screen = CardScreen(view.card(entity), view, len(self._context.book.text))
-        self._context.screen.app.push_screen(
-            screen, lambda choice: closed() if choice is None else self._do(choice, entity, view)
-        )
+        self._context.screen.app.push_screen(screen, chosen)
 
     def _do(self, choice: Choice | None, entity: Entity | None, view: Index) -> None:
         """Do what was chosen in the list of names or on the card of `entity`."""
@@ -232,11 +235,11 @@ class RecapController:
 
     def set_last_opened(self, at: float) -> None:
         """Set when the book was opened last, in seconds since the epoch; 0 if never."""
+        self._away = ""
         if at and self._context.position.furthest:
-            days = max(0, int((time.time() - at) / _DAY_S))
-        else:
-            days = 0
-        self._away = counted(days, "day") if days else ""
+            days = int((time.time() - at) / _DAY_S)
+            if days > 0:
+                self._away = counted(days, "day")
         self._came_to = self._context.place
 
     @property

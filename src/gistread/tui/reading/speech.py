@@ -105,13 +105,14 @@ class Speaker:
         """Speak a text to its end. Raises SpeechError if the command fails or says nothing."""
         words = " ".join(clean(text).split())
         argv = [part.replace(LANGUAGE, self._language) for part in self._voice.argv]
-        by_argument = any(TEXT in part for part in argv)
-        if by_argument:
+        given: bytes | None = words.encode()
+        if any(TEXT in part for part in argv):
             # With a space before a dash, the text is not taken for an option.
             spoken = f" {words}" if words.startswith("-") else words
             argv = [part.replace(TEXT, spoken) for part in argv]
+            given = None
         begun = time.monotonic()
-        status, complaint = await self._run(argv, None if by_argument else words.encode())
+        status, complaint = await self._run(argv, given)
         if status != 0:
             raise SpeechError(
                 f"{self._voice.name} could not speak: "
@@ -186,8 +187,10 @@ class ReadAloud:
             await self.stop()
             return
         pane = self._context.book_pane
-        start, end = pane.visible_range or (0, 0)
-        start = self._stopped_at if start <= self._stopped_at < end else pane.place
+        top, below = pane.visible_range or (0, 0)
+        start = pane.place
+        if top <= self._stopped_at < below:
+            start = self._stopped_at
         start, end = pane.selected_range or (start, len(self._context.book.text))
         # In a worker, a defect ends the app like any other.
         self._worker = self._context.screen.run_worker(self._read(start, end), group="read aloud")

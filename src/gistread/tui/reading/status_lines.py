@@ -82,7 +82,9 @@ class StatusLines:
         self.show_place()
         self.show_status()
         if controllers is not None:
-            guide = self._guide(session) if context.memory_looked_for else ()
+            guide: tuple[tuple[str, str], ...] = ()
+            if context.memory_looked_for:
+                guide = self._guide(session)
             context.memory_pane.change_view(guide=guide)
             self._show_memory_header(context)
             self._show_strip(context)
@@ -95,9 +97,9 @@ class StatusLines:
             return
         context = controllers.context
         words = context.progress.place(context.place, context.book_pane.share_read(context.book))
-        chapter = (
-            "" if words.title.startswith(words.chapter) else words.chapter
-        )  # a paper's first is its title
+        chapter = words.chapter
+        if words.title.startswith(chapter):  # The first of a paper is its title.
+            chapter = ""
         clicks = (context.navigation.contents, context.navigation.ask)
         header.show_place(words.title, chapter, words.progress, self._panes.tabs, clicks)
         context.memory_pane.change_view(bound=controllers.line.bound)
@@ -125,7 +127,9 @@ class StatusLines:
         side = self._screen.query_one("#question-side")
         how = self._how_asked(controllers, typing=typing)
         # Beside the placeholder while there is room; the rest goes below.
-        room = 0 if typing else round(_MOST_BESIDE * side.size.width)
+        room = 0
+        if not typing:
+            room = round(_MOST_BESIDE * side.size.width)
         beside: list[_Chip] = []
         for chip in how:
             if _cells_of([*beside, chip]) > room:
@@ -213,24 +217,29 @@ class StatusLines:
         if of_download:
             return of_download, ""
         if context.position.looking:
-            is_short = self._screen.has_class("-short")  # Else the key line has them
-            keys = f" · {key('back')}: back · {key('open-page')}: read on" if is_short else ""
-            return f"Looking{keys}", context.navigation.back
+            words = "Looking"
+            if self._screen.has_class("-short"):  # Else the key line has them
+                words += f" · {key('back')}: back · {key('open-page')}: read on"
+            return words, context.navigation.back
         offer = controllers.recap.offer
-        return offer, controllers.recap.show if offer else ""
+        if not offer:
+            return "", ""
+        return offer, controllers.recap.show
 
     def show_keys(self) -> None:
         """Show the keys that matter now."""
-        controllers, typing = self._controllers(), isinstance(self._screen.focused, Input)
-        leading = _leading(controllers, typing=typing) if controllers is not None else []
+        controllers = self._controllers()
+        typing = isinstance(self._screen.focused, Input)
+        leading: list[tuple[str, str]] = []
+        if controllers is not None:
+            leading = _leading(controllers, typing=typing)
         keys = self._screen.query_one("#keys", KeyLine)
         keys.show_keys(key_hints(self._services, self._panes.current, leading, typing=typing))
         # On a narrow screen, what can be done with selected text takes the room of the status.
         selected = bool(leading) and leading[-1] == _SELECTED[-1]
         status = self._screen.query_one("#status", StatusLine)
-        status.display = not (selected and keys.display and self._panes.narrow) or status.has_class(
-            "-parted"
-        )
+        needs_room = selected and keys.display and self._panes.narrow
+        status.display = not needs_room or status.has_class("-parted")
 
     def _guide(self, session: Session | None) -> tuple[tuple[str, str], ...]:
         """Explain the memory and what to do next: (text, id of the command that a click runs)."""
@@ -263,12 +272,12 @@ class StatusLines:
 
     def _show_memory_header(self, context: ReadingContext) -> None:
         memory = context.memory_pane.memory
-        counter = _counter_of(memory) if memory is not None else ""
+        counter = _counter_of(memory)
+        headers = [Content.assemble(("Memory", "bold"), (counter, "$gr-faint"))]
         has_names = bool(context.memory_pane.view.names)
-        is_of_names = memory is not None and memory.quotes and bool(counter) and has_names
-        header = Content.assemble(("Memory", "bold"), (counter, "$gr-faint"))
-        longer = Content.assemble(header, (f" · {WHO_ENTERS}", "$gr-faint"))
-        headers = (longer, header) if is_of_names else (header,)
+        if memory is not None and memory.quotes and counter and has_names:
+            longer = Content.assemble(headers[0], (f" · {WHO_ENTERS}", "$gr-faint"))
+            headers.insert(0, longer)
         self._screen.query_one("#memory-header", Line).show_longest(*headers)
         origin = []
         if context.session is not None and (reader := context.session.activity.read_by):
@@ -295,8 +304,10 @@ class StatusLines:
         self._screen.query_one("#strip", Static).update(text, layout=False)  # its size is fixed
 
 
-def _counter_of(memory: GistMemory) -> str:
+def _counter_of(memory: GistMemory | None) -> str:
     """`   12 of ~65 sections`; empty before the first."""
+    if memory is None:
+        return ""
     read = len(memory.read_entries)
     if not read:
         return ""
@@ -362,8 +373,10 @@ def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]
     if activity.asking is AskingState.PERSON:
         return [("cancel", "cancel")]  # The line of the proposal has the other keys.
     if activity.asking is not AskingState.IDLE:
-        refuse = [("refuse", "refuse")] if opened_pages else []
-        return [("cancel", "cancel"), ("stop-lookups", "answer now"), *refuse]
+        leading = [("cancel", "cancel"), ("stop-lookups", "answer now")]
+        if opened_pages:
+            leading.append(("refuse", "refuse"))
+        return leading
     return _of_reading(activity)
 
 

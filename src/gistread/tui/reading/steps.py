@@ -50,14 +50,18 @@ class _Review:
 
     @property
     def current(self) -> WantedSection | None:
-        return self.sections[self.at] if self.sections else None
+        if not self.sections:
+            return None
+        return self.sections[self.at]
 
     @property
     def words(self) -> str:
         """What was decided about the section that is shown; empty if nothing was."""
         if self.at in self.refused:
             return "left out"
-        return "accepted" if self.at in self.accepted else ""
+        if self.at in self.accepted:
+            return "accepted"
+        return ""
 
     def accept(self) -> None:
         """Accept the section that is shown."""
@@ -108,11 +112,15 @@ class StepController(InputLineClient):
     @property
     def _steering(self) -> Steering | None:
         session = self._context.session
-        return session.steering if session is not None and session.answering else None
+        if session is None or not session.answering:
+            return None
+        return session.steering
 
     @property
     def proposal(self) -> Proposed | None:
-        return self._steering.proposal if self._steering else None
+        if self._steering is None:
+            return None
+        return self._steering.proposal
 
     def waiting(self) -> _Review | None:
         """The proposal that waits, with what was decided of it so far."""
@@ -149,9 +157,8 @@ class StepController(InputLineClient):
         count = len(review.sections)
         position = f" ({review.at + 1} of {count})" if count > 1 else ""
         items.append((f"Wants {pages_words(numbers)}{position}", "", self._go_to))
-        place = self._questions.place_words(section.start) if section.end else ""
-        if place:
-            items.append(("", place, self._go_to))
+        if section.end:
+            items.append(("", self._questions.place_words(section.start), self._go_to))
         if review.words:
             items.append(("", review.words, ""))
         if section.reason:
@@ -203,7 +210,9 @@ class StepController(InputLineClient):
     def _go_to(self) -> None:
         """Look at what is wanted in the book."""
         review = self.waiting()
-        section = review.current if review is not None else None
+        if review is None:
+            return
+        section = review.current
         if section is not None and section.end:
             self._context.navigation.jump(section.start, _TOP, series="wanted")
 
@@ -242,7 +251,10 @@ class StepController(InputLineClient):
     def answer_now(self) -> None:
         """Answer without what was refused so far, and look for nothing more."""
         review = self.waiting()
-        self._questions.answer_now(review.decision() if review is not None else Decision())
+        decision = Decision()
+        if review is not None:
+            decision = review.decision()
+        self._questions.answer_now(decision)
 
     def step(self, step: int) -> None:
         """Show the next or previous section of the proposal, or step of the last answer."""

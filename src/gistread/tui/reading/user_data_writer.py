@@ -64,20 +64,23 @@ class UserDataWriter:
 
         def write() -> None:
             file = None
-            with contextlib.suppress(BookError):  # the file is gone already
-                file = book_file_of(path, book) if path else None
+            digest = ""
+            if path:
+                with contextlib.suppress(BookError):  # the file is gone already
+                    file = book_file_of(path, book)
+                    digest = file.digest
             services.user_data.record_opening(
                 book.sha256,
                 title=book.title,
                 authors=book.authors,
                 length=len(book.text),
                 path=path,
-                file=file.digest if file else "",
+                file=digest,
             )
             catalogue = Catalogue(services.paths)
             if file is not None:
                 catalogue.add([file])
-            catalogue.restore(f"text:{book.sha256}", f"file:{file.digest if file else ''}")
+            catalogue.restore(f"text:{book.sha256}", f"file:{digest}")
 
         self._write(_Write("opening", write))
 
@@ -106,7 +109,9 @@ class UserDataWriter:
         await asyncio.gather(*self._tasks)
         is_place_lost = any(write.replaces == _PLACE for write in self._unwritten)
         others = sum(not write.replaces for write in self._unwritten)
-        problems = ["Your place cannot be saved."] if is_place_lost else []
+        problems: list[str] = []
+        if is_place_lost:
+            problems.append("Your place cannot be saved.")
         if others:
             changes = counted(others, "change")
             problems.append(f"{changes} to questions and choices cannot be saved.")

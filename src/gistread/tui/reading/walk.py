@@ -61,7 +61,9 @@ class WalkController:
         if session is not None and session.answering:
             self._context.warn("The answer is still being written.")
             return
-        steps = self._steps_of(number) if 0 <= number < len(exchanges) else []
+        steps: list[WalkStep] = []
+        if 0 <= number < len(exchanges):
+            steps = self._steps_of(number)
         if not steps:
             self._context.warn("No answer with steps to walk.")
             return
@@ -176,9 +178,13 @@ class WalkController:
         """Show the step's place in the book, and its section in the memory."""
         step = self._current
         pane = self._context.memory_pane
-        change = _TAKE_BACK if step.is_left_out else _LEAVE_OUT
+        if step.is_left_out:
+            words = "left out"
+            change = _TAKE_BACK
+        else:
+            words = f"step {self._at + 1} of {len(self._steps)}"
+            change = _LEAVE_OUT
         keys = self._context.services.with_keys(_KEYS + change)
-        words = "left out" if step.is_left_out else f"step {self._at + 1} of {len(self._steps)}"
         pane.show_note(SectionNote(self._in_pane(step), with_reason(words, step.reason), keys))
         if step.cited:
             marks = [Mark(*place, "cited") for place in step.cited]
