@@ -37,8 +37,11 @@ def whole_words(book: Book, chosen: Range) -> Range:
     if not words.strip():
         return chosen
     start, end = end - len(words.lstrip()), start + len(words.rstrip())
-    first, last = word_at(book, start), word_at(book, end - 1)
-    return min(start, first[0]), max(end, last[1]) if last[0] < end else end
+    first = word_at(book, start)
+    last = word_at(book, end - 1)
+    if last[0] < end:
+        end = max(end, last[1])
+    return min(start, first[0]), end
 
 
 def previous_word(book: Book, offset: int) -> Range:
@@ -50,7 +53,9 @@ def previous_word(book: Book, offset: int) -> Range:
         if words and (low == 0 or len(words) > 1):
             return words[-1]
     match = HYPHENATED.search(book.text)
-    return match.span() if match else (0, len(book.text))
+    if match is None:
+        return 0, len(book.text)
+    return match.span()
 
 
 def paragraph_at(book: Book, offset: int) -> Range:
@@ -77,9 +82,12 @@ _INK = re.compile(r"\S")
 
 def next_unit(unit: Unit, book: Book, here: Range) -> Range:
     """The word, sentence or paragraph after a range, or the last of the book."""
-    end = here[1] if unit is Unit.WORD else _AT[unit](book, here[1] - 1)[1]
+    _, end = here
+    if unit is not Unit.WORD:
+        _, end = _AT[unit](book, end - 1)
     ink = _INK.search(book.text, end)
-    return _AT[unit](book, ink.start() if ink else len(book.text) - 1)
+    offset = ink.start() if ink else len(book.text) - 1
+    return _AT[unit](book, offset)
 
 
 def previous_unit(unit: Unit, book: Book, here: Range) -> Range:
@@ -91,8 +99,9 @@ def previous_unit(unit: Unit, book: Book, here: Range) -> Range:
 
 
 def _neighbour(unit: Unit, book: Book, here: Range, *, forward: bool) -> Range:
-    move = next_unit if forward else previous_unit
-    return move(unit, book, here)
+    if forward:
+        return next_unit(unit, book, here)
+    return previous_unit(unit, book, here)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,13 +249,17 @@ class SelectableText(CommandTarget, LongText):
             head = _neighbour(unit, book, caret.head, forward=forward)
         else:
             head = _AT[unit](book, caret.head[0])  # before any other
-        self.caret = Caret(caret.anchor, head, True) if extend else Caret(head, head)
+        self.caret = Caret(head, head)
+        if extend:
+            self.caret = Caret(caret.anchor, head, True)
         self._show_caret()
 
     def _word_in_next_row(self, book: Book, word: Range, rows: int) -> Range:
         """The word below (above, if `rows` is negative) a word; at the end of the book the same."""
         offset = self.offset_below(word[0], rows)
-        return word if offset is None else word_at(book, offset)
+        if offset is None:
+            return word
+        return word_at(book, offset)
 
     def _show_caret(self, selected: Range | None = None) -> None:
         if self.caret is None:

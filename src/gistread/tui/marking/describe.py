@@ -53,7 +53,9 @@ def name_of(mark: Mark) -> str:
     """The name of a mark: `green highlight`, `mark a`."""
     if mark.kind is MarkKind.HIGHLIGHT:
         return f"{color_of(mark)} highlight"
-    return f"mark {mark.letter}" if mark.kind is MarkKind.LETTER else mark.kind.value
+    if mark.kind is not MarkKind.LETTER:
+        return mark.kind.value
+    return f"mark {mark.letter}"
 
 
 def title_of(mark: Mark, book: Book) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 
 from textual import on
@@ -50,7 +50,7 @@ class MarksScreen(ListScreen[str]):
         before = [mark.id for mark in sync.marks if mark.start <= offset]
         super().__init__(
             "Marks",
-            at=before[-1] if before else None,
+            at=next(reversed(before), None),
             placeholder="/ filters: words, notes, chapters, colours",
         )
         self._book = book
@@ -60,14 +60,18 @@ class MarksScreen(ListScreen[str]):
     def rows_for(self, typed: str) -> Sequence[Row[str]]:
         self.rows = [_row(mark, self._book) for mark in self._sync.marks]
         matching = super().rows_for(typed)
-        self.note = self._count(len(matching)) if self.rows else ""
+        self.note = self._count(len(matching))
         return matching
 
     def _count(self, matching: int) -> str:
-        is_filtered = matching < len(self.rows)
-        note = f"{matching} of {len(self.rows)}" if is_filtered else counted(matching, "mark")
-        lost = sum(mark.lost for mark in self._sync.marks)
-        return f"{note}, {lost} not found in this version of the text" if lost else note
+        if not self.rows:
+            return ""
+        note = counted(matching, "mark")
+        if matching < len(self.rows):
+            note = f"{matching} of {len(self.rows)}"
+        if lost := sum(mark.lost for mark in self._sync.marks):
+            note += f", {lost} not found in this version of the text"
+        return note
 
     @property
     def nothing(self) -> str:
@@ -100,9 +104,10 @@ class MarksScreen(ListScreen[str]):
 
 
 def _row(mark: Mark, book: Book) -> Row[str]:
-    title, words = title_of(mark, book), short(mark.place.exact, 160)
-    note = f"✎ {' '.join(mark.note.split())}" if mark.note else ""
-    return Row(mark.id, title, "\n".join(filter(None, (words, note))))
+    lines = [short(mark.place.exact, 160)]
+    if mark.note:
+        lines.append(f"✎ {' '.join(mark.note.split())}")
+    return Row(mark.id, title_of(mark, book), "\n".join(filter(None, lines)))
 
 
 class MarkScreen(ListScreen[str]):
@@ -116,13 +121,13 @@ class MarkScreen(ListScreen[str]):
     )
 
     def __init__(self, mark: Mark, book: Book) -> None:
+        edit = Row("note", mark.note, tail="e edit")
+        if not mark.note:
+            edit = Row("note", "Write a note", tail="e")
+        color = "Another colour" if mark.kind is MarkKind.HIGHLIGHT else "Highlight"
         rows = [
-            Row("note", mark.note or "Write a note", tail="e edit" if mark.note else "e"),
-            Row(
-                "color",
-                "Another colour" if mark.kind is MarkKind.HIGHLIGHT else "Highlight",
-                tail="H",
-            ),
+            edit,
+            Row("color", color, tail="H"),
             Row("copy", "Copy", tail="y"),
             Row("delete", "Delete", tail="x"),
         ]
@@ -284,9 +289,10 @@ class ExportScreen(ListScreen[ExportFormat]):
         For Obsidian also of an existing note, which is extended.
         """
         first = self._folder / export_file_name(self._book.title, form, self._book.authors)
+        if form is ExportFormat.OBSIDIAN or not first.exists():
+            return first
         numbered = (first.with_name(f"{first.stem} ({number}){form.suffix}") for number in count(2))
-        paths = [first] if form is ExportFormat.OBSIDIAN else chain([first], numbered)
-        return next((path for path in paths if not path.exists()), first)
+        return next(path for path in numbered if not path.exists())
 
     def filtered(self) -> None:
         self._replace = None
@@ -309,7 +315,9 @@ class ExportScreen(ListScreen[ExportFormat]):
     async def _write(self, form: ExportFormat) -> None:
         """Write the file; an existing one only after a second Enter."""
         path = self._folder / Path(self.typed).expanduser()
-        own = form if path.suffix.lower() == form.suffix or path.is_dir() else format_for(path)
+        own: ExportFormat | None = form
+        if path.suffix.lower() != form.suffix and not path.is_dir():
+            own = format_for(path)
         if not self.typed or own not in {row.key for row in self.rows}:
             self.say(f"Name a file that ends with {form.suffix}.")
             return

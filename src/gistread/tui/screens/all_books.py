@@ -67,12 +67,14 @@ class AllBooksScreen(ListScreen[Opening]):
         typed: str = "",
     ) -> None:
         """`at`: what was chosen in this list before, which is shown again with its words."""
-        typed = at.words if at else typed
+        self._state = _State(asking)
+        if at is not None:
+            typed = at.words
+            if isinstance(at.came_from, _State):
+                self._state = at.came_from
         super().__init__("All books", at=at, placeholder="words, or a question", typed=typed)
         self._books = books
         self._asker = asker
-        left = at.came_from if at is not None else None
-        self._state = left if isinstance(left, _State) else _State(asking)
         self.rows, self.note = self._state.rows, self._state.note
         self._shelf: Shelf | None = None
         self._entries: Sequence[LibraryEntry] = ()
@@ -153,8 +155,9 @@ class AllBooksScreen(ListScreen[Opening]):
         except GistreadError as error:
             self.say(str(error))
             return
-        count = counted(passages.total, "passage")
-        note = f"{count}, the best first" if passages.hits else "no passage"
+        note = "no passage"
+        if passages.hits:
+            note = f"{counted(passages.total, 'passage')}, the best first"
         rows = [*self._title_rows(words), *self._hit_rows(passages.hits)]
         self._show(rows, self._note(note, passages.left_out))
 
@@ -220,9 +223,11 @@ class AllBooksScreen(ListScreen[Opening]):
     def _show(self, rows: Sequence[Row[Opening]], note: str, *, anew: bool = False) -> None:
         """Show these rows; the cursor stays unless they are shown `anew`."""
         with suppress(NoMatches):  # The screen was closed meanwhile.
-            before = self.chosen if self._state.asking and not anew else None
+            at = self.at
+            if self._state.asking and not anew:
+                at = self.chosen or at
             self.rows, self.note = rows, note
-            self.show_rows(before or self.at)
+            self.show_rows(at)
 
     @property
     def nothing(self) -> str:
@@ -235,8 +240,10 @@ class AllBooksScreen(ListScreen[Opening]):
         begun = sum(book.begun for book in books)
         if self._state.unread:
             return self._note(f"asks all {counted(len(books), 'book')}, also unread ones")
-        left_out = f", {len(books) - begun} unread left out" if begun < len(books) else ""
-        return self._note(f"asks {counted(begun, 'book')}{left_out}")
+        words = f"asks {counted(begun, 'book')}"
+        if begun < len(books):
+            words += f", {len(books) - begun} unread left out"
+        return self._note(words)
 
     def _note(self, *facts: str) -> str:
         mode = "ask" if self._state.asking else "search"

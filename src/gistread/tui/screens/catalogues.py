@@ -316,10 +316,12 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         summary = counted(len(page.books), "book")
         if page.shelves and not page.books:
             summary = "choose a shelf"
-        more = " and more" if page.next else ""
-        name, host = self._source.name, self._source.host
-        where = name if name.startswith(host) else f"{name} · {host}"
-        self.note = f"{where} · {summary}{more}"
+        if page.next:
+            summary += " and more"
+        where = self._source.name
+        if not where.startswith(self._source.host):
+            where += f" · {self._source.host}"
+        self.note = f"{where} · {summary}"
         self.show_rows(at or self.chosen)
 
     def _rows(self, books: Sequence[OfferedBook]) -> list[Row[OfferedBook | NextPage | Path]]:
@@ -343,9 +345,13 @@ def _row(
 
 def _facts(book: OfferedBook) -> str:
     """Language and size."""
-    size = book.files[0].size_bytes if book.files else None
-    facts = f"{book.language[:5]:5} {format_size(size) if size else '':>7}"
-    return facts if facts.strip() else ""
+    size = ""
+    if book.files and book.files[0].size_bytes:
+        size = format_size(book.files[0].size_bytes)
+    language = book.language[:5]
+    if not size and not language.strip():
+        return ""
+    return f"{language:5} {size:>7}"
 
 
 def _cell(text: str, cells: int) -> str:

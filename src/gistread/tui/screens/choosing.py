@@ -37,17 +37,25 @@ def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -
         return f"needs {name}"
     if left.complete:
         return f"{name} are ready"
-    seconds = left.seconds(info) if info is not None else None
-    time = "" if seconds is None else f"about {format_duration(seconds)}"
+    words = f"needs {name}"
     if left.done:
-        return f"{name}: {left.done} of {left.total} ready" + (f", {time} more" if time else "")
-    return f"needs {name}" + (f": {time}" if time else "")
+        words = f"{name}: {left.done} of {left.total} ready"
+    seconds = left.seconds(info) if info is not None else None
+    if seconds is None:
+        return words
+    time = f"about {format_duration(seconds)}"
+    if left.done:
+        return f"{words}, {time} more"
+    return f"{words}: {time}"
 
 
 def title_of(reader: str) -> str:
     """Its plain name; of a method of the papers, its own. Empty: the usual reader."""
     reader = reader or DEFAULT_READER
-    return USUAL[reader][0] if reader in USUAL else reader
+    if reader not in USUAL:
+        return reader
+    title, _ = USUAL[reader]
+    return title
 
 
 def cost_words(reader: str, memory: GistMemory, seconds: float | None, tokens: int = 0) -> str:
@@ -56,14 +64,16 @@ def cost_words(reader: str, memory: GistMemory, seconds: float | None, tokens: i
     `tokens`: what a server is sent, if that is much.
     """
     title = title_of(reader)
+    sections = f"~{memory.estimated_pages} sections"
     if seconds is None:
-        return (
-            f"{title} reads ~{memory.estimated_pages} sections. This model's speed is not known "
-            "yet."
-        )
-    does = f"reads ~{memory.estimated_pages} sections: " if reader in WHOLE_BOOK else "takes "
-    sent = f" It sends about {tokens:,} tokens to the server." if tokens else ""
-    return f"{title} {does}about {format_duration(seconds)}.{sent}"
+        return f"{title} reads {sections}. This model's speed is not known yet."
+    time = f"about {format_duration(seconds)}"
+    words = f"{title} takes {time}."
+    if reader in WHOLE_BOOK:
+        words = f"{title} reads {sections}: {time}."
+    if tokens:
+        words += f" It sends about {tokens:,} tokens to the server."
+    return words
 
 
 def cost_panel(reader: str, cost: str, quick: str, seconds: float | None) -> ListScreen[str]:
@@ -100,7 +110,9 @@ def sections_words(steps: Steps, most: int | None) -> str:
     """
     if most == 0:
         return "sections: none"
-    return _WHO_OPENS[steps] if most is None else f"{_WHO_OPENS[steps]}, up to {most}"
+    if most is None:
+        return _WHO_OPENS[steps]
+    return f"{_WHO_OPENS[steps]}, up to {most}"
 
 
 class ReaderScreen(ListScreen[str]):
@@ -127,9 +139,8 @@ class ReaderScreen(ListScreen[str]):
         self._session = session
         self._upto = upto  # Where answers stop, for the times
         self._left: dict[str, RemainingWork] = {}
-        self._times: dict[
-            str, float | None
-        ] = {}  # Rough estimates; None before the model's rates are known
+        # Rough estimates; None before the model's rates are known
+        self._times: dict[str, float | None] = {}
         self._whole = self._current not in USUAL
         super().__init__("How thoroughly to answer", whose, at=self._current)
 
@@ -159,16 +170,21 @@ class ReaderScreen(ListScreen[str]):
         return setting_row(setting, getattr(self._config(), setting.key), setting.key)
 
     def _row(self, name: str, title: str, about: str, *, seconds: float | None = None) -> Row[str]:
-        time = f"{title:<{_NAME_CELLS}}about {format_duration(seconds)}" if seconds else title
-        return Row(name, ("● " if name == self._current else "  ") + time, about)
+        mark = "● " if name == self._current else "  "
+        text = f"{mark}{title}"
+        if seconds:
+            text = f"{mark}{title:<{_NAME_CELLS}}about {format_duration(seconds)}"
+        return Row(name, text, about)
 
     def _method(self, method: Method) -> Row[str]:
-        info = self._session.models.reading.info if self._session is not None else None
-        about = [method.summary, *([] if method.needs_memory else ["needs no memory"])]
-        about += filter(
-            None, (need_words(name, self._left.get(name), info) for name in method.artifacts)
-        )
-        return self._row(method.name, method.name, " · ".join(about))
+        info = None
+        if self._session is not None:
+            info = self._session.models.reading.info
+        about = [method.summary]
+        if not method.needs_memory:
+            about.append("needs no memory")
+        about += (need_words(name, self._left.get(name), info) for name in method.artifacts)
+        return self._row(method.name, method.name, " · ".join(filter(None, about)))
 
     def choose(self, key: str) -> None:
         if key == _MORE:
@@ -230,8 +246,9 @@ def next_value(setting: Setting, now: Value, step: int) -> Value:
     values = [value for value, _ in setting.values]
     if not isinstance(now, int) or len(values) <= _MOST_CYCLED:
         return values[(values.index(now) + step) % len(values)]
-    at = bisect_right(values, now) if step > 0 else bisect_left(values, now) - 1
-    return values[max(0, min(at, len(values) - 1))]
+    if step > 0:
+        return values[min(bisect_right(values, now), len(values) - 1)]
+    return values[max(0, bisect_left(values, now) - 1)]
 
 
 ASKING_SETTINGS = (
@@ -355,7 +372,9 @@ async def figures_panel(services: AppServices) -> ListScreen[str]:
         list_entries, services.user_data, Catalogue(services.paths)
     )
     figures = await asyncio.to_thread(reading_figures, services.user_data, entries, date.today())
-    unused = [] if figures.books else ["Time is counted while you read on in a book."]
-    note = "\n".join((*describe_figures(figures), *unused))
+    lines = list(describe_figures(figures))
+    if not figures.books:
+        lines.append("Time is counted while you read on in a book.")
+    note = "\n".join(lines)
     rows = [Row(book.sha256, book.title, describe_book_figures(book)) for book in figures.books]
     return ListScreen("Reading figures", note, rows)

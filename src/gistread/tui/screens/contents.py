@@ -75,7 +75,9 @@ class ContentsScreen(ListScreen[int]):
 
     def show_rows(self, at: int | None) -> None:
         """Put the cursor on this chapter, or else on the one that matches best."""
-        super().show_rows(self._best(self.typed) if at is None else at)
+        if at is None:
+            at = self._best(self.typed)
+        super().show_rows(at)
 
     def _best(self, typed: str) -> int | None:
         """The first chapter with these whole words, else the first that matches: `V` is not IV."""
@@ -85,7 +87,9 @@ class ContentsScreen(ListScreen[int]):
             title = folded(self._book.chapters[index].title.casefold())
             if words <= {word.strip(".:") for word in title.split()}:
                 return index
-        return matching[0] if matching else None
+        if not matching:
+            return None
+        return matching[0]
 
     def _matching(self, typed: str) -> list[int]:
         return [
@@ -107,9 +111,11 @@ class ContentsScreen(ListScreen[int]):
         words = book.words * (end - start) / max(1, len(book.text))
         minutes = reading_time(words / max(1.0, self._words_per_minute))
         given = sum(first < end and start < last for first, last in self._given)
-        model = f"■ {given} given to the model" if given else ""
-        facts = (model, "← you" if index == self._here else "", f"{read:>4}", f"{minutes:>8} ")
+        facts: list[str] = []
+        if given:
+            facts.append(f"■ {given} given to the model")
+        if index == self._here:
+            facts.append("← you")
+        facts += (f"{read:>4}", f"{minutes:>8} ")
         indent = _STEP * (len(self._ancestors[index]) + 1)
-        return Row(
-            index, chapter.title or "Untitled", tail="  ".join(filter(None, facts)), indent=indent
-        )
+        return Row(index, chapter.title or "Untitled", tail="  ".join(facts), indent=indent)

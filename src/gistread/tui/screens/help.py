@@ -58,7 +58,9 @@ def nearest_scopes(
         Pane.MEMORY: (Scope.REMEMBERING, Scope.MEMORY, Scope.MOVING),
         Pane.ANSWERS: (Scope.ASKING, Scope.MOVING),
     }
-    return of_panes[pane] if pane is not None else ()
+    if pane is None:
+        return ()
+    return of_panes[pane]
 
 
 def lines_of_panel(active: Iterable[ActiveBinding], all_keys: CommandKeys) -> list[HelpLine]:
@@ -102,8 +104,9 @@ class HelpScreen(ListScreen[HelpLine]):
         words = typed.split()
         for line in self._lines:
             if line.matches(words):
-                rows += [Row(None, line.heading)] if line.heading != heading else []
-                heading = line.heading
+                if line.heading != heading:
+                    heading = line.heading
+                    rows.append(Row(None, heading))
                 text = f"{line.title}. {line.about}" if line.about else line.title
                 spans = (Span(len(line.title), len(text), "muted"),)
                 rows.append(Row(line, text, hanging=line.keys, indent=_KEY_COLUMNS, spans=spans))

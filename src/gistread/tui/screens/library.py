@@ -207,14 +207,20 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         if self.query_one(FilterInput).has_focus:
             self.query_one("#keys", KeyLine).show_keys(key_hints(self._services, "filter"))
             return
-        leading = [("library-close", "stop")] if self._adding else []
-        leading += [] if self._has_books else [("library-get", "get a book")]
-        leading += [] if self._session is not None else [("quit", "quit")]
-        hidden = "library-close" if self._session is None and not self._adding else ""
-        leading += [("library-undo", "undo")] if self._removed else []
-        self.query_one("#keys", KeyLine).show_keys(
-            key_hints(self._services, "library", leading, hidden=hidden)
-        )
+        leading: list[tuple[str, str]] = []
+        hidden = ""
+        if self._adding:
+            leading.append(("library-close", "stop"))
+        elif self._session is None:
+            hidden = "library-close"
+        if not self._has_books:
+            leading.append(("library-get", "get a book"))
+        if self._session is None:
+            leading.append(("quit", "quit"))
+        if self._removed:
+            leading.append(("library-undo", "undo"))
+        hints = key_hints(self._services, "library", leading, hidden=hidden)
+        self.query_one("#keys", KeyLine).show_keys(hints)
 
     @property
     def _has_books(self) -> bool:
@@ -247,8 +253,9 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
     @on(BookList.Moved)
     def _show_about(self) -> None:
         entry = self._list.current
-        missing = entry is not None and entry.missing
-        hint = f"{self._services.key_hint('library-find')} says where it is now." if missing else ""
+        hint = ""
+        if entry is not None and entry.missing:
+            hint = f"{self._services.key_hint('library-find')} says where it is now."
         self.query_one(BookDetails).show(entry, self._list.now_s, hint)
 
     def _warn(self, text: str) -> None:
@@ -332,7 +339,9 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
                     f"{path} is a folder: {self._services.key_hint('library-add')} adds the "
                     "books in it."
                 )
-            return "" if is_file(path) else f"No such file: {path}"
+            if is_file(path):
+                return ""
+            return f"No such file: {path}"
 
         path = await self.app.push_screen_wait(PathScreen("Open a book", problem=problem))
         if path is not None:

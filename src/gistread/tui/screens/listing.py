@@ -97,14 +97,8 @@ class Row(Generic[T]):
     def blocks(self, number: int, *, spaced: bool) -> list[Block]:
         above = int(number > 0 and (spaced or self.key is None))
         if self.key is None:
-            return [
-                Block(
-                    self.text,
-                    style=self.style,
-                    level=4 if self.style == "heading" else 0,
-                    blank_before=above,
-                )
-            ]
+            level = 4 if self.style == "heading" else 0
+            return [Block(self.text, style=self.style, level=level, blank_before=above)]
         text = Block(
             self.text,
             key=number,
@@ -148,9 +142,8 @@ class ListScreen(Panel[T | None]):
     ]
     AUTO_FOCUS = ""
     ENTER = ""  # What Enter does, in a word; empty: it is plain
-    KEYS: ClassVar[
-        tuple[tuple[str, str, str], ...]
-    ] = ()  # Keys of the list, as for `own_keys`, shown below it
+    # Keys of the list, as for `own_keys`, shown below it
+    KEYS: ClassVar[tuple[tuple[str, str, str], ...]] = ()
     LETTERS = False
     FILTERS = True  # Whether only rows with the words in the line are shown
     SPACED = False  # Whether empty rows stand between the rows
@@ -199,7 +192,9 @@ class ListScreen(Panel[T | None]):
 
     @property
     def typed(self) -> str:
-        return self.query_one("#typed", Input).value.strip() if self._placeholder else ""
+        if not self._placeholder:
+            return ""
+        return self.query_one("#typed", Input).value.strip()
 
     @property
     def chosen(self) -> T | None:
@@ -211,10 +206,10 @@ class ListScreen(Panel[T | None]):
 
     def rows_for(self, typed: str) -> Sequence[Row[T]]:
         """The rows to show for what is typed in the line."""
-        words = folded(typed.casefold()).split() if self.FILTERS else ()
-        if words:
-            return [row for row in self.rows if row.key is not None and row.holds(words)]
-        return self.rows
+        words = folded(typed.casefold()).split()
+        if not self.FILTERS or not words:
+            return self.rows
+        return [row for row in self.rows if row.key is not None and row.holds(words)]
 
     @property
     def nothing(self) -> str:

@@ -89,11 +89,15 @@ class ReadingScreen(CommandTarget, BookScreen):
 
     @property
     def book(self) -> Book | None:
-        return self.controllers.context.book if self.controllers is not None else None
+        if self.controllers is None:
+            return None
+        return self.controllers.context.book
 
     @property
     def session(self) -> Session | None:
-        return self.controllers.context.session if self.controllers is not None else None
+        if self.controllers is None:
+            return None
+        return self.controllers.context.session
 
     def compose(self) -> ComposeResult:
         self._set_size_classes(
@@ -314,8 +318,9 @@ class ReadingScreen(CommandTarget, BookScreen):
             self.controllers.line.ask_bound()
 
     def on_key(self, event: events.Key) -> None:
-        for tour in self.query_children(Tour) if self.focused is self.book_pane else ():
-            tour.key(event)
+        if self.focused is self.book_pane:
+            for tour in self.query_children(Tour):
+                tour.key(event)
         self.lines.show_keys()
 
     async def cancel(self) -> None:
@@ -462,11 +467,12 @@ class ReadingScreen(CommandTarget, BookScreen):
         if view is not None:
             context.position.moved(*view, turned=event.turned)
             context.model_place.moved()
-            if (
-                self._look_at is not None and not self._looked
-            ):  # The view is at the reading place first.
+            # The view is at the reading place first.
+            if self._look_at is not None and not self._looked:
                 self._looked = True
-                self._not_begun = context.position.snapshot if self._is_new else None
+                self._not_begun = None
+                if self._is_new:
+                    self._not_begun = context.position.snapshot
                 self._look(controllers, self._look_at.place or view)
         if context.position.looking is not looked:
             self.lines.show_status()
