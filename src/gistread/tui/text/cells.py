@@ -50,7 +50,9 @@ def clean(text: str) -> str:
     and soft hyphens (which terminals disagree about) a word joiner of no width. A zero-width joiner
     is kept only between emoji: Rich joins any character after it to the glyph before it.
     """
-    return text if _BEYOND_NARROW.search(text) is None else _UNSAFE.sub(_replacement, text)
+    if _BEYOND_NARROW.search(text) is None:
+        return text
+    return _UNSAFE.sub(_replacement, text)
 
 
 def is_narrow(text: str) -> bool:
@@ -95,7 +97,9 @@ def _fit_joined(text: str, start: int, end: int, width: int) -> int:
             break
         size *= 2
     parts_flag = fitting < end and _is_within_flag(text, start, fitting)
-    return fitting - 1 if parts_flag and fitting - 1 > start else fitting
+    if parts_flag and fitting - 1 > start:
+        return fitting - 1
+    return fitting
 
 
 def _glyphs_within(text: str, width: int) -> int:
@@ -130,7 +134,9 @@ def crop(text: str, width: int) -> str:
     if width <= 0:
         return ""
     kept = text[: fit(text, 0, len(text), max(1, width - 1))].rstrip()
-    return f"{kept}…" if cell_len(kept) < width else "…"
+    if cell_len(kept) < width:
+        return f"{kept}…"
+    return "…"
 
 
 def index_at(text: str, cell: int) -> int:

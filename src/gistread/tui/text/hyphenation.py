@@ -81,4 +81,6 @@ def _dictionary(language: str) -> "Pyphen | None":
     import pyphen
 
     known = pyphen.language_fallback(language.replace("_", "-"))
-    return pyphen.Pyphen(lang=known, left=_LEFT, right=_RIGHT) if known else None
+    if not known:
+        return None
+    return pyphen.Pyphen(lang=known, left=_LEFT, right=_RIGHT)

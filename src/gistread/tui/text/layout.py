@@ -66,7 +66,9 @@ class Layout:
     @property
     def figure_cells(self) -> tuple[int, int]:
         """(columns, rows) of the block's picture."""
-        return self.block.figure.cells_in(self.room) if self.block.figure is not None else (0, 0)
+        if self.block.figure is None:
+            return 0, 0
+        return self.block.figure.cells_in(self.room)
 
     @property
     def above(self) -> int:
@@ -93,7 +95,9 @@ class Layout:
 
     def span(self, row: int) -> tuple[int, int] | None:
         line = row - self.above
-        return self.spans[line] if 0 <= line < len(self.spans) else None
+        if not 0 <= line < len(self.spans):
+            return None
+        return self.spans[line]
 
     def spare(self, row: int) -> int:
         """Cells to add to the spaces of a row in total, so that it ends at the right edge."""
@@ -153,7 +157,9 @@ class Layout:
 
 def text_cells(block: Block, width: int, left: int) -> int:
     room = max(1, width - left)
-    return min(room, block.max_width) if block.max_width > 0 else room
+    if block.max_width > 0:
+        return min(room, block.max_width)
+    return room
 
 
 def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:

@@ -32,11 +32,15 @@ class TextStyles:
     def selection(self) -> Style:
         # Without colours only attributes show a selection.
         no_color = self._widget.app.no_color
-        return Style(reverse=True) if no_color else _layer(self._widget.screen, "screen--selection")
+        if no_color:
+            return Style(reverse=True)
+        return _layer(self._widget.screen, "screen--selection")
 
     def _block(self, style: str, level: int = 0) -> Style:
         own = self._widget.get_component_rich_style(PREFIX + style)
-        return own + self.layer(f"{style}-{min(level, _LOWEST_LEVEL)}") if level else own
+        if not level:
+            return own
+        return own + self.layer(f"{style}-{min(level, _LOWEST_LEVEL)}")
 
     def on_ground(self, style: Style, ground: str) -> Style:
         """A style on the background of another one."""

@@ -144,7 +144,9 @@ class RowIndex:
         offsets = self._rows.offsets
         for index in range(place.block, len(self)):
             if (start := offsets[index]) != _NO_OFFSET:
-                return start + place.offset if index == place.block else start
+                if index != place.block:
+                    return start
+                return start + place.offset
         for index in range(min(place.block, len(self)) - 1, -1, -1):
             if (start := offsets[index]) != _NO_OFFSET:
                 return start + len(self.block(index).text)

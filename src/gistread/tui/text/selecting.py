@@ -61,7 +61,9 @@ def part_of(block: int, ends: tuple[TextPlace, TextPlace]) -> tuple[int, int] | 
     first, last = ends
     if not first.block <= block <= last.block:
         return None
-    return first.offset if block == first.block else 0, last.offset if block == last.block else _FAR
+    start = first.offset if block == first.block else 0
+    end = last.offset if block == last.block else _FAR
+    return start, end
 
 
 def text_between(index: RowIndex, first: TextPlace, last: TextPlace) -> str:
@@ -105,7 +107,9 @@ def character_at(index: RowIndex, row: int, cell: int) -> int | None:
     if layout.span(inner) is None:
         return None
     character = offset_at(set_row(layout, inner), cell - layout.text_cell(inner))
-    return None if character is None else min(character, max(0, len(layout.shown) - 1))
+    if character is None:
+        return None
+    return min(character, max(0, len(layout.shown) - 1))
 
 
 def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:

@@ -38,7 +38,9 @@ class Spread(NamedTuple):
     def row_at(self, column: int, y: int) -> int | None:
         """The row of the text in row `y` of a column; None in an empty one."""
         rows = self.columns[column]
-        return rows[y] if 0 <= y < len(rows) else None
+        if 0 <= y < len(rows):
+            return rows[y]
+        return None
 
 
 def spread_of(index: RowIndex, top: int, height: int, *, columns: int = 1, foot: int = 0) -> Spread:

@@ -41,7 +41,9 @@ class _Splice:
 
     def moved(self, place: TextPlace) -> TextPlace:
         """The same place after the splice, if its block is not removed."""
-        return place._replace(block=place.block + self.growth) if place.block >= self.end else place
+        if place.block < self.end:
+            return place
+        return place._replace(block=place.block + self.growth)
 
 
 class TextView(ScrollView, inherit_bindings=False):
@@ -86,10 +88,13 @@ class TextView(ScrollView, inherit_bindings=False):
 
         The position is kept by the book's offset at the top, or else by the block's key.
         """
-        keep = keep_position and self._ready and len(self._index) > 0
-        shown = self._index.block(self._anchor.block) if keep else None
+        shown = None
+        if keep_position and self._ready and len(self._index) > 0:
+            shown = self._index.block(self._anchor.block)
         self._index = RowIndex(source, self._index.width, self._index.reorder)
-        place = self._index.recall(self._anchor, shown, range(len(self._index))) if shown else None
+        place = None
+        if shown is not None:
+            place = self._index.recall(self._anchor, shown, range(len(self._index)))
         self._anchor = place or _BEGINNING
         if not keep_position:
             self._later = None
@@ -187,7 +192,9 @@ class TextView(ScrollView, inherit_bindings=False):
     def rows_in_view(self) -> tuple[int, int]:
         """The first row in view and the last."""
         top = self.scroll_offset.y
-        return top, max(top, self.spread.end - 1) if self._ready else top
+        if not self._ready:
+            return top, top
+        return top, max(top, self.spread.end - 1)
 
     @property
     def spread(self) -> Spread:
@@ -225,12 +232,16 @@ class TextView(ScrollView, inherit_bindings=False):
     @property
     def visible_range(self) -> tuple[int, int] | None:
         """What is in view of the book, but for rows that are covered."""
-        return self._range_to(self.spread.end) if self._ready else None
+        if not self._ready:
+            return None
+        return self._range_to(self.spread.end)
 
     @property
     def whole_range(self) -> tuple[int, int] | None:
         """What would be in view of the book if nothing covered it."""
-        return self._range_to(self._uncovered.end) if self._ready else None
+        if not self._ready:
+            return None
+        return self._range_to(self._uncovered.end)
 
     @property
     def _uncovered(self) -> Spread:
@@ -326,9 +337,15 @@ class TextView(ScrollView, inherit_bindings=False):
     def _whole_size(self) -> Size:
         return Size(self._room, self._least_height + self._rows_below)
 
+    def _place_at(self, offset: int) -> TextPlace | None:
+        """The place of the book's character at `offset`; None before there is a size."""
+        if not self._ready:
+            return None
+        return self._index.find_offset(offset)
+
     def bring_into_view(self, offset: int) -> None:
         """Scroll as little as possible to the book's character at `offset`, with a row to spare."""
-        place = self._index.find_offset(offset) if self._ready else None
+        place = self._place_at(offset)
         if place is None:
             return
         row = self._index.row_of(place)
@@ -337,8 +354,10 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def cell_row(self, offset: int) -> tuple[int, int]:
         """(column, row) of the book's character at `offset`, also if it is covered."""
-        place = self._index.find_offset(offset) if self._ready else None
-        return (0, 0) if place is None else self._uncovered.place(self._index.row_of(place))
+        place = self._place_at(offset)
+        if place is None:
+            return 0, 0
+        return self._uncovered.place(self._index.row_of(place))
 
     @property
     def last_column(self) -> range:
@@ -350,7 +369,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def row_in_view(self, offset: int) -> int:
         """The row of the view that shows the book's character at `offset`; 0 if it is above."""
-        place = self._index.find_offset(offset) if self._ready else None
+        place = self._place_at(offset)
         if place is None:
             return 0
         row = self._index.row_of(place)
@@ -360,12 +379,16 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def offset_below(self, offset: int, rows: int) -> int | None:
         """The offset `rows` rows below `offset` (negative: above); None if there is none."""
-        return selecting.offset_below(self._index, offset, rows) if self._ready else None
+        if not self._ready:
+            return None
+        return selecting.offset_below(self._index, offset, rows)
 
     @property
     def _repeated(self) -> int:
         """Rows of a turned screen that were in view before."""
-        return self.overlap if self.size.height >= _TALL else min(self.overlap, 1)
+        if self.size.height < _TALL:
+            return min(self.overlap, 1)
+        return self.overlap
 
     @property
     def _page(self) -> int:
@@ -389,7 +412,9 @@ class TextView(ScrollView, inherit_bindings=False):
         """The top row after half a screen: of two columns, one."""
         if self._fitted_columns == 1:
             rows = max(1, self.size.height // 2)
-            return self.scroll_offset.y + (rows if forward else -rows)
+            if not forward:
+                rows = -rows
+            return self.scroll_offset.y + rows
         if forward:
             return self.spread.columns[-1].start
         return self.scroll_offset.y - self.size.height
@@ -449,7 +474,9 @@ class TextView(ScrollView, inherit_bindings=False):
     def _room(self) -> int:
         """Cells of the width without the scroll bar; 0 before there is a size."""
         width = self.size.width
-        return max(1, width - self.scrollbar_size_vertical) if width else 0
+        if not width:
+            return 0
+        return max(1, width - self.scrollbar_size_vertical)
 
     def _fit_row(self, width: int) -> tuple[int, int]:
         """(margin, cells of a row) in a view `width` cells wide.
@@ -467,8 +494,10 @@ class TextView(ScrollView, inherit_bindings=False):
         row = max(1, room)
         if self.text_width > 0:
             row = min(row, self.text_width)
+        if not self.side_margin:
+            return 0, row
         used = columns * row + between + self.gutter_cells
-        return max(0, (width - used) // 2) if self.side_margin else 0, row
+        return max(0, (width - used) // 2), row
 
     @property
     def _between(self) -> int:
@@ -477,8 +506,9 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _columns_in(self, width: int) -> int:
         room = width - 2 * self.side_margin - self._between
-        fits = room >= _LEAST_COLUMN * self.columns
-        return self.columns if fits and not self.gutter_cells else 1
+        if self.gutter_cells or room < _LEAST_COLUMN * self.columns:
+            return 1
+        return self.columns
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         _, row = self._fit_row(width - self.scrollbar_size_vertical)
@@ -554,7 +584,9 @@ class TextView(ScrollView, inherit_bindings=False):
         if selected is None:
             return None
         start, end = map(self._index.book_offset, selected)
-        return (start, end) if start is not None and end is not None and start < end else None
+        if start is None or end is None or start >= end:
+            return None
+        return start, end
 
     def select_range(self, start: int, end: int) -> None:
         first, last = self._index.find_offset(start), self._index.find_offset(end)
@@ -571,4 +603,6 @@ class TextView(ScrollView, inherit_bindings=False):
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected paragraphs, as Textual copies them: (text, ending)."""
         ends = selecting.selected_between(self._index, selection, *self.rows_in_view)
-        return None if ends is None else (selecting.text_between(self._index, *ends), "\n")
+        if ends is None:
+            return None
+        return selecting.text_between(self._index, *ends), "\n"

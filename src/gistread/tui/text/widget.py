@@ -59,16 +59,23 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
         key = self.cursor_key
         super().show(source, keep_position=keep_position)
-        self._cursor_index = None if key is None else self._index.find_key(key)
+        self._cursor_index = self._find(key)
 
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
         key, cursor = self.cursor_key, self._cursor_index
         super().splice(at, removed, blocks)
         if cursor is not None and cursor >= at:
-            same = None if key is None else self._index.find_key(key)
-            self._cursor_index = self._nearest_keyed(cursor) if same is None else same
+            self._cursor_index = self._find(key)
+            if self._cursor_index is None:
+                self._cursor_index = self._nearest_keyed(cursor)
             if self._cursor_index != cursor:
                 self._repaint()
+
+    def _find(self, key: Hashable) -> int | None:
+        """Index of the first block with this key; None without one."""
+        if key is None:
+            return None
+        return self._index.find_key(key)
 
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
@@ -89,7 +96,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def cursor_key(self) -> Hashable:
         """Key of the current block; None without a cursor or without keys."""
         index = self._cursor_at()
-        return None if index is None else self._index.block(index).key
+        if index is None:
+            return None
+        return self._index.block(index).key
 
     def move_cursor(self, step: int) -> None:
         """Move the cursor by `step` keys and scroll to it.
@@ -99,17 +108,28 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         index = self._cursor_at()
         if index is None or not self._ready:
             return
-        if not self._in_view(index, self.size.height):
-            top, bottom = (self._index.locate(row)[0] for row in self.rows_in_view)
-            numbers = range(bottom, top - 1, -1) if step < 0 else range(top, bottom + 1)
-            in_view = self._keyed(numbers) if self.size.height else None
-            index, step = index if in_view is None else in_view, 0
+        if self._in_view(index, self.size.height):
+            index = self._moved(index, step)
+        elif (in_view := self._keyed_in_view(from_below=step < 0)) is not None:
+            index = in_view
+        self.set_cursor(self._index.block(index).key)
+
+    def _moved(self, index: int, step: int) -> int:
+        """The index `step` keys further, or of the last key on the way."""
         for _ in range(abs(step)):
             following = self._next_keyed(index, forward=step > 0)
             if following is None:
                 break
             index = following
-        self.set_cursor(self._index.block(index).key)
+        return index
+
+    def _keyed_in_view(self, *, from_below: bool) -> int | None:
+        """Index of the first or last block with a key in view."""
+        if not self.size.height:
+            return None
+        top, bottom = (self._index.locate(row)[0] for row in self.rows_in_view)
+        numbers = range(top, bottom + 1)
+        return self._keyed(reversed(numbers) if from_below else numbers)
 
     def set_cursor(self, key: Hashable, *, scroll: bool = True) -> bool:
         """Put the cursor on the blocks with this key. Returns whether there are any."""
@@ -135,16 +155,21 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return self._cursor_index
 
     def _keyed(self, numbers: Iterable[int]) -> int | None:
-        return next(
-            (number for number in numbers if self._index.block(number).key is not None), None
-        )
+        keyed = (number for number in numbers if self._index.block(number).key is not None)
+        return next(keyed, None)
 
     def _nearest_keyed(self, index: int) -> int | None:
         count = len(self._index)
         before = range(min(index, count - 1), -1, -1)
         after = range(index + 1, count)
-        nearest = self._keyed((*before, *after))
-        return None if nearest is None else self._index.run_of(nearest)[0]
+        return self._start_of_run(self._keyed((*before, *after)))
+
+    def _start_of_run(self, index: int | None) -> int | None:
+        """Index of the first block with the key of this block."""
+        if index is None:
+            return None
+        start, _ = self._index.run_of(index)
+        return start
 
     def _in_view(self, index: int, height: int) -> bool:
         start, end = self._index.run_of(index)
@@ -154,8 +179,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def _next_keyed(self, index: int, *, forward: bool) -> int | None:
         start, end = self._index.run_of(index)
         numbers = range(end, len(self._index)) if forward else range(start - 1, -1, -1)
-        following = self._keyed(numbers)
-        return None if following is None else self._index.run_of(following)[0]
+        return self._start_of_run(self._keyed(numbers))
 
     def _repaint(self) -> None:
         self._strips.clear()
@@ -202,13 +226,14 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         row = self.spread.row_at(column, y)
         if row is None:
             return Strip.blank(self._column_cells(column), palette.ground)
-        selected = self._selected()
-        part = None if selected is None else selecting.part_of(self._index.locate(row)[0], selected)
-        if part is None and (strip := self._strips.get((column, row))) is not None:
-            return strip
-        strip = self._paint(column, row, palette, part)
-        if part is None:
-            self._strips[column, row] = strip
+        part = None
+        if (selected := self._selected()) is not None:
+            part = selecting.part_of(self._index.locate(row)[0], selected)
+        if part is not None:
+            return self._paint(column, row, palette, part)
+        strip = self._strips.get((column, row))
+        if strip is None:
+            strip = self._strips[column, row] = self._paint(column, row, palette, None)
         return strip
 
     def _margin_of(self, column: int) -> int:
@@ -231,9 +256,11 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         joined = self._continues(index)
         filled = joined or inner >= layout.above
         marked = filled and self._is_current(index)
-        ground = block.ground if filled else ""
+        ground = ""
         if marked and self.CURSOR_GROUND:
             ground = self.CURSOR_GROUND
+        elif filled:
+            ground = block.ground
         look = RowLook(palette, self._marked(block), selected, joined, ground, row)
         margin = self._margin_of(column)
         line = self._paint_margin(layout, inner, palette, row, margin)
@@ -355,19 +382,22 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         row, cell = self._row_under(position)
         if row is None:
             return None
-        offset = character_at(self._index, row, cell)
-        return None if offset is None else _link_of(self._index.block_at(row), offset)
+        return _link_of(self._index.block_at(row), character_at(self._index, row, cell))
 
     def _report(self, block: Block, offset: int | None) -> None:
-        link = None if offset is None else _link_of(block, offset)
+        link = _link_of(block, offset)
         again = block.key is not None and block.key == self.cursor_key
         if self.cursor and block.key is not None:
             self.set_cursor(block.key, scroll=False)
-        book_offset = None if offset is None or block.start is None else block.start + offset
+        book_offset = None
+        if offset is not None and block.start is not None:
+            book_offset = block.start + offset
         self.post_message(Clicked(self, block.key, offset, book_offset, link, block.text, again))
 
 
-def _link_of(block: Block, offset: int) -> Hashable | None:
+def _link_of(block: Block, offset: int | None) -> Hashable | None:
     """The topmost link over a character of a block."""
+    if offset is None:
+        return None
     spans = (span for span in reversed(block.spans) if span.start <= offset < span.end)
     return next((span.link for span in spans if span.link is not None), None)

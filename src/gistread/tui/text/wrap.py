@@ -149,7 +149,9 @@ def _hyphen_in(text: str, row: _Row, hyphens: Hyphens) -> int:
         and row.start not in hyphens.parted
         and text.find(" ", row.after, row.end) >= 0
     )
-    return hyphens.last(text, row.after, latest) if is_loose else 0
+    if not is_loose:
+        return 0
+    return hyphens.last(text, row.after, latest)
 
 
 def _last_break(text: str, word: int, limit: int, end: int) -> int:
@@ -163,7 +165,9 @@ def _last_break(text: str, word: int, limit: int, end: int) -> int:
         for place in range(limit, floor, -1):
             if _may_break(text, place, end):
                 return place
-    return space if space > word else _end_of_cluster(text, word, limit)
+    if space > word:
+        return space
+    return _end_of_cluster(text, word, limit)
 
 
 def _end_of_cluster(text: str, word: int, limit: int) -> int:

@@ -95,16 +95,20 @@ class AnswersPane(CommandTarget, LongText):
         if self._index.find_key(("question", 0)) is None:
             return 0
         last = len(self.exchanges) - 1
-        is_beside = last > 0 and self.exchanges[last - 1].folded
-        before = self._index.find_key(("question", last - 1)) if is_beside else None
-        start = self._last_start if before is None else before
+        start = self._last_start
+        if last > 0 and self.exchanges[last - 1].folded:
+            before = self._index.find_key(("question", last - 1))
+            if before is not None:
+                start = before
         return self._index.height - self._index.first_row(start)
 
     @property
     def shown_places(self) -> tuple[tuple[int, int], ...]:
         """Places of the book given to the model for the last question, reported by its reader."""
-        trace = self.exchanges[-1].trace if self.exchanges else ()
-        return next((event.places for event in reversed(trace) if isinstance(event, Shown)), ())
+        if not self.exchanges:
+            return ()
+        trace = reversed(self.exchanges[-1].trace)
+        return next((event.places for event in trace if isinstance(event, Shown)), ())
 
     def unfold(self, number: int) -> bool:
         """Show or hide the steps of an exchange. Returns whether it has any."""
@@ -173,14 +177,18 @@ class AnswersPane(CommandTarget, LongText):
 
         To its beginning if it is longer than the pane and answered.
         """
-        exchange = self.exchanges[-1] if self.exchanges else None
-        last = len(self.exchanges) - 1
         self.action_bottom()
-        if exchange and exchange.answer and self.last_rows > self.size.height:
-            self.scroll_to_key(("question", last), row=0)
-        elif exchange and exchange.running and exchange.shows_steps and not exchange.answer:
-            self.scroll_to_key(line_key(last, len(exchange.steps(self.places)) - 1))
+        if self.exchanges:
+            self._show_beginning_or_step(self.exchanges[-1])
         self._left_at = self.scroll_offset.y
+
+    def _show_beginning_or_step(self, exchange: Exchange) -> None:
+        """Scroll to the question of a long answer, or to the latest step of a running reader."""
+        last = len(self.exchanges) - 1
+        if exchange.answer and self.last_rows > self.size.height:
+            self.scroll_to_key(("question", last), row=0)
+        elif exchange.running and exchange.shows_steps and not exchange.answer:
+            self.scroll_to_key(line_key(last, len(exchange.steps(self.places)) - 1))
 
     def action_line_down(self, count: int = 1) -> None:
         """Move to the next lines (negative: the previous).

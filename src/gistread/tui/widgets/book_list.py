@@ -46,8 +46,10 @@ class Columns:
         bar = _BAR if width >= _WITH_BAR else 0
         facts = _LENGTH + bar + _PERCENT + 2 * _GAP
         words = min(_MOST_WORDS, max(_LEAST_TITLE, width - facts - _GAP))
-        author = int(_AUTHOR_SHARE * words) if width >= _WITH_AUTHOR else 0
-        return cls(words - author - (_GAP if author else 0), author, bar)
+        if width < _WITH_AUTHOR:
+            return cls(words, 0, bar)
+        author = int(_AUTHOR_SHARE * words)
+        return cls(words - author - _GAP, author, bar)
 
 
 class BookList(RowList):
@@ -66,7 +68,9 @@ class BookList(RowList):
 
     @property
     def current(self) -> LibraryEntry | None:
-        return self._entries[self.index] if self._entries else None
+        if not self._entries:
+            return None
+        return self._entries[self.index]
 
     def show_books(
         self,
@@ -80,18 +84,22 @@ class BookList(RowList):
 
         `filtered`: whether only these of all books are wanted; then none stands above the others.
         """
-        ids = set(at.ids) if at else set()
-        self._first = None if filtered else to_continue(entries)
-        first = [self._first] if self._first is not None else []
-        others = [entry for entry in entries if entry is not self._first]
         groups = list(Group)
-        others.sort(key=lambda entry: groups.index(group_of(entry)))  # Stable: keeps the order
-        self._entries, self.now_s = [*first, *others], time.time()
+        # Stable: keeps the order within a group.
+        ordered = sorted(entries, key=lambda entry: groups.index(group_of(entry)))
+        self._first = None
+        if not filtered:
+            self._first = to_continue(entries)
+        if self._first is not None:
+            ordered.remove(self._first)
+            ordered.insert(0, self._first)
+        self._entries = ordered
+        self.now_s = time.time()
         self._draw()
-        for place, entry in enumerate(self._entries):
-            if not ids.isdisjoint(entry.ids):
-                index = place
-                break
+        if at is not None:
+            ids = set(at.ids)
+            same = (place for place, entry in enumerate(ordered) if not ids.isdisjoint(entry.ids))
+            index = next(same, index)
         self.set_cursor(min(index, len(entries) - 1))
         self.post_message(self.Moved())
 
@@ -117,15 +125,18 @@ class BookList(RowList):
 
 
 def _continue_block(entry: LibraryEntry, number: int) -> Block:
-    left = f"{entry.time_left} left" if entry.time_left else ""
-    tail = "  ".join(filter(None, (left, f"{format_percent(entry.share):>{_PERCENT}}")))
+    tail = f"{format_percent(entry.share):>{_PERCENT}}"
+    if entry.time_left:
+        tail = f"{entry.time_left} left  {tail}"
     return Block(f"Continue: {entry.label}", key=number, style="strong", tail=tail, blank_before=0)
 
 
 def _block(entry: LibraryEntry, number: int, columns: Columns) -> Block:
     title = _cell(entry.title, columns.title)
-    author = _cell(", ".join(entry.authors), columns.author) if columns.author else ""
-    text = f"{title}{' ' * _GAP}{author}".rstrip()
+    text = title
+    if columns.author:
+        text += " " * _GAP + _cell(", ".join(entry.authors), columns.author)
+    text = text.rstrip()
     return Block(
         text,
         key=number,
@@ -141,11 +152,13 @@ def _facts(entry: LibraryEntry, columns: Columns) -> str:
         return "file missing"
     bar = percent = ""
     if group_of(entry) is Group.READING:
-        bar = progress_bar(entry.share, columns.bar) if columns.bar else ""
+        bar = progress_bar(entry.share, columns.bar)
         percent = format_percent(entry.share)
     gap = " " * _GAP
-    progress = f"{bar:{columns.bar}}{gap}" if columns.bar else ""
-    return f"{entry.reading_time:>{_LENGTH}}{gap}{progress}{percent:>{_PERCENT}}"
+    length = f"{entry.reading_time:>{_LENGTH}}"
+    if not columns.bar:
+        return f"{length}{gap}{percent:>{_PERCENT}}"
+    return f"{length}{gap}{bar:{columns.bar}}{gap}{percent:>{_PERCENT}}"
 
 
 def _cell(text: str, cells: int) -> str:
@@ -168,9 +181,8 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
         facts.append(f"opened {relative_time(entry.opened_at, now_s)}")
     if read is not None and read.pages and entry.length:
         share = read.characters / entry.length
-        facts.append(
-            f"{read.model_name} has read {'all' if share >= 1 else format_percent(share)} of it"
-        )
+        part = "all" if share >= 1 else format_percent(share)
+        facts.append(f"{read.model_name} has read {part} of it")
     return " · ".join(filter(None, facts))
 
 
@@ -206,7 +218,10 @@ class BookDetails(Vertical):
         words, question = await asyncio.to_thread(self._books.left_at, entry)
         if entry.missing:
             return f"The file was {entry.path}. {hint}"
-        question = f"You asked: {question}" if question else ""
-        left = " · ".join(filter(None, (question, words)))
-        file = str(entry.path or "") if entry.ids else _SAMPLE
-        return left or file
+        if question:
+            question = f"You asked: {question}"
+        if question or words:
+            return " · ".join(filter(None, (question, words)))
+        if not entry.ids:
+            return _SAMPLE
+        return str(entry.path or "")

@@ -55,7 +55,9 @@ class BookPane(SelectableText):
         view = self.visible_range
         if view is None:
             return 0.0
-        return 1.0 if view[1] >= len(book.text) else view[0] / len(book.text)
+        if view[1] >= len(book.text):
+            return 1.0
+        return view[0] / len(book.text)
 
     def set_typography(self, config: Config) -> None:
         self._config = config
@@ -94,7 +96,9 @@ class BookPane(SelectableText):
 
     def blocks_of(self, key: Hashable) -> range:
         first = self._index.find_key(key)
-        return range(0) if first is None else range(*self._index.run_of(first))
+        if first is None:
+            return range(0)
+        return range(*self._index.run_of(first))
 
     def shows_key(self, key: Hashable) -> bool:
         """Whether a row of these blocks is in view."""

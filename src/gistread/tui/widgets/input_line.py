@@ -172,23 +172,26 @@ class PathInput(OrderedInput):
 
 class _Paths(Suggester):
     async def get_suggestion(self, value: str) -> str | None:
-        return await asyncio.to_thread(_completion, value) if value else None
+        if not value:
+            return None
+        return await asyncio.to_thread(_completion, value)
 
 
 def _completion(typed: str) -> str | None:
     """The path of the first matching file or folder; a folder ends with a separator."""
-    folder, _, name = typed.rpartition("/")
+    folder, separator, name = typed.rpartition("/")
     try:
-        with os.scandir(Path(f"{folder}/" if "/" in typed else ".").expanduser()) as listing:
+        with os.scandir(Path(f"{folder}{separator}" or ".").expanduser()) as listing:
             matching = (
                 entry
                 for entry in listing
                 if entry.name.startswith(name) and (name or entry.name[0] != ".")
             )
             first = min(matching, key=lambda entry: entry.name, default=None)
-            if first:
-                return typed + first.name[len(name) :] + ("/" if first.is_dir() else "")
-            return None
+            if not first:
+                return None
+            completed = typed + first.name[len(name) :]
+            return f"{completed}/" if first.is_dir() else completed
     except (OSError, ValueError, RuntimeError):  # RuntimeError: unknown user in `~somebody`
         return None
 
@@ -306,8 +309,10 @@ class InputLine(Vertical):
 
     @property
     def _chosen(self) -> int | None:
-        key = self._choices.cursor_key if self._choices.display else None
-        return key if isinstance(key, int) else None
+        key = self._choices.cursor_key
+        if not self._choices.display or not isinstance(key, int):
+            return None
+        return key
 
     def action_step(self, by: int) -> None:
         """Go through the choices, or without choices through the history."""

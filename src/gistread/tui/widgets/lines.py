@@ -130,7 +130,15 @@ class HeaderLine(Clickable):
         title, chapter = clean(title), clean(chapter)
         of_chapter, of_progress = actions
         room = self.room
-        middle = self._tabs(tabs) if tabs else self._chapter(chapter, of_chapter)
+        # Tabs stand in place of the chapter, which then stands in place of the title.
+        beside_title = ""
+        of_title: Action = ""
+        if tabs:
+            middle = self._tabs(tabs)
+            beside_title = chapter
+            of_title = of_chapter
+        else:
+            middle = self._chapter(chapter, of_chapter)
         beside = max(0, room - middle.cell_length)
         half = beside // 2
         most = max(half, beside - _LEAST_NAME) if tabs else half
@@ -138,10 +146,12 @@ class HeaderLine(Clickable):
         right = self.clickable(shown_progress, of_progress)
         # In the middle, if both sides have room
         before = max(0, min(half, beside - right.cell_length - _GAP))
-        left_room = max(0, before - _GAP) if middle.plain else room - right.cell_length - _GAP
-        name = _header_name(title, chapter if tabs else "", left_room - _MENU)
+        left_room = room - right.cell_length - _GAP
+        if middle.plain:
+            left_room = max(0, before - _GAP)
+        name = _header_name(title, beside_title, left_room - _MENU)
         menu = self.clickable(Content.styled("≡ ", "$gr-accent"), "app.help")
-        named = self.clickable(Content.styled(name, "bold"), of_chapter if tabs else "")
+        named = self.clickable(Content.styled(name, "bold"), of_title)
         left = Content.assemble(menu, named)
         to_middle = before - left.cell_length if middle.plain else 0
         to_right = room - left.cell_length - to_middle - middle.cell_length - right.cell_length
@@ -160,9 +170,9 @@ class HeaderLine(Clickable):
 
 def _header_name(title: str, chapter: str, cells: int) -> str:
     """What the header names at the left: the chapter, or the title with a chapter's number."""
-    number = f" · {chapter}" if 0 < cell_len(chapter) <= _BARE_NUMBER else ""
-    if chapter and not number:
+    if cell_len(chapter) > _BARE_NUMBER:
         return crop(chapter, cells)
+    number = f" · {chapter}" if chapter else ""
     for_title = cells - cell_len(number)
     if for_title < cell_len(title):
         title = title.rpartition(" · ")[0] or title  # Rather no author than half of one
@@ -192,7 +202,9 @@ class StatusLine(Clickable):
         tone = "$gr-text" if status.tone == "accent" else f"$gr-{status.tone}"
         words = _status_words(status, place.word_cells)
         left = Content.assemble((f"{status.sign} ", tone), (words, tone))
-        right = self.key("", note, action) if action else Content.styled(note, "$gr-faint")
+        right = Content.styled(note, "$gr-faint")
+        if action:
+            right = self.key("", note, action)
         used = left.cell_length + place.note_cells
         gap = place.note_cells - cell_len(note)
         if place.is_wide:
@@ -224,16 +236,21 @@ class _StatusPlace:
         is_error = status.tone == "error"
         around = _PADDING + _SIGN
         least = around + cell_len(status.parts[0])
-        note_cells = cell_len(note) + _STATUS_GAP if note else 0
-        most = whole if is_alone else _most_beside_keys(whole, note)
+        note_cells = 0
+        if note:
+            note_cells = cell_len(note) + _STATUS_GAP
+        most = whole
+        if not is_alone:
+            most = _most_beside_keys(whole, note)
         if not is_error and _is_displaced(least, note_cells, whole, most):
             status = Status(("",), " ")
             least = around
             note_cells = cell_len(note)
         is_parted = not is_alone and whole > 0 and (is_error or least > most)
         is_wide = is_alone or is_parted
-        beside_keys = max(least + note_cells, min(whole // 2, whole - _LEAST_KEYS))
-        room = whole if is_wide else beside_keys
+        room = whole
+        if not is_wide:
+            room = max(least + note_cells, min(whole // 2, whole - _LEAST_KEYS))
         return cls(status, room - around - note_cells, note_cells, is_parted, is_wide)
 
 
@@ -244,8 +261,10 @@ def _is_displaced(least: int, note_cells: int, whole: int, most: int) -> bool:
 
 
 def _most_beside_keys(whole: int, note: str) -> int:
-    beside = whole - _LEAST_BESIDE if note else whole
-    return min(int(_STATUS_SHARE * whole), beside)
+    most = int(_STATUS_SHARE * whole)
+    if note:
+        return min(most, whole - _LEAST_BESIDE)
+    return min(most, whole)
 
 
 def _status_words(status: Status, cells: int) -> str:
@@ -356,8 +375,9 @@ class KeyLine(Clickable):
             if used + hint.width > self.room + 2 and len(rows) < self.size.height:
                 rows.append([])
                 used = 0
-            on_last_row = len(rows) >= self.size.height
-            after = reserved if hint.room is Room.USUAL and on_last_row else 0
+            after = 0
+            if hint.room is Room.USUAL and len(rows) >= self.size.height:  # On the last row
+                after = reserved
             if used + hint.width + after > self.room + 2:
                 continue
             used += hint.width
@@ -368,7 +388,9 @@ class KeyLine(Clickable):
 def _cut(text: str, cells: int) -> str:
     """The words that fit."""
     cropped = crop(text, cells)
-    return text if cropped == text else f"{cropped.rpartition(' ')[0]} …".lstrip()
+    if cropped == text:
+        return text
+    return f"{cropped.rpartition(' ')[0]} …".lstrip()
 
 
 class Rule(Widget):

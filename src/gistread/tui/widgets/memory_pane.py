@@ -57,14 +57,11 @@ class MemoryPane(CommandTarget, LongText):
         self.memory: GistMemory | None = None
         self._starts: list[int] = []  # Of the pages of the memory when it was last drawn
         self.view = memory_blocks.View()
-        self._made: dict[
-            int, tuple[object, list[Block]]
-        ] = {}  # Of each page: what its blocks show, and they
+        # Of each page: what its blocks show, and they
+        self._made: dict[int, tuple[object, list[Block]]] = {}
         self.begins = 0  # Offset at which the front matter ends
-        self._begun_rows: tuple[Hashable, int] = (
-            None,
-            0,
-        )  # (key, width) of the page under way, and its most rows so far
+        # (key, width) of the page under way, and its most rows so far
+        self._begun_rows: tuple[Hashable, int] = (None, 0)
 
     def show_memory(self, memory: GistMemory | None) -> None:
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
@@ -99,10 +96,12 @@ class MemoryPane(CommandTarget, LongText):
         if not is_begun or block.style == memory_blocks.TAIL:  # A tail is a line of its note.
             return block
         card = (block.key, self.row_width)
-        rows = lay_out(block, self.row_width).rows
-        before, most = self._begun_rows
-        self._begun_rows = card, max(rows, most if before == card else 0)
-        return replace(block, text=block.text + "\n" * (self._begun_rows[1] - rows))
+        rows = most = lay_out(block, self.row_width).rows
+        before, most_before = self._begun_rows
+        if before == card:
+            most = max(rows, most_before)
+        self._begun_rows = card, most
+        return replace(block, text=block.text + "\n" * (most - rows))
 
     def show_reading(self, *, begun: Page | None, draft: str, reading: bool) -> bool:
         """Show the page under way with its gist so far, and new pages. True if there are any."""
@@ -126,16 +125,17 @@ class MemoryPane(CommandTarget, LongText):
             page = self.memory.page_at(starts[old - 1])
             return page.number if page is not None else old
 
-        view = self.view
-        note = view.note
-        self.view = replace(
-            view,
-            opened={number_of(old): opening for old, opening in view.opened.items()},
-            pinned={number_of(old) for old in view.pinned},
-            refused={number_of(old) for old in view.refused},
-            note=replace(note, number=number_of(note.number)) if note else None,
-            here=number_of(view.here) if view.here is not None else None,
+        view = replace(
+            self.view,
+            opened={number_of(old): opening for old, opening in self.view.opened.items()},
+            pinned={number_of(old) for old in self.view.pinned},
+            refused={number_of(old) for old in self.view.refused},
         )
+        if view.note is not None:
+            view.note = replace(view.note, number=number_of(view.note.number))
+        if view.here is not None:
+            view.here = number_of(view.here)
+        self.view = view
 
     def change_view(self, **changes: Any) -> bool:
         """Draw the memory with other fields of its view. Returns whether they differ."""
@@ -153,8 +153,12 @@ class MemoryPane(CommandTarget, LongText):
 
         With `scroll`, unless one has a note, scroll it to row `level`.
         """
-        view, page = self.view, self.memory.page_at(offset) if self.memory else None
-        here, unread_at = (page.number, None) if page else (None, offset)
+        view = self.view
+        here: int | None = None
+        unread_at: int | None = offset
+        if self.memory and (page := self.memory.page_at(offset)):
+            here = page.number
+            unread_at = None
         if (here, unread_at) != (view.here, view.unread_at):
             view.here, view.unread_at = here, unread_at
             self._update()
@@ -168,8 +172,8 @@ class MemoryPane(CommandTarget, LongText):
     @property
     def _here_key(self) -> tuple[str, int] | None:
         """The key of the row at the user's place."""
-        row = next((row for row in self.rows() if row.here), None)
-        return memory_blocks.key_of(row) if row is not None else None
+        keys = (memory_blocks.key_of(row) for row in self.rows() if row.here)
+        return next(keys, None)
 
     def _scroll_to_here(self, level: int) -> None:
         key = self._here_key
@@ -196,8 +200,10 @@ class MemoryPane(CommandTarget, LongText):
 
     @property
     def chosen(self) -> int | None:
-        key = self.cursor_key
-        return key[1] if isinstance(key, tuple) and key[0] == "page" else None
+        match self.cursor_key:
+            case ("page", int(number)):
+                return number
+        return None
 
     def open_page(self, number: int, by: OpenedBy, reason: str = "") -> None:
         """Show a page's own text."""
@@ -308,7 +314,9 @@ class MemoryPane(CommandTarget, LongText):
         """The blocks of a page, made anew when what they show has changed: a novel has hundreds."""
         view, number = self.view, entry.page.number
         opening = view.opened.get(number)
-        note = view.note if view.note and view.note.number == number else None
+        note = view.note
+        if note is not None and note.number != number:
+            note = None
         marks = number == view.here, number in view.pinned, number in view.refused, note
         names = view.quotes, view.finds_names, view.names.get(entry.page.start)
         shows = entry, digits, names, *marks, opening and (opening, view.cited, view.beside)
@@ -341,4 +349,6 @@ class MemoryPane(CommandTarget, LongText):
 
 
 def _starts(memory: GistMemory | None) -> list[int]:
-    return [entry.page.start for entry in memory.entries] if memory is not None else []
+    if memory is None:
+        return []
+    return [entry.page.start for entry in memory.entries]
