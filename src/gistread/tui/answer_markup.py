@@ -91,7 +91,8 @@ def drawn_text(text: str, cells: int = 80) -> tuple[str, tuple[Span, ...]]:
     drawn = ""
     spans: list[Span] = []
     for line in draw_markup(text, cells=cells):
-        drawn += "\n" if drawn else ""
+        if drawn:
+            drawn += "\n"
         at = len(drawn)
         spans += [replace(span, start=span.start + at, end=span.end + at) for span in line.spans]
         drawn += line.text
@@ -150,8 +151,9 @@ def _hanging_indent(line: _Line) -> int:
     item = _ITEM.match(line.text)
     if item is None:
         return 0
-    is_numbered = item[2][0].isdigit()
-    return len(item[0]) if is_numbered else len(item[1]) + len(_BULLET)
+    if item[2][0].isdigit():
+        return len(item[0])
+    return len(item[1]) + len(_BULLET)
 
 
 def _line_edits(line: _Line) -> list[_Edit]:
@@ -190,11 +192,11 @@ def _styled(line: _Line, *, is_head: bool) -> Iterator[Span]:
 def _cells_of(line: _Line) -> list[tuple[int, int]]:
     """(start, end) of the text in each cell of a row, in the line."""
     inner = line.text.strip().strip("|")
-    shift = line.text.index(inner) if inner else 0
+    shift = line.text.index(inner)
     spans: list[tuple[int, int]] = []
     for cell in _CELL.finditer(inner):
         words = cell[0].strip()
-        start = shift + cell.start() + (cell[0].index(words) if words else 0)
+        start = shift + cell.start() + cell[0].index(words)
         spans.append((start, start + len(words)))
     return spans
 
@@ -214,7 +216,8 @@ def _column_widths(rows: Sequence[_Line], cells: int) -> list[int]:
                 widths[index] = max(widths[index], width)
             else:
                 widths.append(width)
-    return widths if sum(widths) + len(_BAR) * (len(widths) - 1) <= cells else []
+    needed = sum(widths) + len(_BAR) * (len(widths) - 1)
+    return widths if needed <= cells else []
 
 
 def _row_edits(line: _Line, widths: Sequence[int]) -> list[_Edit]:

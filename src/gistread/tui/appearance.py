@@ -50,7 +50,9 @@ class ReplyParser(_xterm_parser.XTermParser):
         self._tokens.extend(map(Appearance, _answers(sequence)))
         reply = _REPLY.fullmatch(sequence) or (self._ends and sequence in ("\x07", "\x1b\\"))
         self._ends = bool(reply) and sequence.startswith("\x1b]")
-        return [Key(Keys.Ignore, None)] if reply else super()._sequence_to_key_events(sequence, alt)
+        if reply:
+            return [Key(Keys.Ignore, None)]
+        return super()._sequence_to_key_events(sequence, alt)
 
 
 vars(linux_driver)["XTermParser"] = ReplyParser  # the driver creates it by this name

@@ -266,7 +266,9 @@ def turnover(kind: ParagraphKind, text: str) -> int:
             return _TURNOVER
         case ParagraphKind.LIST | ParagraphKind.NOTE:
             marker = _MARKER.match(text)
-            return marker.end() if marker else 0
+            if not marker:
+                return 0
+            return marker.end()
         case ParagraphKind.CODE:
             return 2
     return 0

@@ -80,7 +80,9 @@ def choose_mode(
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if term in KITTY_TERMS or program == "ghostty":
         return choose_mode(ImageMode.KITTY, environment, color_system)
-    return ImageMode.SIXEL if _has_sixel(term, program, environment) else blocks
+    if _has_sixel(term, program, environment):
+        return ImageMode.SIXEL
+    return blocks
 
 
 def _has_sixel(term: str, program: str, environment: Mapping[str, str]) -> bool:
@@ -109,15 +111,18 @@ class Drawer:
 
     def figure(self, data: bytes) -> Figure:
         """A small copy for the text. Raises DrawingError."""
-        picture = unpack(data, _SMALL_PIXELS if self._kitty is None else _TEXT_PIXELS)
+        most = _SMALL_PIXELS if self._kitty is None else _TEXT_PIXELS
+        picture = unpack(data, most)
         painter = self._painter(picture)
         picture.pixels.thumbnail(_SMALL_PIXELS)
         return Figure(picture.pixels, max(2, picture.width // PIXELS_A_CELL), painter=painter)
 
     def enlarged(self, picture: Picture) -> Figure:
         """The picture as large as possible; a small one is not enlarged. Raises DrawingError."""
-        cell = cell_pixels() or _USUAL_CELL
-        columns = 2 * picture.width // cell[0] if self._kitty is not None else picture.width
+        columns = picture.width
+        if self._kitty is not None:
+            cell_width, _ = cell_pixels() or _USUAL_CELL
+            columns = 2 * picture.width // cell_width
         return Figure(picture.pixels, max(2, columns), painter=self._painter(picture))
 
     def sixels(self, picture: Picture) -> Widget | None:
@@ -126,9 +131,8 @@ class Drawer:
         Raises DrawingError.
         """
         cell = cell_pixels()
-        if (
-            self.mode is not ImageMode.SIXEL or cell is None
-        ):  # sixels of a wrong size would cover the text beside them
+        # Sixels of a wrong size would cover the text beside them.
+        if self.mode is not ImageMode.SIXEL or cell is None:
             return None
         # Importing it asks the terminal twice, on standard output and input, which belong to the
         # app by now.

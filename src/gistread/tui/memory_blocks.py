@@ -335,7 +335,9 @@ def row_blocks(memory: GistMemory, row: MemoryRow, view: View, begins: int = 0) 
         return [block]
     kind, number = key_of(row)
     notes = _note_blocks(memory, number, view, kind)
-    return _tinted([block, *notes]) if notes else [block]
+    if notes:
+        return _tinted([block, *notes])
+    return [block]
 
 
 def key_of(row: MemoryRow) -> tuple[str, int]:
@@ -397,7 +399,9 @@ def _begun_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     tail = _marks(row.first, view)
     block = _page_block(memory, row.first, _draft_so_far(memory, view), "muted", tail)
     block = replace(block, key=key_of(row))
-    return _railed(block) if row.here else block
+    if not row.here:
+        return block
+    return _railed(block)
 
 
 def _draft_so_far(memory: GistMemory, view: View) -> str:

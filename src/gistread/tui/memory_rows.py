@@ -122,7 +122,9 @@ def _number_here(sections: Sections, place: PlaceInMemory, under_way: int) -> in
         return 0
     here = section.number
     is_after_begun = here == under_way and begun is not None and here < sections.last
-    return here + 1 if is_after_begun else here
+    if not is_after_begun:
+        return here
+    return here + 1
 
 
 def _number_under_way(memory: GistMemory, sections: Sections, place: PlaceInMemory) -> int:

@@ -49,7 +49,9 @@ class Download:
 
     @property
     def share(self) -> float:
-        return share_of(self.progress) if self.progress else 0.0
+        if not self.progress:
+            return 0.0
+        return share_of(self.progress)
 
     @property
     def words(self) -> str:

@@ -146,7 +146,9 @@ def _fold(rows: list[ModelRow]) -> list[ModelRow]:
 
 def _under(heading: str, rows: Sequence[ModelRow]) -> list[Row[ModelKey]]:
     """The rows below their heading; none without rows."""
-    return [Row(None, heading), *rows] if rows else []
+    if not rows:
+        return []
+    return [Row(None, heading), *rows]
 
 
 def _current(row: ModelRow) -> ModelRow:

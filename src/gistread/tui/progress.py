@@ -161,7 +161,9 @@ def chapter_words(book: Book, index: int) -> str:
         if part.level < chapter.level and part.title:
             # Many books are one part of their name.
             is_book = part.title.casefold() == book.title.casefold()
-            return chapter.title if is_book else f"{part.title} · {chapter.title}"
+            if is_book:
+                return chapter.title
+            return f"{part.title} · {chapter.title}"
     return chapter.title
 
 
@@ -170,7 +172,9 @@ def reading_time(minutes: float) -> str:
     whole = round(minutes)
     if whole < 1:
         return "<1 min"
-    return "1 min" if whole == 1 else format_duration(60 * whole)
+    if whole == 1:
+        return "1 min"
+    return format_duration(60 * whole)
 
 
 def fitting(parts: Sequence[str], room: int) -> str:

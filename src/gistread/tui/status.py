@@ -30,8 +30,9 @@ _ASKING = {
 
 def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     """The status in plain words. Model, device and rates are shown where models are chosen."""
-    state, resume = activity.engine, f"{resume_key} to resume"
-    name = (f"{activity.asking_model} answers",) if activity.asking_model else ()
+    state = activity.engine
+    resume = f"{resume_key} to resume"
+    name = _who_answers(activity)
     if state is None:
         return _without_model(activity, model_key)
     is_idle = activity.asking is AskingState.IDLE and not _reads(activity)
@@ -55,15 +56,23 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
 
 def _at_work(activity: Activity, state: EngineState, resume_key: str) -> Status:
     """The status with a model that is ready."""
-    name = (f"{activity.asking_model} answers",) if activity.asking_model else ()
+    name = _who_answers(activity)
     doing = _doing(activity, state, resume_key)
     notice = (state.notice,) if state.notice else ()
     is_making = activity.artifact is not None and not activity.artifact.paused
     if activity.asking is AskingState.IDLE and not (_reads(activity) or is_making):
         return Status((*doing, *notice, *name), "○")
     # Busy but idle: waiting for something, such as a server. The reason comes first.
-    parts = (*notice, *doing) if state.phase is Phase.IDLE else (*doing, *notice)
-    return Status((*parts, *name), "●", "accent")
+    if state.phase is Phase.IDLE:
+        return Status((*notice, *doing, *name), "●", "accent")
+    return Status((*doing, *notice, *name), "●", "accent")
+
+
+def _who_answers(activity: Activity) -> tuple[str, ...]:
+    """Names the model that answers, if it is another than the one that reads."""
+    if not activity.asking_model:
+        return ()
+    return (f"{activity.asking_model} answers",)
 
 
 def _reads(activity: Activity) -> bool:
@@ -95,15 +104,16 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
 def _doing_besides(activity: Activity, resume_key: str) -> tuple[str, ...]:
     """What the model reads or makes while no question is asked."""
     read = _sections(activity)
-    making = _making(activity.artifact, resume_key) if activity.artifact else ()
+    making = _making(activity.artifact, resume_key)
     match activity.reading:
         case ReadingState.RUNNING:
             return tuple(filter(None, ("Reading along", read, *making[:1], _left(activity))))
         case _ if making:
             return making
+        case ReadingState.PAUSED if read:
+            return "Paused", f"{read} read", f"{resume_key} to resume"
         case ReadingState.PAUSED:
-            so_far = (f"{read} read",) if read else ()
-            return "Paused", *so_far, f"{resume_key} to resume"
+            return "Paused", f"{resume_key} to resume"
         case ReadingState.WAITING:
             return ("Reading along continues after the answer",)
         case ReadingState.OFFERED:
@@ -116,8 +126,11 @@ def _doing_besides(activity: Activity, resume_key: str) -> tuple[str, ...]:
 
 def _sections(activity: Activity) -> str:
     """`12 of ~65 sections`; empty if neither is known."""
-    total = f" of ~{activity.pages_total}" if activity.pages_total else ""
-    return f"{activity.pages_read}{total} sections" if activity.pages_read or total else ""
+    if activity.pages_total:
+        return f"{activity.pages_read} of ~{activity.pages_total} sections"
+    if activity.pages_read:
+        return f"{activity.pages_read} sections"
+    return ""
 
 
 def _left(activity: Activity) -> str:
@@ -130,8 +143,9 @@ def _left(activity: Activity) -> str:
 
 def _offered(activity: Activity, sections: str, resume_key: str) -> tuple[str, ...]:
     """A memory that was made before, and the key to read the book again."""
-    is_complete = activity.pages_read >= activity.pages_total
-    memory = _complete(activity) if is_complete else sections
+    memory = sections
+    if activity.pages_read >= activity.pages_total:
+        memory = _complete(activity)
     maker = f"by {activity.read_by}" if activity.read_by else "earlier"
     return f"{memory}, {maker}", f"{resume_key} to read again"
 
@@ -150,15 +164,21 @@ def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
     return state, *read, f"{resume_key}: {activity.model} reads along"
 
 
-def _making(making: ArtifactBuilding, resume_key: str) -> tuple[str, ...]:
-    name = making.name.partition(" of ")[0]  # No more of "summaries of a long memory"
-    of = f"{name}: {making.done} of {making.total}" if making.total else name
+def _making(making: ArtifactBuilding | None, resume_key: str) -> tuple[str, ...]:
+    """The artifact that is made, and how much of it remains; empty without one."""
+    if making is None:
+        return ()
+    work = making.name.partition(" of ")[0]  # No more of "summaries of a long memory"
+    if making.total:
+        work += f": {making.done} of {making.total}"
     if making.paused:
-        return (f"Paused: {of}", f"{resume_key} to resume")
+        return f"Paused: {work}", f"{resume_key} to resume"
     if making.seconds_left is None:
-        return (f"Making {of}",)
-    return f"Making {of}", f"{format_duration(making.seconds_left)} left"
+        return (f"Making {work}",)
+    return f"Making {work}", f"{format_duration(making.seconds_left)} left"
 
 
 def _with_share(text: str, fraction: float | None) -> str:
-    return text if fraction is None else f"{text} {fraction:.0%}"
+    if fraction is None:
+        return text
+    return f"{text} {fraction:.0%}"

@@ -91,27 +91,33 @@ class Palette:
     def theme(self) -> Theme:
         """The Textual theme. Variables that begin with `gr-` are ours."""
         terminal = self.terminal
-        c = {
-            role: color if color.startswith("#") else f"ansi_{color.replace('-', '_')}"
-            for role, color in self.colors.items()
-        }
+        c = {role: _textual_color(color) for role, color in self.colors.items()}
         variables = {f"gr-{role}": color for role, color in c.items()}
-        # Reversed text and background are readable in every terminal; another of its colours may
-        # not be.
-        variables["gr-cursor-style"] = "reverse" if terminal else "none"
-        on_cursor = c["text"] if terminal else c["on-mark"]
         variables |= {name: c[role] for role, names in _TEXTUAL.items() for name in names}
+        cursor_style = "none"
+        on_cursor = c["on-mark"]
+        selection = c["cursor"]
+        # Unlike any highlight, since a selection may overlap one.
+        text_selection = c["accent"]
+        on_text_selection = c["background"]
+        if terminal:
+            # Reversed text and background are readable in every terminal; another of its colours
+            # may not be.
+            cursor_style = "reverse"
+            on_cursor = c["text"]
+            selection = text_selection = c["mark"]
+            on_text_selection = c["on-mark"]
         variables |= {
+            "gr-cursor-style": cursor_style,
             "block-cursor-foreground": on_cursor,
-            "block-cursor-text-style": variables["gr-cursor-style"],
+            "block-cursor-text-style": cursor_style,
             "block-cursor-blurred-foreground": on_cursor,
-            "block-cursor-blurred-text-style": variables["gr-cursor-style"],
-            "input-cursor-text-style": "reverse" if terminal else "none",
-            "input-selection-background": c["mark" if terminal else "cursor"],
+            "block-cursor-blurred-text-style": cursor_style,
+            "input-cursor-text-style": cursor_style,
+            "input-selection-background": selection,
             "input-selection-foreground": c["on-mark"],
-            # Unlike any highlight, since a selection may overlap one.
-            "screen-selection-background": c["mark" if terminal else "accent"],
-            "screen-selection-foreground": c["on-mark" if terminal else "background"],
+            "screen-selection-background": text_selection,
+            "screen-selection-foreground": on_text_selection,
         }
         return Theme(
             name=self.name,
@@ -130,6 +136,12 @@ class Palette:
             variables=variables,
             ansi=terminal,
         )
+
+
+def _textual_color(color: str) -> str:
+    if color.startswith("#"):
+        return color
+    return f"ansi_{color.replace('-', '_')}"
 
 
 def completed(colors: Mapping[str, str]) -> dict[str, str]:
@@ -214,7 +226,9 @@ def packaged_themes() -> Path:
     """The packaged themes: inside the package, or beside `src/` in an editable install."""
     package = Path(__file__).resolve().parent.parent
     inside = package / "themes"
-    return inside if inside.is_dir() else package.parent.parent / "themes"
+    if inside.is_dir():
+        return inside
+    return package.parent.parent / "themes"
 
 
 def read_themes(*folders: Path) -> tuple[dict[str, Palette], list[str]]:
@@ -252,15 +266,16 @@ def _read_folder(
     for path in sorted(folder.glob("*.toml")):
         try:
             table = tomllib.loads(path.read_text("utf-8-sig"))
-            base = table.get("extends")
-            if base is not None and base not in earlier:
+            extended: Any = table.get("extends")
+            base = earlier.get(extended)
+            if extended is not None and base is None:
                 raise ValueError(
-                    f"it extends unknown theme {base!r}. Themes: {', '.join(sorted(earlier))}."
+                    f"it extends unknown theme {extended!r}. Themes: {', '.join(sorted(earlier))}."
                 )
             name = table.get("name", path.stem)
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 raise ValueError("the name may have letters, digits and dashes only.")
-            palettes[name] = _palette(name, table, earlier[base] if base is not None else None)
+            palettes[name] = _palette(name, table, base)
         except OSError as error:
             problems.append(f"Theme {path.name}: {error.strerror or error}.")
         except (ValueError, TypeError) as error:  # TOML's error and that of UTF-8 are among them
