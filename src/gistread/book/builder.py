@@ -97,7 +97,9 @@ class BookBuilder:
 
     @property
     def next_start(self) -> int:
-        return self.characters + 2 if self._parts else 0
+        if not self._parts:
+            return 0
+        return self.characters + 2
 
     def add(
         self,

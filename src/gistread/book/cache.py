@@ -116,7 +116,9 @@ def cached_text(digest: str, directory: Path) -> str | None:
 
 def cached_book(digest: str, name: str, directory: Path) -> Book | None:
     """The book of the file with this SHA-256, named `name`; None if it is not cached."""
-    return _load(_entry(digest, directory), name) if digest else None
+    if not digest:
+        return None
+    return _load(_entry(digest, directory), name)
 
 
 def _entry(digest: str, directory: Path) -> Path:
@@ -175,7 +177,9 @@ def _load(entry: Path, name: str) -> Book | None:
         return None
     with contextlib.suppress(OSError):
         os.utime(entry)
-    return book if title_before == title else _renamed(book, title_before, title)
+    if title_before == title:
+        return book
+    return _renamed(book, title_before, title)
 
 
 def _named_title(name: str) -> str:

@@ -56,7 +56,9 @@ def closing(index: int) -> str:
 
 def strip_marks(text: str) -> str:
     """Text of a source without characters that serve as marks."""
-    return text if text.isascii() else _ANY.sub("", text)
+    if text.isascii():
+        return text
+    return _ANY.sub("", text)
 
 
 def renumber_marks(text: str, by: int) -> str:
@@ -65,7 +67,9 @@ def renumber_marks(text: str, by: int) -> str:
     def moved(match: re.Match[str]) -> str:
         code = ord(match[0])
         first = _CLOSING if code >= _CLOSING else _OPENING
-        return chr(code + by) if code - first + by < MAX_MARKS else ""
+        if code - first + by < MAX_MARKS:
+            return chr(code + by)
+        return ""
 
     return _ANY.sub(moved, text)
 

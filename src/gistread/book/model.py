@@ -230,7 +230,9 @@ class Book:
         return bool(self.volumes) and self.volumes[self.volume_index(offset)].heading == offset
 
     def volume_title(self, offset: int) -> str:
-        return self.volumes[self.volume_index(offset)].title if self.volumes else ""
+        if self.volumes:
+            return self.volumes[self.volume_index(offset)].title
+        return ""
 
     def chapter_title(self, offset: int) -> str:
         """Title of the chapter at `offset`, prefixed with that of its volume."""

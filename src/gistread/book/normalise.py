@@ -42,7 +42,9 @@ def clean(text: str) -> str:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if (_ANY_UNWANTED_ASCII if text.isascii() else _ANY_UNWANTED).search(text):
         text = _UNWANTED.sub(lambda odd: _REPLACEMENTS[odd.lastgroup], text)
-    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+    if unicodedata.is_normalized("NFC", text):
+        return text
+    return unicodedata.normalize("NFC", text)
 
 
 def one_line(text: str) -> str:

@@ -75,7 +75,9 @@ _WORDS = {
 
 def parse_number(word: str) -> int | None:
     if word.isascii() and word.isdigit():
-        return int(word) if len(word) <= _MOST_DIGITS else None
+        if len(word) <= _MOST_DIGITS:
+            return int(word)
+        return None
     return (
         parse_roman(word)
         or _WORDS.get(word.lower().replace("ё", "е"))
@@ -88,7 +90,9 @@ def _hebrew(word: str) -> int | None:
     """Value of a Hebrew numeral below a hundred, written in letters: י״ב is 12."""
     letters = word.strip("׳״'\"").replace("״", "").replace("׳", "")
     values = [_HEBREW[letter] for letter in letters if letter in _HEBREW]
-    return sum(values) if 0 < len(letters) == len(values) <= 2 else None
+    if 0 < len(letters) == len(values) <= 2:
+        return sum(values)
+    return None
 
 
 def parse_roman(word: str) -> int | None:

@@ -105,7 +105,9 @@ class _Stop:
     @property
     def last_before(self) -> str:
         words = self.led.split()
-        return words[-1] if words else ""
+        if not words:
+            return ""
+        return words[-1]
 
 
 def _stop_at(text: str, dot: int, end: int) -> _Stop:
@@ -151,13 +153,17 @@ def _numbered(stop: _Stop) -> bool | None:
         return None
     word = stop.word
     is_letter = len(word) == 1 and word.islower()
-    return False if is_letter or word.lower() in _BEFORE_NUMBER else None
+    if is_letter or word.lower() in _BEFORE_NUMBER:
+        return False
+    return None
 
 
 def _russian_town(stop: _Stop) -> bool | None:
     """A town; after a number, the year."""
     is_year = stop.led.rstrip()[-1:].isdigit()
-    return False if stop.word == "г" and not is_year else None
+    if stop.word == "г" and not is_year:
+        return False
+    return None
 
 
 def _junior(stop: _Stop) -> bool | None:
@@ -189,8 +195,11 @@ def _ordinal(stop: _Stop) -> bool | None:
     word = stop.word
     if len(word) > 2 or not word.isdigit():
         return None
-    is_led = _BEFORE_ORDINAL.search(stop.led)
-    return False if is_led or (stop.starts_line and stop.after) else None
+    if _BEFORE_ORDINAL.search(stop.led):
+        return False
+    if stop.starts_line and stop.after:
+        return False
+    return None
 
 
 _RULES: tuple[Callable[[_Stop], bool | None], ...] = (

@@ -79,7 +79,9 @@ def _with_heading(line: str) -> str:
     if heading is None:
         return line
     title = _NOTE.sub("", line).strip()
-    return f"\n{_LEVELS[heading['size']]} {title}\n" if title else ""
+    if not title:
+        return ""
+    return f"\n{_LEVELS[heading['size']]} {title}\n"
 
 
 def _with_reading(match: re.Match[str]) -> str:

@@ -91,7 +91,9 @@ class _Pages:
         """A sentence about a page that could not be read well; empty if there is none."""
         if self.failed:
             return one_line(self.failed[0])
-        return f"{self.repaired[0]} is damaged." if self.repaired else ""
+        if not self.repaired:
+            return ""
+        return f"{self.repaired[0]} is damaged."
 
     def notices(self, package: Package) -> Iterator[str]:
         lines = [*package.notices, *self.failed]
@@ -160,7 +162,9 @@ class _Places:
 
     def picture(self, path: str, source: str) -> str:
         target, _ = resolve_reference(source, posixpath.dirname(path))
-        return self.archive.find(target) or target if target else source
+        if not target:
+            return source
+        return self.archive.find(target) or target
 
 
 def _left_out(

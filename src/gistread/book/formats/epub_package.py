@@ -11,15 +11,15 @@ from lxml import etree
 from gistread.book.builder import left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
 from gistread.book.formats.elements.markup import (
+    each_named,
     local_name,
     parse,
+    parse_declared,
     parse_entry,
     parse_recovering,
-    parse_xml,
     plain_text,
 )
 from gistread.book.formats.elements.semantics import picture_of
-from gistread.book.formats.encoding import decode_declared
 from gistread.book.normalise import language_tag
 
 # Fonts may be obfuscated in any EPUB; the text stays readable.
@@ -125,8 +125,7 @@ def spine_references(archive: Archive) -> Iterator[tuple[str, etree._Element]]:
     Nothing if the package has to be repaired. Raises ArchiveError.
     """
     path, _ = _package_path(archive)
-    decoded = decode_declared(archive.read(path))
-    tree = parse_xml(decoded.text) if decoded else None
+    tree = parse_declared(archive.read(path))
     if tree is None or tree.repaired:
         return
     items = _manifest(tree.root, posixpath.dirname(path)).by_id
@@ -141,7 +140,9 @@ def _title(root: etree._Element) -> str:
     titles = _metadata(root, "title")
     types = _refined(root, "title-type")
     main = [title for title in titles if types.get(title.get("id", "")) == "main"]
-    return plain_text((main or titles)[0]) if titles else ""
+    if not titles:
+        return ""
+    return plain_text((main or titles)[0])
 
 
 def _authors(root: etree._Element) -> tuple[str, ...]:
@@ -190,7 +191,7 @@ def encrypted_paths(archive: Archive) -> frozenset[str]:
     """Paths of the encrypted files, without obfuscated fonts."""
     paths: set[str] = set()
     root = parse_entry(archive, "META-INF/encryption.xml")
-    for data in () if root is None else root.iter("encrypteddata"):
+    for data in each_named(root, "encrypteddata"):
         methods = {method.get("algorithm", "") for method in data.iter("encryptionmethod")}
         is_obfuscated_font = methods and methods <= _FONT_OBFUSCATION
         if not is_obfuscated_font:
@@ -202,7 +203,7 @@ def encrypted_paths(archive: Archive) -> frozenset[str]:
 def _package_path(archive: Archive) -> tuple[str, int]:
     """The path of the first package, and the number of others."""
     root = parse_entry(archive, "META-INF/container.xml")
-    named = (each.get("full-path", "") for each in (() if root is None else root.iter("rootfile")))
+    named = (each.get("full-path", "") for each in each_named(root, "rootfile"))
     paths = [path for path in map(normalise_path, named) if archive.find(path)]
     if paths:
         return paths[0], len(set(paths)) - 1
@@ -224,7 +225,9 @@ def resolve_reference(reference: str, folder: str) -> tuple[str, str]:
         return "", ""
     if parts.scheme or parts.netloc:
         return "", ""
-    path = normalise_path(posixpath.join(folder, unquote(parts.path))) if parts.path else ""
+    path = ""
+    if parts.path:
+        path = normalise_path(posixpath.join(folder, unquote(parts.path)))
     return path, unquote(parts.fragment)
 
 
@@ -285,7 +288,9 @@ def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], fold
             path = archive.find(resolve_reference(reference.get("href", ""), folder)[0])
             if path:
                 is_picture = path.lower().endswith(_PICTURE_NAMES)
-                return path if is_picture else _first_picture(archive, path)
+                if is_picture:
+                    return path
+                return _first_picture(archive, path)
     return ""
 
 
@@ -294,7 +299,9 @@ def _first_picture(archive: Archive, path: str) -> str:
         tree = parse(archive.read(path))
     except ArchiveError:
         return ""
-    elements = tree.root.iter(etree.Element) if tree else ()
+    if tree is None:
+        return ""
+    elements = tree.root.iter(etree.Element)
     pictures = (each for each in elements if local_name(each) in ("img", "image"))
     source = next((picture_of(each).source for each in pictures), "")
     if source:
@@ -313,7 +320,9 @@ def _text_path(item: _Item, items: dict[str, _Item]) -> str:
     texts = [each for each in choices if _is_text(each)]
     without_scripts = [each for each in texts if "scripted" not in each.properties]
     best = without_scripts or texts
-    return best[0].path if best else ""
+    if best:
+        return best[0].path
+    return ""
 
 
 def _contents(

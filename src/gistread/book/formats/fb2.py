@@ -90,12 +90,16 @@ def _without_picture(match: re.Match[str]) -> str:
     lines = match[2].split()
     has_even_lines = len({len(line) for line in lines[:-1]}) <= 1
     is_picture = has_even_lines and _BINARY_ID.search(match[1]) and _BASE64.fullmatch(match[2])
-    return "" if is_picture else match[0]
+    if is_picture:
+        return ""
+    return match[0]
 
 
 def read_binary(data: bytes, name: str) -> bytes | None:
     decoded = decode_declared(data)
-    for match in _BINARY.finditer(decoded.text if decoded else ""):
+    if decoded is None:
+        return None
+    for match in _BINARY.finditer(decoded.text):
         named = _BINARY_ID.search(match[1])
         if named and named[1] == name:
             try:

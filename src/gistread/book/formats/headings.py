@@ -125,7 +125,9 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
         return None
     first = lines[0].strip()
     if first.startswith("#"):
-        return _markdown(index, first) if len(lines) == 1 else None
+        if len(lines) != 1:
+            return None
+        return _markdown(index, first)
     if first and _is_underlined(lines):
         return Candidate(index, Rank.CHAPTER, "markdown", None, first, bare=False, level=1)
     text = _undecorated(first, lines[1:])
@@ -186,9 +188,9 @@ def _keyword(index: int, text: str) -> Candidate | None:
 def _word_and_number(index: int, text: str) -> Candidate | None:
     """`Chapter 3. A title`."""
     match = _WORD_NUMBER.match(text)
-    rank = RANKS.get(match[1].lower()) if match else None
-    if match is None or rank is None:
+    if match is None or match[1].lower() not in RANKS:
         return None
+    rank = RANKS[match[1].lower()]
     number, rest = _leading_number(match[2], match[3])
     if number is None or not _may_follow(rest, match[2]):
         return None
@@ -281,8 +283,10 @@ def _numeral(index: int, text: str) -> Candidate | None:
     bare = _BARE.match(text)
     padded = _PADDED_TITLE.match(text)
     match = bare or padded or _NUMBER_TITLE.match(text)
-    number = parse_number(match[1]) if match else None
-    if match is None or number is None:
+    if match is None:
+        return None
+    number = parse_number(match[1])
+    if number is None:
         return None
     style = "padded" if padded else _style_of_numeral(match[1])
     if bare:
@@ -297,7 +301,9 @@ def _numeral(index: int, text: str) -> Candidate | None:
 def _style_of_numeral(numeral: str) -> str:
     if numeral.isdigit():
         return "digits"
-    return "roman" if re.fullmatch("[IVXLCDM]+", numeral) else "spelled"
+    if re.fullmatch("[IVXLCDM]+", numeral):
+        return "roman"
+    return "spelled"
 
 
 def may_be_subtitle(block: TextBlock) -> bool:

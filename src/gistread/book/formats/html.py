@@ -164,7 +164,9 @@ def _add_plain_text(element: etree._Element, parts: list[str]) -> None:
 def _tree(text: str) -> etree._Element | None:
     if _IS_XHTML.match(text):
         tree = parse_xhtml(text)
-        return tree.root if tree else None
+        if tree is None:
+            return None
+        return tree.root
     return parse_page(text)
 
 
@@ -174,8 +176,12 @@ def embedded_picture(data: bytes, source: str) -> str:
     if not number.isdecimal():
         return ""
     decoded = decode_declared(data)
-    root = _tree(decoded.text.lstrip("\ufeff")) if decoded else None
-    pictures = _embedded(root) if root is not None else []
+    if decoded is None:
+        return ""
+    root = _tree(decoded.text.lstrip("\ufeff"))
+    if root is None:
+        return ""
+    pictures = _embedded(root)
     if 0 < int(number) <= len(pictures):
         return (pictures[int(number) - 1].get("src") or "").strip()
     return ""
@@ -211,8 +217,12 @@ def read_mhtml(data: bytes, name: str) -> Book:
 
 def _words_of_page(page: Message) -> int:
     decoded = _decoded(page)
-    root = _tree(decoded.text) if decoded else None
-    return 0 if root is None else words_in(root)
+    if decoded is None:
+        return 0
+    root = _tree(decoded.text)
+    if root is None:
+        return 0
+    return words_in(root)
 
 
 def _decoded(page: Message) -> Decoded | None:

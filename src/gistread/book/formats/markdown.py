@@ -73,7 +73,9 @@ def read_markdown(data: bytes, name: str) -> Book:
         tokens = parser.parse(_TOO_DEEP.sub(r"\1 ", text), env)
     _number_headings(tokens)
     rendered = parser.renderer.render(tokens, parser.options, env)
-    root = parse_page(f"<body>{rendered}</body>") if rendered.strip() else None
+    root = None
+    if rendered.strip():
+        root = parse_page(f"<body>{rendered}</body>")
     if root is None:
         raise BookError(f"{name} contains no text, or too much.")
     mark_backlinks(root)
@@ -92,7 +94,9 @@ def _too_many(text: str) -> str:
     """What a text has more of than the parser can take; empty if nothing."""
     if sum(1 for _ in _BLOCK.finditer(text)) > _MOST_BLOCKS:
         return "blocks"
-    return "brackets" if text.count("[") > _MOST_BRACKETS else ""
+    if text.count("[") > _MOST_BRACKETS:
+        return "brackets"
+    return ""
 
 
 def _parser() -> MarkdownIt:

@@ -348,4 +348,6 @@ def _short_line_below(
     index = candidate.index + 1
     if not candidate.bare or index in taken or index >= len(blocks):
         return None
-    return blocks[index] if headings.is_short_line(blocks[index]) else None
+    if not headings.is_short_line(blocks[index]):
+        return None
+    return blocks[index]

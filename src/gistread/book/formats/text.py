@@ -91,8 +91,11 @@ def strip_gutenberg(text: str) -> tuple[str, Metadata]:
     start = _START.search(head)
     if start is None and not _MENTION.search(head[:_OLD_HEADER_CHARACTERS]):
         return text, Metadata()
-    header = head[: start.start()] if start else head[:_OLD_HEADER_CHARACTERS]
-    first = start.end() if start else 0
+    header = head[:_OLD_HEADER_CHARACTERS]
+    first = 0
+    if start is not None:
+        header = head[: start.start()]
+        first = start.end()
     while credit := _CREDIT.match(text, first):
         first = credit.end()
     end = _END.search(text, first)
@@ -106,12 +109,12 @@ def _header_metadata(header: str) -> Metadata:
         value = one_line(match[2])
         if value:
             fields.setdefault(match[1], []).append(value)
-    line = _FIRST_LINE.search(header)
-    title = fields.get("Title", [line["title"] if line else ""])[0]
-    authors = fields.get("Author", [line["author"] if line else ""])
+    if line := _FIRST_LINE.search(header):
+        fields.setdefault("Title", [line["title"]])
+        fields.setdefault("Author", [line["author"]])
     return Metadata(
-        title=one_line(title),
-        authors=tuple(filter(None, map(one_line, authors))),
+        title=one_line(fields.get("Title", [""])[0]),
+        authors=tuple(filter(None, map(one_line, fields.get("Author", ())))),
         language=language_named(fields.get("Language", [""])[0]),
     )
 
@@ -173,7 +176,9 @@ def _byline(blocks: list[TextBlock]) -> tuple[str, ...]:
     if len(blocks) < 2 or not is_short_line(blocks[1]):
         return ()
     match = _BYLINE.fullmatch(one_line(blocks[1].text))
-    return (match["author"],) if match else ()
+    if not match:
+        return ()
+    return (match["author"],)
 
 
 def _add_blocks(builder: BookBuilder, blocks: list[TextBlock], shape: Outline) -> None:
@@ -196,7 +201,9 @@ def _add_blocks(builder: BookBuilder, blocks: list[TextBlock], shape: Outline) -
 
 def _remove_emphasis(text: str) -> str:
     """Remove the underscores around emphasised words: they disturb reading, speech and models."""
-    return _EMPHASIS.sub(r"\1", text) if "_" in text else text
+    if "_" not in text:
+        return text
+    return _EMPHASIS.sub(r"\1", text)
 
 
 _LONGEST_TITLE = 80
@@ -207,4 +214,6 @@ def _first_line(blocks: list[TextBlock]) -> str:
         return ""
     text = _remove_emphasis(one_line(blocks[0].text))
     is_sentence = text[-1] in ".,;:!?…。！？」』" and not text.isupper()
-    return "" if is_sentence or len(text) > _LONGEST_TITLE else text
+    if is_sentence or len(text) > _LONGEST_TITLE:
+        return ""
+    return text

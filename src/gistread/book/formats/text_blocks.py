@@ -83,7 +83,9 @@ class _Wrapping:
         return room > 1 and self._columns(following.lstrip().partition(" ")[0]) <= room
 
     def _columns(self, line: str) -> int:
-        return len(line.encode()) if self.in_bytes and not line.isascii() else len(line)
+        if self.in_bytes and not line.isascii():
+            return len(line.encode())
+        return len(line)
 
 
 def split_into_blocks(text: str) -> Iterator[TextBlock]:
@@ -100,8 +102,9 @@ def split_into_blocks(text: str) -> Iterator[TextBlock]:
 def _wrapped_blocks(lines: Iterable[str], setting: _Wrapping) -> Iterator[TextBlock]:
     for group, gap in _groups(lines):
         parts = _indented_parts(group) if setting.has_indents else [group]
-        for number, part in enumerate(parts):
-            yield from _classify(part, setting, 0 if number else gap)
+        for part in parts:
+            yield from _classify(part, setting, gap)
+            gap = 0
 
 
 def _mark_starred_notes(blocks: Iterable[TextBlock]) -> Iterator[TextBlock]:
@@ -133,7 +136,9 @@ def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping | None:
     # Paragraphs show by indents, or each line is one.
     if _begins_paragraphs_by_indents(filled):
         return replace(wrapping, has_indents=True)
-    return None if _ends_sentences(filled) else wrapping
+    if _ends_sentences(filled):
+        return None
+    return wrapping
 
 
 def _usual_width(filled: Sequence[str]) -> int:
@@ -199,8 +204,9 @@ def _line_blocks(lines: Iterable[str]) -> Iterator[TextBlock]:
 
 
 def _single_lines(lines: Iterable[str], gap: int) -> Iterator[TextBlock]:
-    for number, line in enumerate(lines):
-        yield TextBlock((line,), _single_kind(line), 0 if number else gap)
+    for line in lines:
+        yield TextBlock((line,), _single_kind(line), gap)
+        gap = 0
 
 
 def _indented_parts(group: list[str]) -> list[list[str]]:
@@ -229,7 +235,9 @@ def _single_kind(line: str) -> ParagraphKind:
         return ParagraphKind.BREAK
     if _BULLET.match(line) and line.lstrip()[0] in "-*•" and len(line) < _WRAPPED_COLUMNS:
         return ParagraphKind.LIST
-    return ParagraphKind.NOTE if _NOTE.match(line) else ParagraphKind.TEXT
+    if _NOTE.match(line):
+        return ParagraphKind.NOTE
+    return ParagraphKind.TEXT
 
 
 def _kind_of_group(group: list[str], setting: _Wrapping) -> ParagraphKind:

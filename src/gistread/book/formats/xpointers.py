@@ -102,8 +102,10 @@ class SpineText:
     def offset_of(self, pointer: str) -> int | None:
         """The offset that a pointer means; None if this book has no such element."""
         match = _POINTER.fullmatch(pointer)
-        steps = _steps_of(match[2]) if match else None
-        if match is None or steps is None:
+        if match is None:
+            return None
+        steps = _steps_of(match[2])
+        if steps is None:
             return None
         fragment, point = int(match[1] or 1), int(match[3] or 0)
         starts = self._places.get((fragment, steps))
@@ -120,14 +122,18 @@ class SpineText:
     def fragment_of(self, pointer: str) -> tuple[int, int] | None:
         """Start and end of the spine item that a pointer names; None if there is none."""
         match = _POINTER.fullmatch(pointer)
-        number = int(match[1] or 1) if match else 0
+        if match is None:
+            return None
+        number = int(match[1] or 1)
         if not 1 <= number <= len(self._fragments):
             return None
         starts = [*self._fragments, len(self._nodes)]
         return self._start_of(starts[number - 1]), self._start_of(starts[number])
 
     def _start_of(self, number: int) -> int:
-        return self._nodes[number].start if number < len(self._nodes) else len(self.text)
+        if number < len(self._nodes):
+            return self._nodes[number].start
+        return len(self.text)
 
 
 def read_spine_text(archive: Archive) -> SpineText:
@@ -144,8 +150,9 @@ def _body_of(archive: Archive, path: str) -> etree._Element | None:
         tree = parse(archive.read(path))
     except ArchiveError:
         return None
-    children = tree.root if tree is not None else ()
-    return next((child for child in children if local_name(child) == "body"), None)
+    if tree is None:
+        return None
+    return next((child for child in tree.root if local_name(child) == "body"), None)
 
 
 def _steps_of(path: str) -> tuple[Step, ...] | None:
@@ -262,7 +269,9 @@ def _has_block(children: Iterable[etree._Element | str]) -> bool:
 
 def _without_first_line_end(name: str, text: str, number: int) -> str:
     """In preformatted text, a line end right after the tag is no part of it."""
-    return text.removeprefix("\n") if number == 0 and name in ("pre", "textarea") else text
+    if number == 0 and name in ("pre", "textarea"):
+        return text.removeprefix("\n")
+    return text
 
 
 def _pieces(text: str) -> Iterator[str]:

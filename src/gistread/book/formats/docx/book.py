@@ -25,6 +25,7 @@ from gistread.book.formats.docx.styles import (
 from gistread.book.formats.docx.tree import BodyWriter, Notes, finish_tree
 from gistread.book.formats.elements.markup import (
     Tree,
+    each_named,
     has_too_many_tags,
     parse_entry,
     parse_xml,
@@ -83,7 +84,9 @@ def read_docx(archive: Archive, name: str) -> Book:
     left_out["word(s) of page headers and footers"] = _furniture_words(archive, main)
     metadata = metadata_of(archive)
     # The text styled as title replaces a missing title.
-    title = metadata.title or (plain_text(root.find(".//h1")) if has_title else "")
+    title = metadata.title
+    if has_title and not title:
+        title = plain_text(root.find(".//h1"))
     metadata = replace(metadata, title=title, language=_language(metadata, state, root))
     return book_from_tree(
         root,
@@ -177,12 +180,15 @@ def _furniture_words(archive: Archive, main: _Part) -> int:
 def metadata_of(archive: Archive) -> Metadata:
     path = _path_of(_relations(archive, ""), "core-properties") or "docProps/core.xml"
     root = parse_entry(archive, path)
-    properties = {element.tag: plain_text(element) for element in root} if root is not None else {}
+    if root is None:
+        return Metadata()
+    properties = {element.tag: plain_text(element) for element in root}
     title = properties.get("title", "")
-    is_of_print = title.lower().startswith("microsoft word -")
+    if title.lower().startswith("microsoft word -"):  # It is the name of a printed file.
+        title = ""
     names = (name.strip() for name in properties.get("creator", "").split(";"))
     return Metadata(
-        title="" if is_of_print else title,
+        title=title,
         authors=tuple(dict.fromkeys(filter(None, names))),
         language=language_tag(properties.get("language", "")),
     )
@@ -209,7 +215,7 @@ def _relations(archive: Archive, path: str) -> dict[str, Relation]:
     folder, name = posixpath.split(path)
     root = parse_entry(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
     relations = {}
-    for element in () if root is None else root.iter("relationship"):
+    for element in each_named(root, "relationship"):
         target = element.get("target", "")
         external = element.get("targetmode", "").lower() == "external"
         if not external:

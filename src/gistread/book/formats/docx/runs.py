@@ -164,8 +164,10 @@ class RunWriter:
     def _address(self, link: etree._Element) -> str:
         relation = self.state.relations.get(link.get("id", ""))
         anchor = link.get("anchor")
-        page = relation.target if relation else ""
-        return f"{page}#{anchor}" if anchor else page
+        address = relation.target if relation else ""
+        if anchor:
+            address += f"#{anchor}"
+        return address
 
     def _add(self, tag: str, **attributes: str) -> etree._Element:
         """Add an element, which ends the run before it."""
@@ -273,7 +275,9 @@ class RunWriter:
             reference.link.text = text
             self.state.references.append(NoteReference(reference.kind, reference.id, text.strip()))
             return
-        key = [("span", {"class": "small-caps"})] if look.get("smallcaps") else []
+        key: list[tuple[str, dict[str, str]]] = []
+        if look.get("smallcaps"):
+            key.append(("span", {"class": "small-caps"}))
         if language := self._language(text, look):
             key.append(("span", {"lang": language}))
         for name, tag in _TAGS.items():
@@ -348,13 +352,19 @@ def _script(text: str, look: RunFormat) -> str:
     """The script by which Word names the language of a text."""
     if look.get("rtl"):
         return "bidi"
-    return "eastasia" if _EAST_ASIAN.search(text) else "val"
+    if _EAST_ASIAN.search(text):
+        return "eastasia"
+    return "val"
 
 
 def symbol_font(properties: etree._Element | None) -> str | None:
     """The symbol font of a run; None if it has none."""
-    fonts = properties.find("rfonts") if properties is not None else None
-    named = (str(value) for value in fonts.attrib.values()) if fonts is not None else ()
+    if properties is None:
+        return None
+    fonts = properties.find("rfonts")
+    if fonts is None:
+        return None
+    named = map(str, fonts.attrib.values())
     return next((font for font in named if font.lower() in ("symbol", "wingdings")), None)
 
 
@@ -371,7 +381,9 @@ def shown_form(element: etree._Element) -> etree._Element:
         has_picture = next(form.iter("blip", "imagedata"), None) is not None
         if has_picture or words_of_runs(form):
             return form
-    return forms[0] if forms else element
+    if not forms:
+        return element
+    return forms[0]
 
 
 def _drawn(element: etree._Element, *names: str) -> Iterator[etree._Element]:
@@ -388,9 +400,13 @@ def _href(instruction: str) -> str:
     if match:
         page = match[1] or ""
         place = _LINK_PLACE.search(instruction)
-        return f"{page}#{place[1]}" if place else page
+        if place is None:
+            return page
+        return f"{page}#{place[1]}"
     match = _REFERENCE_FIELD.match(instruction)
-    return f"#{match[1]}" if match and "\\h" in instruction else ""
+    if match is None or "\\h" not in instruction:
+        return ""
+    return f"#{match[1]}"
 
 
 # Elements of MathML for those of Word's equations.

@@ -88,13 +88,19 @@ class Styles:
 
 def value(element: etree._Element | None, path: str) -> str:
     """The `val` of the descendant at a path; empty if there is none."""
-    inner = None if element is None else element.find(path)
-    return "" if inner is None else inner.get("val", "")
+    if element is None:
+        return ""
+    inner = element.find(path)
+    if inner is None:
+        return ""
+    return inner.get("val", "")
 
 
 def run_format_of(properties: etree._Element | None) -> RunFormat:
     look: dict[str, bool | str] = {}
-    for element in properties if properties is not None else ():
+    if properties is None:
+        return look
+    for element in properties:
         if element.tag in _SWITCHES:
             look[_SWITCHES[element.tag]] = element.get("val", "").lower() not in _OFF
         elif element.tag == "vertalign":
@@ -109,7 +115,9 @@ def numbering_of(
     properties: etree._Element | None, inherited: ListPlace | None
 ) -> ListPlace | None:
     """The list in paragraph properties (`pPr`), of which one without a name is inherited."""
-    numbers = None if properties is None else properties.find("numpr")
+    if properties is None:
+        return inherited
+    numbers = properties.find("numpr")
     if numbers is None:
         return inherited
     inherited_name = inherited.name if inherited else ""
@@ -214,7 +222,9 @@ class Numbering:
         counts[level + 1 :] = [None] * (_LEVELS - level - 1)
         if own.style == "bullet":
             # Symbol fonts use private characters that have no meaning elsewhere.
-            return own.text if own.text in _BULLETS else BULLET
+            if own.text not in _BULLETS:
+                return BULLET
+            return own.text
         if own.style == "none":
             return ""
 
@@ -257,15 +267,19 @@ def read_numbering(root: etree._Element | None) -> Numbering:
 
 
 def _levels(element: etree._Element | None) -> dict[int, _Level]:
+    if element is None:
+        return {}
     return {
         _integer(level.get("ilvl")): _Level(
             (value(level, "numfmt") or "decimal").lower(),
             value(level, "lvltext"),
             _integer(value(level, "start"), 1),
         )
-        for level in (() if element is None else element.iterfind("lvl"))
+        for level in element.iterfind("lvl")
     }
 
 
 def _integer(text: str | None, default: int = 0) -> int:
-    return int(text) if text and re.fullmatch(r"\d{1,9}", text) else default
+    if text and re.fullmatch(r"\d{1,9}", text):
+        return int(text)
+    return default

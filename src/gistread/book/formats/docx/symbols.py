@@ -37,7 +37,9 @@ def symbol(code: int, font: str) -> str:
         return table[code]
     if code - _PRIVATE in table:
         return table[code - _PRIVATE]
-    return "" if is_private else chr(code)
+    if is_private:
+        return ""
+    return chr(code)
 
 
 def in_unicode(text: str, font: str) -> str:

@@ -133,7 +133,9 @@ class BodyWriter:
         if own is None or own.name in ("", "0"):
             return None
         marker = self.numbering.next_marker(own)
-        return _ListItem(marker, own.level) if marker else None
+        if not marker:
+            return None
+        return _ListItem(marker, own.level)
 
     def _boxes(self, writer: RunWriter) -> None:
         """Write the text boxes and rules of a paragraph after it."""

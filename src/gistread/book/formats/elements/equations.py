@@ -60,7 +60,9 @@ def unread_sources(equation: etree._Element) -> list[etree._Element]:
     nested = {inner for each in unread for inner in each.iterdescendants()}
     outer = [each for each in unread if each not in nested]
     is_shown = bool(" ".join(_text(equation, 0).split()))
-    return outer if is_shown else outer[1:]
+    if is_shown:
+        return outer
+    return outer[1:]
 
 
 def bracket(text: str) -> str:

@@ -50,7 +50,9 @@ _LEAST_AROUND = 3
 def anchor_in_document(path: str, href: str) -> tuple[str, str] | None:
     """`Locate` for a single document: "#here" is inside, even if the link names the file."""
     page, separator, fragment = href.partition("#")
-    return (path, unquote(fragment)) if separator and unquote(page) in ("", path) else None
+    if separator and unquote(page) in ("", path):
+        return (path, unquote(fragment))
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,9 @@ class Tree:
 def parse(data: bytes) -> Tree | None:
     """Parse XHTML; None if there is nothing to parse."""
     decoded = decode_declared(data)
-    return parse_xhtml(decoded.text) if decoded else None
+    if not decoded:
+        return None
+    return parse_xhtml(decoded.text)
 
 
 def parse_xhtml(text: str) -> Tree | None:
@@ -86,7 +88,9 @@ def parse_xhtml(text: str) -> Tree | None:
     if root is not None and not _is_too_deep(root):
         return Tree(root, repaired=False)
     root = _html_root(_SELF_CLOSED.sub(_expand_self_closed, data))
-    return None if root is None else Tree(root, repaired=True)
+    if root is None:
+        return None
+    return Tree(root, repaired=True)
 
 
 def is_too_dense(characters: int, tags: int) -> bool:
@@ -107,9 +111,24 @@ def parse_page(text: str) -> etree._Element | None:
 
 def parse_recovering(data: bytes) -> etree._Element | None:
     """Parse a package or contents file, repairing it if necessary."""
+    tree = parse_declared(data)
+    if tree is None:
+        return None
+    return tree.root
+
+
+def parse_declared(data: bytes) -> Tree | None:
+    """Parse XML in the encoding that it declares; None if it is no text or has no element."""
     decoded = decode_declared(data)
-    tree = parse_xml(decoded.text) if decoded else None
-    return tree.root if tree else None
+    if decoded is None:
+        return None
+    return parse_xml(decoded.text)
+
+
+def each_named(root: etree._Element | None, name: str) -> Iterator[etree._Element]:
+    """The elements of this name in a tree; none without a tree."""
+    if root is not None:
+        yield from root.iter(name)
 
 
 def parse_entry(archive: Archive, path: str) -> etree._Element | None:
@@ -162,7 +181,9 @@ def _simply_named(root: etree._Element) -> etree._Element:
 def local_name(element: etree._Element) -> str:
     """Lower-case name without namespace; empty for comments, instructions and entities."""
     tag = element.tag
-    return _without_namespace(tag) if isinstance(tag, str) else ""
+    if not isinstance(tag, str):
+        return ""
+    return _without_namespace(tag)
 
 
 @lru_cache
@@ -276,7 +297,9 @@ def _html_root(data: bytes) -> etree._Element | None:
     data = _RAW_TEXT.sub(_close_raw_text, _drop_many_attributes(data))
     try:
         root = html.document_fromstring(data, parser)
-        return html.document_fromstring(_flatten(data), parser) if _is_too_deep(root) else root
+        if not _is_too_deep(root):
+            return root
+        return html.document_fromstring(_flatten(data), parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return None
 
@@ -292,9 +315,14 @@ def _drop_many_attributes(data: bytes) -> bytes:
 
     if not any(map(has_too_many, _ATTRIBUTES.findall(data))):
         return data
-    return _ATTRIBUTES.sub(
-        lambda match: match[0].split()[0] if has_too_many(match[0]) else match[0], data
-    )
+
+    def without_attributes(match: re.Match[bytes]) -> bytes:
+        tag = match[0]
+        if has_too_many(tag):
+            return tag.split()[0]
+        return tag
+
+    return _ATTRIBUTES.sub(without_attributes, data)
 
 
 def _close_raw_text(match: re.Match[bytes]) -> bytes:
@@ -302,7 +330,9 @@ def _close_raw_text(match: re.Match[bytes]) -> bytes:
     closing, name, is_empty = match.groups()
     if is_empty:
         return match[0]
-    return b"</div>" if closing else match[0] + b"</%b><div>" % name
+    if closing:
+        return b"</div>"
+    return match[0] + b"</%b><div>" % name
 
 
 def _is_too_deep(root: etree._Element) -> bool:
@@ -329,7 +359,9 @@ def _flatten(data: bytes) -> bytes:
             return match[0]
         if name in _HEADINGS:
             return b"</%b><%b%b>" % (name, closing, name)
-        return b"" if name in _PHRASES else b"<p>"
+        if name in _PHRASES:
+            return b""
+        return b"<p>"
 
     return _TAG.sub(flat, data)
 
@@ -354,7 +386,9 @@ def _drop_deep_tags(data: bytes) -> bytes:
             names[name] += 1
         if is_kept:
             return match[0]
-        return b"" if name.lower() in _PHRASES else b" "
+        if name.lower() in _PHRASES:
+            return b""
+        return b" "
 
     return _XML_TAG.sub(kept, data)
 
@@ -389,9 +423,12 @@ def _remove_invalid(text: str) -> str:
 
 def _valid_reference(match: re.Match[str]) -> str:
     digits = match[1]
-    code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+    is_hexadecimal = digits[0] in "xX"
+    code = int(digits[1:], 16) if is_hexadecimal else int(digits)
     is_valid = code <= sys.maxunicode and not NOT_IN_XML.match(chr(code))
-    return match[0] if is_valid else "\ufffd"
+    if not is_valid:
+        return "\ufffd"
+    return match[0]
 
 
 def _expand_self_closed(match: re.Match[bytes]) -> bytes:

@@ -77,7 +77,9 @@ def omission_by_name(element: etree._Element, name: str) -> Omission | None:
         return Omission(SCRIPTS, words_in(element))
     if name in semantics.CONTROLS:
         is_text = name == "button" and _is_text_button(element)
-        return None if is_text else Omission(CONTROLS, words_in(element))
+        if is_text:
+            return None
+        return Omission(CONTROLS, words_in(element))
     return _BY_NAME[name](element)
 
 
@@ -92,12 +94,16 @@ def omission_by_attributes(element: etree._Element, types: Types) -> Omission | 
         return _number(element, PAGE_NUMBERS)
     if types & semantics.BACK_REFERENCE_TYPES:
         is_reference = _BACK_REFERENCE.fullmatch(plain_text(element))
-        return Omission(BACK_REFERENCES, _spoken_words(element)) if is_reference else None
+        if not is_reference:
+            return None
+        return Omission(BACK_REFERENCES, _spoken_words(element))
     if classes & semantics.LINE_NUMBER_CLASSES:
         return _number(element, LINE_NUMBERS)
     if classes & semantics.LICENCE_CLASSES:
         is_licence = _LICENCE.search(plain_text(element))
-        return Omission(LICENCE, words_in(element)) if is_licence else None
+        if not is_licence:
+            return None
+        return Omission(LICENCE, words_in(element))
     return _drawn_equation(element)
 
 
@@ -126,15 +132,21 @@ def _number(element: etree._Element, kind: str) -> Omission | None:
     if not text:
         pictures = ("img", "image", "svg")
         has_picture = any(local_name(each) in pictures for each in element.iter())
-        return None if has_picture else Omission(kind, 0)
+        if has_picture:
+            return None
+        return Omission(kind, 0)
     is_number = is_page_number(text) if kind == PAGE_NUMBERS else _LINE_NUMBER.fullmatch(text)
-    return Omission(kind, 1) if is_number else None
+    if not is_number:
+        return None
+    return Omission(kind, 1)
 
 
 def _spoken_words(element: etree._Element) -> int:
     """Words with letters or digits; an arrow is none."""
     text = plain_text(element)
-    return count_words(text) if any(map(str.isalnum, text)) else 0
+    if not any(map(str.isalnum, text)):
+        return 0
+    return count_words(text)
 
 
 def _is_text_button(element: etree._Element) -> bool:
@@ -158,17 +170,23 @@ def _head(element: etree._Element) -> Omission | None:
 def _template(element: etree._Element) -> Omission | None:
     """A template, unless a browser shows it as a declarative shadow root."""
     is_shown = element.get("shadowrootmode") or element.get("shadowroot")
-    return None if is_shown else Omission(HIDDEN, words_in(element))
+    if is_shown:
+        return None
+    return Omission(HIDDEN, words_in(element))
 
 
 def _navigation(element: etree._Element) -> Omission | None:
-    return Omission(NAVIGATION, words_in(element)) if is_list_of_links(element) else None
+    if not is_list_of_links(element):
+        return None
+    return Omission(NAVIGATION, words_in(element))
 
 
 def _ruby_bracket(element: etree._Element) -> Omission | None:
     """A bracket around the reading of ruby."""
     has_words = any(map(str.isalnum, plain_text(element)))
-    return None if has_words else Omission(OTHER_FORM, 0)
+    if has_words:
+        return None
+    return Omission(OTHER_FORM, 0)
 
 
 def _title(element: etree._Element) -> Omission | None:
@@ -176,7 +194,9 @@ def _title(element: etree._Element) -> Omission | None:
     words = words_in(element)
     # HTML parsers take the markup inside for text.
     is_title = not len(element) and (words <= _LONGEST_TITLE or "<" in (element.text or ""))
-    return Omission(HIDDEN, words) if is_title else None
+    if not is_title:
+        return None
+    return Omission(HIDDEN, words)
 
 
 def _case(element: etree._Element) -> Omission | None:

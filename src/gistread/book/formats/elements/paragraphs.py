@@ -81,7 +81,9 @@ class Collector:
         self._pictures = [(at, picture) for at, picture in self._pictures if at < start]
         words = inline.attach_marks("".join(self._buffer[start:]))
         del self._buffer[start:]
-        return " ".join(words.split()) if inline.strip_marks(words).strip() else ""
+        if not inline.strip_marks(words).strip():
+            return ""
+        return " ".join(words.split())
 
     def take(self, *, heading: bool = False) -> CollectedText | None:
         """Finish the paragraph; None if it is empty.
@@ -170,7 +172,9 @@ def _words_alone(picture: Picture, *, heading: bool) -> str:
 def _among_words(words: str) -> str:
     # A drawn initial is part of its word.
     is_initial = len(words) <= 2 and words.isalpha()
-    return words if is_initial or is_break(words) or not words else f"[{words}]"
+    if is_initial or is_break(words) or not words:
+        return words
+    return f"[{words}]"
 
 
 _TAB_COLUMNS = 4
@@ -201,7 +205,9 @@ class ParsedParagraph:
 
     @property
     def words(self) -> str:
-        return inline.strip_marks(self.text) if self.marks else self.text
+        if not self.marks:
+            return self.text
+        return inline.strip_marks(self.text)
 
     def under(self, mark: InlineMark) -> "ParsedParagraph":
         index = len(self.marks)

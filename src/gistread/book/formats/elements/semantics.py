@@ -52,7 +52,9 @@ def types_of(element: etree._Element) -> Types:
     """The types of an element, of XML or of repaired HTML."""
     named = element.get(EPUB_TYPE) or element.get("epub:type") or ""
     role = element.get("role") or ""
-    return frozenset((*named.split(), role)) if named or role else frozenset()
+    if named or role:
+        return frozenset((*named.split(), role))
+    return frozenset()
 
 
 def is_invisible(element: etree._Element) -> bool:
@@ -133,7 +135,9 @@ def is_reference(element: etree._Element, name: str, types: Types) -> bool:
 
 def classes_of(element: etree._Element) -> frozenset[str]:
     classes = element.get("class")
-    return frozenset(classes.lower().split()) if classes else frozenset()
+    if classes:
+        return frozenset(classes.lower().split())
+    return frozenset()
 
 
 _SECTIONS_OF_A_TABLE = frozenset(("thead", "tbody", "tfoot"))
@@ -228,7 +232,9 @@ def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered
     """The marker and a space; empty if the item has none."""
     own = item.get(MARKER_ATTRIBUTE)
     if own is not None:
-        return f"{own} " if own else ""
+        if not own:
+            return ""
+        return f"{own} "
     style = _STYLE.search(parent.get("style") or "")
     if style and style[1].lower() == "none":
         return ""
@@ -252,7 +258,9 @@ def format_number(number: int, kind: str) -> str:
         for worth, sign in (*_ROMAN, *_SMALL_ROMAN):
             text += sign * (rest // worth)
             rest %= worth
-        return text if kind == "i" else text.upper()
+        if kind == "i":
+            return text
+        return text.upper()
     return str(number)
 
 
@@ -306,7 +314,9 @@ def svg_pictures(element: etree._Element) -> list[Picture]:
     parts = [*dict.fromkeys(filter(None, (described, *titles)))]
     words = join_title(parts) if parts else ""
     if not images:
-        return [Picture("", words)] if words else []
+        if not words:
+            return []
+        return [Picture("", words)]
     images[0] = Picture(images[0].source, words)
     return images
 

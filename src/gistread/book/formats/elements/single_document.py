@@ -179,7 +179,9 @@ def _ranks(firsts: list[HeadingParagraph]) -> list[tuple[int, int]]:
 def _title(group: list[HeadingParagraph]) -> str:
     parts = [one_line(heading.text) for heading in group]
     text = join_title(parts)
-    return text if len(text) <= _LONGEST_TITLE else parts[0][:_LONGEST_TITLE]
+    if len(text) <= _LONGEST_TITLE:
+        return text
+    return parts[0][:_LONGEST_TITLE]
 
 
 @dataclass(frozen=True, slots=True)

@@ -389,7 +389,9 @@ class _Walker:
             self._children(cell, context)
             self._in_cell = False
             texts.append(self._collector.end_cell(start))
-        return _COLUMN_END.join(texts).strip(_COLUMN_END) if any(texts) else ""
+        if not any(texts):
+            return ""
+        return _COLUMN_END.join(texts).strip(_COLUMN_END)
 
     def _heading_group(self, element: etree._Element, context: BlockContext) -> None:
         names = map(local_name, element.iter())
@@ -588,7 +590,9 @@ def _ids_of(element: etree._Element) -> tuple[str, ...]:
 
 
 def _integer(text: str | None, default: int) -> int:
-    return int(text) if text and re.fullmatch(r"-?\d{1,6}", text.strip()) else default
+    if text and re.fullmatch(r"-?\d{1,6}", text.strip()):
+        return int(text)
+    return default
 
 
 def _ruby(element: etree._Element) -> str:

@@ -75,7 +75,9 @@ def _target(document: Any, link: Any) -> str | list[Any] | None:
         return _address(document, action)
     if kind == pdfium.PDFACTION_GOTO:
         destination = pdfium.FPDFAction_GetDest(document.raw, action)
-        return place_of(document, destination) if destination else None
+        if not destination:
+            return None
+        return place_of(document, destination)
     return None
 
 

@@ -53,7 +53,9 @@ def _label_of(line: TextLine) -> str:
     if len(line.runs) > 1 and is_raised(line, first) and _RAISED_LABEL.fullmatch(text):
         return text
     match = _SIGN.match(line.text) or _NUMBER.match(line.text)
-    return match[0] if match else ""
+    if not match:
+        return ""
+    return match[0]
 
 
 class NoteIndex:
@@ -73,4 +75,6 @@ class NoteIndex:
         if line in self._first_lines and run is line.runs[0]:
             return ""  # The label of the note itself
         index = self._notes.get((line.page, run.text.strip()))
-        return "" if index is None else str(index)
+        if index is None:
+            return ""
+        return str(index)

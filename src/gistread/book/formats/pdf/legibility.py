@@ -58,7 +58,9 @@ def _share_of_vowels(text: str) -> float | None:
     """Share of vowels among Latin letters; None if less than half of the text is Latin."""
     letters = _LATIN_LETTER.findall(text.lower())
     vowels = sum(letter in _VOWELS for letter in letters)
-    return vowels / len(letters) if 2 * len(letters) > len(text) else None
+    if 2 * len(letters) > len(text):
+        return vowels / len(letters)
+    return None
 
 
 def page_notices(document: PdfDocument) -> Iterator[str]:

@@ -73,7 +73,9 @@ class PositionIndex:
 
     def _first_after(self, page: int) -> int | None:
         later = [number for number in self._on_page if number > page]
-        return self._on_page[min(later)][0].block if later else None
+        if later:
+            return self._on_page[min(later)][0].block
+        return None
 
     def heading_at(self, place: PagePosition, title: str) -> int | None:
         """The block where the chapter `title` starts: by its words, otherwise by position."""
@@ -126,4 +128,6 @@ def position_of(href: str) -> PagePosition | None:
 
 
 def _coordinate(written: str) -> float | None:
-    return None if written == "None" else float(written)
+    if written == "None":
+        return None
+    return float(written)

@@ -139,7 +139,9 @@ def _first_with_later_cells(
 
 def _without_grid(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
     """The rows as one group, but singly if they are a grid of labels and fields."""
-    return [[row] for row in rows] if _is_grid(rows) else [rows]
+    if _is_grid(rows):
+        return [[row] for row in rows]
+    return [rows]
 
 
 def _is_grid(rows: list[list[Segment]]) -> bool:

@@ -70,9 +70,12 @@ class WordCounts:
             return 0, _separator(before, after)
         stem = before[:-1]
         if not stem or stem[-1] in " -":  # A dash written with hyphens
-            is_close = before.endswith("--") and before[-3:-2] not in ("", " ")
-            return (0, "") if is_close else (1, "- ")
-        return 1, "" if self._is_one_word(stem, after) else "-"
+            if before.endswith("--") and before[-3:-2] not in ("", " "):
+                return 0, ""
+            return 1, "- "
+        if self._is_one_word(stem, after):
+            return 1, ""
+        return 1, "-"
 
     def _is_one_word(self, stem: str, after: str) -> bool:
         """Whether a hyphen at a line end only divides a word: as the book spells it elsewhere."""
@@ -111,8 +114,9 @@ def _separator(before: str, after: str) -> str:
     """What stands between two lines, where the first ends without a hyphen."""
     if _UNSPACED.match(before[-1]) and _UNSPACED.match(after[0]):
         return ""
-    is_close_dash = before[-1] in _DASHES and before[-2:-1] not in ("", " ")
-    return "" if is_close_dash else " "
+    if before[-1] in _DASHES and before[-2:-1] not in ("", " "):
+        return ""
+    return " "
 
 
 # Finds the target of a raised run, such as the number of a note; empty if it has none.
@@ -140,8 +144,9 @@ def marked_text(
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
     chunks = partial(_chunks, kind=block.kind, layout=layout, areas=areas, references=references)
     lines = [_row(line, block.kind, words, chunks) for line in block.lines]
-    joined = _set_out(block, lines, words) if block.keeps_lines else _joined(lines, words)
-    return _apply_marks(joined, block.kind)
+    if block.keeps_lines:
+        return _apply_marks(_set_out(block, lines, words), block.kind)
+    return _apply_marks(_joined(lines, words), block.kind)
 
 
 def _set_out(
@@ -238,7 +243,9 @@ def _styles(
         styles |= {Style.CODE}
     if is_raised(line, run):
         return styles | {Style.SUPERSCRIPT}
-    return styles | {Style.SUBSCRIPT} if is_lowered(line, run) else styles
+    if not is_lowered(line, run):
+        return styles
+    return styles | {Style.SUBSCRIPT}
 
 
 def _linked(
@@ -267,9 +274,10 @@ def _joined(lines: list[list[StyledText]], words: WordCounts) -> list[StyledText
             # Keeps a word across a line end in one chunk.
             last = joined[-1]
             end = last.text[: len(last.text) - drop]
-            joined[-1] = replace(last, text=end if between == " " else end + between)
             if between == " ":
-                joined.append(StyledText(" "))
+                joined[-1:] = [replace(last, text=end), StyledText(" ")]
+            else:
+                joined[-1] = replace(last, text=end + between)
         joined += line
     return joined
 

@@ -385,7 +385,9 @@ def _run_text(page: PageCharacters, start: int, stop: int) -> str:
     if after in ("", "\r", "\n"):
         text = _LAST_HYPHEN.sub(HYPHEN, text)
     text = text.replace("\u00ad", "")
-    return f"{text} " if after.isspace() else text
+    if not after.isspace():
+        return text
+    return f"{text} "
 
 
 def _whole_run(line: WholeLine, size: float, font: int) -> RunRecord:
