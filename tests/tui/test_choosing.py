@@ -186,7 +186,7 @@ async def test_switching_to_no_model_closes_the_engine_and_keeps_the_memory(
         )
         await pilot.press("ctrl+end", "enter")
         await until_shown(pilot, "No model")
-        assert engine.closed
+        await until(pilot, lambda: engine.closed)
         assert "The lamp and the boy are spoken" in text_of(app)
 
 
