@@ -318,6 +318,17 @@ def test_lines_of_settings_in_documents_are_valid(tmp_path: Path) -> None:
             load_config(tmp_path / f"{number}.toml")
 
 
+def test_windows_that_are_assumed_of_servers() -> None:
+    text = (ROOT / "docs" / "models.md").read_text().replace("\n", " ")
+    sentence = re.search(r"tokens are assumed, (.*?)\. ", text)[1]
+    table = tomllib.loads((ROOT / "src/gistread/engine/remote/servers.toml").read_text())
+    for server in table.values():
+        if "default_window" in server:
+            before, title, _ = sentence.partition(server["title"])
+            assert title
+            assert re.findall(r"[\d,]+\d", before)[-1] == f"{server['default_window']:,}"
+
+
 def test_fields_and_options_are_those_of_the_program() -> None:
     answer = {
         name for cells in table("scripting", "field") for name in re.findall(r"`(\w+)`", cells[0])
