@@ -12,6 +12,7 @@ from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.kinds import Kind
 from gistread.people.mentions import supports_names
+from gistread.sample import story_path
 from gistread.store.model import NameCorrection
 from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
 from tests.memory.books import make_book
@@ -332,3 +333,10 @@ def test_who_is_spoken_to_by_another_name_is_not_two() -> None:
     assert {"Dorian Gray", "Dorian", "Mr. Gray"} in names_of(text)
     described = "So George Ware came. Later George laughed. Then Mr. Ware and George went home. "
     assert {"Mr. Ware"} in names_of(described)
+
+
+def test_names_side_by_side_that_stand_alone_elsewhere_are_two() -> None:
+    story = open_book(story_path())
+    forms = {form.text for entity in Index.from_book(story).entities for form in entity.forms}
+    assert {"Heron Stone", "Daniel Crane"} <= forms
+    assert "Heron Stone Daniel Crane" not in forms

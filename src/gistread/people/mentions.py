@@ -10,8 +10,9 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 from gistread.book.model import Book, ParagraphKind
@@ -49,6 +50,8 @@ _OPENS = re.compile(r"(?:^|[.!?…:;]|[“\"‘«—(\[*_-])[\s“\"‘’'«—
 _OPENING = 8  # Characters before a name that tell whether a sentence begins with it
 _BEGINS_NAME = ("mr", "mrs", "miss")  # Also within a run: "Last Sunday Mr Arabin"
 _LONGEST_ABBREVIATION = 3  # Letters of a name in capitals
+_ARTICLE = "the "
+_PARTED = 2  # Least words of two names that stand side by side
 _SAMPLE = 30_000  # Characters that show whether capitals mark names
 _SELDOM = 0.25  # Share of lower-case uses below which a capitalised word is a name
 
@@ -127,6 +130,8 @@ def find_names(book: Book, start: int = 0) -> list[Form]:
         for begin, end in _prose(book, start)
         for match in _NAME.finditer(book.text, begin, end)
     ]
+    alone = {run.words for run in runs}
+    runs = [part for run in runs for part in _parted(run, alone)]
     small = Counter(_SMALL_WORD.findall(book.text, start))
     words = _name_words(runs, small)
     forms: dict[str, Form] = {}
@@ -150,6 +155,30 @@ class _Run:
     match: re.Match[str]
     words: tuple[str, ...]  # As in the tables (`plain`)
     opens: bool  # Whether a sentence or a quotation begins with it
+
+
+def _parted(run: _Run, alone: Set[tuple[str, ...]]) -> tuple[_Run, ...]:
+    """Two names that only stand side by side: "on the Heron Stone Daniel Crane was kneeling".
+
+    `alone`: runs of the book. Each name has two words, and stands alone elsewhere; the first has an
+    article, unlike "Anna Mary Jane Smith".
+    """
+    begin = run.match.start()
+    if run.match.string[max(0, begin - len(_ARTICLE)) : begin].lower() != _ARTICLE:
+        return (run,)
+    for at in range(_PARTED, len(run.words) - _PARTED + 1):
+        if run.words[:at] not in alone or run.words[at:] not in alone:
+            continue
+        start, end = run.match.span()
+        *_, last = islice(re.finditer(r"\S+", run.match[0]), at)
+        first = _NAME.match(run.match.string, start, start + last.end())
+        second = _NAME.match(run.match.string, start + last.end() + 1, end)
+        if first and second:
+            return (
+                replace(run, match=first, words=run.words[:at]),
+                _Run(second, run.words[at:], opens=False),
+            )
+    return (run,)
 
 
 @dataclass(frozen=True, slots=True)
