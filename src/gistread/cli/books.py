@@ -201,7 +201,7 @@ def _change(
             _show_removed(entry)
     if json:
         write_json(_change_document(results, removed))
-    has_failed_only = any(result.failed and not result.found for result in results)
+    has_failed_only = any(result.failed and not result.books for result in results)
     return ExitStatus.FAILED if has_failed_only else ExitStatus.DONE
 
 

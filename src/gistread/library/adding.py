@@ -24,6 +24,7 @@ from gistread.store.model import BookFile
 
 _BATCH_SIZE = 50  # Books per write: each write waits for the disk
 _MOST_ENTRIES = 500_000  # Files examined at most
+_MEND_SERIES = "Mend the file, or choose another name."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class AddResult:
     cut: str = ""  # Why the scan ended early; empty if it did not
 
     @property
-    def found(self) -> int:
+    def books(self) -> int:
         return self.new + self.known + self.removed
 
 
@@ -58,7 +59,7 @@ def add(
         return add_folder(catalogue, path, stopped, report)
     known = catalogue.read()
     file = add_file(catalogue, path)
-    is_known = file.digest in known.files and f"file:{file.digest}" not in known.removed
+    is_known = file.digest in known.files and _id_of(file) not in known.removed
     return AddResult(new=int(not is_known), known=int(is_known))
 
 
@@ -67,10 +68,16 @@ def add_file(catalogue: Catalogue, path: Path) -> BookFile:
     file = read_book_file(absolute(path))
     before = catalogue.read().files.get(file.digest)
     catalogue.add([file])
-    catalogue.restore(
-        f"file:{file.digest}", *([f"text:{before.sha256}"] if before and before.sha256 else [])
-    )
+    removed_as = [_id_of(file)]
+    if before and before.sha256:
+        removed_as.append(f"text:{before.sha256}")
+    catalogue.restore(*removed_as)
     return file
+
+
+def _id_of(file: BookFile) -> str:
+    """What the catalogue calls a file whose text it does not know."""
+    return f"file:{file.digest}"
 
 
 def add_folder(
@@ -83,46 +90,52 @@ def add_folder(
 
     Raises StorageError.
     """
+    folder = absolute(folder)
     known = catalogue.read()
-    here, digests = known.paths, set(known.files)
-    added = AddResult(folder=absolute(folder))
-    found: list[BookFile] = []
+    files_of = known.paths
+    digests = set(known.files)
+    added = AddResult(folder=folder)
+    batch: list[BookFile] = []
     try:
-        for path in _book_files(absolute(folder), added, stopped):
+        for path in _book_files(folder, added, stopped):
             added.folder = path.parent
+            before = files_of.get(path)
             try:
-                file, is_new = _read_if_new(path, here.get(path), stopped)
+                file = _read_if_changed(path, before, stopped)
             except Exception as error:  # Whatever is wrong with one file, the others are added.
                 added.failed.append(Unreadable(path, _reason(path, error)))
                 continue
-            is_removed = f"file:{file.digest}" in known.removed
-            added.removed += is_removed
-            added.known += not is_removed and file.digest in digests
-            added.new += not is_removed and file.digest not in digests
+            if _id_of(file) in known.removed:
+                added.removed += 1
+            elif file.digest in digests:
+                added.known += 1
+            else:
+                added.new += 1
             digests.add(file.digest)
-            before = known.files.get(file.digest)
-            # A copy does not replace the opened file; a moved file does.
-            if is_new and (before is None or before.path == file.path or not before.path.exists()):
-                found.append(file)
+            if file is not before and _takes_place(file, known.files.get(file.digest)):
+                batch.append(file)
             report(added)
-            if len(found) >= _BATCH_SIZE:
-                _store(catalogue, found, known)
-                found = []
+            if len(batch) >= _BATCH_SIZE:
+                _store(catalogue, batch, known)
+                batch = []
     finally:
-        _store(catalogue, found, known)
-    catalogue.add_folder(absolute(folder))
+        _store(catalogue, batch, known)
+    catalogue.add_folder(folder)
     return added
 
 
-def _read_if_new(
-    path: Path, known: BookFile | None, stopped: Callable[[], bool]
-) -> tuple[BookFile, bool]:
-    """The file, and whether it was read: it is new, or has changed. Raises what reading does."""
+def _read_if_changed(path: Path, before: BookFile | None, stopped: Callable[[], bool]) -> BookFile:
+    """The file; the very one that is known if it has not changed. Raises what reading does."""
     status = path.stat()
     now = (status.st_size, status.st_mtime_ns)
-    if known is not None and now == (known.size, known.modified_ns):
-        return known, False
-    return _with_metadata(read_book_file(path, stopped)), True
+    if before is not None and now == (before.size, before.modified_ns):
+        return before
+    return _with_metadata(read_book_file(path, stopped))
+
+
+def _takes_place(file: BookFile, known: BookFile | None) -> bool:
+    """Whether a file is recorded: a copy does not replace the opened file; a moved file does."""
+    return known is None or known.path == file.path or not known.path.exists()
 
 
 def _reason(path: Path, error: Exception) -> str:
@@ -144,48 +157,53 @@ def _store(catalogue: Catalogue, files: Sequence[BookFile], known: CatalogueCont
     """Add files, and to new ones the series and tags that Calibre knows. Raises StorageError."""
     catalogue.add(files)
     for file in files:
+        if file.digest in known.files:
+            continue
         metadata = metadata_beside(file.path)
-        if metadata is not None and file.digest not in known.files:
-            for tag in metadata.tags:
-                catalogue.tag((f"file:{file.digest}",), tag)
+        for tag in metadata.tags if metadata else ():
+            catalogue.tag((_id_of(file),), tag)
 
 
 def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Iterator[Path]:
-    """Every file below `top` with a book's suffix, without following links to folders or out of
-    `top`.
+    """Every file below `top` with a book's suffix, without following links out of it.
 
     Failures and an early end are noted in `added`.
     """
 
     def note(error: OSError) -> None:
-        added.failed.append(
-            Unreadable(
-                Path(error.filename), f"{error.filename} cannot be listed: {error.strerror}."
-            )
-        )
+        reason = f"{error.filename} cannot be listed: {error.strerror}."
+        added.failed.append(Unreadable(Path(error.filename), reason))
 
     examined = 0
     for folder, folders, files in os.walk(top, onerror=note):
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in FOLDERS
-        )
+        folders[:] = sorted(filter(_may_have_books, folders))
         names = _names_of_books(files)
         examined += len(files) - len(names)
         for name in names:
             examined += 1
-            if stopped() or examined > _MOST_ENTRIES:
-                too_many = f"There are more than {_MOST_ENTRIES:,} files; the rest was skipped."
-                added.cut = too_many if examined > _MOST_ENTRIES else "The search was stopped."
+            if examined > _MOST_ENTRIES:
+                added.cut = f"There are more than {_MOST_ENTRIES:,} files; the rest was skipped."
+                return
+            if stopped():
+                added.cut = "The search was stopped."
                 return
             path = Path(folder, name)
-            if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(
-                os.path.realpath(top)
-            ):
+            if _leads_out(path, top):
                 added.failed.append(Unreadable(path, f"{name} is a link out of the folder."))
             elif _is_no_book(path):
                 added.scratch += 1
             else:
                 yield path
+
+
+def _may_have_books(folder: str) -> bool:
+    return not folder.startswith(".") and folder not in FOLDERS
+
+
+def _leads_out(path: Path, top: Path) -> bool:
+    if not path.is_symlink():
+        return False
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top))
 
 
 def _names_of_books(files: Sequence[str]) -> list[str]:
@@ -203,17 +221,17 @@ def _is_no_book(path: Path) -> bool:
 
 def is_this_book(entry: LibraryEntry, path: Path) -> bool:
     """Whether the file has the book's bytes or text. Raises BookError."""
-    same_bytes = bool(entry.digest) and examine_file(path).digest == entry.digest
-    return same_bytes or (bool(entry.sha256) and open_book(path).sha256 == entry.sha256)
+    if entry.digest and examine_file(path).digest == entry.digest:
+        return True
+    return bool(entry.sha256) and open_book(path).sha256 == entry.sha256
 
 
 def add_volumes(
     path: Path, volumes: Sequence[Path], texts: Path, encodings: Path | None = None
 ) -> Book:
-    """Add volumes to the series file `path`, new or not, keeping the rest of it; returns the series
-    as a book.
+    """Add volumes to the series file `path`, new or not; returns the series as a book.
 
-    Raises BookError, UsageError, StorageError.
+    The rest of the file stays as it is. Raises BookError, UsageError, StorageError.
     """
 
     def open_volume(volume: Path) -> Book:
@@ -222,36 +240,41 @@ def add_volumes(
             raise BookError(f"{volume.name} is itself a series.", "List its volumes instead.")
         return book
 
-    hint = "Mend the file, or choose another name."
-    is_new = not path.exists()
-    try:
-        if is_new:
-            document = tomlkit.document()
-        else:
-            document = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, TOMLKitError) as error:
-        raise BookError(f"{path} cannot be added to: {error}.", hint) from error
-    if is_new:
-        document["title"] = path.stem
+    document = _series_document(path)
     known = document.get("volumes", [])
     if not isinstance(known, list):
-        raise BookError(f"{path} has no list of volumes to add to.", hint)
+        raise BookError(f"{path} has no list of volumes to add to.", _MEND_SERIES)
     listed = known or tomlkit.array().multiline(True)
-    folder = path.absolute().resolve().parent
     for volume in volumes:
-        inside = volume.absolute().parent.resolve() / volume.name
-        if not inside.is_relative_to(folder):
-            message = f"{volume} is not beside or below {path.name}."
-            raise UsageError(message, "Write the series file into a folder above all its volumes.")
-        try:
-            inside.as_posix().encode()
-        except UnicodeEncodeError as error:
-            raise UsageError(
-                f"The name of {volume} is not valid text.", "Rename the file."
-            ) from error
-        listed.append(inside.relative_to(folder).as_posix())
+        listed.append(_relative_name(volume, path))
     document["volumes"] = listed
     text = tomlkit.dumps(document)
     book = read_series(io.BytesIO(text.encode()), path, open_volume)
     write_document(path, text, replace=True)
     return book
+
+
+def _series_document(path: Path) -> tomlkit.TOMLDocument:
+    """The series file, or a new one with its name as title. Raises BookError."""
+    if not path.exists():
+        document = tomlkit.document()
+        document["title"] = path.stem
+        return document
+    try:
+        return tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, TOMLKitError) as error:
+        raise BookError(f"{path} cannot be added to: {error}.", _MEND_SERIES) from error
+
+
+def _relative_name(volume: Path, series: Path) -> str:
+    """A volume as its series file lists it. Raises UsageError."""
+    folder = series.absolute().resolve().parent
+    inside = volume.absolute().parent.resolve() / volume.name
+    if not inside.is_relative_to(folder):
+        message = f"{volume} is not beside or below {series.name}."
+        raise UsageError(message, "Write the series file into a folder above all its volumes.")
+    try:
+        inside.as_posix().encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"The name of {volume} is not valid text.", "Rename the file.") from error
+    return inside.relative_to(folder).as_posix()

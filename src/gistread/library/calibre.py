@@ -1,6 +1,6 @@
 """The metadata that Calibre keeps beside each book of its library (`metadata.opf`)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,10 @@ def best_format(names: Sequence[str]) -> list[str]:
     ['Emma.epub']
     """
     by_suffix = {Path(name).suffix.lower(): name for name in reversed(names)}
-    return next(([by_suffix[suffix]] for suffix in _BEST if suffix in by_suffix), list(names))
+    for suffix in _BEST:
+        if suffix in by_suffix:
+            return [by_suffix[suffix]]
+    return list(names)
 
 
 def metadata_beside(path: Path) -> CalibreMetadata | None:
@@ -44,16 +47,22 @@ def metadata_beside(path: Path) -> CalibreMetadata | None:
     except (OSError, etree.XMLSyntaxError):
         return None
     title = clean_line(root.findtext(f".//{_DC}title") or "")
+    if not title:
+        return None
     series = [
         meta.get("content", "")
         for meta in root.iterfind(f".//{_OPF}meta")
         if meta.get("name") == "calibre:series"
     ]
-    subjects = [subject.text or "" for subject in root.iterfind(f".//{_DC}subject")]
-    authors = [author.text or "" for author in root.iterfind(f".//{_DC}creator")]
-    tags = filter(None, map(clean_line, [*series, *subjects]))
-    if not title:
-        return None
-    return CalibreMetadata(
-        title, tuple(filter(None, map(clean_line, authors))), tuple(dict.fromkeys(tags))
-    )
+    authors = _clean(_texts(root, "creator"))
+    tags = _clean([*series, *_texts(root, "subject")])
+    return CalibreMetadata(title, tuple(authors), tuple(dict.fromkeys(tags)))
+
+
+def _texts(root: etree._Element, name: str) -> list[str]:
+    """The texts of the elements of the Dublin Core with this name."""
+    return [element.text or "" for element in root.iterfind(f".//{_DC}{name}")]
+
+
+def _clean(texts: Iterable[str]) -> list[str]:
+    return list(filter(None, map(clean_line, texts)))

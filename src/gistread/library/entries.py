@@ -1,7 +1,7 @@
-"""The books of the library: merged from user data, catalogue and disk, one entry per book, and
-found by name.
+"""The books of the library: merged from user data, catalogue and disk, one entry per book.
 
-A name is a number of the list, a path, a title, words of title, authors or file name, or a tag.
+They are found by name: a number of the list, a path, a title, words of title, authors or file name,
+or a tag.
 """
 
 import contextlib
@@ -30,6 +30,7 @@ _FINISHED_CHARACTERS = 2_000  # A book with less text left than this, a screenfu
 _MOST_LISTED = 10
 _LEAST_WORD = 4  # Letters of a word of a title that a misspelt name is compared with
 _SIMILAR = 0.75
+_MOST_SIMILAR = 3
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,12 @@ class LibraryEntry:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        return tuple(
-            f"{kind}:{value}"
-            for kind, value in (("text", self.sha256), ("file", self.digest))
-            if value
-        )
+        ids = []
+        if self.sha256:
+            ids.append(f"text:{self.sha256}")
+        if self.digest:
+            ids.append(f"file:{self.digest}")
+        return tuple(ids)
 
     @property
     def id(self) -> str:
@@ -70,7 +72,9 @@ class LibraryEntry:
     @property
     def collections(self) -> tuple[str, ...]:
         """Its tags; a series is the collection of its volumes."""
-        return (*self.tags, self.title) if self.format == SERIES_FORMAT else self.tags
+        if self.format == SERIES_FORMAT:
+            return (*self.tags, self.title)
+        return self.tags
 
     @property
     def was_opened(self) -> bool:
@@ -83,17 +87,18 @@ class LibraryEntry:
 
     @property
     def finished(self) -> bool:
-        return (
-            0 < self.length - self.position < _FINISHED_CHARACTERS
-            and 2 * self.position > self.length
-        )
+        left = self.length - self.position
+        is_past_middle = 2 * self.position > self.length
+        return 0 < left < _FINISHED_CHARACTERS and is_past_middle
 
     @property
     def share(self) -> float:
         """Fraction read, from 0 to 1."""
         if self.finished:
             return 1.0
-        return min(1.0, self.position / self.length) if self.length else 0.0
+        if not self.length:
+            return 0.0
+        return min(1.0, self.position / self.length)
 
     @property
     def words_left(self) -> int:
@@ -102,13 +107,16 @@ class LibraryEntry:
     @property
     def reading_time(self) -> str:
         """Of the whole book, `2 h 10 min`; empty if unknown."""
-        seconds = 60 * self.words / self.words_per_minute
-        return format_duration(seconds) if seconds else ""
+        return self._time_for(self.words)
 
     @property
     def time_left(self) -> str:
         """`2 h 10 min`; empty if unknown or finished."""
-        seconds = 60 * self.words_left / self.words_per_minute
+        return self._time_for(self.words_left)
+
+    def _time_for(self, words: int) -> str:
+        """Empty for no words."""
+        seconds = 60 * words / self.words_per_minute
         return format_duration(seconds) if seconds else ""
 
     @cached_property
@@ -167,19 +175,23 @@ def list_entries(
     try:
         known = catalogue.read()
     except StorageError as error:
-        known, problem = CatalogueContents(), str(error)
+        known = CatalogueContents()
+        problem = str(error)
     every = _entries(user_data, known, cache(words_per_minute))
     listed = [entry for entry in every if with_removed or not _is_removed(entry, known)]
     entries = sort_entries(listed, Order.LAST_READ)
     numbers = _numbers(entries, catalogue, known)
-    return [
-        replace(
-            entry,
-            number=number,
-            tags=tuple(dict.fromkeys(tag for one in entry.ids for tag in known.tags.get(one, ()))),
-        )
+    numbered = [
+        replace(entry, number=number, tags=_tags_of(entry, known))
         for number, entry in zip(numbers, entries, strict=True)
-    ], problem or user_data.problem
+    ]
+    return numbered, problem or user_data.problem
+
+
+def _tags_of(entry: LibraryEntry, known: CatalogueContents) -> tuple[str, ...]:
+    """Those of the text and of the file, each once."""
+    tags = [tag for book_id in entry.ids for tag in known.tags.get(book_id, ())]
+    return tuple(dict.fromkeys(tags))
 
 
 def _numbers(
@@ -236,15 +248,12 @@ def filter_entries(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryE
 def _entries(
     user_data: UserData, known: CatalogueContents, words_per_minute: Callable[[str], float]
 ) -> Iterable[LibraryEntry]:
-    by_text = {
-        file.sha256: file
-        for file in sorted(known.files.values(), key=lambda file: file.at)
-        if file.sha256
-    }
+    files = sorted(known.files.values(), key=lambda file: file.at)
+    file_of = {file.sha256: file for file in files if file.sha256}
     taken: set[Path] = set()
     listed: set[str] = set()
     for book in user_data.recent():
-        entry = _opened(book, by_text.get(book.sha256), words_per_minute)
+        entry = _opened(book, file_of.get(book.sha256), words_per_minute)
         if entry.path in taken:
             continue  # the file now holds another text, which was opened later
         if entry.path is not None:
@@ -272,12 +281,10 @@ def _is_removed(entry: LibraryEntry, known: CatalogueContents) -> bool:
 def _opened(
     book: OpenedBook, file: BookFile | None, words_per_minute: Callable[[str], float]
 ) -> LibraryEntry:
+    path = book.path
     # The catalogue records a moved file after the last opening.
-    path = (
-        file.path
-        if file is not None and (book.path is None or file.at > book.opened_at)
-        else book.path
-    )
+    if file is not None and (path is None or file.at > book.opened_at):
+        path = file.path
     path = absolute(path) if path else None
     file = file or BookFile(Path(), book.file, 0, 0, book.title)
     return LibraryEntry(
@@ -295,8 +302,12 @@ def _title(entry: LibraryEntry) -> str:
 
 
 def _surname(entry: LibraryEntry) -> str:
+    """The first author for sorting: `austen jane`."""
     name = folded(entry.authors[0]) if entry.authors else ""
-    return name if "," in name else " ".join(name.split()[-1:] + name.split()[:-1])
+    if "," in name:
+        return name
+    *first_names, surname = name.split() or [""]
+    return " ".join((surname, *first_names))
 
 
 class UnknownBookError(UsageError):
@@ -310,26 +321,37 @@ def find_book(entries: Sequence[LibraryEntry], name: str) -> LibraryEntry:
 
     Raises UsageError unless it is one.
     """
-    wanted, path = words_of(name), absolute(Path(name))
-    found = (
-        [entry for entry in entries if entry.path == path]
-        or [entry for entry in entries if wanted and words_of(entry.title) == wanted]
-        or [entry for entry in entries if name in (str(entry.number), entry.id)]
-        or (filter_entries(entries, " ".join(wanted)) if wanted else [])
-    )
-    if not found:
-        near = _similar(entries, name)
-        raise UnknownBookError(
-            f"No book is called {name!r}.",
-            f"Did you mean {' or '.join(near)}?" if near else "`gistread books` lists the library.",
-        )
-    if len(found) > 1:
-        lines = [f"{entry.number:>4}  {entry.label}" for entry in found[:_MOST_LISTED]]
-        lines += [f"      and {len(found) - _MOST_LISTED} more"] * (len(found) > _MOST_LISTED)
+    matches = _entries_named(entries, name)
+    if not matches:
+        titles = _similar(entries, name)
+        hint = "`gistread books` lists the library."
+        if titles:
+            hint = f"Did you mean {' or '.join(titles)}?"
+        raise UnknownBookError(f"No book is called {name!r}.", hint)
+    if len(matches) > 1:
+        lines = [f"{entry.number:>4}  {entry.label}" for entry in matches[:_MOST_LISTED]]
+        if len(matches) > _MOST_LISTED:
+            lines.append(f"      and {len(matches) - _MOST_LISTED} more")
         raise UsageError(
-            f"{len(found)} books match {name!r}. Name one by its number:", "\n".join(lines)
+            f"{len(matches)} books match {name!r}. Name one by its number:", "\n".join(lines)
         )
-    return found[0]
+    return matches[0]
+
+
+def _entries_named(entries: Sequence[LibraryEntry], name: str) -> list[LibraryEntry]:
+    """The books that a name means, by the first way of naming that gives any."""
+    path = absolute(Path(name))
+    by_path = [entry for entry in entries if entry.path == path]
+    if by_path:
+        return by_path
+    words = words_of(name)
+    by_title = [entry for entry in entries if words and words_of(entry.title) == words]
+    if by_title:
+        return by_title
+    by_id = [entry for entry in entries if name in (str(entry.number), entry.id)]
+    if by_id or not words:
+        return by_id
+    return filter_entries(entries, " ".join(words))
 
 
 def words_of(name: str) -> list[str]:
@@ -354,23 +376,26 @@ def tagged(entries: Iterable[LibraryEntry], tag: str) -> list[LibraryEntry]:
 
     Raises UsageError if none.
     """
-    entries, wanted = list(entries), folded(tag)
+    entries = list(entries)
+    sought = folded(tag)
     known = {folded(name): name for entry in entries for name in entry.collections}
-    if wanted not in known:
-        near = get_close_matches(wanted, known, n=1)
-        hint = (
-            f"Did you mean {known[near[0]]!r}?"
-            if near
-            else "`gistread books tag BOOK TAG` makes one."
-        )
+    if sought not in known:
+        near = get_close_matches(sought, known, n=1)
+        hint = "`gistread books tag BOOK TAG` makes one."
+        if near:
+            hint = f"Did you mean {known[near[0]]!r}?"
         raise UsageError(f"No book has the tag {tag!r}.", hint)
-    found = [entry for entry in entries if wanted in map(folded, entry.collections)]
-    volumes = {path for entry in found if folded(entry.title) == wanted for path in _volumes(entry)}
-    return [
-        entry
-        for entry in entries
-        if entry in found or (entry.path and entry.path.resolve() in volumes)
-    ]
+    members = [entry for entry in entries if sought in map(folded, entry.collections)]
+    volumes: set[Path] = set()
+    for entry in members:
+        if folded(entry.title) == sought:
+            volumes.update(_volumes(entry))
+    return [entry for entry in entries if entry in members or _file_of(entry) in volumes]
+
+
+def _file_of(entry: LibraryEntry) -> Path | None:
+    """The file behind symbolic links; None for standard input."""
+    return entry.path.resolve() if entry.path else None
 
 
 def _volumes(entry: LibraryEntry) -> list[Path]:
@@ -379,10 +404,8 @@ def _volumes(entry: LibraryEntry) -> list[Path]:
         return []
     try:
         with entry.path.open("rb") as stream:
-            return [
-                path.resolve()
-                for path in volume_paths(read_series_file(stream, entry.path.name), entry.path)
-            ]
+            series = read_series_file(stream, entry.path.name)
+        return [path.resolve() for path in volume_paths(series, entry.path)]
     except (BookError, OSError):
         return []
 
@@ -392,8 +415,8 @@ def _similar(entries: Iterable[LibraryEntry], name: str) -> list[str]:
     titles: dict[str, str] = {}
     for entry in entries:
         words = words_of(" ".join((entry.title, *entry.authors)))
-        for text in (folded(entry.title), *(word for word in words if len(word) >= _LEAST_WORD)):
+        long_words = [word for word in words if len(word) >= _LEAST_WORD]
+        for text in (folded(entry.title), *long_words):
             titles.setdefault(text, f"“{entry.title}”")
-    return list(
-        dict.fromkeys(titles[near] for near in get_close_matches(folded(name), titles, 3, _SIMILAR))
-    )
+    near = get_close_matches(folded(name), titles, _MOST_SIMILAR, _SIMILAR)
+    return list(dict.fromkeys(titles[text] for text in near))

@@ -3,7 +3,7 @@
 Only text that scrolled by at reading speed was recorded, so an idle open page does not count.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -12,8 +12,17 @@ from gistread.errors import StorageError
 from gistread.library.adding import AddResult
 from gistread.library.entries import LibraryEntry
 from gistread.memory.store import MemoryHeader
+from gistread.store.model import OpenedBook, ReadingDay
 from gistread.store.user_data import UserData
 from gistread.units import bars, counted, format_duration
+
+_MINUTE_S = 60
+_HOUR_S = 3600
+_DAYS_A_WEEK = 7
+# Times are told in days before two weeks have passed, in weeks before two months
+_DAYS_IN_DAYS = 14
+_DAYS_IN_WEEKS = 60
+_MOST_UNFINISHED_PERCENT = 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +51,40 @@ class Figures:
 
 def reading_figures(user_data: UserData, entries: Iterable[LibraryEntry], today: date) -> Figures:
     """Figures of every book that was read; `entries` tell how much of it. Reads the disk."""
-    by_text = {entry.sha256: entry for entry in entries if entry.sha256}
-    week = dict.fromkeys((today - timedelta(days=ago) for ago in reversed(range(7))), 0.0)
-    books = []
+    entry_of = {entry.sha256: entry for entry in entries if entry.sha256}
+    dates = [today - timedelta(days=ago) for ago in reversed(range(_DAYS_A_WEEK))]
+    week = dict.fromkeys(dates, 0.0)
     try:
-        read = user_data.reading_days()
+        days_of = user_data.reading_days()
     except StorageError:
-        read = {}
+        days_of = {}
+    books = []
     for opened in user_data.all_texts():
-        days = {date.fromisoformat(one.day): one for one in read.get(opened.sha256, ())}
-        for day in week.keys() & days.keys():
-            week[day] += days[day].seconds
+        days = days_of.get(opened.sha256, ())
+        for day in days:
+            date_read = date.fromisoformat(day.day)
+            if date_read in week:
+                week[date_read] += day.seconds
         if days:
-            entry = by_text.get(opened.sha256)
-            share = entry.share if entry else opened.position / max(1, opened.length)
-            seconds = sum(one.seconds for one in days.values())
-            words = sum(one.words for one in days.values())
-            books.append(BookFigures(opened.title, opened.sha256, seconds, words, share, max(days)))
-    return Figures(
-        tuple(week.values()), tuple(sorted(books, key=lambda book: book.last_day, reverse=True))
+            books.append(_book_figures(opened, days, entry_of.get(opened.sha256)))
+    books = sorted(books, key=lambda book: book.last_day, reverse=True)
+    return Figures(tuple(week.values()), tuple(books))
+
+
+def _book_figures(
+    opened: OpenedBook, days: Sequence[ReadingDay], entry: LibraryEntry | None
+) -> BookFigures:
+    """`days`: those on which the book was read, at least one."""
+    share = opened.position / max(1, opened.length)
+    if entry is not None:
+        share = entry.share
+    return BookFigures(
+        opened.title,
+        opened.sha256,
+        seconds=sum(day.seconds for day in days),
+        words=sum(day.words for day in days),
+        share=share,
+        last_day=max(date.fromisoformat(day.day) for day in days),
     )
 
 
@@ -70,17 +94,21 @@ def relative_time(then_s: float, now_s: float) -> str:
     `5 min ago`, `yesterday`, `3 weeks ago`, `May 2024`.
     """
     seconds = now_s - then_s
-    then, now = datetime.fromtimestamp(then_s), datetime.fromtimestamp(now_s)
-    days = (now.date() - then.date()).days
-    if seconds < 60:  # also if the clock was set back
+    then = datetime.fromtimestamp(then_s)
+    days = (datetime.fromtimestamp(now_s).date() - then.date()).days
+    if seconds < _MINUTE_S:  # also if the clock was set back
         return "just now"
-    if seconds < 3600:
-        return f"{int(seconds // 60)} min ago"
-    if days < 2:
-        return "yesterday" if days else "today"
-    if days < 14:
+    if seconds < _HOUR_S:
+        return f"{int(seconds // _MINUTE_S)} min ago"
+    if days == 0:
+        return "today"
+    if days == 1:
+        return "yesterday"
+    if days < _DAYS_IN_DAYS:
         return f"{days} days ago"
-    return f"{days // 7} weeks ago" if days < 60 else f"{then:%b %Y}"
+    if days < _DAYS_IN_WEEKS:
+        return f"{days // _DAYS_A_WEEK} weeks ago"
+    return f"{then:%b %Y}"
 
 
 def count_books(entries: Iterable[LibraryEntry]) -> str:
@@ -91,21 +119,24 @@ def count_books(entries: Iterable[LibraryEntry]) -> str:
 
 
 def describe_added(added: AddResult) -> str:
-    known = f", {added.known} known already" if added.known else ""
-    removed = f", {added.removed} left out, since you took them out before" if added.removed else ""
-    scratch = f", {counted(added.scratch, 'file')} left out as no book" if added.scratch else ""
-    return f"{counted(added.new, 'book')} added{known}{removed}{scratch}. {added.cut}".rstrip()
+    parts = [f"{counted(added.new, 'book')} added"]
+    if added.known:
+        parts.append(f"{added.known} known already")
+    if added.removed:
+        parts.append(f"{added.removed} left out, since you took them out before")
+    if added.scratch:
+        parts.append(f"{counted(added.scratch, 'file')} left out as no book")
+    return f"{', '.join(parts)}. {added.cut}".rstrip()
 
 
 def describe_figures(figures: Figures) -> tuple[str, str]:
     """The lines about today and about the last seven days."""
-    week = sum(figures.week)
+    week_s = sum(figures.week)
+    seconds_a_day = [round(seconds) for seconds in figures.week]
+    chart = bars(seconds_a_day, len(seconds_a_day))
     return (
         f"Today: {_read_for(figures.today_s)}",
-        (
-            f"Last 7 days: {_read_for(week)}  "
-            f"{bars([round(one) for one in figures.week], len(figures.week))}"
-        ),
+        f"Last 7 days: {_read_for(week_s)}  {chart}",
     )
 
 
@@ -119,28 +150,30 @@ def describe_book_figures(book: BookFigures) -> str:
     return " · ".join(facts)
 
 
-_MINUTE_S = 60
-
-
 def _read_for(seconds: float) -> str:
     if not seconds:
         return "nothing yet"
-    return format_duration(seconds) if seconds >= _MINUTE_S else "less than a minute"
+    if seconds < _MINUTE_S:
+        return "less than a minute"
+    return format_duration(seconds)
 
 
 def format_percent(share: float) -> str:
     """`47%`; 100% only at 1."""
-    return f"{min(99, round(100 * share)) if share < 1 else 100}%"
+    if share >= 1:
+        return "100%"
+    percent = min(_MOST_UNFINISHED_PERCENT, round(100 * share))
+    return f"{percent}%"
 
 
 def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
     """A memory's model, preset, progress, sections and date."""
-    if header.complete:
-        share = ""
-    else:
-        share = f", {format_percent(header.characters / max(1, len(book.text)))} of the book"
+    sections = counted(header.pages, "section")
+    if not header.complete:
+        share = header.characters / max(1, len(book.text))
+        sections += f", {format_percent(share)} of the book"
     facts = (
-        f"{counted(header.pages, 'section')}{share}",
+        sections,
         f"{header.size.min_words} to {header.size.max_words} words a section",
         header.mode,
         relative_time(header.modified_s, now_s),

@@ -46,6 +46,7 @@ _COLORS = {  # Of KOReader, Kindle and Readwise
     **{"orange": Color.YELLOW, "olive": Color.GREEN, "cyan": Color.BLUE, "purple": Color.BLUE},
     **{"pink": Color.RED},
 }
+_LUA_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _LUA_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": "\n"}
 
 
@@ -304,7 +305,8 @@ def _koreader(document: dict[str, Any]) -> Iterator[ForeignNote]:
     """`annotations` of KOReader since 2024, `bookmarks` before."""
     properties = document.get("doc_props") or {}
     title = str(properties.get("title") or "")
-    if annotations := _values(document.get("annotations")):
+    annotations = _values(document.get("annotations"))
+    if annotations:
         for entry in annotations:
             is_highlight = entry.get("drawer") or entry.get("pos1")
             words = _text_of(entry, "text") if is_highlight else ""
@@ -376,12 +378,7 @@ def _lua(text: str) -> dict[str, Any]:
 
 def _lua_value(token: re.Match[str], tokens: Iterator[re.Match[str]]) -> Any:
     if token["string"]:
-        return re.sub(
-            r"\\(.)",
-            lambda escape: _LUA_ESCAPES.get(escape[1], escape[1]),
-            token["string"][1:-1],
-            flags=re.DOTALL,
-        )
+        return _LUA_ESCAPE.sub(_unescaped, token["string"][1:-1])
     if token["word"]:
         return token["word"]
     table: dict[str, Any] = {}
@@ -396,3 +393,8 @@ def _lua_value(token: re.Match[str], tokens: Iterator[re.Match[str]]) -> Any:
         elif each["sign"] not in (",", ";"):
             table[str(len(table) + 1)] = _lua_value(each, tokens)
     raise ValueError("the table has no end")
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """The character that an escape in a Lua string stands for."""
+    return _LUA_ESCAPES.get(escape[1], escape[1])

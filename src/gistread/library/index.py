@@ -1,10 +1,9 @@
-"""A full-text index of every book in the library, in a SQLite file of the cache, which is made
-again when it is lost.
+"""A full-text index of every book in the library, in a SQLite file of the cache.
 
-It holds the stems of each passage, not the text: that is read from `texts`, or again from the
-book's file. One table (FTS5) has a row for each passage: the number of its book, shifted by
-`_SHIFT` bits, plus its own. A passage scores by the words of the query in it and, with less weight,
-in the passages beside it (inverse document frequency).
+It is made again when it is lost. It holds the stems of each passage, not the text: that is read
+from `texts`, or again from the book's file. One table (FTS5) has a row for each passage: the number
+of its book, shifted by `_SHIFT` bits, plus its own. A passage scores by the words of the query in
+it and, with less weight, in the passages beside it (inverse document frequency).
 """
 
 import contextlib
@@ -18,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from gistread.book.cache import EXTRACTION_VERSION
 from gistread.book.model import Book
@@ -25,7 +25,7 @@ from gistread.errors import StorageError
 from gistread.memory.passages import Span, split_into_passages
 from gistread.memory.spoilers import has_plot
 from gistread.paths import Paths
-from gistread.search.tokens import Terms, code_of, language_of
+from gistread.search.tokens import Terms, WordPlace, code_of, language_of
 from gistread.store.database import use_write_ahead_log
 from gistread.store.files import make_folder
 
@@ -57,16 +57,20 @@ class IndexedBook:
 
     def known_passages(self, bound: int | None) -> int:
         """How many passages end at or before the bound."""
-        return len(self.spans) // 2 if bound is None else bisect_right(self.spans[1::2], bound)
+        if bound is None:
+            return len(self.spans) // 2
+        return bisect_right(self.spans[1::2], bound)
 
     @property
     def chapter_starts(self) -> list[int]:
         return [start for start, _ in json.loads(self.chapters)]
 
     def chapter_title(self, offset: int) -> str:
-        return next(
-            (title for start, title in reversed(json.loads(self.chapters)) if start <= offset), ""
-        )
+        """The title of the chapter at this offset; empty before the first."""
+        for start, title in reversed(json.loads(self.chapters)):
+            if start <= offset:
+                return str(title)
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,8 @@ class Matches:
             row: mask for row, mask in masks.items() if row & _NUMBER < known.get(row >> _SHIFT, 0)
         }
         self._beyond = [row for row in masks.keys() - self._masks.keys() if row >> _SHIFT in known]
-        self._all, self._known = masks, known
+        self._all = masks
+        self._known = known
         by_bit = list(enumerate(weights.values()))
         self._weight = cache(lambda mask: sum(weight for bit, weight in by_bit if mask >> bit & 1))
 
@@ -102,13 +107,13 @@ class Matches:
         Of equals, those of the likelier book.
         """
         common = self._commonness()
-        found = map(self._hit, self._heavy(self._masks))
-        return sorted(found, key=lambda hit: (-hit.score, -common[hit.book], hit.book, hit.number))
+        hits = map(self._hit, self._heavy(self._masks))
+        return sorted(hits, key=lambda hit: (-hit.score, -common[hit.book], hit.book, hit.number))
 
     def in_book(self, book: int) -> list[PassageHit]:
         """The passages of a book that have a word of the query, the best first."""
-        found = [self._hit(row) for row in self._masks if row >> _SHIFT == book]
-        return sorted(found, key=lambda hit: (-hit.score, hit.number))
+        hits = [self._hit(row) for row in self._masks if row >> _SHIFT == book]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.number))
 
     def hits_beyond(self) -> Counter[int]:
         """How many hits there would be in the unknown rest, by the id of the book."""
@@ -165,11 +170,11 @@ class LibraryIndex:
     def books(self) -> dict[str, IndexedBook]:
         """By the digest of the file."""
         with self._open() as connection:
-            rows = map(dict, connection.execute("SELECT * FROM books"))
-            books = (
-                IndexedBook(**{**row, "spans": memoryview(row["spans"]).cast("I")}) for row in rows
-            )
-            return {book.digest: book for book in books}
+            books: dict[str, IndexedBook] = {}
+            for row in connection.execute("SELECT * FROM books"):
+                spans = memoryview(row["spans"]).cast("I")
+                books[row["digest"]] = IndexedBook(**{**dict(row), "spans": spans})
+            return books
 
     def add(self, digest: str, book: Book | None) -> None:
         """Add a book in one short transaction; None if its file cannot be read."""
@@ -211,14 +216,11 @@ class LibraryIndex:
         Their stems are never found, and go with the file once they are the greater part.
         """
         with self._open(write=True) as connection:
-            gone = [
-                row["id"]
-                for row in connection.execute("SELECT id, digest FROM books")
-                if row[1] not in digests
-            ]
+            rows = connection.execute("SELECT id, digest FROM books").fetchall()
+            gone = [(row["id"],) for row in rows if row["digest"] not in digests]
             if not gone:
                 return
-            connection.executemany("DELETE FROM books WHERE id = ?", [(one,) for one in gone])
+            connection.executemany("DELETE FROM books WHERE id = ?", gone)
             left, made = connection.execute(
                 "SELECT count(*), (SELECT seq FROM sqlite_sequence) FROM books"
             ).fetchone()
@@ -237,19 +239,15 @@ class LibraryIndex:
     def find(self, query: str, known: Mapping[int, int]) -> Matches:
         """`known`: see `Matches`."""
         with self._open() as connection:
-            languages = [
-                row[0] for row in connection.execute("SELECT DISTINCT language FROM books")
-            ] or ["en"]
-            size = connection.execute("SELECT sum(length(spans)) / 8 FROM books").fetchone()[0] or 0
+            languages = _column(connection, "SELECT DISTINCT language FROM books") or ["en"]
+            passages = _value(connection, "SELECT sum(length(spans)) / 8 FROM books") or 0
             masks: defaultdict[int, int] = defaultdict(int)
             weights = {}
             for bit, (word, stems) in enumerate(words_of(query, languages).items()):
                 matching = " OR ".join(f'"{stem}"' for stem in sorted(stems))
-                rows = connection.execute(
-                    "SELECT rowid FROM stems WHERE stems MATCH ?", (matching,)
-                ).fetchall()
-                weights[word] = math.log(1 + size / (len(rows) + 1))
-                for (row,) in rows:
+                rows = _column(connection, "SELECT rowid FROM stems WHERE stems MATCH ?", matching)
+                weights[word] = math.log(1 + passages / (len(rows) + 1))
+                for row in rows:
                     masks[row] |= 1 << bit
         return Matches(masks, weights, known)
 
@@ -265,26 +263,39 @@ class LibraryIndex:
                 sqlite3.connect(name, timeout=_WAIT_S, isolation_level=None)
             ) as connection:
                 connection.row_factory = sqlite3.Row
-                if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+                if _value(connection, "PRAGMA user_version") != _VERSION:
                     _create_tables(connection)
                 yield connection
         except (sqlite3.Error, OSError) as error:
-            if isinstance(error, sqlite3.DatabaseError) and not isinstance(
-                error, sqlite3.OperationalError
-            ):
+            if _is_damage(error):
                 self.delete()
             raise StorageError(
                 f"The index of the library cannot be used: {error}.", "Try again."
             ) from error
 
 
+def _is_damage(error: Exception) -> bool:
+    """Whether the file itself is damaged; an operational error is one of access or locks."""
+    is_operational = isinstance(error, sqlite3.OperationalError)
+    return isinstance(error, sqlite3.DatabaseError) and not is_operational
+
+
+def _column(connection: sqlite3.Connection, query: str, *values: str) -> list[Any]:
+    """The first column of the rows."""
+    return [row[0] for row in connection.execute(query, values)]
+
+
+def _value(connection: sqlite3.Connection, query: str) -> Any:
+    """The first column of the first row."""
+    return connection.execute(query).fetchone()[0]
+
+
 def _create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables, in place of those of another version."""
     use_write_ahead_log(connection)
     connection.execute("BEGIN IMMEDIATE")
-    if (
-        connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION
-    ):  # no other process was faster
+    is_first = _value(connection, "PRAGMA user_version") != _VERSION
+    if is_first:  # no other process was faster
         for statement in Path(__file__).with_name("index.sql").read_text("utf-8").split(";"):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -292,25 +303,30 @@ def _create_tables(connection: sqlite3.Connection) -> None:
 
 
 def words_of(query: str, languages: Sequence[str]) -> dict[str, set[str]]:
-    """The words of the query without stop words, unless there are no others, with their stems in
-    each language.
+    """The words of the query, with their stems in each language.
+
+    Without stop words, unless there are no others.
     """
-    found: dict[str, set[str]] = {}
     usual = Terms(language_of(query, languages[0]))
     terms = [Terms(language) for language in languages]
     words = usual.words(query)
-    for word in [word for word in words if word not in usual.stop_words] or words:
+    words = [word for word in words if word not in usual.stop_words] or words
+    stems_of: dict[str, set[str]] = {}
+    for word in words:
         stems = {term.stem(word) for term in terms}
-        if not any(stems & others for others in found.values()):
-            found[word] = stems
-    return found
+        is_known = any(stems & others for others in stems_of.values())
+        if not is_known:
+            stems_of[word] = stems
+    return stems_of
 
 
-def places_in(text: str, words: Iterable[str], language: str) -> list[tuple[int, int, str]]:
-    """(start, end, word) of each of these words of a query in a text of this language, in any
-    inflection.
-    """
+def places_in(text: str, words: Iterable[str], language: str) -> list[WordPlace]:
+    """Where these words of a query are, in any inflection, in a text of this language."""
     terms = Terms(language)
-    named = {terms.stem(word): word for word in words}
-    places = ((start, end, named.get(terms.stem(word))) for start, end, word in terms.places(text))
-    return [(start, end, word) for start, end, word in places if word is not None]
+    word_of_stem = {terms.stem(word): word for word in words}
+    places: list[WordPlace] = []
+    for place in terms.places(text):
+        word = word_of_stem.get(terms.stem(place.word))
+        if word is not None:
+            places.append(place._replace(word=word))
+    return places

@@ -1,5 +1,6 @@
-"""Brings the index of the library up to date, book by book, in a process of its own with the lowest
-priority.
+"""Brings the index of the library up to date, book by book.
+
+Runs in a process of its own with the lowest priority:
 
     python -m gistread.library.indexing CONFIG DATA CACHE STATE
 
@@ -53,10 +54,9 @@ def index_new_books(paths: Paths) -> "subprocess.Popen[bytes] | None":
 
 
 def update_index(paths: Paths) -> None:
-    """Index all new books and drop those that were removed, unless another process is still at it
-    after `_WAIT_S`.
+    """Index all new books and drop those that were removed.
 
-    Raises OSError, StorageError.
+    Does nothing if another process is still at it after `_WAIT_S`. Raises OSError, StorageError.
     """
     index = LibraryIndex(paths)
     make_folder(index.folder)

@@ -24,21 +24,9 @@ from gistread.store.catalogue import Catalogue
 from gistread.store.model import BookFile, VolumeText
 
 _SUFFIXES = (
-    *(
-        ".epub",
-        ".txt",
-        ".text",
-        ".md",
-        ".markdown",
-        ".html",
-        ".htm",
-        ".xhtml",
-        ".mhtml",
-        ".mht",
-        ".fb2",
-        ".fb2.zip",
-    ),
-    *(".fbz", ".docx", ".pdf", SERIES_SUFFIX),
+    *(".epub", ".fb2", ".fb2.zip", ".fbz", ".docx", ".pdf", SERIES_SUFFIX),
+    *(".txt", ".text", ".md", ".markdown"),
+    *(".html", ".htm", ".xhtml", ".mhtml", ".mht"),
 )
 # A page, the tree of pages, or compressed objects, among which they may be
 _PDF_PAGE = re.compile(rb"/(?:Page|Kids|ObjStm)\b")
@@ -66,12 +54,9 @@ def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> 
     kind = identify(head, path.name)
     stream.seek(0)
     match kind:
-        case (
-            ReadableFormat.TEXT | ReadableFormat.MARKDOWN
-        ):  # The first lines have title and author.
-            data = stream.read(_TITLE_PAGES)
-            data = (data[: data.rfind(b"\n") + 1] if len(data) == _TITLE_PAGES else data) or data
-            book = read_book(io.BytesIO(data), path.name, cancelled=cancelled)
+        case ReadableFormat.TEXT | ReadableFormat.MARKDOWN:
+            lines = io.BytesIO(_first_lines(stream))  # They have title and author.
+            book = read_book(lines, path.name, cancelled=cancelled)
             return _named(book.title, book.authors, book.source_format)
         case ReadableFormat.PDF:  # Needs a worker process: hours for a folder of hundreds.
             if not _has_pdf_pages(stream):
@@ -85,6 +70,14 @@ def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> 
             return zipped
     stream.seek(0)
     return _whole(read_book(stream, path.name, cancelled=cancelled))
+
+
+def _first_lines(stream: BinaryIO) -> bytes:
+    """Whole lines from the beginning; a part of the first if that is very long."""
+    data = stream.read(_TITLE_PAGES)
+    if len(data) < _TITLE_PAGES:
+        return data
+    return data[: data.rfind(b"\n") + 1] or data
 
 
 def _has_pdf_pages(stream: BinaryIO) -> bool:

@@ -1,23 +1,23 @@
-"""Copies position, marks and questions to another version of a book's text, in which their words
-are found again.
+"""Copies position, marks and questions to another version of a book's text.
 
-A quotation is found by its letters, whatever stands between them; one that changed, by unchanged
-letters near its ends. Copying is safe to repeat.
+Their words are found again there. A quotation is found by its letters, whatever stands between
+them; one that changed, by unchanged letters near its ends. Copying is safe to repeat.
 """
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 from unicodedata import normalize
 
 from gistread.book.cache import file_digest
 from gistread.book.model import Book
-from gistread.marking import TextQuote, quote_at
-from gistread.store.model import AskingChoice, Citation, OpenedBook, ReadingPlace
+from gistread.marking import Mark, TextQuote, quote_at
+from gistread.store.model import AskingChoice, Citation, OpenedBook, ReadingPlace, SavedQuestion
 from gistread.store.user_data import MarkStore, UserData
 
 # Share of the quotes that must be found before a text of the same title counts as the same work
@@ -27,11 +27,13 @@ _MIN_AGREED = 0.5  # Share of the letters around a shorter one that must agree
 _PIECE = 16  # Unchanged letters that show where a changed quotation begins or ends
 _STEP = 8
 _MOST_PLACES = 100
-_WORD = 6  # Letters of the quotation that are compared
+_PART = 6  # Letters of the quotation that are compared
 
 
 @dataclass(frozen=True)
 class SearchableText:
+    """A text whose letters can be searched, whatever stands between them."""
+
     raw: str
 
     @cached_property
@@ -55,70 +57,124 @@ def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int
 
     `length`: size of the text it came from, to settle ties.
     """
-    if place.exact and not any(map(str.isalnum, place.exact)):  # "***"
-        at = text.raw.find(place.prefix + place.exact + place.suffix)
-        if at >= 0:
-            return (at + len(place.prefix), at + len(place.prefix) + len(place.exact))
+    if place.exact and not any(map(str.isalnum, place.exact)):
+        return _find_signs(place, text.raw)
+    expected = _proportional(place.start, text, length) if length else place.start
+    near = bisect_left(text.offsets, expected)
+    quote = _Letters.of(place)
+    span = _occurrence(quote, text.letters, near) if quote.exact else None
+    span = span or _similar(quote, text.letters, near)
+    if span is None:
         return None
-    near = bisect_left(
-        text.offsets, round(place.start * len(text.raw) / length) if length else place.start
-    )
-    prefix, exact, suffix = map(_letters_of, (place.prefix, place.exact, place.suffix))
-    found = _occurrence(prefix, exact, suffix, text.letters, near) if exact else None
-    found = found or _similar(prefix, exact, suffix, text.letters, near)
-    if found is None:
-        return None
-    start, end = text.offsets[found[0]], text.offsets[found[1] - 1] + 1
-    at = text.raw.find(place.exact, max(0, start - len(place.exact)), end + len(place.exact))
-    return (at, at + len(place.exact)) if at >= 0 else (start, end)
+    first, last = span
+    start = text.offsets[first]
+    end = text.offsets[last - 1] + 1
+    size = len(place.exact)
+    at = text.raw.find(place.exact, max(0, start - size), end + size)
+    if at >= 0:
+        return at, at + size
+    return start, end
 
 
-def _occurrence(
-    prefix: str, exact: str, suffix: str, letters: str, near: int
-) -> tuple[int, int] | None:
+def _find_signs(place: TextQuote, raw: str) -> tuple[int, int] | None:
+    """The range of a quotation without letters, such as `***`."""
+    at = raw.find(place.prefix + place.exact + place.suffix)
+    if at < 0:
+        return None
+    start = at + len(place.prefix)
+    return start, start + len(place.exact)
+
+
+@dataclass(frozen=True, slots=True)
+class _Letters:
+    """The letters of a quotation, and of what stands before and after it."""
+
+    prefix: str
+    exact: str
+    suffix: str
+
+    @classmethod
+    def of(cls, place: TextQuote) -> "_Letters":
+        return cls(*map(_letters_of, (place.prefix, place.exact, place.suffix)))
+
+
+class _Occurrence(NamedTuple):
+    """A place with the very letters of a quotation; the best compares greatest."""
+
+    agreed: float  # Share of the letters around it that agree
+    nearness: int
+    start: int
+
+
+def _occurrence(quote: _Letters, letters: str, near: int) -> tuple[int, int] | None:
     """The quotation where most of the letters around it agree; of equal places the nearest."""
-    best = (-1.0, 0, 0)
-    for at in _places(exact, letters):
-        end = at + len(exact)
-        agreed = _agreement(letters[max(0, at - len(prefix)) : at][::-1], prefix[::-1])
-        agreed += _agreement(letters[end : end + len(suffix)], suffix)
-        best = max(best, (agreed / max(1, len(prefix) + len(suffix)), -abs(at - near), at))
-    is_sure = best[0] >= _MIN_AGREED or (best[0] >= 0 and len(exact) >= _DISTINCTIVE_LETTERS)
-    return (best[2], best[2] + len(exact)) if is_sure else None
-
-
-def _similar(
-    prefix: str, exact: str, suffix: str, letters: str, near: int
-) -> tuple[int, int] | None:
-    """The letters between the two ends of a changed quotation."""
-    sought, edge = prefix + exact + suffix, len(prefix)
-    start = _end_at(sought, edge, letters, near)
-    end = _end_at(sought, edge + len(exact), letters, near + len(exact)) if start else None
-    if not (start and end):
-        return None
-    first, last = max(0, start[0]), min(end[0], len(letters))
-    if not 0 < last - first <= 2 * len(exact) + _PIECE:
-        return None
-    found, words = (
-        letters[first:last],
-        [exact[at : at + _WORD] for at in range(0, len(exact), _WORD)],
+    occurrences = (
+        _Occurrence(_agreed_around(at, quote, letters), -abs(at - near), at)
+        for at in _places(quote.exact, letters)
     )
-    is_sure = start[1] == end[1] == 0 or 2 * sum(word in found for word in words) >= len(words)
-    return (first, last) if is_sure else None
+    best = max(occurrences, default=None)
+    if best is None:
+        return None
+    is_distinctive = len(quote.exact) >= _DISTINCTIVE_LETTERS
+    if best.agreed < _MIN_AGREED and not is_distinctive:
+        return None
+    return best.start, best.start + len(quote.exact)
 
 
-def _end_at(sought: str, edge: int, letters: str, near: int) -> tuple[int, int] | None:
-    """Where an edge of the quotation is, by the unchanged piece next to it, and the distance of
-    that piece from it.
-    """
+def _agreed_around(at: int, quote: _Letters, letters: str) -> float:
+    """Share of the letters around a quotation that stand around it here, too."""
+    end = at + len(quote.exact)
+    before = letters[max(0, at - len(quote.prefix)) : at]
+    after = letters[end : end + len(quote.suffix)]
+    agreed = _agreement(before[::-1], quote.prefix[::-1]) + _agreement(after, quote.suffix)
+    return agreed / max(1, len(quote.prefix) + len(quote.suffix))
+
+
+class _Edge(NamedTuple):
+    """Where a changed quotation begins or ends."""
+
+    offset: int
+    distance: int  # Of the unchanged piece that shows it
+
+
+def _similar(quote: _Letters, letters: str, near: int) -> tuple[int, int] | None:
+    """The letters between the two ends of a changed quotation."""
+    sought = quote.prefix + quote.exact + quote.suffix
+    first_letter = len(quote.prefix)
+    size = len(quote.exact)
+    start = _edge_at(sought, first_letter, letters, near)
+    if start is None:
+        return None
+    end = _edge_at(sought, first_letter + size, letters, near + size)
+    if end is None:
+        return None
+    first = max(0, start.offset)
+    last = min(end.offset, len(letters))
+    if not 0 < last - first <= 2 * size + _PIECE:
+        return None
+    is_between_neighbours = start.distance == end.distance == 0
+    if is_between_neighbours or _has_half(letters[first:last], quote.exact):
+        return first, last
+    return None
+
+
+def _has_half(letters: str, exact: str) -> bool:
+    """Whether at least half of the parts of a quotation stand in these letters."""
+    parts = [exact[at : at + _PART] for at in range(0, len(exact), _PART)]
+    return 2 * sum(part in letters for part in parts) >= len(parts)
+
+
+def _edge_at(sought: str, edge: int, letters: str, near: int) -> _Edge | None:
+    """Where an edge of the quotation is, by the unchanged piece next to it."""
     for distance in range(0, max(edge, len(sought) - edge), _STEP):
         for first in (edge - distance - _PIECE, edge + distance):
-            if 0 <= first <= len(sought) - _PIECE:
-                places = list(
-                    islice(_places(sought[first : first + _PIECE], letters), _MOST_PLACES)
-                )
-                if places:
-                    return min(places, key=lambda at: abs(at - near)) + edge - first, distance
+            if not 0 <= first <= len(sought) - _PIECE:
+                continue
+            piece = sought[first : first + _PIECE]
+            places = list(islice(_places(piece, letters), _MOST_PLACES))
+            if places:
+                nearest = min(places, key=lambda at: abs(at - near))
+                return _Edge(nearest + edge - first, distance)
     return None
 
 
@@ -129,8 +185,14 @@ def _places(part: str, letters: str) -> Iterator[int]:
         at = letters.find(part, at + 1)
 
 
-def _agreement(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _agreement(first: str, second: str) -> int:
+    """How many letters are the same before the first that differs."""
+    agreed = 0
+    for letter, other in zip(first, second, strict=False):
+        if letter != other:
+            break
+        agreed += 1
+    return agreed
 
 
 def _letters_of(text: str) -> str:
@@ -153,12 +215,12 @@ def migrate_user_data(
 
     Raises StorageError.
     """
-    earlier = earlier_versions(user_data, book, file=file, path=path)
-    carried = (
-        _migrate_from(book, old, user_data, marks, certain=bool(file) and old.file == file)
-        for old in earlier
-    )
-    return next(filter(None, carried), None)
+    for old in earlier_versions(user_data, book, file=file, path=path):
+        is_same_file = bool(file) and old.file == file
+        migrated = _migrate_from(book, old, user_data, marks, certain=is_same_file)
+        if migrated is not None:
+            return migrated
+    return None
 
 
 def carry_place(
@@ -190,23 +252,23 @@ def earlier_versions(
 ) -> list[OpenedBook]:
     """Other texts of probably the same book: by file, then path, then title and authors."""
     absolute = path.absolute() if path else None
-    name = (_plain(book.title), sorted(map(_plain, book.authors)))
 
     def similarity(other: OpenedBook) -> int:
         if file and other.file == file:
             return 3
         if absolute and other.path == absolute:
             return 2
-        return int(
-            bool(book.authors) and (_plain(other.title), sorted(map(_plain, other.authors))) == name
-        )
+        is_same_work = bool(book.authors) and _work_of(other) == _work_of(book)
+        return 1 if is_same_work else 0
 
-    others = [
-        other
-        for other in user_data.all_texts()
-        if other.sha256 != book.sha256 and similarity(other)
-    ]
-    return sorted(others, key=similarity, reverse=True)
+    others = [other for other in user_data.all_texts() if other.sha256 != book.sha256]
+    similar = [other for other in others if similarity(other)]
+    return sorted(similar, key=similarity, reverse=True)
+
+
+def _work_of(book: Book | OpenedBook) -> tuple[str, list[str]]:
+    """Title and authors for comparison."""
+    return _plain(book.title), sorted(map(_plain, book.authors))
 
 
 def _plain(name: str) -> str:
@@ -216,59 +278,83 @@ def _plain(name: str) -> str:
 def _migrate_from(
     book: Book, old: OpenedBook, user_data: UserData, store: MarkStore, *, certain: bool
 ) -> MigratedData | None:
-    """None if the texts are not of one work, or nothing is stored. Raises StorageError."""
+    """Copy what is stored of another text; None if the texts are not of one work.
+
+    `certain`: they are. Raises StorageError.
+    """
     text = SearchableText(book.text)
-    marks = []
-    for mark in store.marks(old.sha256):
-        span = find_quote(mark.place, text, old.length)
-        marks.append(
-            replace(
-                mark, place=quote_at(text.raw, *span) if span else mark.place, lost=span is None
-            )
-        )
+    marks = [_migrate_mark(mark, text, old.length) for mark in store.marks(old.sha256)]
     place = user_data.position_quote(old.sha256)
     here = find_quote(place, text, old.length) if place else None
-    found = sum(not mark.lost for mark in marks) + (here is not None)
-    sought = len(marks) + (place is not None)
-    if not certain and found < max(1, _SAME_WORK * sought):
+    if not certain and not _is_same_work(marks, place, here):
         return None
+    new_marks = store.put_new(book.sha256, marks) if marks else []
+    new_questions = _migrate_questions(book, old, user_data, text)
+    user_data.correct_names(book.sha256, *user_data.name_corrections(old.sha256))
+    _migrate_choice(book, old, user_data)
+    if old.position and not user_data.position(book.sha256):
+        near = min(_proportional(old.position, text, old.length), len(book.text))
+        offset = here[0] if here else near
+        user_data.set_position(book.sha256, offset, quote_at(book.text, offset))
+    lost = sum(mark.lost for mark in new_marks)
+    return MigratedData(old.sha256, len(new_marks), lost, new_questions)
+
+
+def _is_same_work(
+    marks: Sequence[Mark], place: TextQuote | None, here: tuple[int, int] | None
+) -> bool:
+    """Whether enough of the marks and of the place are found again. `here`: where the place is."""
+    quotes = len(marks) + (place is not None)
+    placed = sum(not mark.lost for mark in marks) + (here is not None)
+    return placed >= max(1, _SAME_WORK * quotes)
+
+
+def _migrate_mark(mark: Mark, text: SearchableText, length: int) -> Mark:
+    span = find_quote(mark.place, text, length)
+    if span is None:
+        return replace(mark, lost=True)
+    return replace(mark, place=quote_at(text.raw, *span), lost=False)
+
+
+def _migrate_questions(
+    book: Book, old: OpenedBook, user_data: UserData, text: SearchableText
+) -> int:
+    """Copy the questions; returns how many are new."""
     questions = [
-        replace(
-            question,
-            citations=tuple(
-                _migrate_citation(citation, text, old.length) for citation in question.citations
-            ),
-            upto=None,  # unknown in the new text; a bounded follow-up does not see such an answer
-            passage=None,
-        )
+        _migrate_question(question, text, old.length)
         for question in user_data.questions(old.sha256)
     ]
-    new = store.put_new(book.sha256, marks) if marks else []
-    asked = user_data.add_questions(book.sha256, questions) if questions else 0
-    user_data.correct_names(book.sha256, *user_data.name_corrections(old.sha256))
-    nothing_chosen = AskingChoice()
-    if user_data.asking_choice(book.sha256) == nothing_chosen:
-        choice = user_data.asking_choice(old.sha256)
-        if choice != nothing_chosen:
-            user_data.choose_asking(book.sha256, choice)
-    if old.position and not user_data.position(book.sha256):
-        if here:
-            offset = here[0]
-        else:
-            offset = min(_proportional(old.position, text, old.length), len(book.text))
-        user_data.set_position(book.sha256, offset, quote_at(book.text, offset))
-    return MigratedData(old.sha256, len(new), sum(mark.lost for mark in new), asked)
+    return user_data.add_questions(book.sha256, questions) if questions else 0
+
+
+def _migrate_question(question: SavedQuestion, text: SearchableText, length: int) -> SavedQuestion:
+    citations = [_migrate_citation(citation, text, length) for citation in question.citations]
+    return replace(
+        question,
+        citations=tuple(citations),
+        upto=None,  # unknown in the new text; a bounded follow-up does not see such an answer
+        passage=None,
+    )
 
 
 def _migrate_citation(citation: Citation, text: SearchableText, length: int) -> Citation:
-    found = find_quote(
-        TextQuote(citation.start, citation.end, citation.quote, "", ""), text, length
-    )
-    if found is None:
+    place = TextQuote(citation.start, citation.end, citation.quote, "", "")
+    span = find_quote(place, text, length)
+    if span is None:
         near = _proportional(citation.start, text, length)
-        found = near, near
-    return replace(citation, start=found[0], end=found[1])
+        span = (near, near)
+    start, end = span
+    return replace(citation, start=start, end=end)
+
+
+def _migrate_choice(book: Book, old: OpenedBook, user_data: UserData) -> None:
+    """Copy how the book is asked, unless that is chosen here already."""
+    nothing_chosen = AskingChoice()
+    choice = user_data.asking_choice(old.sha256)
+    if choice != nothing_chosen and user_data.asking_choice(book.sha256) == nothing_chosen:
+        user_data.choose_asking(book.sha256, choice)
 
 
 def _proportional(offset: int, text: SearchableText, length: int) -> int:
+    """The offset with the same share of this text; `length`: of the text it came from."""
     return round(offset * len(text.raw) / length) if length else 0

@@ -21,11 +21,12 @@ def is_scratch(path: Path) -> bool:
 
     Raises OSError.
     """
-    if path.suffix.lower() not in _LOOSE:
+    suffix = path.suffix.lower()
+    if suffix not in _LOOSE:
         return False
     if _NAME.fullmatch(path.name):
         return True
-    if path.suffix.lower() not in (".txt", ".text"):
+    if suffix not in (".txt", ".text"):
         return False
     with path.open("rb") as file:
         text = file.read(_READ).decode("utf-8", "replace")

@@ -56,10 +56,12 @@ class LibraryHit:
     @property
     def core(self) -> Span:
         """From the first to the last word of the query in the sentence, or its beginning."""
-        inside = [word for word in self.words if self.start <= word[0] < self.end] or [
-            (self.start, self.end)
-        ]
-        return inside[0][0], min(inside[-1][1], inside[0][0] + _CORE)
+        inside = [word for word in self.words if self.start <= word[0] < self.end]
+        if not inside:
+            inside = [(self.start, self.end)]
+        start = inside[0][0]
+        end = inside[-1][1]
+        return start, min(end, start + _CORE)
 
     @property
     def chapter(self) -> str:
@@ -78,7 +80,9 @@ class Shelf:
     @property
     def progress(self) -> str:
         """`indexing 12 of 100`; empty if everything is indexed."""
-        return f"indexing {self.total - len(self.pending)} of {self.total}" if self.pending else ""
+        if not self.pending:
+            return ""
+        return f"indexing {self.total - len(self.pending)} of {self.total}"
 
     def find(self, query: str, books: Iterable[ShelfBook]) -> Matches:
         """Search these books. Raises StorageError."""
@@ -102,7 +106,8 @@ class Shelf:
 
     def text_of(self, book: ShelfBook) -> str | None:
         """The text that was indexed; None if the file has gone or changed."""
-        if (text := cached_text(book.indexed.digest, self.paths.texts)) is not None:
+        text = cached_text(book.indexed.digest, self.paths.texts)
+        if text is not None:
             return text
         try:
             opened = open_cached(book.path, self.paths.texts, encodings=self.paths.encodings)
@@ -115,17 +120,17 @@ class Shelf:
 class LibraryHits:
     hits: tuple[LibraryHit, ...]  # The best first
     total: int
-    beyond: Mapping[
-        ShelfBook, int
-    ]  # Hits left out, by the books in which they are beyond the bound
+    # Hits left out, by the books in which they are beyond the bound
+    beyond: Mapping[ShelfBook, int]
 
     @property
     def left_out(self) -> str:
         """`12 more beyond where you stopped in 3 books`; empty for none."""
-        count, books = sum(self.beyond.values()), len(self.beyond)
-        if not count:
+        hits = sum(self.beyond.values())
+        if not hits:
             return ""
-        return f"{count} more beyond where you stopped in {counted(books, 'book')}"
+        books = counted(len(self.beyond), "book")
+        return f"{hits} more beyond where you stopped in {books}"
 
 
 def open_shelf(paths: Paths, tag: str = "") -> Shelf:
@@ -136,18 +141,20 @@ def open_shelf(paths: Paths, tag: str = "") -> Shelf:
         raise StorageError(problem)
     if tag:
         entries = tagged(entries, tag)
-    bounds, indexed = user_data.bounds(), LibraryIndex(paths).books()
-    wanted = list(searchable(entries))
+    bounds = user_data.bounds()
+    indexed = LibraryIndex(paths).books()
+    expected = list(searchable(entries))
     books = []
-    for entry in wanted:
+    for entry in expected:
         known = indexed.get(entry.digest)
         if known is None or not known.spans:
             continue
         here, choice = bounds.get(known.sha256, (0, None))
         bound = bound_of(known.length, here, choice, lambda known=known: known.plot)  # type: ignore[misc]
-        books.append(ShelfBook(entry, known, bound, here > 0 or choice is not None))
-    pending = tuple(entry for entry in wanted if entry.digest not in indexed)
-    return Shelf(tuple(books), len(wanted), pending, paths)
+        is_begun = here > 0 or choice is not None
+        books.append(ShelfBook(entry, known, bound, is_begun))
+    pending = tuple(entry for entry in expected if entry.digest not in indexed)
+    return Shelf(tuple(books), len(expected), pending, paths)
 
 
 def searchable(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
@@ -155,30 +162,41 @@ def searchable(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
 
     A series is searched as one once it is begun, before that its volumes are.
     """
-    present = [one for one in entries if one.path and one.digest and not one.missing]
-    series = [one for one in present if one.format == SERIES_FORMAT and one.position > 0]
-    volumes = {volume.sha256 for one in series for volume in one.volumes}
+    present = [entry for entry in entries if entry.path and entry.digest and not entry.missing]
+    begun = [entry for entry in present if entry.format == SERIES_FORMAT and entry.position > 0]
+    volumes = {volume.sha256 for series in begun for volume in series.volumes}
     for entry in present:
-        if entry in series or (entry.format != SERIES_FORMAT and entry.sha256 not in volumes):
+        if entry.format == SERIES_FORMAT:
+            is_searched = entry in begun
+        else:
+            is_searched = entry.sha256 not in volumes
+        if is_searched:
             yield entry
 
 
-def hit_in(book: ShelfBook, text: str, found: PassageHit) -> LibraryHit:
-    """The sentence of a passage with most words of the query; a heading only if no other has any.
+def hit_in(book: ShelfBook, text: str, hit: PassageHit) -> LibraryHit:
+    """The sentence of a passage with most words of the query; `text`: the book's.
 
-    `text`: the book's
+    A heading only if no other sentence has any.
     """
-    first, last = book.indexed.span(found.number)
+    first, last = book.indexed.span(hit.number)
     passage = text[first:last]
-    places = places_in(passage, found.words, book.indexed.language)
+    places = places_in(passage, hit.words, book.indexed.language)
     headings = [
         (at - first, text.find("\n", at) - first)
         for at in book.indexed.chapter_starts
         if first <= at < last
     ]
-    below = [place for place in places if not any(at <= place[0] < end for at, end in headings)]
-    start, end = best_sentence(passage, below or places, found.words.__getitem__)
-    marked = tuple((first + one, first + other) for one, other, _ in places)
+    below = [
+        place for place in places if not any(start <= place.start < end for start, end in headings)
+    ]
+    start, end = best_sentence(passage, below or places, hit.words.__getitem__)
     return LibraryHit(
-        book, first + start, first + end, passage[:start], passage[start:end], passage[end:], marked
+        book,
+        first + start,
+        first + end,
+        before=passage[:start],
+        text=passage[start:end],
+        after=passage[end:],
+        words=tuple((first + place.start, first + place.end) for place in places),
     )

@@ -27,9 +27,10 @@ def text_of_entry(entry: LibraryEntry, paths: Paths) -> KnownText:
 
     If the file has a new text of the same book, the data is carried over to that.
     """
-    if entry.path is None or entry.missing:
-        what = "was read from standard input" if entry.path is None else "is missing"
-        return _remembered(entry, paths, what)
+    if entry.path is None:
+        return _remembered(entry, paths, "was read from standard input")
+    if entry.missing:
+        return _remembered(entry, paths, "is missing")
     try:
         book = open_cached(entry.path, paths.texts, encodings=paths.encodings)
     except BookError as error:

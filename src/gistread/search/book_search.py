@@ -17,6 +17,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.errors import UsageError
 from gistread.search.folding import fold, folded_text, parts
 from gistread.search.ranked import Ranker
+from gistread.search.tokens import WordPlace
 from gistread.words import ACCENTS
 
 MAX_RANKED_HITS = 100
@@ -252,19 +253,19 @@ class BookSearch:
 
 def best_sentence(
     text: str,
-    places: Sequence[tuple[int, int, str]],
+    places: Sequence[WordPlace],
     weight: Callable[[str], float] = lambda word: 1.0,
 ) -> tuple[int, int]:
-    """The sentence with most different words, or those of most weight; `places`.
+    """The sentence with most different words, or those of most weight.
 
-    As of `Ranker.places`.
+    `places`: those of `Ranker.places`.
     """
-    firsts = [first for first, _, _ in places]
+    firsts = [place.start for place in places]
     best = (0, len(text))
     most = 0.0
     for start, end in sentence_spans(text):
         inside = places[bisect_left(firsts, start) : bisect_left(firsts, end)]
-        total = sum(map(weight, {term for _, _, term in inside}))
+        total = sum(map(weight, {place.word for place in inside}))
         if total > most:
             best = (start, end)
             most = total

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gistread.search.related import related_stems
-from gistread.search.tokens import Terms
+from gistread.search.tokens import Terms, WordPlace
 from gistread.words import count_words
 
 NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
@@ -153,13 +153,15 @@ class Ranker:
         best = sorted(matching, key=lambda i: (-scores[i], i))
         return best[: max(0, n)]
 
-    def places(self, text: str, query: str) -> list[tuple[int, int, str]]:
-        """(start, end, stem) of each word of `text` that the query contains, in order."""
+    def places(self, text: str, query: str) -> list[WordPlace]:
+        """Where the words of `query` stand in `text`, in order; `word` is the stem."""
         stems = set(self.stems(query))
-        stemmed = (
-            (start, end, self.terms.stem(word)) for start, end, word in self.terms.places(text)
-        )
-        return [(start, end, stem) for start, end, stem in stemmed if stem in stems]
+        places: list[WordPlace] = []
+        for place in self.terms.places(text):
+            stem = self.terms.stem(place.word)
+            if stem in stems:
+                places.append(place._replace(word=stem))
+        return places
 
     def stems(self, text: str) -> list[str]:
         """The stem of each word, in order."""

@@ -6,10 +6,11 @@ Lower-case words, character pairs in unspaced scripts, stems by language.
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
+from typing import NamedTuple
 
 from gistread.search.folding import fold
 from gistread.words import MARK_CLASS, UNSPACED, UNSPACED_CHARACTER
@@ -62,6 +63,14 @@ def language_of(text: str, usual: str) -> str:
     return best if is_clear else usual
 
 
+class WordPlace(NamedTuple):
+    """`text[start:end]` is this word, or an inflection of it."""
+
+    start: int
+    end: int
+    word: str
+
+
 class Terms:
     """Tokeniser and stemmer for one language."""
 
@@ -87,26 +96,27 @@ class Terms:
                 words.append(token)
         return words
 
-    def places(self, text: str) -> list[tuple[int, int, str]]:
-        """(start, end, word) of each word."""
-        places: list[tuple[int, int, str]] = []
+    def places(self, text: str) -> list[WordPlace]:
+        """Where each of the words is."""
+        places: list[WordPlace] = []
         for match in _TOKEN.finditer(text):
-            start, token = match.start(), match[0].lower().replace("’", "'")
-            if len(token) != len(match[0]):
-                places.append(
-                    (start, match.end(), token)
-                )  # a letter whose lower case has two characters
-            elif UNSPACED_CHARACTER.match(token) and len(token) > 1:
-                places += [
-                    (start + i, start + i + 2, token[i : i + 2]) for i in range(len(token) - 1)
-                ]
-            elif self._elides and "'" in token:
-                for word in token.split("'"):
-                    places.append((start, start + len(word), word))
-                    start += len(word) + 1
-            else:
-                places.append((start, match.end(), token))
+            places += self._places_in_token(match)
         return places
+
+    def _places_in_token(self, match: re.Match[str]) -> Iterator[WordPlace]:
+        start, end = match.span()
+        token = match[0].lower().replace("’", "'")
+        if len(token) != len(match[0]):  # A letter whose lower case has two characters
+            yield WordPlace(start, end, token)
+        elif UNSPACED_CHARACTER.match(token) and len(token) > 1:
+            for at in range(len(token) - 1):
+                yield WordPlace(start + at, start + at + 2, token[at : at + 2])
+        elif self._elides and "'" in token:
+            for word in token.split("'"):
+                yield WordPlace(start, start + len(word), word)
+                start += len(word) + 1
+        else:
+            yield WordPlace(start, end, token)
 
     def stem(self, word: str) -> str:
         """Stem of `word`, folded: without accents and points, which people omit in searches."""
