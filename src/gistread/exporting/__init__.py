@@ -1,3 +1,4 @@
-"""Exports a book's marks, questions and gists as Markdown or JSON and for other programs, or the
-book's text.
+"""Exports a book's marks, questions and gists, or the book's text.
+
+As Markdown, as JSON or for other programs.
 """

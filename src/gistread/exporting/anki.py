@@ -1,9 +1,8 @@
-"""Cards for Anki: a text file with the headers that Anki 2.1.55 and later read, each note a cloze
-deletion.
+"""Cards for Anki: a text file with the headers that Anki 2.1.55 and later read.
 
-The format: https://docs.ankiweb.net/importing/text-files.html. Anki identifies a note by its GUID,
-else by its first field, so importing again updates notes. Questions have a GUID: a new answer takes
-the place of the old one.
+Each note is a cloze deletion. Anki identifies it by its GUID, else by its first field, so importing
+again updates notes. Questions have a GUID: a new answer takes the place of the old one. The format:
+https://docs.ankiweb.net/importing/text-files.html.
 """
 
 import csv
@@ -16,7 +15,9 @@ from dataclasses import dataclass
 
 from gistread.book.model import Book
 from gistread.exporting.model import Export, quoted_marks
-from gistread.store.model import SavedQuestion
+from gistread.marking import Mark
+from gistread.people.joining import Entity
+from gistread.store.model import Citation, SavedQuestion
 from gistread.units import in_quotes
 
 _HEADERS = (
@@ -26,6 +27,7 @@ _HEADERS = (
 )
 _SOURCE = re.compile(r"\s?\[\d+\]")  # In an answer
 _GUID = 16  # Characters
+_SENTENCE_ENDS = '.!?”"’'
 _WORDS = re.compile(r"\w+")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 # Text that Anki would read as a field, a hint, a comment or a sound.
@@ -51,17 +53,13 @@ def as_cards(exports: Iterable[Export]) -> str:
 
 
 def _rows(export: Export) -> Iterator[tuple[str, ...]]:
-    deck = f"gistread::{' '.join(export.book.title.replace('::', ' ').split())}"
+    title = " ".join(export.book.title.replace("::", " ").split())
+    deck = f"gistread::{title}"
     for card in _cards(export):
         hidden = _answer(card.hidden) if card.kind == "question" else _escape(card.hidden)
         field = _escape(card.before) + "{{c1::" + hidden + "}}" + _escape(card.after)
-        yield (
-            re.sub("^#", "&#35;", field),
-            _escape(card.back),
-            deck,
-            f"gistread {card.kind}",
-            card.guid,
-        )
+        field = re.sub("^#", "&#35;", field)
+        yield field, _escape(card.back), deck, f"gistread {card.kind}", card.guid
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +75,7 @@ class _Card:
 def _cards(export: Export) -> Iterator[_Card]:
     book = export.book
     for mark in quoted_marks(export.marks):
-        quote = " ".join(mark.place.exact.split())
-        if (gap := _gap(quote)) is not None:
-            place = "" if mark.lost else _place(book, mark.start)
-            yield _Card("highlight", *gap, "\n".join(filter(None, (mark.note, place))))
+        yield from _highlight_cards(book, mark)
     last = {
         _same_question(saved): saved
         for saved in export.questions
@@ -89,34 +84,57 @@ def _cards(export: Export) -> Iterator[_Card]:
     for words, saved in last.items():
         guid = hashlib.sha256(f"{book.sha256} {words}".encode()).hexdigest()[:_GUID]
         yield _question_card(book, saved, guid)
-    for entity, (start, end) in export.names:
-        sentence = " ".join(book.text[start:end].split())
-        name = max(
-            (form.text for form in entity.forms if form.text in sentence), key=len, default=""
-        )
-        if name:
-            before, _, after = sentence.partition(name)
-            others = f"\nAlso: {', '.join(entity.others)}" if entity.others else ""
-            back = f"{entity.name} ({entity.kind}){others}\n{_place(book, start)}"
-            yield _Card("name", before, name, after, back)
+    for entity, sentence in export.names:
+        yield from _name_cards(book, entity, sentence)
+
+
+def _highlight_cards(book: Book, mark: Mark) -> Iterator[_Card]:
+    """A card that asks for a name of the quote, or its longest word; none without words."""
+    quote = " ".join(mark.place.exact.split())
+    gap = _gap(quote)
+    if gap is None:
+        return
+    place = "" if mark.lost else _place(book, mark.start)
+    yield _Card(
+        "highlight",
+        before=quote[: gap.start()],
+        hidden=gap[0],
+        after=quote[gap.end() :],
+        back="\n".join(filter(None, (mark.note, place))),
+    )
+
+
+def _name_cards(book: Book, entity: Entity, span: tuple[int, int]) -> Iterator[_Card]:
+    """A card that asks for a name by the sentence that introduces it, if the name is in that."""
+    start, end = span
+    sentence = " ".join(book.text[start:end].split())
+    forms = [form.text for form in entity.forms if form.text in sentence]
+    name = max(forms, key=len, default="")
+    if not name:
+        return
+    before, _, after = sentence.partition(name)
+    lines = [f"{entity.name} ({entity.kind})"]
+    if entity.others:
+        lines.append(f"Also: {', '.join(entity.others)}")
+    lines.append(_place(book, start))
+    yield _Card("name", before, name, after, "\n".join(lines))
 
 
 def _question_card(book: Book, saved: SavedQuestion, guid: str) -> _Card:
     answer = _SOURCE.sub("", saved.answer).strip()
     if answer.endswith(":"):  # It only introduces its quotes: "What the book says of Ferrand:"
         answer = " ".join(saved.citations[0].quote.split())
-    quotes = [
-        f"{in_quotes(' '.join(citation.quote.split()))} {_place(book, citation.start)}"
-        for citation in saved.citations
-    ]
+    quotes = [_quote_line(book, citation) for citation in saved.citations]
     doubts = [f"“{saved.answer[mark.start : mark.end]}”: {mark.message}" for mark in saved.marks]
-    rivals = [
-        f"Another passage says {in_quotes(citation.tells)}"
-        for citation in saved.citations
-        if citation.tells
-    ]
+    tells = [citation.tells for citation in saved.citations if citation.tells]
+    rivals = [f"Another passage says {in_quotes(text)}" for text in tells]
     back = "\n".join((*quotes, *doubts, *rivals))
     return _Card("question", f"{saved.question}\n", answer, "", back, guid)
+
+
+def _quote_line(book: Book, citation: Citation) -> str:
+    quote = " ".join(citation.quote.split())
+    return f"{in_quotes(quote)} {_place(book, citation.start)}"
 
 
 def _same_question(saved: SavedQuestion) -> str:
@@ -135,20 +153,19 @@ def _is_doubted(saved: SavedQuestion) -> bool:
     return bool(saved.marks) or any(citation.tells for citation in saved.citations)
 
 
-def _gap(quote: str) -> tuple[str, str, str] | None:
-    """The quote around its first name, or its longest word; None if it has no words."""
+def _gap(quote: str) -> re.Match[str] | None:
+    """Its first name, or its longest word; None if it has no words."""
     words = list(_WORD.finditer(quote))
-    names = [
-        word
-        for word in words[1:]
-        if word[0][0].isupper() and quote[word.start() - 2] not in '.!?”"’'
-    ]
-    hidden = names[0] if names else max(words, key=lambda word: len(word[0]), default=None)
-    return (quote[: hidden.start()], hidden[0], quote[hidden.end() :]) if hidden else None
+    for word in words[1:]:
+        is_capital = word[0][0].isupper()
+        if is_capital and quote[word.start() - 2] not in _SENTENCE_ENDS:
+            return word
+    return max(words, key=lambda word: len(word[0]), default=None)
 
 
 def _place(book: Book, offset: int) -> str:
-    return f"— {' · '.join(filter(None, (book.title, book.chapter_title(offset))))}"
+    names = filter(None, (book.title, book.chapter_title(offset)))
+    return f"— {' · '.join(names)}"
 
 
 def _answer(text: str) -> str:

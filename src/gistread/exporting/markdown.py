@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import FileIO
+from itertools import pairwise
 from pathlib import Path
 
 import yaml
@@ -19,13 +20,18 @@ from gistread.errors import StorageError
 from gistread.exporting.model import Export, export_file_name, percent, quoted_marks
 from gistread.exporting.names import ExportFormat
 from gistread.marking import Mark, MarkKind
+from gistread.memory.model import MemoryEntry
 from gistread.store.journal import append_whole
-from gistread.store.model import SavedQuestion, with_messages
+from gistread.store.model import Citation, SavedQuestion, with_messages
 from gistread.units import counted, in_quotes, iso_time
 
 _BLOCK_ID = re.compile(r"^\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])")
+_SIGN_AT_START = re.compile(r"^(?=[-+=:])")
+_NUMBER_AT_START = re.compile(r"^(\d+)(?=[.)])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_DATE = len("2026-01-31")
+_DIGEST = 12
 # In an answer
 _LISTED = re.compile(r"(?:[-*+•]|\d{1,2}[.)])\s+(?=\S)")
 _STRONG = re.compile(r"\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*")
@@ -39,34 +45,51 @@ def as_markdown(export: Export) -> str:
     parts = [f"# {escape_markdown(book.title)}"]
     if book.authors:
         parts.append(escape_markdown(", ".join(book.authors)))
-    if placed := [mark for mark in export.marks if not mark.lost]:
-        parts.append("## Marks")
-        parts += _by_chapter(book, [(mark.start, _mark(book, mark)) for mark in placed])
-    if lost := [mark for mark in export.marks if mark.lost]:
-        parts += [
-            "## Marks that lost their place",
-            "Their words are not in this version of the text.",
-        ]
-        parts += [part for mark in lost for part in _mark(book, mark)]
-    if export.questions:
-        parts.append("## Questions")
-        parts += [part for saved in export.questions for part in _question(book, saved)]
-    if export.memory is not None and (entries := export.gists):
-        parts += ["## Gists", escape_markdown(f"Read by {export.memory.model_name}.")]
-        gists = (
-            (entry.page.start, [f"**{entry.page.number}** {escape_markdown(entry.gist.text)}"])
-            for entry in entries
-        )
-        parts += _by_chapter(book, gists)
-    if len(parts) <= 2:
-        parts.append(_nothing(export.parts))
+    sections = [*_marks_section(export), *_questions_section(export), *_gists_section(export)]
+    parts += sections or [_nothing(export.parts)]
     return "\n\n".join(parts) + "\n"
+
+
+def _marks_section(export: Export) -> Iterator[str]:
+    book = export.book
+    placed = [mark for mark in export.marks if not mark.lost]
+    if placed:
+        yield "## Marks"
+        yield from _by_chapter(book, [(mark.start, _mark(book, mark)) for mark in placed])
+    lost = [mark for mark in export.marks if mark.lost]
+    if lost:
+        yield "## Marks that lost their place"
+        yield "Their words are not in this version of the text."
+        for mark in lost:
+            yield from _mark(book, mark)
+
+
+def _questions_section(export: Export) -> Iterator[str]:
+    if export.questions:
+        yield "## Questions"
+        for question in export.questions:
+            yield from _question(export.book, question)
+
+
+def _gists_section(export: Export) -> Iterator[str]:
+    entries = export.gists
+    if export.memory is None or not entries:
+        return
+    yield "## Gists"
+    yield escape_markdown(f"Read by {export.memory.model_name}.")
+    gists = [(entry.page.start, [_gist(entry)]) for entry in entries]
+    yield from _by_chapter(export.book, gists)
+
+
+def _gist(entry: MemoryEntry) -> str:
+    return f"**{entry.page.number}** {escape_markdown(entry.gist.text)}"
 
 
 def _nothing(parts: Sequence[str]) -> str:
     """`No marks, questions or gists yet.`"""
-    *others, last = parts
-    listed = f"{', '.join(others)} or {last}" if others else last
+    *others, listed = parts
+    if others:
+        listed = f"{', '.join(others)} or {listed}"
     return f"No {listed} yet."
 
 
@@ -82,22 +105,23 @@ def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Itera
 
 def _mark(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
     """The blocks of a mark: its words, its note, its kind and place."""
-    yield _quoted(
-        mark.place.exact + (" …" if mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER) else "")
-    )
+    is_point = mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER)
+    yield _quoted(f"{mark.place.exact} …" if is_point else mark.place.exact)
     if mark.note:
         yield _block(mark.note)
-    name = {
-        MarkKind.HIGHLIGHT: f"{mark.color or 'yellow'} highlight",
-        MarkKind.LETTER: f"mark {mark.letter}",
-    }.get(mark.kind, mark.kind.value)
-    facts = (
-        name,
-        escape_markdown(chapter),
-        "" if mark.lost else _place(book, mark.start),
-        iso_time(mark.made_at)[:10],
-    )
+    place = "" if mark.lost else _place(book, mark.start)
+    date = iso_time(mark.made_at)[:_DATE]
+    facts = (_kind_of_mark(mark), escape_markdown(chapter), place, date)
     yield f"— *{' · '.join(filter(None, facts))}*"
+
+
+def _kind_of_mark(mark: Mark) -> str:
+    """`yellow highlight`, `mark a`, `bookmark`"""
+    if mark.kind is MarkKind.HIGHLIGHT:
+        return f"{mark.color or 'yellow'} highlight"
+    if mark.kind is MarkKind.LETTER:
+        return f"mark {mark.letter}"
+    return mark.kind.value
 
 
 def _question(book: Book, saved: SavedQuestion) -> Iterator[str]:
@@ -105,15 +129,31 @@ def _question(book: Book, saved: SavedQuestion) -> Iterator[str]:
     yield f"### {escape_markdown(saved.question)}"
     yield from _answer_or_interruption(saved)
     for citation in saved.citations:
-        section = f"section {citation.page} · " if citation.page else ""
-        rival = f"another passage says {in_quotes(citation.tells)}" if citation.tells else ""
-        tells = f"{escape_markdown(rival)} · " if rival else ""
-        place = f"{tells}{section}{_place(book, citation.start)}"
-        yield f"{_quoted(citation.quote)}\n>\n> — *{place}*"
-    over = f", over the memory of {saved.memory}" if saved.memory not in ("", saved.model) else ""
-    method = f"{saved.reader} with {saved.model}{over}" if saved.model else saved.reader
-    if facts := " · ".join(filter(None, (method, iso_time(saved.asked_at)[:10]))):
+        yield f"{_quoted(citation.quote)}\n>\n> — *{_source(book, citation)}*"
+    facts = " · ".join(filter(None, (_method(saved), iso_time(saved.asked_at)[:_DATE])))
+    if facts:
         yield f"*{escape_markdown(facts)}*"
+
+
+def _source(book: Book, citation: Citation) -> str:
+    """What another passage says, the section and the place of a citation."""
+    parts = []
+    if citation.tells:
+        tells = f"another passage says {in_quotes(citation.tells)}"
+        parts.append(escape_markdown(tells))
+    if citation.page:
+        parts.append(f"section {citation.page}")
+    return " · ".join([*parts, _place(book, citation.start)])
+
+
+def _method(saved: SavedQuestion) -> str:
+    """`notes with Qwen3, over the memory of SmolLM2`"""
+    if not saved.model:
+        return saved.reader
+    method = f"{saved.reader} with {saved.model}"
+    if saved.memory not in ("", saved.model):
+        method += f", over the memory of {saved.memory}"
+    return method
 
 
 def _answer_or_interruption(saved: SavedQuestion) -> Iterator[str]:
@@ -151,13 +191,12 @@ def markdown_block(text: str, before: str = "") -> str:
 
 
 def _block(text: str) -> str:
-    """Lines of text as Markdown."""
+    """Lines of text as Markdown; a backslash keeps neighbouring lines apart."""
     lines = [escape_markdown(line.strip()) for line in text.strip().split("\n")]
-    ends = [
-        "\\" if line and number + 1 < len(lines) and lines[number + 1] else ""
-        for number, line in enumerate(lines)
-    ]
-    return "\n".join(line + end for line, end in zip(lines, ends, strict=True))
+    block = lines[0]
+    for before, line in pairwise(lines):
+        block += f"\\\n{line}" if before and line else f"\n{line}"
+    return block
 
 
 def _answer(text: str) -> str:
@@ -185,21 +224,28 @@ def _kind_of(line: str, *, has_table: bool) -> str:
 
 def _answer_line(line: str, kind: str) -> str:
     if kind == "table":
-        return "|".join(cell if _RULED.fullmatch(cell) else _bold(cell) for cell in line.split("|"))
+        return "|".join(map(_cell, line.split("|")))
     listed = _LISTED.match(line)
     if listed is None:
         return _bold(line)
-    sign = listed[0] if listed[0][0].isdigit() else "- "
+    sign = listed[0]
+    if not sign[0].isdigit():
+        sign = "- "
     return sign + _bold(line[listed.end() :])
+
+
+def _cell(cell: str) -> str:
+    """A cell of a table; the dashes below its head stay as they are."""
+    return cell if _RULED.fullmatch(cell) else _bold(cell)
 
 
 def _bold(text: str) -> str:
     """Text whose bold words stay bold."""
-    pieces = _STRONG.split(text)
-    return "".join(
-        f"**{escape_markdown(piece)}**" if index % 2 else _spaced(piece)
-        for index, piece in enumerate(pieces)
-    )
+    pieces: list[str] = []
+    for index, piece in enumerate(_STRONG.split(text)):
+        is_strong = index % 2 == 1
+        pieces.append(f"**{escape_markdown(piece)}**" if is_strong else _spaced(piece))
+    return "".join(pieces)
 
 
 def _spaced(piece: str) -> str:
@@ -215,8 +261,10 @@ def escape_markdown(text: str) -> str:
 
     Signs and numbers at its start begin no list.
     """
-    text = _SPECIAL.sub(r"\\\1", _CONTROL.sub("\ufffd", " ".join(text.split())))
-    return re.sub(r"^(\d+)(?=[.)])", r"\1\\", re.sub(r"^(?=[-+=:])", r"\\", text))
+    line = _CONTROL.sub("\ufffd", " ".join(text.split()))
+    line = _SPECIAL.sub(r"\\\1", line)
+    line = _SIGN_AT_START.sub(r"\\", line)
+    return _NUMBER_AT_START.sub(r"\1\\", line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +302,8 @@ def append_to_note(export: Export, path: Path) -> str:
         raise StorageError(
             f"{path} cannot be written: {error.strerror or error}.", "Choose another file."
         ) from error
-    return f"{'Added' if old else 'Wrote'} {counted(len(new), 'item')} to {path}."
+    verb = "Added" if old else "Wrote"
+    return f"{verb} {counted(len(new), 'item')} to {path}."
 
 
 def _front_matter(book: Book) -> str:
@@ -271,25 +320,30 @@ def _front_matter(book: Book) -> str:
 
 
 def _addition(items: Sequence[_Item], known: Collection[str]) -> str:
-    about = {item.id: f"On [[#^{item.about}]]: " if item.about in known else "" for item in items}
-    return "\n".join(f"{about[item.id]}{item.text}\n\n^{item.id}\n" for item in items)
+    """Items as text. `known`: ids of the items in the note already."""
+    text = [_item_text(item, known) for item in items]
+    return "\n".join(text)
+
+
+def _item_text(item: _Item, known: Collection[str]) -> str:
+    link = f"On [[#^{item.about}]]: " if item.about in known else ""
+    return f"{link}{item.text}\n\n^{item.id}\n"
 
 
 def _items(export: Export) -> Iterator[_Item]:
+    book = export.book
     for mark in quoted_marks(export.marks):
-        chapter = "" if mark.lost else export.book.chapter_title(mark.start)
-        yield _Item(
-            f"mark-{mark.id}", "\n\n".join(_mark(export.book, replace(mark, note=""), chapter))
-        )
+        chapter = "" if mark.lost else book.chapter_title(mark.start)
+        blocks = _mark(book, replace(mark, note=""), chapter)
+        mark_id = f"mark-{mark.id}"
+        yield _Item(mark_id, "\n\n".join(blocks))
         if mark.note:  # A separate item, so that a note written or changed later is exported too
-            yield _Item(
-                f"note-{mark.id}-{_digest(mark.note)}", _block(mark.note), f"mark-{mark.id}"
-            )
+            yield _Item(f"note-{mark.id}-{_digest(mark.note)}", _block(mark.note), mark_id)
     for saved in export.questions:
         if saved.answer.strip():
-            text = "\n\n".join(_question(export.book, saved))
-            yield _Item(f"question-{_digest(f'{saved.asked_at} {saved.question}')}", text)
+            digest = _digest(f"{saved.asked_at} {saved.question}")
+            yield _Item(f"question-{digest}", "\n\n".join(_question(book, saved)))
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]

@@ -75,7 +75,8 @@ class Template:
     def _fault(self, reason: str, line: int | None, known: Iterable[str] = ()) -> UsageError:
         place = f"{self.name}, line {line}" if line else self.name
         hint = f"The fields are {', '.join(sorted(known))}." if known else ""
-        return UsageError(f"{place}: {' '.join(reason.split()).removesuffix('.')}.", hint)
+        reason = " ".join(reason.split()).removesuffix(".")
+        return UsageError(f"{place}: {reason}.", hint)
 
 
 def _or_nothing(value: object) -> object:
