@@ -1,7 +1,7 @@
-"""gistread: read long books in the terminal with a local language model, or from Python: see
-docs/scripting.md.
+"""gistread: read long books in the terminal with a local language model, or from Python.
 
-Names are imported on first use, so that `import gistread` is cheap. `__init__.pyi` has their types.
+For Python see docs/scripting.md. Names are imported on first use, so that `import gistread` is
+cheap. `__init__.pyi` has their types.
 """
 
 from importlib import import_module

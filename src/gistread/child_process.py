@@ -1,9 +1,8 @@
-"""Starts Python in child processes that import nothing from the working directory or from beside a
-book.
+"""Starts Python in child processes that import nothing from folders of the user.
 
-Every Python child of gistread starts with `python_command`. `gistread/__main__.py` imports this
-module before the import path is clean, so at its top it imports only what Python has loaded
-already.
+These are the working directory and the folder of a book. Every Python child of gistread starts with
+`python_command`. `gistread/__main__.py` imports this module before the import path is clean, so at
+its top it imports only what Python has loaded already.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from gistread.errors import StorageError, UsageError
 from gistread.store.files import make_folder, replace_file
@@ -18,14 +18,8 @@ Value = str | int | bool
 KvCache = Literal["auto", "f16", "q8_0", "q4_0"]
 Bidi = Literal["auto", "on", "off"]
 
-PROGRESS_PARTS = (
-    "title",
-    "chapter",
-    "chapter-left",
-    "book-left",
-    "page",
-    "percent",
-)  # What the header line can show
+# What the header line can show
+PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "percent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +31,12 @@ class Config:
     """The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty:
     the starter, else the only one installed.
     """
-    read_along: bool = (
-        False  # Whether the model reads every opened book; else only books chosen for it
-    )
+    # Whether the model reads every opened book; else only books chosen for it
+    read_along: bool = False
     # The model that answers questions, as `--asking-model` takes it. Empty: the reading model.
     asking_model: str = ""
-    context_tokens: Annotated[int | None, range(256, 10_000_001)] = (
-        None  # Context length to load the model with
-    )
+    # Context length to load the model with
+    context_tokens: Annotated[int | None, range(256, 10_000_001)] = None
     connections: Annotated[int | None, range(1, 1001)] = None  # Concurrent requests to a server
     # Seconds without a reply after which a request to a server is sent again.
     server_timeout_s: Annotated[int, range(5, 3601)] = 300
@@ -124,42 +116,54 @@ _RETIRED = frozenset(
         *("follow", "library_view", "line_spacing", "mark_names", "reading_goal"),
     )
 )
-_UNWRITABLE = re.compile(
-    "[\n\ud800-\udfff]"
-)  # A line break, and bytes of a path that are not UTF-8
+# A line break, and bytes of a path that are not UTF-8
+_UNWRITABLE = re.compile("[\n\ud800-\udfff]")
 
 
 @cache
 def _hints() -> dict[str, Any]:
-    return {
-        name: hint
-        for name, hint in get_type_hints(Config, include_extras=True).items()
-        if name != _KEYS
-    }
+    hints = get_type_hints(Config, include_extras=True)
+    return {name: hint for name, hint in hints.items() if name != _KEYS}
 
 
-def _rule(hint: Any, value: Any) -> tuple[bool, str]:
-    """Whether a setting with this hint may have this value, and which ones it may have."""
-    kind, *limits = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    match limits:
-        case [range() as numbers]:  # To Python, a bool is an int.
-            return type(
-                value
-            ) is int and value in numbers, f"a whole number from {numbers[0]} to {numbers[-1]}"
-        case [parts]:
-            is_right = isinstance(value, str) and {*value.split()} <= {*parts}
-            return is_right, f"some of these, separated by spaces: {', '.join(parts)}"
-    if get_origin(kind) is Literal:
-        *first, last = (f'"{each}"' for each in get_args(kind) if each)
-        return value in get_args(kind), f"{', '.join(first)} or {last}"
-    if kind is bool:
-        return isinstance(value, bool), "true or false"
-    if kind is str:
-        return isinstance(value, str) and not _UNWRITABLE.search(value), "a text in quotes"
-    is_right = isinstance(value, list) and all(
-        isinstance(one, str) and one and "\n" not in one for one in value
-    )
-    return is_right, 'a list of folders in quotes, such as ["~/models"]'
+class _Rule(NamedTuple):
+    """Whether a setting may have a value, and in words which ones it may have."""
+
+    allows: bool
+    allowed: str
+
+
+def _rule(hint: Any, value: Any) -> _Rule:
+    """The rule of a setting with this hint, for this value."""
+    if get_origin(hint) is Annotated:
+        return _rule_of_limits(get_args(hint)[1], value)
+    if get_origin(hint) is Literal:
+        *first, last = (f'"{each}"' for each in get_args(hint) if each)
+        return _Rule(value in get_args(hint), f"{', '.join(first)} or {last}")
+    if hint is bool:
+        return _Rule(isinstance(value, bool), "true or false")
+    if hint is str:
+        return _Rule(isinstance(value, str) and _is_writable(value), "a text in quotes")
+    are_folders = isinstance(value, list) and all(map(_is_folder_name, value))
+    return _Rule(are_folders, 'a list of folders in quotes, such as ["~/models"]')
+
+
+def _rule_of_limits(limits: range | tuple[str, ...], value: Any) -> _Rule:
+    """`limits`: the numbers of a range, or the words of which a text may consist."""
+    if isinstance(limits, range):
+        is_number = type(value) is int  # To Python, a bool is an int.
+        numbers = f"a whole number from {limits[0]} to {limits[-1]}"
+        return _Rule(is_number and value in limits, numbers)
+    are_known = isinstance(value, str) and set(limits).issuperset(value.split())
+    return _Rule(are_known, f"some of these, separated by spaces: {', '.join(limits)}")
+
+
+def _is_writable(text: str) -> bool:
+    return _UNWRITABLE.search(text) is None
+
+
+def _is_folder_name(name: object) -> bool:
+    return isinstance(name, str) and name != "" and "\n" not in name
 
 
 def load_config(path: Path) -> Config:
@@ -179,15 +183,13 @@ def load_config(path: Path) -> Config:
         table["steps"] = "ask"
     for key, value in table.items():
         _check(key, value, f"{path}, line {_line_of(text, key)}")
-    lists: dict[str, Any] = {
-        key: tuple(value) for key, value in table.items() if isinstance(value, list)
-    }
-    config = Config(**(table | lists))
+        if isinstance(value, list):
+            table[key] = tuple(value)
+    config = Config(**table)
     if config.min_words and config.max_words and config.min_words >= config.max_words:
         raise UsageError(
             f"{path}, line {_line_of(text, 'min_words')}: min_words ({config.min_words}) must be "
-            "smaller "
-            f"than max_words ({config.max_words})."
+            f"smaller than max_words ({config.max_words})."
         )
     return config
 
@@ -232,9 +234,9 @@ def _check(key: str, value: object, where: str) -> None:
         near = difflib.get_close_matches(key, known, n=1)
         hint = f"Did you mean {near[0]}?" if near else f"Settings are: {', '.join(known)}."
         raise UsageError(f"{where}: unknown setting {key!r}.", hint)
-    is_right, allowed = _rule(_hints()[key], value)
-    if not is_right:
-        raise UsageError(f"{where}: {key} must be {allowed}, not {_toml(value)}.")
+    rule = _rule(_hints()[key], value)
+    if not rule.allows:
+        raise UsageError(f"{where}: {key} must be {rule.allowed}, not {_toml(value)}.")
 
 
 def _check_keys(table: object, where: str) -> None:
@@ -254,10 +256,12 @@ def _toml(value: object) -> str:
 def _line_of(text: str, key: str) -> int:
     """The line of a top-level key or table header, which the TOML parsers do not give."""
     name = f"[\"']?{re.escape(key)}[\"']?"
-    found = re.search(
-        rf"^[ \t]*(?:\[+[ \t]*{name}[ \t]*[\].]|{name}[ \t]*[=.])", text, re.MULTILINE
-    )
-    return text.count("\n", 0, found.start()) + 1 if found else 1
+    header = rf"\[+[ \t]*{name}[ \t]*[\].]"
+    setting = rf"{name}[ \t]*[=.]"
+    line = re.search(rf"^[ \t]*(?:{header}|{setting})", text, re.MULTILINE)
+    if line is None:
+        return 1
+    return text.count("\n", 0, line.start()) + 1
 
 
 def _read(path: Path) -> str:

@@ -61,8 +61,10 @@ def extract_word(text: str) -> str:
 
     Empty if there is none or it is too long.
     """
-    found = _WORD.search(" ".join(text.split()))
-    return found[0] if found and len(found[0]) <= LONGEST_WORD else ""
+    match = _WORD.search(" ".join(text.split()))
+    if match is None or len(match[0]) > LONGEST_WORD:
+        return ""
+    return match[0]
 
 
 def choose_lookup(
@@ -81,8 +83,10 @@ def choose_lookup(
                 f"lookup_command is not a command line: {error}.", f"It is {command!r}."
             ) from None
     for name, *parts in commands:
-        if program := which(str(Path(name).expanduser())):
-            parts = parts if any("{word}" in part for part in parts) else [*parts, "{word}"]
+        program = which(str(Path(name).expanduser()))
+        if program:
+            if not any("{word}" in part for part in parts):
+                parts.append("{word}")
             return Lookup(word, (program, *(part.replace("{word}", word) for part in parts)))
     if command.strip():
         raise UsageError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 CONTEXT = 64  # Characters of context on each side
+_LEAST_LATER_S = 1e-3  # By which a change follows the one before, also if the clock was set back
 _HERE = 64  # Characters quoted for a place without an end, such as a bookmark
 
 
@@ -24,15 +25,17 @@ class TextQuote:
 
 
 def quote_at(text: str, start: int, end: int | None = None) -> TextQuote:
-    """Quote `[start, end)`; without an end, the first words from `start`. Offsets are clamped to
-    the text.
+    """Quote `[start, end)`; without an end, the first words from `start`.
+
+    Offsets are clamped to the text.
     """
     start = min(max(0, start), len(text))
     if end is None:
         words = text[start : start + _HERE]
         if start + _HERE < len(text):
-            cut = max(words.rfind(" "), words.rfind("\n"))
-            words = words[:cut] if cut > _HERE // 2 else words
+            last_blank = max(words.rfind(" "), words.rfind("\n"))
+            if last_blank > _HERE // 2:
+                words = words[:last_blank]
         end = start + len(words.rstrip())
     end = min(max(start, end), len(text))
     return TextQuote(
@@ -103,7 +106,7 @@ def new_mark(
 
 
 def with_changes(mark: Mark, **fields: object) -> Mark:
-    at = max(time.time(), mark.changed_at + 1e-3)
+    at = max(time.time(), mark.changed_at + _LEAST_LATER_S)
     return replace(mark, changed_at=at, **fields)  # type: ignore[arg-type]
 
 
@@ -112,17 +115,14 @@ def merge_marks(mine: Mark, known: Mark | None, base: Mark | None) -> Mark:
 
     Both notes, the other fields of `mine`.
     """
-    if (
-        known is None
-        or known.lost
-        or base is None
-        or known.note in (base.note, mine.note)
-        or not known.note
-    ):
+    if known is None or known.lost or base is None:
         return mine
-    if mine.note == base.note:
-        return with_changes(mine, note=known.note)
-    return with_changes(mine, note=f"{mine.note}\n\n{known.note}" if mine.note else known.note)
+    if not known.note or known.note in (base.note, mine.note):
+        return mine
+    note = known.note
+    if mine.note and mine.note != base.note:
+        note = f"{mine.note}\n\n{known.note}"
+    return with_changes(mine, note=note)
 
 
 def sorted_marks(marks: list[Mark]) -> list[Mark]:

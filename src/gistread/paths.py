@@ -12,6 +12,9 @@ _APP = "gistread"
 WEIGHTS = "weights"
 SNAPSHOTS = "snapshots"
 MEASUREMENTS = "measured.json"
+# Bits of a file's mode: the access of the owner, and that of everybody else
+_OF_OWNER = 0o700
+_OF_OTHERS = 0o077
 
 
 class PathWithin:
@@ -60,8 +63,9 @@ class Paths:
 
 
 def pip_install(what: str) -> str:
-    """The command that installs packages beside gistread, with pip, pipx or uv as gistread was
-    installed.
+    """The command that installs packages beside gistread.
+
+    Uses pip, pipx or uv, as gistread was installed.
     """
     if Path(sys.prefix, "pipx_metadata.json").exists():
         return f"pipx runpip gistread install {what}"
@@ -93,9 +97,9 @@ def _make_private(folder: Path) -> None:
     Skips what it cannot change.
     """
     with contextlib.suppress(OSError):
-        if not folder.stat().st_mode & 0o077:
+        if not folder.stat().st_mode & _OF_OTHERS:
             return
         for path in (*folder.rglob("*"), folder):
             with contextlib.suppress(OSError):  # of another owner, or gone since
                 if not path.is_symlink() or path is folder:
-                    path.chmod(path.stat().st_mode & 0o700)
+                    path.chmod(path.stat().st_mode & _OF_OWNER)

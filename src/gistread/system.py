@@ -98,11 +98,10 @@ def cell_pixels() -> tuple[int, int] | None:
 
 
 def return_freed_memory() -> None:
-    """Let this process return large freed texts to the system at once. Call it before threads
-    start.
+    """Let this process return large freed texts to the system at once.
 
-    By default, glibc gives each thread a heap of its own, and once a large text was freed keeps
-    what is smaller.
+    Call it before threads start. By default, glibc gives each thread a heap of its own, and once a
+    large text was freed keeps what is smaller.
     """
     _call_libc("mallopt", _MMAP_THRESHOLD, _LARGE_BYTES)
     _call_libc("mallopt", _ARENA_MAX, 2)

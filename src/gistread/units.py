@@ -1,32 +1,45 @@
-"""Sizes, durations, lists and short texts as people read them, and times and attributes as programs
-do.
+"""Sizes, durations, lists and short texts as people read them.
+
+Also times and attributes as programs read them.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+# Least bytes of a unit: nothing is rounded to 1000 of the smaller one
+_LEAST_GB = 999.5e6
+_LEAST_MB = 999.5e3
+_BYTES_PER_GB = 1e9
+_BYTES_PER_MB = 1e6
+_BYTES_PER_KB = 1e3
+_LEAST_MINUTES_S = 90  # Shorter durations are told in seconds
+_LEAST_WHOLE_HOURS = 10  # Longer ones are told without minutes
+_HALF_HOUR = 30
+_LEAST_PERCENT = 0.01
 _BARS = "▁▂▃▄▅▆▇"  # A full block would join those of the rows above and below
 
 
 def format_size(size_bytes: int) -> str:
     """`98 MB`, `4.1 GB`."""
-    if size_bytes >= 999.5e6:
-        return f"{size_bytes / 1e9:.1f} GB"
-    if size_bytes >= 999.5e3:
-        return f"{size_bytes / 1e6:.0f} MB"
-    return f"{size_bytes / 1e3:.0f} kB"
+    if size_bytes >= _LEAST_GB:
+        return f"{size_bytes / _BYTES_PER_GB:.1f} GB"
+    if size_bytes >= _LEAST_MB:
+        return f"{size_bytes / _BYTES_PER_MB:.0f} MB"
+    return f"{size_bytes / _BYTES_PER_KB:.0f} kB"
 
 
 def format_duration(seconds: float) -> str:
     """`40 s`, `6 min`, `2 h 10 min`, `38 h`."""
-    if seconds < 90:
+    if seconds < _LEAST_MINUTES_S:
         return f"{max(1, round(seconds))} s"
     hours, minutes = divmod(round(seconds / 60), 60)
-    if hours >= 10:
-        return f"{hours + (minutes >= 30)} h"
+    if hours >= _LEAST_WHOLE_HOURS:
+        return f"{hours + (minutes >= _HALF_HOUR)} h"
     if not hours:
         return f"{minutes} min"
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    if not minutes:
+        return f"{hours} h"
+    return f"{hours} h {minutes} min"
 
 
 def iso_time(seconds: float) -> str:
@@ -45,14 +58,15 @@ def fields(source: object, *names: str) -> dict[str, Any]:
 
 def format_share(share: float) -> str:
     """A share above 0 in percent: `40%`, `under 1%`."""
-    return f"{share:.0%}" if share >= 0.01 else "under 1%"
+    return f"{share:.0%}" if share >= _LEAST_PERCENT else "under 1%"
 
 
 def format_list(names: Sequence[str], most: int) -> str:
     """`a, b, c and 3 more`: at most `most` names."""
     listed = ", ".join(names[:most])
-    more = len(names) - most
-    return f"{listed} and {more} more" if more > 0 else listed
+    if len(names) <= most:
+        return listed
+    return f"{listed} and {len(names) - most} more"
 
 
 CUT = "\u00a0…"  # After words that go on; never alone on a row
@@ -85,7 +99,8 @@ def close_speech(sentence: str) -> str:
 
 def counted(number: int, what: str) -> str:
     """`1 question`, `4 questions`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    plural = "" if number == 1 else "s"
+    return f"{number} {what}{plural}"
 
 
 def progress_bar(share: float, columns: int = 24) -> str:
@@ -109,9 +124,8 @@ def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 def ranges_words(numbers: Iterable[int]) -> str:
     """`3, 5–7`."""
-    return ", ".join(
-        str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers)
-    )
+    words = [str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers)]
+    return ", ".join(words)
 
 
 def bars(counts: Sequence[int], most: int) -> str:
@@ -119,4 +133,10 @@ def bars(counts: Sequence[int], most: int) -> str:
     step = -(-len(counts) // most) or 1
     parts = [sum(counts[at : at + step]) for at in range(0, len(counts), step)]
     highest = max(parts, default=0)
-    return "".join(_BARS[(count * len(_BARS) - 1) // highest] if count else "·" for count in parts)
+    return "".join(_bar(count, highest) for count in parts)
+
+
+def _bar(count: int, highest: int) -> str:
+    if not count:
+        return "·"
+    return _BARS[(count * len(_BARS) - 1) // highest]

@@ -35,22 +35,22 @@ _KEYS = ("title", "summary", "keep", "ask")
 def built_in_presets() -> dict[str, Preset]:
     """The built-in presets by name, `fiction` first."""
     files = [file for file in resources.files(__name__).iterdir() if file.name.endswith(".toml")]
-    found = sorted(map(_read, files), key=lambda preset: (preset.name != "fiction", preset.name))
-    return {preset.name: preset for preset in found}
+    presets = sorted(map(_read, files), key=lambda preset: (preset.name != "fiction", preset.name))
+    return {preset.name: preset for preset in presets}
 
 
 def read_presets(folder: Path) -> tuple[dict[str, Preset], list[str]]:
     """All presets by name, with the user's own, and one line for each invalid file."""
-    found, broken = _user_presets(folder)
-    return built_in_presets() | found, list(broken.values())
+    own, broken = _user_presets(folder)
+    return built_in_presets() | own, list(broken.values())
 
 
 def find_preset(name: str, folder: Path) -> Preset:
     """The preset of this name. Raises UsageError if it is unknown or its file is invalid."""
-    found, broken = _user_presets(folder)
+    own, broken = _user_presets(folder)
     if name in broken:
         raise UsageError(broken[name], f"The file is in {folder}.")
-    known = built_in_presets() | found
+    known = built_in_presets() | own
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=1)
@@ -61,16 +61,17 @@ def find_preset(name: str, folder: Path) -> Preset:
 
 
 def _user_presets(folder: Path) -> tuple[dict[str, Preset], dict[str, str]]:
-    found: dict[str, Preset] = {}
+    """The user's presets, and a line for each invalid file, by name."""
+    own: dict[str, Preset] = {}
     broken: dict[str, str] = {}
     for path in sorted(folder.glob("*.toml")):
         try:
-            found[path.stem] = _read(path)
+            own[path.stem] = _read(path)
         except OSError as error:
             broken[path.stem] = f"Preset {path.name}: {error.strerror or error}."
         except ValueError as error:  # includes errors of TOML and UTF-8
             broken[path.stem] = f"Preset {path.name}: {error}"
-    return found, broken
+    return own, broken
 
 
 def _read(file: Path | Traversable) -> Preset:
@@ -79,19 +80,29 @@ def _read(file: Path | Traversable) -> Preset:
     table = {"title": name, "summary": ""} | tomllib.loads(file.read_text("utf-8-sig"))
     if name == AUTO or not _NAME.fullmatch(name):
         raise ValueError(f"name the file in lower-case letters, digits and dashes, but not {AUTO}.")
-    if unknown := sorted(set(table) - set(_KEYS)):
+    unknown = sorted(table.keys() - set(_KEYS))
+    if unknown:
         raise ValueError(f"unknown entry {unknown[0]!r}; a preset has {', '.join(_KEYS)}.")
-    for key in _KEYS:
-        if not isinstance(value := table.get(key, ""), str):
-            raise ValueError(f"{key} must be a text in quotes.")
-        table[key] = value = " ".join(value.split())
-        if not value and key != "summary":
-            raise ValueError(f"{key} is missing: a text in quotes.")
-        if len(value) > MAX_ENTRY_CHARACTERS:
-            raise ValueError(
-                f"{key} has {len(value)} characters; the limit is {MAX_ENTRY_CHARACTERS}."
-            )
-    return Preset(name, table["title"], table["summary"], table["keep"].rstrip("."), table["ask"])
+    entries = {key: _entry(key, table.get(key, "")) for key in _KEYS}
+    return Preset(
+        name,
+        entries["title"],
+        entries["summary"],
+        keep=entries["keep"].rstrip("."),
+        ask=entries["ask"],
+    )
+
+
+def _entry(key: str, value: object) -> str:
+    """The text of an entry on one line. Raises ValueError."""
+    if not isinstance(value, str):
+        raise ValueError(f"{key} must be a text in quotes.")
+    text = " ".join(value.split())
+    if not text and key != "summary":
+        raise ValueError(f"{key} is missing: a text in quotes.")
+    if len(text) > MAX_ENTRY_CHARACTERS:
+        raise ValueError(f"{key} has {len(text)} characters; the limit is {MAX_ENTRY_CHARACTERS}.")
+    return text
 
 
 FICTION = built_in_presets()["fiction"]  # The default, also of memories older than presets

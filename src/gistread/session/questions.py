@@ -84,14 +84,14 @@ class Answer:
 
 
 def with_answer(
-    asked: SavedQuestion, answered: Answered, *, model: str, memory: str
+    question: SavedQuestion, answered: Answered, *, model: str, memory: str
 ) -> SavedQuestion:
     """The record of a question, answered by `model`.
 
     `memory` names the model that read the book.
     """
     return replace(
-        asked,
+        question,
         answer=answered.answer,
         begun="",
         found=answered.found,
@@ -153,9 +153,9 @@ class Question:
         selection = self.options.selection
         return question_about(selection, self.text, book) if selection else self.text
 
-    def answer(self, told: list[ReaderEvent], book: Book) -> Answer:
-        """The answer from all events of `Questions.stream`."""
-        answered = told[-1]
+    def answer(self, trace: list[ReaderEvent], book: Book) -> Answer:
+        """The answer. `trace`: all events of `Questions.stream`."""
+        answered = trace[-1]
         assert isinstance(answered, Answered), "a reader ends with Answered"
         assert self.model is not None
         exchange = QuestionAnswer(self.shown(book), answered.answer, self.upto, answered.seen)
@@ -163,7 +163,7 @@ class Question:
             text=answered.answer,
             found=answered.found,
             citations=answered.citations,
-            steps=tuple(event for event in told if not isinstance(event, AnswerDelta | Answered)),
+            steps=tuple(event for event in trace if not isinstance(event, AnswerDelta | Answered)),
             marks=answered.marks,
             quoted=answered.quoted,
             finish=answered.finish,
@@ -172,7 +172,7 @@ class Question:
             choice=answered.choice,
             compression_rate=answered.compression_rate,
             usage=answered.usage,
-            reader=next(event.reader for event in told if isinstance(event, Started)),
+            reader=next(event.reader for event in trace if isinstance(event, Started)),
             model=self.model,
         )
 
@@ -185,46 +185,31 @@ def question_of(
     user_data: UserData,
     config: Config,
 ) -> Question:
-    """The question with these options about the book of `memory`. Raises UsageError for what cannot
-    be asked.
+    """The question with these options about the book of `memory`.
 
-    `reader`: unless the options name one. `user_data`: for how far the user has read.
+    `reader`: unless the options name one. `user_data`: for how far the user has read. Raises
+    UsageError for what cannot be asked.
     """
     book = memory.book
-    if unknown := sorted(options.keys() - AskOptions.__annotations__.keys()):
-        raise UsageError(
-            f"Unknown option {unknown[0]!r}.", f"Use {', '.join(AskOptions.__annotations__)}."
-        )
+    _check_names(options)
     if not text.strip():
         raise UsageError("The question is empty.", "Ask for example “Who is Justine?”.")
     check_length(text)
     reader = find_method(options.get("reader") or reader).name
-    pinned, read = set(options.get("pinned", ())), len(memory.entries)
-    if beyond := [page for page in sorted(pinned) if not 1 <= page <= read]:
-        hint = "`gistread pages BOOK` shows them."
-        raise UsageError(
-            f"There is no section {beyond[0]}: the model has read {counted(read, 'section')}.", hint
-        )
+    pinned = set(options.get("pinned", ()))
+    _check_pinned(pinned, len(memory.entries))
     passage = options.get("passage")
-    if passage and not 0 <= passage[0] < passage[1] <= len(book.text):
-        start, end = passage
-        raise UsageError(
-            f"The passage {start} to {end} is not in the book, which has {len(book.text)} "
-            "characters."
-        )
+    if passage:
+        _check_passage(passage, len(book.text))
     upto = options.get("upto")
     if isinstance(upto, str):
         upto = offset_of(upto, memory, user_data.reading_place(book.sha256).furthest)
-    if upto is not None and (not isinstance(upto, int) or upto < 0):
-        raise UsageError(
-            f"The bound {upto} is not an offset in the book.",
-            "Give a whole number, or text such as 40%.",
-        )
+    if upto is not None:
+        _check_bound(upto)
     steps = options.get("steps", Steps.ALONE)
     if steps not in list(Steps):
         raise UsageError(f"Unknown steps {steps!r}.", f"Use {', '.join(Steps)}.")
     steering = Steering(pinned=pinned, here=options.get("here"), steps=Steps(steps))
-    upto = extend_bound(passage, upto, book)
     reader_options = ReaderOptions(
         max_pages=config.max_pages,
         first_word_s=FIRST_WORD_S,
@@ -232,7 +217,43 @@ def question_of(
         thread=tuple(options.get("thread", ())),
         selection=passage,
     )
-    return Question(text, reader, steering, upto, reader_options)
+    return Question(text, reader, steering, extend_bound(passage, upto, book), reader_options)
+
+
+def _check_names(options: AskOptions) -> None:
+    """Raises UsageError for an option that does not exist."""
+    known = AskOptions.__annotations__
+    unknown = sorted(options.keys() - known.keys())
+    if unknown:
+        raise UsageError(f"Unknown option {unknown[0]!r}.", f"Use {', '.join(known)}.")
+
+
+def _check_pinned(pinned: Iterable[int], read: int) -> None:
+    """Raises UsageError for a section that the model has not read."""
+    beyond = [page for page in sorted(pinned) if not 1 <= page <= read]
+    if beyond:
+        raise UsageError(
+            f"There is no section {beyond[0]}: the model has read {counted(read, 'section')}.",
+            "`gistread pages BOOK` shows them.",
+        )
+
+
+def _check_passage(passage: tuple[int, int], length: int) -> None:
+    """Raises UsageError for a passage that is not in a text of this length."""
+    start, end = passage
+    if not 0 <= start < end <= length:
+        raise UsageError(
+            f"The passage {start} to {end} is not in the book, which has {length} characters."
+        )
+
+
+def _check_bound(upto: object) -> None:
+    """Raises UsageError for what is no offset."""
+    if not isinstance(upto, int) or upto < 0:
+        raise UsageError(
+            f"The bound {upto} is not an offset in the book.",
+            "Give a whole number, or text such as 40%.",
+        )
 
 
 def check_length(question: str) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, astuple, is_dataclass, replace
 from functools import cache
-from itertools import repeat
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -62,22 +61,35 @@ def decoded(kind: type[T], facts: object) -> T | None:
 def _decoded(kind: Any, value: Any) -> Any:
     """JSON as a value of this type. Raises TypeError and ValueError."""
     if isinstance(kind, type) and is_dataclass(kind):
-        hints = _hints(kind)
-        facts = value if isinstance(value, dict) else dict(zip(hints, value, strict=True))
-        return kind(
-            **{name: _decoded(hint, facts[name]) for name, hint in hints.items() if name in facts}
-        )
+        return _decoded_dataclass(kind, value)
+    origin = get_origin(kind)
     inside = get_args(kind)
-    if get_origin(kind) is tuple:
-        kinds, is_list = (repeat(inside[0]), True) if inside[-1] is Ellipsis else (inside, False)
-        return tuple(_decoded(*pair) for pair in zip(kinds, value, strict=not is_list))
-    if get_origin(kind) is Literal:
+    if origin is tuple:
+        return _decoded_tuple(inside, value)
+    if origin is Literal:
         if value not in inside:
             raise ValueError(value)
         return value
-    if get_origin(kind) is UnionType:  # `X | None`
+    if origin is UnionType:  # `X | None`
         return None if value in (None, "") else _decoded(inside[0], value)
-    return decode_path(value) if kind is Path else kind(value)
+    if kind is Path:
+        return decode_path(value)
+    return kind(value)
+
+
+def _decoded_dataclass(kind: type, value: Any) -> Any:
+    """`value`: the fields by name, or all of them in order."""
+    hints = _hints(kind)
+    facts = value if isinstance(value, dict) else dict(zip(hints, value, strict=True))
+    known = {name: _decoded(hint, facts[name]) for name, hint in hints.items() if name in facts}
+    return kind(**known)
+
+
+def _decoded_tuple(kinds: tuple[Any, ...], values: Any) -> tuple[Any, ...]:
+    """`kinds`: of each value, or one and an ellipsis."""
+    if kinds[-1] is Ellipsis:
+        return tuple(_decoded(kinds[0], value) for value in values)
+    return tuple(_decoded(*pair) for pair in zip(kinds, values, strict=True))
 
 
 def put_row(
@@ -96,10 +108,14 @@ def put_row(
     if "sha256" in keys:
         connection.execute("INSERT OR IGNORE INTO texts (sha256) VALUES (?)", (keys["sha256"],))
     columns = {**keys, **values}
-    update = ", ".join(f"{name} = excluded.{name}" for name in values) if again else ""
+    action = "NOTHING"
+    if again and values:
+        update = ", ".join(f"{name} = excluded.{name}" for name in values)
+        action = f"UPDATE SET {update}"
+    placeholders = ", ".join("?" * len(columns))
     written = connection.execute(
-        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-        f" ON CONFLICT ({', '.join(keys)}) DO {f'UPDATE SET {update}' if update else 'NOTHING'}",
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({placeholders})"
+        f" ON CONFLICT ({', '.join(keys)}) DO {action}",
         tuple(columns.values()),
     )
     return written.rowcount
