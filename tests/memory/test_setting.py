@@ -34,6 +34,19 @@ def test_whom_speakers_address_and_the_narration_does_not_name_tells_the_story()
     assert narration.is_first_person(0, len(book.text))
 
 
+def test_who_is_addressed_in_a_tale_of_others_does_not_tell_the_story() -> None:
+    tale = [
+        "He bought a picture, and they were all to help him with the hammer and the nails. " * 6,
+        "“Bring me the rule, Tom,” he would shout. “I spoke to Tom of it. Come, Tom, hold it!”",
+        "She held the candle for him, and it went out, and they looked for the nail. " * 6,
+    ]
+    book = story((HE_TURNED * 3, *tale), (*tale, HE_TURNED * 3), (HE_TURNED, *tale))
+    narration = narration_of(book)
+    assert narration.is_first_person(0, len(book.text))
+    assert len(narration.called["Tom"]) == 6
+    assert not narration.name(len(book.text))
+
+
 def test_a_short_form_of_the_narrators_name_is_no_rival() -> None:
     short = ADDRESSED.replace("Watson", "Wat")
     speech = "“I spoke to Watson of it, and Wat heard.”"

@@ -232,6 +232,8 @@ def kinds_of(*sentences: str, times: int = 6) -> dict[str, Kind]:
         ("Then Orlay nodded, and “Come, ” said Orlay.", "Orlay", Kind.PERSON),
         ("Then the Curate found a letter, and the Curate sat.", "the Curate", Kind.PERSON),
         ("They went to the West, and the West was far.", "the West", Kind.PLACE),
+        ("They drank to the King, in the name of the King.", "the King", Kind.OTHER),
+        ("“Go,” said the King, and they drank to the King.", "the King", Kind.PERSON),
         ("“Go,” said West, and West turned to his wife.", "West", Kind.PERSON),
         ("“Go,” said Edward Lane, and Edward Lane turned.", "Edward Lane", Kind.PERSON),
         ("They walked down Charles Street.", "Charles Street", Kind.PLACE),

@@ -20,6 +20,8 @@ _LEAST_CALLS = 4  # Times that speakers address the narrator
 _MORE_CALLS = 2  # Times as often as anyone else whom the narration hardly names
 _NAMED_SHARE = 0.34  # Mentions outside of speech for each time that the narrator is addressed
 _CALLED_SHARE = 0.3  # Least share of a name's mentions in speech that address somebody
+_HEARD_CHARACTERS = 400  # On both sides of an address, in which the narrator says "I"
+_HEARD_SHARE = 0.5  # Of the times that the narrator is addressed; in a tale within it, a third
 _SPEECH = re.compile(
     r"“[^”]*”?|\"[^\"]*\"?|(?<!\w)‘(?:[^’]|’(?=\w))*’?|(?<!\w)'(?=\w)(?:[^']|'(?=\w))*'?"
 )
@@ -71,7 +73,14 @@ class Narration:
         is_sure = calls[first] >= _LEAST_CALLS and self._is_called_again(first, end)
         rivals = [name for name in others if not first.startswith(name)]  # "Syb" is Sybylla
         is_clear = all(calls[first] >= _MORE_CALLS * calls[name] for name in rivals)
-        return first if is_sure and is_clear else ""
+        return first if is_sure and is_clear and self._is_heard(first, end) else ""
+
+    def _is_heard(self, name: str, end: int) -> bool:
+        """Whether "I" am there when they are addressed, unlike Tom in a tale of an uncle's."""
+        calls = self.called[name][: bisect_left(self.called[name], end)]
+        around = _HEARD_CHARACTERS
+        heard = sum(_count(self.first_person, at - around, at + around) > 0 for at in calls)
+        return heard >= _HEARD_SHARE * len(calls)
 
     def _is_called_again(self, name: str, end: int) -> bool:
         """Whether more than one chapter addresses them, of those before this offset."""

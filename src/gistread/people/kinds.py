@@ -25,6 +25,7 @@ _FEW = 10  # Mentions up to which any hint of a person is enough
 _PERSONAL = 0.2  # Share of speech and pronouns around a person's name
 _PERSONAL_AS_WORD = 0.3  # Likewise, if the name is also a common word: "Nature", "Search"
 _WEIGHT_OF_SPEECH = 3  # Pronouns that speech is worth
+_LEAST_OF_OFFICE = 4  # Mentions that tell "the King" whom nobody meets from one who is met
 _ROLES = ("man", "woman", "kin", "work", "other")
 _OF_NATIONS = ("ish", "ese", "ian", "ic")
 
@@ -71,8 +72,8 @@ def kind_of(
     if is_place_name(words) or _is_direction(words, hints):
         return Kind.PLACE
     if words[0] in titles():
-        return Kind.PERSON
-    if is_body(words) or _is_ship(hints) or _modifies_nouns(hints):
+        return Kind.OTHER if _is_office(words, hints) else Kind.PERSON
+    if _is_thing(words, hints):
         return Kind.OTHER
     if _is_family(words, hints, families) or _is_group(words, hints):
         return Kind.OTHER
@@ -94,6 +95,18 @@ def is_place_name(words: tuple[str, ...]) -> bool:
 def _is_direction(words: tuple[str, ...], hints: _Hints) -> bool:
     """Whether it is "the West"."""
     return len(words) == 1 and words[0] in word_set("places", "directions") and hints.is_described
+
+
+def _is_office(words: tuple[str, ...], hints: _Hints) -> bool:
+    """Whether it is "the King" whom nobody meets: as in "in the name of the King"."""
+    personal = _WEIGHT_OF_SPEECH * hints.count(MentionContext.PERSON) + _pronouns(hints)
+    acts = hints.count(MentionContext.ACTS)
+    is_alone = len(words) == 1 and hints.is_described and hints.total >= _LEAST_OF_OFFICE
+    return is_alone and not acts and personal < _PERSONAL * hints.total
+
+
+def _is_thing(words: tuple[str, ...], hints: _Hints) -> bool:
+    return is_body(words) or _is_ship(hints) or _modifies_nouns(hints)
 
 
 def is_body(words: tuple[str, ...]) -> bool:
