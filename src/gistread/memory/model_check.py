@@ -132,7 +132,7 @@ def assess(findings: Findings, seconds: float = 0.0, *, has_template: bool = Tru
     own = sum(source is not GistSource.EXTRACTIVE for source in gists)
     answers = sum(right) >= _LEAST_RIGHT * len(right)
     abstains = sum(refused) >= _LEAST_REFUSED * len(refused)
-    ends_turns = turn is None or (turn.finish == "end" and not _MARKS.search(turn.text))
+    ends_turns = turn is None or _ends(turn)
     is_usable = turn is None or bool(turn.text.strip() or own)
     remarks = [
         "answers questions" if answers else "often misreads: its answers come with the sentences",
@@ -140,7 +140,6 @@ def assess(findings: Findings, seconds: float = 0.0, *, has_template: bool = Tru
         *_shortcomings(abstains=abstains, ends_turns=ends_turns, has_template=has_template),
     ]
     line = "; ".join(filter(None, remarks))
-    faults = [fault for result in findings.gisted for fault in result.faults]
     return CheckResult(
         answers=answers and is_usable,
         abstains=abstains,
@@ -154,9 +153,14 @@ def assess(findings: Findings, seconds: float = 0.0, *, has_template: bool = Tru
         ends_turns=ends_turns,
         gists=own,
         passages=len(gists),
-        faults=tuple(dict.fromkeys(str(fault) for fault in faults)),
+        faults=_distinct_faults(findings.gisted),
         seconds=round(seconds, 1),
     )
+
+
+def _ends(turn: Completion) -> bool:
+    """Whether the model ended its turn itself, without text of its chat template."""
+    return turn.finish == "end" and _MARKS.search(turn.text) is None
 
 
 def _shortcomings(*, abstains: bool, ends_turns: bool, has_template: bool) -> Iterator[str]:
@@ -166,6 +170,11 @@ def _shortcomings(*, abstains: bool, ends_turns: bool, has_template: bool) -> It
         yield "its answers may run on"
     if not has_template:
         yield "a base model, without a chat template"
+
+
+def _distinct_faults(results: Sequence[GistResult]) -> tuple[str, ...]:
+    faults = [str(fault) for result in results for fault in result.faults]
+    return tuple(dict.fromkeys(faults))
 
 
 def _remark_on_gists(gists: Sequence[GistSource]) -> str:

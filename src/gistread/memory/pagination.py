@@ -167,10 +167,9 @@ async def next_page(
     focus: GistFocus = DEFAULT_FOCUS,
     next_start: int | None = None,
 ) -> tuple[Page, Usage]:
-    """Find the page that begins at `start`, unnumbered, and the cost. Raises EngineError when no
-    page fits.
+    """Find the page that begins at `start`, unnumbered, and the cost.
 
-    `next_start`: see `find_passage`.
+    `next_start`: see `find_passage`. Raises EngineError when no page fits.
     """
     beside_tokens = await extra_task_tokens(engine, focus, "gist", "pagination")
     while True:

@@ -6,6 +6,7 @@ Turns, citations, steps, code.
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.memory.front_matter import HEADINGS
@@ -53,37 +54,55 @@ _LONGEST_HEADING = 60  # Characters
 _NOT_BODY = (ParagraphKind.HEADING, ParagraphKind.IMAGE, ParagraphKind.BREAK, ParagraphKind.NOTE)
 
 
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """The paragraphs from the beginning of a book, without headings, pictures and notes."""
+
+    kinds: tuple[ParagraphKind, ...]
+    texts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, book: Book) -> "_Body":
+        paragraphs = book.paragraphs_between(0, _MAX_CHARACTERS)
+        body = [paragraph for paragraph in paragraphs if paragraph.kind not in _NOT_BODY]
+        texts = tuple(book.text[paragraph.start : paragraph.end] for paragraph in body)
+        return cls(tuple(paragraph.kind for paragraph in body), texts)
+
+    def of_kind(self, kind: ParagraphKind) -> list[str]:
+        pairs = zip(self.kinds, self.texts, strict=True)
+        return [text for own_kind, text in pairs if own_kind is kind]
+
+
 def detect_preset(book: Book) -> str:
-    paragraphs = book.paragraphs_between(0, _MAX_CHARACTERS)
-    body = [
-        (paragraph.kind, book.text[paragraph.start : paragraph.end])
-        for paragraph in paragraphs
-        if paragraph.kind not in _NOT_BODY
-    ]
-    if len(body) < _MIN_PARAGRAPHS:
+    """The name of a built-in preset."""
+    body = _Body.of(book)
+    if len(body.texts) < _MIN_PARAGRAPHS:
         return "fiction"
-    texts = [text for _, text in body]
-    code = [text for kind, text in body if kind is ParagraphKind.CODE]
-    code_share = _length(code) / _length(texts) if _sign_share(code) >= _SOME_SIGNS else 0.0
-    if _is_transcript(book, texts):
+    if _is_transcript(book, body.texts):
         return "meeting"
     if _is_paper(book):
         return "paper"
-    if code_share >= _CODE or (not code and _sign_share(texts) >= _SIGNS):
+    code = body.of_kind(ParagraphKind.CODE)
+    code_share = 0.0
+    if _sign_share(code) >= _SOME_SIGNS:
+        code_share = _length(code) / _length(body.texts)
+    is_unmarked_code = not code and _sign_share(body.texts) >= _SIGNS
+    if is_unmarked_code or code_share >= _CODE:
         return "code"
     if code_share >= _SOME_CODE or _has_many_steps(body) or _has_large_tables(body):
         return "manual"
     return "fiction"
 
 
-def _has_many_steps(body: Sequence[tuple[ParagraphKind, str]]) -> bool:
-    steps = sum(kind is ParagraphKind.LIST or bool(_STEP.match(text)) for kind, text in body)
-    return steps >= _STEPS * len(body)
+def _has_many_steps(body: _Body) -> bool:
+    pairs = zip(body.kinds, body.texts, strict=True)
+    steps = sum(kind is ParagraphKind.LIST or bool(_STEP.match(text)) for kind, text in pairs)
+    return steps >= _STEPS * len(body.texts)
 
 
-def _has_large_tables(body: Sequence[tuple[ParagraphKind, str]]) -> bool:
-    tables = [text for kind, text in body if kind is ParagraphKind.TABLE]
-    return _length(tables) >= _TABLES * _length([text for _, text in body])
+def _has_large_tables(body: _Body) -> bool:
+    tables = body.of_kind(ParagraphKind.TABLE)
+    return _length(tables) >= _TABLES * _length(body.texts)
 
 
 def _length(texts: Sequence[str]) -> int:

@@ -12,14 +12,14 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from gistread.engine.protocol import Engine, Priority, Usage
+from gistread.engine.protocol import Engine, Priority
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short
 from gistread.memory.guard import Fault, told_before
 from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import chapter_end, next_page
 from gistread.memory.prose import prose_of
-from gistread.memory.single_pass import AttemptsAfter, SinglePass
+from gistread.memory.single_pass import PageToGist, SinglePass
 from gistread.memory.writer import MemoryWriter
 
 # Parallel requests that one chapter keeps busy: pages are found faster than they are gisted
@@ -61,12 +61,11 @@ async def read_book(
     place: Callable[[], int] = lambda: 0,
     on_draft: OnDraft = lambda _, __: None,
 ) -> AsyncGenerator[PageEvent, None]:
-    """Read the chapters, without front matter. Raises EngineError, also when no page fits the
-    window.
+    """Read the chapters, without front matter.
 
     `place` is called before each page: the chapter at this offset is read next, then those after
     it. `on_draft` gets the start of a page and the text so far of its gist, empty after a rejected
-    attempt.
+    attempt. Raises EngineError, also when no page fits the window.
     """
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
     reading = asyncio.create_task(
@@ -190,11 +189,12 @@ class _Reading:
                 self._waiting.append((start, end))
                 return
             find = single_pass.next_page if single_pass else self._find_page
-            page, attempts, usage = await find(at, self.writer.next_start(at))
+            page_to_gist = await find(at, self.writer.next_start(at))
+            page = page_to_gist.page
             self._gisting[page.start] = page
             self._gists[page.end] = asyncio.get_running_loop().create_future()
             self.emit(PageFound(replace(page, number=self._number_of(page))))
-            self._tasks.create_task(self._gist(page, attempts, usage))
+            self._tasks.create_task(self._gist(page_to_gist))
             at = page.end
 
     def _number_of(self, page: Page) -> int:
@@ -213,9 +213,7 @@ class _Reading:
     def _text_of(self, page: Page) -> str:
         return self._book.text[page.start : page.end].strip()
 
-    async def _find_page(
-        self, start: int, next_start: int | None
-    ) -> tuple[Page, AttemptsAfter, Usage]:
+    async def _find_page(self, start: int, next_start: int | None) -> PageToGist:
         memory = self._memory
         page, usage = await next_page(
             self._book, start, memory.size, self.engine, memory.focus, next_start
@@ -224,7 +222,7 @@ class _Reading:
         attempts: tuple[Attempt, ...] = ()
         if not is_short(text):
             attempts = await careful_attempts(text, self.engine, memory.focus)
-        return page, lambda _: attempts, usage
+        return PageToGist(page, lambda _: attempts, usage)
 
     async def _gist_before(self, page: Page) -> str:
         """The gist of the page before in the same chapter, once it is made; empty without one.
@@ -240,8 +238,10 @@ class _Reading:
         entries = self.writer.all_entries()
         return next((entry.gist.text for entry in entries if entry.page.end == page.start), "")
 
-    async def _gist(self, page: Page, attempts_after: AttemptsAfter, usage: Usage) -> None:
-        attempts = await asyncio.to_thread(attempts_after, await self._gist_before(page))
+    async def _gist(self, page_to_gist: PageToGist) -> None:
+        page = page_to_gist.page
+        gist_before = await self._gist_before(page)
+        attempts = await asyncio.to_thread(page_to_gist.attempts_after, gist_before)
         if self._second_passed < int(_SECOND_PAYS * self._second):
             attempts = attempts[:1]
         text = self._text_of(page)
@@ -267,10 +267,9 @@ class _Reading:
             self._second += 1
             self._second_passed += result.gist.source is not GistSource.EXTRACTIVE
         self._faults[page.start] = result.faults
-        usage += result.usage
-        if (
-            self.engine.info.is_remote
-        ):  # Pages at a server are read side by side, so each takes a share of the time
+        usage = page_to_gist.usage + result.usage
+        if self.engine.info.is_remote:
+            # Pages at a server are read side by side, so each takes a share of the time
             usage = replace(usage, seconds=usage.seconds / (1 + len(self._gisting)))
         self._add(MemoryEntry(page, result.gist, usage))
         self._gists[page.end].set_result(result.gist.text)

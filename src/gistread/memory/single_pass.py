@@ -8,6 +8,7 @@ the pages so far, token counts, and whether there are streams.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from gistread.book.model import Book
 from gistread.engine.protocol import STREAM_TOKENS, Engine, Message, Prompt, Usage
@@ -48,6 +49,17 @@ _LAST_NUMBER = 50  # Beyond it, label numbers restart
 _TAIL_CHARACTERS = 600  # Before a page, in which the last sentence is looked for
 
 AttemptsAfter = Callable[[str], tuple[Attempt, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class PageToGist:
+    """A page that was found, and what it cost to find it."""
+
+    page: Page
+    attempts_after: AttemptsAfter  # Attempts at its gist, by the gist of the page before
+    usage: Usage
+
+
 """Builds the attempts at a page's gist from the gist of the page before; empty without one.
 
 Call it in a thread, as `narration_of`.
@@ -82,11 +94,8 @@ class SinglePass:
         await self._show(page.start)
         self._finish_page(page.end)
 
-    async def next_page(
-        self, start: int, next_start: int | None = None
-    ) -> tuple[Page, AttemptsAfter, Usage]:
-        """Find the page at `start`: page, attempts at its gist, cost. Raises EngineError when no
-        page fits.
+    async def next_page(self, start: int, next_start: int | None = None) -> PageToGist:
+        """Find the page at `start`. Raises EngineError when no page fits.
 
         `next_start`: see `find_passage`.
         """
@@ -111,7 +120,7 @@ class SinglePass:
             )
 
         self._finish_page(end)
-        return page, attempts, usage
+        return PageToGist(page, attempts, usage)
 
     @property
     def tells_before(self) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import groupby, pairwise
-from typing import Self
+from typing import NamedTuple, Self
 
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
@@ -287,10 +287,11 @@ def choose_nodes(
     """
     chosen: list[Node] = []
     queue = [_priority(one_line(top), weights)]
-    if (spent := cost(queue[0][-1])) > room:
+    spent = cost(queue[0].node)
+    if spent > room:
         return []
     while queue:
-        node = heappop(queue)[-1]
+        node = heappop(queue).node
         as_lines = not node.line and any(child.children for child in node.children)
         finer = [one_line(child) for child in node.children] if as_lines else node.children
         refined = spent + sum(map(cost, finer)) - cost(node)
@@ -311,12 +312,20 @@ def one_line(node: Node) -> Node:
     return node
 
 
-def _priority(node: Node, weights: Sequence[float]) -> tuple[float, int, int, int, Node]:
-    """Sorts nodes by their most important page, then by size, then by position."""
-    return (
-        -max(weights[node.first - 1 : node.last]),
-        node.first - node.last,
-        node.first,
-        -node.level,
-        node,
-    )
+class _Priority(NamedTuple):
+    """Sorts nodes by their most important page, then by size, then by position.
+
+    Importance, size and level are negative: the greatest comes first.
+    """
+
+    importance: float
+    size: int
+    first: int
+    level: int
+    node: Node
+
+
+def _priority(node: Node, weights: Sequence[float]) -> _Priority:
+    importance = max(weights[node.first - 1 : node.last])
+    size = node.last - node.first
+    return _Priority(-importance, -size, node.first, -node.level, node)
