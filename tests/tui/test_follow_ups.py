@@ -176,6 +176,21 @@ def shown_questions(screen: ReadingScreen) -> list[str]:
     return [exchange.record.question for exchange in screen.answers_pane.exchanges]
 
 
+async def test_what_had_come_of_an_answer_is_kept_when_the_book_is_closed(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await ask(pilot, "who lit it")
+        await reader.has_question.wait()
+        reader.say(STARTED, AnswerDelta("Finch cl"))
+        await until(pilot, lambda: "Finch cl" in text_of(app))
+        await pilot.press("q")
+    (question,) = UserData(paths_in(tmp_path)).questions(small_book().sha256)
+    assert (question.answer, question.begun) == ("", "Finch cl")
+
+
 async def test_a_thread_is_copied_deleted_and_restored(
     tmp_path: Path, reader: ScriptedReader, data: UserData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
