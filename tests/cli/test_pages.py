@@ -99,12 +99,15 @@ def test_title_page_and_imprint_are_in_no_list_of_gists(
     titles = "<h1>The Lamp</h1><p>By Nobody</p>"
     imprint = f"<h2>Imprint</h2><p>{prose(150)}</p>"
     chapter = f"<h2>I. The Storm Comes In</h2><p>{prose(150, seed=1)}</p>"
-    pages = {"a.xhtml": page(titles), "b.xhtml": page(imprint), "c.xhtml": page(chapter)}
+    last = f"<h2>Endnotes</h2><p>{prose(150, seed=2)}</p>"
+    colophon = f"<h2>Colophon</h2><p>{prose(150, seed=3)}</p>"
+    bodies = (titles, imprint, chapter, last, colophon)
+    pages = {f"{name}.xhtml": page(body) for name, body in zip("abcde", bodies, strict=True)}
     opf = package(list(pages)).replace("A Book", "The Lamp")
     path.write_bytes(epub(pages, opf))
     assert run("index", path, "--min-words", "60", "--max-words", "200").status == ExitStatus.DONE
     listed = run("pages", path, "--upto", "all", "--json").json["pages"]
-    assert {shown["chapter"] for shown in listed} == {"I. The Storm Comes In"}
+    assert {shown["chapter"] for shown in listed} == {"I. The Storm Comes In", "Endnotes"}
     assert "Imprint" not in run("pages", path, "--upto", "all").out
     UserData(default_paths()).choose_bound(open_book(path).sha256, BoundChoice(whole=True))
     exported = run("export", path, "--json").json["gists"]

@@ -22,7 +22,7 @@ from gistread.engine.model_search import plain_name
 from gistread.engine.models import find_source
 from gistread.errors import EngineError, GistreadError
 from gistread.library.figures import describe_memory
-from gistread.memory.front_matter import without_front_matter
+from gistread.memory.front_matter import without_imprint
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory, GistSource, MemoryEntry
 from gistread.memory.store import MemoryHeader, MemoryStore
 from gistread.paths import default_paths
@@ -67,8 +67,8 @@ def _show(
     bound = _sections_bound(book, memory, arguments.upto)
     known = memory if bound is None else memory.upto(bound)
     end = len(known.book.text)
-    story = without_front_matter(known, book)
-    read = without_front_matter(memory, book).read_entries
+    story = without_imprint(known, book)
+    read = without_imprint(memory, book).read_entries
     ahead = [entry.page for entry in read if entry.page.start >= end]
     document = pages_document(story, header.fingerprint, ahead)
     report(arguments, document, _section_lines(story))

@@ -9,7 +9,7 @@ from typing import Protocol
 from gistread.book.model import Book
 from gistread.exporting.names import ExportFormat
 from gistread.marking import Mark, MarkKind
-from gistread.memory.front_matter import without_front_matter
+from gistread.memory.front_matter import without_imprint
 from gistread.memory.model import GistMemory, MemoryEntry
 from gistread.memory.passages import Passage
 from gistread.people.joining import Entity
@@ -38,8 +38,8 @@ class Export:
 
     @property
     def gists(self) -> list[MemoryEntry]:
-        """The sections that the model has read, without the front matter."""
-        return without_front_matter(self.memory, self.book).read_entries if self.memory else []
+        """The sections that the model has read, without title page and imprint."""
+        return without_imprint(self.memory, self.book).read_entries if self.memory else []
 
 
 @dataclass(frozen=True, slots=True)

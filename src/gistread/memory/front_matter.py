@@ -20,6 +20,9 @@ HEADINGS: dict[str, list[str]] = tomllib.loads(
     Path(__file__).with_name("headings.toml").read_text("utf-8")
 )
 _TITLES = frozenset(re.sub(r"[\W_]+", "", title) for title in HEADINGS["front_matter"])
+_TOLD_AT_THE_END = frozenset(
+    ("endnotes", "footnotes", "transcribersnote", "transcribersnotes", "abouttheauthor")
+)
 _GIST_WORDS = 40
 _PROSE_WORDS = 40  # Words of a paragraph that is too long for a title page or a table of contents
 
@@ -86,14 +89,26 @@ def is_front_matter(page: Page, begins: int) -> bool:
     return (page.start + page.end) // 2 < begins
 
 
-def without_front_matter(memory: GistMemory, book: Book) -> GistMemory:
-    """The memory without the sections of the front matter, which keep their numbers.
+def without_imprint(memory: GistMemory, book: Book) -> GistMemory:
+    """The memory without title page, imprint and colophon; other sections keep their numbers.
 
     `book`: the whole book, if the memory ends at a bound.
     """
     begins = front_matter_end(book)
-    story = [entry for entry in memory.entries if not is_front_matter(entry.page, begins)]
+    ends = back_matter_start(book)
+    story = [
+        entry
+        for entry in memory.entries
+        if not is_front_matter(entry.page, begins)
+        and not (entry.page.start >= ends and _is_imprint(book, entry.page))
+    ]
     return replace(memory, entries=story)
+
+
+def _is_imprint(book: Book, page: Page) -> bool:
+    """Whether a page of the back matter has neither notes nor words about the author."""
+    title = _plain(book.chapters[book.chapter_index(page.start)].title)
+    return title in _TITLES and title not in _TOLD_AT_THE_END
 
 
 def front_matter_entries(book: Book, start: int, end: int, max_words: int) -> Iterator[MemoryEntry]:
