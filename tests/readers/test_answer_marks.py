@@ -26,7 +26,7 @@ TEXT = (
     ),
     (
         "“I drink,” he said, “to the buried.” The road to Chicago was twenty-one miles long, and "
-        "it’s a long, long way."
+        "it’s a long, long way. He stayed a fortnight, drinkers all around."
     ),
     (
         "In one thousand eight hundred and nine, at half-past eight, his grey, colourless honour "
@@ -66,6 +66,7 @@ def marked(answer: str, question: str = "What happened?") -> list[str]:
         ),
         "On Monday he drank in Chicago, Illinois, and on the third day in February they drank.",
         "Twenty-seven men lay in the vault of the Medoc house.",
+        "He stayed for 14 days, as the Drinker does.",
         "There are five people: the two men, the lady and others.",
         (
             'The game "score in hand was his.\nThe score at the end, as the "others" knew, was '
@@ -99,6 +100,9 @@ def test_a_fair_answer_is_not_marked(answer: str) -> None:
         ("Rosenthal taught him. Harrington married her.", ["Rosenthal", "Harrington"]),
         ("They came on a Thursday in October.", ["Thursday", "October"]),
         ("They came on a Saturday.", ["Saturday"]),
+        # "Laughed" and "grey" begin alike, but are no names.
+        ("He met Laura and Greta.", ["Laura", "Greta"]),
+        ("Fourteen guests came.", ["Fourteen"]),
         ("Luchesi told him.", ["Luchesi"]),
         ("Sixty.", ["Sixty"]),
         ("He laughed in Springfield, and 27 guests wept.", ["Springfield", "27"]),
@@ -114,6 +118,11 @@ def test_a_fair_answer_is_not_marked(answer: str) -> None:
 )
 def test_words_that_the_text_lacks_are_marked(answer: str, words: list[str]) -> None:
     assert marked(answer, "Who laughed?") == words
+
+
+def test_a_short_answer_is_in_the_language_of_its_question() -> None:
+    assert marked("Ein Paar Hühner.", "Was brachte er mit in das Haus?") == []
+    assert marked("Ein Paar Hühner.") == ["Paar Hühner"]
 
 
 def test_names_of_the_question_are_not_marked() -> None:

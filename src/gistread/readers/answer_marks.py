@@ -30,8 +30,8 @@ _QUOTED_WORDS = 4  # Shorter quotations are terms or titles
 _LEAST_NUMBER = 3  # Smaller numbers are counted ("the two of them")
 _NEAR = 0.2  # Largest relative error of a number after "about"
 _SIMILAR = 0.8  # Least similarity (`difflib`) of two spellings of a name
-_INFLECTED_LETTERS = 5  # Shorter names are looked for without another ending
-_ENDING_LETTERS = 2  # Of a name that may differ: "Montresors"
+_LETTERS_PER_ENDING = 4  # Of a name for each letter at its end that may differ: "Montresors"
+_ADDED_LETTERS = 3  # Most letters after those that two forms of a name share: "Chicagoan"
 _COMMON_LETTERS = 4  # With which a name begins in two languages
 _LEAST_LETTERS = 3  # Of a name
 _COMMON_LETTERS_OF_DATES = 3  # Of a month or day and its abbreviation
@@ -46,9 +46,26 @@ _BARE_WORDS = 3  # Most words of an answer that is only a name
 _HEADING = ParagraphKind.HEADING
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_SPANS_OF_TIME = {
-    re.compile(rf"\b{words}\b", re.IGNORECASE): years for words, years in _TABLES["spans"].items()
-}
+
+
+@dataclass(frozen=True, slots=True)
+class _NumberInWords:
+    """A number that a text has in other words, counted in a unit: "a fortnight" is 14 days."""
+
+    value: int
+    words: re.Pattern[str]
+    unit: re.Pattern[str]  # As the question or the answer names it
+
+
+_NUMBERS_IN_WORDS = [
+    _NumberInWords(
+        value,
+        re.compile(rf"\b(?:{words})\b", re.IGNORECASE),
+        re.compile(rf"\b(?:{_TABLES['units'][unit]})\b", re.IGNORECASE),
+    )
+    for unit, spans in _TABLES["spans"].items()
+    for words, value in spans.items()
+]
 _CALENDAR, _IN_OTHER_LANGUAGES = (
     frozenset(_TABLES[name].split()) for name in ("dates", "other_languages")
 )
@@ -73,8 +90,9 @@ def find_marks(
     be anywhere in the book, numbers and dates where it tells of the same; unless `only_shown`.
     """
     answer = _blank_out(answer, REFERENCE.finditer(answer))
-    text = _Text(f"{shown}\n{question}", book, "" if only_shown else book.text)
-    language = language_of(answer, text.language)
+    text = _Text(f"{shown}\n{question}", question, book, "" if only_shown else book.text)
+    # The question is longer than a short answer, which is in its language.
+    language = language_of(answer, language_of(question, text.language))
     matches = pattern("quotation").finditer(answer)
     quotations = [match for match in matches if len(ALPHABETIC.findall(match[0])) >= _QUOTED_WORDS]
     foreign_quotations = [
@@ -114,6 +132,7 @@ class _Text:
     """
 
     shown: str
+    question: str
     book: Book
     whole: str
 
@@ -134,30 +153,39 @@ class _Text:
             for paragraph in self.book.paragraphs
             if paragraph.kind is _HEADING
         }
-        return _numbers_told(
-            "\n".join(line for line in self.shown.splitlines() if line.strip() not in headings)
-        )
+        lines = (line for line in self.shown.splitlines() if line.strip() not in headings)
+        return _numbers_told("\n".join(lines))
 
     @cached_property
     def names(self) -> set[str]:
-        return {
-            fold(word)
-            for word in ALPHABETIC.findall(f"{self.shown}\n{self.whole}")
-            if word[0].isupper()
-        }
+        """The words that are always capitalised: "Hardly" is no name that Harry resembles."""
+        words = ALPHABETIC.findall(f"{self.shown}\n{self.whole}")
+        capitalised = {fold(word) for word in words if word[0].isupper()}
+        return capitalised - {fold(word) for word in words if word[0].islower()}
 
     def has_name(self, word: str, language: str) -> bool:
-        """Whether the text has the word in some form: "Montresors", "Chicagoan".
-
-        Or in a similar spelling.
-        """
+        """Whether the text has the word, or a name in another form or spelling."""
         plain = _without_genitive(fold(word))
         if language != self.language and self._has_translation(plain):
             return True
-        stem = plain if len(plain) < _INFLECTED_LETTERS else plain[:-_ENDING_LETTERS]
-        if re.search(rf"\b{re.escape(stem)}\w{{0,4}}\b", self.words):
+        return self._has_word(plain) or self._has_similar_name(plain)
+
+    def _has_word(self, plain: str) -> bool:
+        """Whether the text has the word, capitalised or not, also with another ending."""
+        if re.search(rf"\b{re.escape(plain)}\b", self.words):
             return True
-        names = (name for name in self.names if name[0] == plain[0])
+        stem = Terms(self.language or "en").stem
+        beginning = re.escape(plain[:_LEAST_LETTERS])
+        words = set(re.findall(rf"\b{beginning}\w*", self.words))
+        return stem(plain) in map(stem, words)
+
+    def _has_similar_name(self, plain: str) -> bool:
+        """Whether a name of the text is alike: "Montresor" and "Montresors"."""
+        root = plain[: len(plain) - len(plain) // _LETTERS_PER_ENDING]
+        longest = max(len(plain), len(root) + _ADDED_LETTERS)
+        names = [name for name in self.names if name[0] == plain[0]]
+        if any(name.startswith(root) and len(name) <= longest for name in names):
+            return True
         return bool(get_close_matches(plain, names, 1, _SIMILAR))
 
     def _has_translation(self, plain: str) -> bool:
@@ -292,8 +320,11 @@ def _has_number(number: _Number, answer: str, text: _Text) -> bool:
 
 
 def _has_in_other_words(number: _Number, answer: str, text: _Text) -> bool:
-    """As a year of an era, as a word of another language, or about so many."""
+    """As a span of time, as a year of an era, in another language, or about so many."""
     value = number.value
+    counted = f"{text.question} {_sentence_around(answer, number.start)}"
+    if _is_span_of_time(value, counted, text.shown):
+        return True
     if _is_era(number, answer) and any(value in _eras_of(year) for year in text.numbers):
         return True
     if text.language != "en" and (value < _HUNDRED or not value % _HUNDRED):
@@ -303,14 +334,20 @@ def _has_in_other_words(number: _Number, answer: str, text: _Text) -> bool:
     return any(abs(value - other) <= _NEAR * value for other in text.numbers)
 
 
+def _is_span_of_time(value: int, counted: str, text: str) -> bool:
+    """Whether the text has the number in other words, and in the unit that is counted."""
+    return any(
+        number.value == value and number.unit.search(counted) and number.words.search(text)
+        for number in _NUMBERS_IN_WORDS
+    )
+
+
 def _is_era(number: _Number, answer: str) -> bool:
     return bool(pattern("era_suffix").match(answer, number.end))
 
 
 def _numbers_told(text: str) -> frozenset[int]:
-    """The numbers of a text, also in other words: "the half of a century" is fifty years."""
-    spans = frozenset(years for words, years in _SPANS_OF_TIME.items() if words.search(text))
-    return spans | frozenset(part for _, parts in numbers_in(text) for part in parts)
+    return frozenset(part for _, parts in numbers_in(text) for part in parts)
 
 
 def _tells_number(value: int, text: str) -> bool:
