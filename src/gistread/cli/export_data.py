@@ -119,9 +119,9 @@ def _command_name(book: Book, path: Path | None) -> str:
 
 def _only(export: Export, parts: frozenset[str]) -> Export:
     """The parts that the user wants; marks with a note are `notes`, too."""
-    marks = export.marks if "marks" in parts else ()
-    if "notes" in parts and "marks" not in parts:
-        marks = [mark for mark in export.marks if mark.note]
+    marks = export.marks
+    if "marks" not in parts:
+        marks = [mark for mark in marks if mark.note and "notes" in parts]
     return replace(
         export,
         marks=marks,

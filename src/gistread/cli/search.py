@@ -60,14 +60,18 @@ def _search_book(book: Book, words: str, arguments: argparse.Namespace) -> ExitS
 def _tell_hits_ahead(book: Book, hits: Sequence[Json]) -> None:
     """Say how many hits lie ahead of the user's place in a book with a plot."""
     user_data = UserData(default_paths())
-    with suppress(StorageError):
+    try:
         here = user_data.reading_place(book.sha256).furthest
         bound = usual_bound(book, here, user_data.bound_choice(book.sha256))
-        ahead = sum(hit["end"] > bound for hit in hits) if bound is not None else 0
-        if ahead and bound is not None:
-            verb = "lies" if ahead == 1 else "lie"
-            share = bound / len(book.text)
-            say(f"{counted(ahead, 'hit')} {verb} ahead of your place ({share:.0%}).")
+    except StorageError:
+        return
+    if bound is None:
+        return
+    ahead = sum(hit["end"] > bound for hit in hits)
+    if ahead:
+        verb = "lies" if ahead == 1 else "lie"
+        share = bound / len(book.text)
+        say(f"{counted(ahead, 'hit')} {verb} ahead of your place ({share:.0%}).")
 
 
 def _mode(arguments: argparse.Namespace) -> SearchMode:
@@ -175,13 +179,13 @@ def _context(book: Book, start: int, end: int) -> tuple[int, int]:
         first = book.paragraphs[book.paragraph_index(start)].start
         last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end
     left = max(first, start - _AROUND)
-    if left > first:
-        space = book.text.find(" ", left, start)
-        left = left if space < 0 else space + 1
+    space_after_left = book.text.find(" ", left, start)
+    if left > first and space_after_left >= 0:
+        left = space_after_left + 1
     right = min(max(end, last), end + _AROUND)
-    if right < last:
-        space = book.text.rfind(" ", end, right)
-        right = right if space < 0 else space
+    space_before_right = book.text.rfind(" ", end, right)
+    if right < last and space_before_right >= 0:
+        right = space_before_right
     return left, right
 
 

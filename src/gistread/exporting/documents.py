@@ -14,7 +14,14 @@ from gistread.errors import UsageError
 from gistread.exporting.anki import as_cards
 from gistread.exporting.citing import as_bibtex, as_csl
 from gistread.exporting.markdown import append_to_note, as_markdown, as_note
-from gistread.exporting.model import Export, Form, OtherFormat, percent, quoted_marks
+from gistread.exporting.model import (
+    Export,
+    Form,
+    OtherFormat,
+    chapter_of,
+    percent,
+    quoted_marks,
+)
 from gistread.exporting.names import ExportFormat
 from gistread.exporting.web_annotations import as_web_annotations
 from gistread.marking import Mark
@@ -136,7 +143,7 @@ def _mark_json(book: Book, mark: Mark) -> dict[str, Any]:
     return {
         **fields(mark, "id", "kind", "start", "end"),
         "percent": percent(book, mark.start),
-        "chapter": "" if mark.lost else book.chapter_title(mark.start),
+        "chapter": chapter_of(book, mark),
         "text": mark.place.exact,
         "before": mark.place.prefix,
         "behind": mark.place.suffix,

@@ -17,7 +17,7 @@ import yaml
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.exporting.model import Export, export_file_name, percent, quoted_marks
+from gistread.exporting.model import Export, chapter_of, export_file_name, percent, quoted_marks
 from gistread.exporting.names import ExportFormat
 from gistread.marking import Mark, MarkKind
 from gistread.memory.model import MemoryEntry
@@ -105,8 +105,10 @@ def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Itera
 
 def _mark(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
     """The blocks of a mark: its words, its note, its kind and place."""
-    is_point = mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER)
-    yield _quoted(f"{mark.place.exact} …" if is_point else mark.place.exact)
+    words = mark.place.exact
+    if mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER):
+        words += " …"
+    yield _quoted(words)
     if mark.note:
         yield _block(mark.note)
     place = "" if mark.lost else _place(book, mark.start)
@@ -241,10 +243,9 @@ def _cell(cell: str) -> str:
 
 def _bold(text: str) -> str:
     """Text whose bold words stay bold."""
-    pieces: list[str] = []
-    for index, piece in enumerate(_STRONG.split(text)):
-        is_strong = index % 2 == 1
-        pieces.append(f"**{escape_markdown(piece)}**" if is_strong else _spaced(piece))
+    pieces = _STRONG.split(text)  # What is between two bold parts, and each of these, in turn
+    pieces[::2] = map(_spaced, pieces[::2])
+    pieces[1::2] = [f"**{escape_markdown(bold)}**" for bold in pieces[1::2]]
     return "".join(pieces)
 
 
@@ -294,9 +295,12 @@ def append_to_note(export: Export, path: Path) -> str:
             new = [item for item in _items(export) if item.id not in known]
             if not new and old:
                 return f"{path} has everything already."
-            head = _front_matter(export.book)
-            if old:
-                head = "\n" if old.endswith(b"\n") else "\n\n"
+            if not old:
+                head = _front_matter(export.book)
+            elif old.endswith(b"\n"):
+                head = "\n"
+            else:
+                head = "\n\n"
             append_whole(file, (head + _addition(new, known)).encode(), len(old))
     except OSError as error:
         raise StorageError(
@@ -333,8 +337,7 @@ def _item_text(item: _Item, known: Collection[str]) -> str:
 def _items(export: Export) -> Iterator[_Item]:
     book = export.book
     for mark in quoted_marks(export.marks):
-        chapter = "" if mark.lost else book.chapter_title(mark.start)
-        blocks = _mark(book, replace(mark, note=""), chapter)
+        blocks = _mark(book, replace(mark, note=""), chapter_of(book, mark))
         mark_id = f"mark-{mark.id}"
         yield _Item(mark_id, "\n\n".join(blocks))
         if mark.note:  # A separate item, so that a note written or changed later is exported too

@@ -39,7 +39,9 @@ class Export:
     @property
     def gists(self) -> list[MemoryEntry]:
         """The sections that the model has read, without title page and imprint."""
-        return without_imprint(self.memory, self.book).read_entries if self.memory else []
+        if self.memory is None:
+            return []
+        return without_imprint(self.memory, self.book).read_entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,13 @@ def separate_file_names(books: Sequence[Named], form: Form) -> list[str]:
 def format_for(path: Path) -> ExportFormat | None:
     """The format of a file name; `.md` is Markdown."""
     return next((form for form in ExportFormat if path.suffix.lower() == form.suffix), None)
+
+
+def chapter_of(book: Book, mark: Mark) -> str:
+    """The title of its chapter; empty if the mark has lost its place."""
+    if mark.lost:
+        return ""
+    return book.chapter_title(mark.start)
 
 
 def quoted_marks(marks: Iterable[Mark]) -> list[Mark]:

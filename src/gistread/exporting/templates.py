@@ -73,8 +73,12 @@ class Template:
             raise self._fault(str(error), _line_of(error)) from error
 
     def _fault(self, reason: str, line: int | None, known: Iterable[str] = ()) -> UsageError:
-        place = f"{self.name}, line {line}" if line else self.name
-        hint = f"The fields are {', '.join(sorted(known))}." if known else ""
+        place = self.name
+        if line:
+            place += f", line {line}"
+        hint = ""
+        if known:
+            hint = f"The fields are {', '.join(sorted(known))}."
         reason = " ".join(reason.split()).removesuffix(".")
         return UsageError(f"{place}: {reason}.", hint)
 
@@ -85,12 +89,11 @@ def _or_nothing(value: object) -> object:
 
 def _line_of(error: Exception) -> int | None:
     """The line of the template that failed."""
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == _FILE_NAME
-    ]
-    return lines[-1] if lines else None
+    line = None
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == _FILE_NAME:
+            line = frame.lineno
+    return line
 
 
 def read_template(path: Path) -> Template:
