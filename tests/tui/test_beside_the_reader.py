@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from gistread.memory.gaps import GapFiller
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, PageSize
+from gistread.store.model import BoundChoice
 from gistread.tui import memory_blocks
 from gistread.tui.memory_rows import MemoryRow, RowKind
 from gistread.tui.reading.pane_switcher import Pane
@@ -19,6 +20,7 @@ from tests.tui.scripted import app_on, opened, until, until_shown
 NARROW = (60, 20)
 SIZES = [(110, 30), (130, 44), (160, 50)]
 _TITLE_ROWS = 4  # A chapter's title and the space around it may stand between gist and text
+_ABOVE = 3  # A third of the pane may stand above what is unread
 _DRAWN = 8  # Looks at the screen before a disagreement counts
 _UNREAD = (range(9, 15), range(30, 34))  # Sections that the model has not read
 
@@ -127,6 +129,8 @@ def _misplaced(screen: ReadingScreen, row: MemoryRow) -> str:
     if row.entry is None:
         return "" if 0 <= gist_row < pane.size.height else "the place is out of sight"
     level = book.row_in_view(row.entry.page.start)
+    if not row.entry.is_read and row.entry.page.start < book.visible_range[0]:
+        level = pane.size.height // _ABOVE  # Older gists stand above it
     is_level = abs(gist_row - level) <= _TITLE_ROWS
     is_at_top = pane.scroll_offset.y == 0 and gist_row <= level
     return "" if is_level or is_at_top else f"gist at row {gist_row}, text at row {level}"
@@ -186,6 +190,24 @@ async def test_a_hidden_memory_is_beside_the_reader_once_it_is_shown(
             await until(pilot, lambda: not screen.memory_pane.size.height)
             fault = await shown_memory(pilot, screen)
             assert not fault, f"{number}: after {event}: {fault}"
+
+
+async def test_older_gists_stand_above_an_unread_section(tmp_path: Path) -> None:
+    app = app_on(long_book(40), tmp_path)
+    async with app.run_test(size=SIZES[0]) as pilot:
+        screen = await opened(pilot)
+        pane = screen.memory_pane
+        pane.show_memory(memory_with_gaps())
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        last_read = pane.memory.read_entries[-1].page
+        screen.controllers.context.navigation.show(pane.memory.read_until + 200)
+        await until(pilot, lambda: RowKind.UNREAD_HERE in {row.kind for row in pane.rows()})
+        await until(pilot, lambda: pane.scroll_offset.y > 0)
+        above = pane._index.find_key(("page", last_read.number))
+        assert above is not None
+        assert pane._in_view(above, pane.size.height)
+        assert screen.book_pane.row_in_view(last_read.start) == 0
+        assert not disagreement(screen)
 
 
 @pytest.mark.slow

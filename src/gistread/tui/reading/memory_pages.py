@@ -4,6 +4,7 @@ from bisect import bisect_left
 
 from gistread.memory.front_matter import is_front_matter
 from gistread.memory.model import Page
+from gistread.memory.sections import Sections
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.pane_switcher import Pane
@@ -13,7 +14,7 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 # The page at the top of the view is left for the next one once less than a quarter of the view is
 # of it
 _MOST = 4
-_ABOVE = 3  # Without the book beside it, a third of the memory's view lies above the place
+_ABOVE = 3  # A third of the memory's view may lie above the place
 
 
 class MemoryPages:
@@ -38,7 +39,7 @@ class MemoryPages:
 
         With `scroll`, its gist is level with its beginning in the book, if that stands beside it.
         """
-        book, pane = self._context.book_pane, self._context.memory_pane
+        pane = self._context.memory_pane
         view = self._view
         if view is None:
             return
@@ -47,15 +48,30 @@ class MemoryPages:
         if page is not None and page.start < offset and page.end < offset + (end - offset) // _MOST:
             offset = page.end  # of the page before only a few lines are left
             page = self._page_at(offset)
-        panes = self._context.panes
-        if panes.narrow:
-            level = pane.size.height // _ABOVE
-        else:
-            level = book.content_region.y - pane.content_region.y
-            if page is not None:
-                level += book.row_in_view(page.start)
-        pane.set_here(offset, scroll=scroll, level=max(0, level))
+        pane.set_here(offset, scroll=scroll, level=self._level(offset, page))
         self.number_sections()
+
+    def _level(self, offset: int, page: Page | None) -> int:
+        """The row of the pane for the section at the place: that of its beginning in the book.
+
+        What is unread and begins above the view leaves room for the gists before it, and so does
+        every section where the book does not stand beside the memory.
+        """
+        book, pane = self._context.book_pane, self._context.memory_pane
+        below_others = pane.size.height // _ABOVE
+        if self._context.panes.narrow:
+            return below_others
+        memory, view = pane.memory, self._view
+        if memory is None:
+            return 0
+        section = Sections(memory).at(offset)
+        if section is None:
+            return 0
+        is_unread = page is None or not memory.entry(page.number).is_read
+        if is_unread and view is not None and section.start < view[0]:
+            return below_others
+        in_book = book.row_in_view(section.start)
+        return max(0, in_book - (pane.content_region.y - book.content_region.y))
 
     def _page_at(self, offset: int) -> Page | None:
         memory = self._context.memory_pane.memory
