@@ -147,6 +147,6 @@ async def test_words_ahead_of_the_place_are_asked_about_with_the_text_up_to_them
         await until(pilot, lambda: about.questions == [EXPLAIN])
         end = screen.answers_pane.exchanges[-1].record.upto
         assert words[1] <= end < len(screen.book.text)
-        assert f"answers stop at {end / len(screen.book.text):.0%}" in hint
+        assert f"up to {end / len(screen.book.text):.0%}" in hint
         assert f"up to {bound / len(screen.book.text):.0%}" not in hint
         assert screen.controllers.line.bound == bound

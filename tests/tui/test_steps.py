@@ -140,6 +140,24 @@ async def test_what_stands_below_the_question_line_does_not_crop_its_placeholder
         await until_shown(pilot, "? Ask the book")
 
 
+@pytest.mark.parametrize(
+    ("size", "keys", "method"),
+    [(WIDE, (), "A Careful"), (NARROW, ("a", *"who"), "method: Careful")],
+)
+async def test_how_a_question_is_asked_stands_in_one_line(
+    tmp_path: Path, size: tuple[int, int], keys: Sequence[str], method: str
+) -> None:
+    config = Config(min_words=40, max_words=90, steps="ask")
+    app = app_on(long_book(20), tmp_path, SteppedEngine(says=says), config)
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(pilot)
+        screen.controllers.line.choose_bound(BoundChoice(at=len(screen.book.text) // 2))
+        await pilot.press(*keys)
+        chips = ("Ctrl+T up to 50%", method, "Ctrl+S ask me")
+        await until_shown(pilot, *chips)
+        assert [row for row in lines(app) if all(chip in row for chip in chips)]
+
+
 @pytest.mark.parametrize("size", [(100, 30), (110, 30), (160, 30)])
 async def test_a_wanted_section_stays_in_view_with_its_keys_until_it_is_decided(
     tmp_path: Path, size: tuple[int, int]

@@ -38,6 +38,15 @@ _READING = (
 )
 _AROUND_CHIP = 4  # Columns between the key, the words and the next chip
 _MOST_BESIDE = 0.7  # share of the question line for what stands beside the placeholder
+_ASK = "Ask the book"
+_CHIPS_PADDING = 5  # Columns beside what stands below the question line
+_SHORTER = {
+    "answers stop at ": "up to ",
+    "answers stop ": "up to ",
+    "answers use the ": "",
+    "sections: automatic": "auto",
+    "sections: ask me": "ask me",
+}
 _PAUSE = [("resume", "pause")]
 _ABOUT_MEMORY = (
     "A model reads along and writes here what each section of the book says. {open-page} opens "
@@ -125,13 +134,20 @@ class StatusLines:
         context = controllers.context
         typing = context.question.has_focus
         side = self._screen.query_one("#question-side")
+        mark = self._screen.query_one("#question-mark")
+        first = self._typing_chips(controllers, typing=typing)
         how = self._how_asked(controllers, typing=typing)
         # Beside the placeholder while there is room; the rest goes below.
-        room = 0
+        width = side.size.width
+        room = width - _CHIPS_PADDING
         if not typing:
-            room = round(_MOST_BESIDE * side.size.width)
+            room = round(_MOST_BESIDE * width)
+        if _cells_of([*first, *how]) > room:
+            if not typing:
+                room = width - mark.outer_size.width - cell_len(_ASK)
+            how = _shortened(how, room)
         beside: list[_Chip] = []
-        for chip in how:
+        for chip in () if typing else how:
             if _cells_of([*beside, chip]) > room:
                 break
             beside.append(chip)
@@ -139,14 +155,9 @@ class StatusLines:
         line.show_actions(*beside)
         line.styles.width = _cells_of(beside)
         line.display = bool(beside)
-        below = how[len(beside) :]
-        if typing and controllers.line.follows:
-            below.insert(0, self._thread_chip(controllers))
-        if context.question.value.strip():
-            below.insert(0, (display_key("enter"), "ask", context.question.action_submit))
+        below = [*first, *how[len(beside) :]]
         self._screen.query_one("#question-chips", Actions).show_actions(*below)
         side.set_class(bool(below), "-chips")
-        mark = self._screen.query_one("#question-mark")
         left = side.size.width - mark.outer_size.width - _cells_of(beside)
         words = self._placeholder(controllers)
         context.question.placeholder = crop(words, left) if side.size.width else words
@@ -165,6 +176,16 @@ class StatusLines:
             (steps_key, asking.sections_words, controllers.steps.switch),
         ]
 
+    def _typing_chips(self, controllers: Controllers, *, typing: bool) -> "list[_Chip]":
+        """What can be done with the question being typed."""
+        chips: list[_Chip] = []
+        question = controllers.context.question
+        if question.value.strip():
+            chips.append((display_key("enter"), "ask", question.action_submit))
+        if typing and controllers.line.follows:
+            chips.append(self._thread_chip(controllers))
+        return chips
+
     def _thread_chip(self, controllers: Controllers) -> "_Chip":
         """Chip for a follow-up; Backspace detaches it while the line is empty."""
         words, switch = "follows your last question", controllers.line.drop_or_switch
@@ -174,7 +195,7 @@ class StatusLines:
 
     def _placeholder(self, controllers: Controllers) -> str:
         context = controllers.context
-        words = ["Ask the book"]
+        words = [_ASK]
         if context.session is not None and context.session.activity.asking_model:
             words.append(f"{clean(context.session.activity.asking_model)} answers")
         earlier = len(context.answers_pane.exchanges)
@@ -317,6 +338,25 @@ def _counter_of(memory: GistMemory | None) -> str:
 
 
 _Chip = tuple[str, str, Action]  # Its key, its words, and what a click does
+
+
+def _shortened(chips: Sequence[_Chip], room: int) -> list[_Chip]:
+    """The chips with fewer words, if these fit in so many columns; else as they are."""
+    short = [(key, _in_short(words), run) for key, words, run in chips]
+    if _cells_of(short) <= room:
+        return short
+    return list(chips)
+
+
+def _in_short(words: str) -> str:
+    """How a question is asked, for a narrow line.
+
+    >>> _in_short("answers stop at 12%"), _in_short("sections: ask me, up to 3")
+    ('up to 12%', 'ask me, up to 3')
+    """
+    for long, short in _SHORTER.items():
+        words = words.replace(long, short)
+    return words
 
 
 def _cells_of(chips: Sequence[_Chip]) -> int:
