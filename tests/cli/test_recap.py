@@ -20,7 +20,7 @@ def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngin
     run("index", book)
     story = run("recap", book, "--upto", "all")
     assert "The story before" in story.out
-    assert "EventLog from the gists of" in story.err
+    assert "Told from the gists of" in story.err
     assert "You stopped at" not in story.out
     document = run("recap", book, "--upto", "chapter:1", "--json").json
     assert document["chapter"] == "Chapter 1: The Keeper"
