@@ -86,6 +86,47 @@ def test_a_number_alone_is_no_source_nor_the_label_of_an_item() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("answer", "question", "sentence"),
+    [
+        (
+            'When her hostess pities her for the lost train, she answers: "not tiresome—for me".',
+            "How does she look back?",
+            "“Oh dear, no,” said she; “not tiresome—for me.”",
+        ),
+        (
+            "The young man asks whether the corn is eaten or not.",
+            "What is the riddle?",
+            "“Is this corn eaten?” said the young man to him.",
+        ),
+        (
+            "One of them is a man called Tobe.",
+            "Why does he not eat?",
+            "“That is poor Tobe,” he said, and he looked at the marsh.",
+        ),
+        ("A bell.", "Which presents did the King give to Toda?", "The fifth of them was a bell."),
+    ],
+)
+def test_a_quotation_a_question_and_the_words_of_a_statement_find_what_tells(
+    answer: str, question: str, sentence: str
+) -> None:
+    book = make_book(
+        [
+            "“How tiresome for you,” said her hostess, “losing your train, and all lost with it.”",
+            "“Oh dear, no,” said she; “not tiresome—for me.”",
+            "The young man had eaten some of his corn.",
+            "“Is this corn eaten?” said the young man to him.",
+            "“I know no better time for one of his tales, and I do not eat.”",
+            "“That is poor Tobe,” he said, and he looked at the marsh.",
+            "The King gave many presents to Toda, and Toda thanked the King for these presents.",
+            "The fifth of them was a bell.",
+        ]
+    )
+    memory = GistMemory(book, PageSize(50, 150), "")
+    citations = cite(answer, question, memory, [(0, len(book.text))])
+    assert citations[0].quote == sentence
+
+
 @pytest.mark.parametrize("answer", ["A giraffe ate the moon.", "It was unkind of the bishop.", ""])
 def test_unrelated_sentences_are_no_sources(answer: str) -> None:
     assert cite(answer, "What did the giraffe eat?", MEMORY, ALL) == ()

@@ -126,6 +126,22 @@ async def test_every_item_of_a_list_is_noted_once_on_a_line_of_its_own() -> None
     assert "[1] Port\n[2] Sherry\n[3] Madeira" in fake.calls[-1].text
 
 
+async def test_a_thing_is_noted_beside_an_earlier_one_named_after_it() -> None:
+    replies = iter(
+        ["The king's daughter\nThe king rode home at dawn", "The king\nKing rode home at dawn"]
+    )
+
+    def say(text: str) -> str:
+        return next(replies, "Nothing new.") if "Notes so far" in text else ANSWER
+
+    events = await ask(FakeEngine(says=say), make_memory())
+    assert [event.text for event in events if isinstance(event, Noted)] == [
+        "The king's daughter",
+        "The king rode home at dawn",
+        "The king",
+    ]
+
+
 async def test_a_note_that_stays_cut_is_told() -> None:
     numbers = iter(range(1000))
 

@@ -12,6 +12,7 @@ from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, overlaps, sentences_of
+from gistread.readers.phrases import pattern
 from gistread.readers.thread import REFERENCE
 from gistread.search.tokens import Terms, code_of, language_of, stop_words
 from gistread.store.model import Citation
@@ -23,6 +24,13 @@ _NEIGHBOURS = 2  # Sentences on each side of the one that tells a note
 _STUB_TERMS = 4  # Fewer content words: a stub of dialogue, such as `"A sign," he said`
 _STUB_WEIGHT = 0.7
 _STEM_LETTERS = 6  # "Greedier" counts as "greedy"
+_ASKS = re.compile(
+    r"\b(?:ask|inquir|enquir|question|wonder|frag|demand|pregunt|chied|chiest|pergunt|vra[ag])"
+)
+_QUOTED_WORDS = 3  # Shorter quotations are terms or titles
+_ONE = "1"
+_ONE_WEIGHT = 0.25  # Of the number one, which seldom counts: "one of the dogs"
+_QUESTION_ONLY_WEIGHT = 0.5  # Of a sentence that has words of the question alone
 _DATE_DIGITS = 3  # Of numbers that tell something alone
 _LENGTH_WORDS = 120.0  # A sentence with as many content words needs twice the score
 _LABEL = re.compile(r"^[ \t]*\d{1,2}[.)](?=\s)", re.MULTILINE)  # Of an item of a list
@@ -85,6 +93,7 @@ class Evidence:
         terms = Terms(memory.book.language)
         self._words_of = terms.words
         self._language = code_of(memory.book.language)
+        self._question_language = language_of(question, self._language)
         self._stem = cache(terms.stem)
         self._is_number = cache(lambda word: any(numbers_in(word)))
         self._stop_words = terms.stop_words or stop_words()["en"]
@@ -121,6 +130,8 @@ class Evidence:
         """The sentences that share a word with the statement or the question, the nearest first."""
         weights = self._weights(statement)
         own = weights.of_statement
+        told_asking = bool(_ASKS.search(statement.lower()))
+        quotations = _quotations_of(statement)
         shared = [weights.shared_with(sentence) for sentence in self._sentences]
         alone = [sum(weights.by_term[term] for term in terms) for terms in shared]
         padded = [0.0, *alone, 0.0]
@@ -130,13 +141,17 @@ class Evidence:
                 continue
             score = alone[at] + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) / 2
             citation = citation_of(sentence.place, self._memory)
-            score *= _weight_of(citation.quote, sentence.terms, own)
+            score *= _weight_of(citation.quote, sentence.terms, own, told_asking)
+            if not own & sentence.terms:
+                score *= _QUESTION_ONLY_WEIGHT
+            if any(quotation in _letters_of(citation.quote) for quotation in quotations):
+                score += sum(weights.by_term.values())
             scored.append((citation, score))
         return sorted(scored, key=lambda pair: -pair[1])
 
     def _weights(self, statement: str) -> "_Weights":
         # An answer in another language shares only names and numbers.
-        language = language_of(statement, self._language)
+        language = language_of(statement, self._question_language)
         small = frozenset[str]()
         if language != self._language:
             small = self._content(" ".join(stop_words()[language]))
@@ -146,6 +161,8 @@ class Evidence:
             term: self._rarity(term) * (1.0 if term in of_statement else _QUESTION_WEIGHT)
             for term in of_statement | of_question
         }
+        if _ONE in weights:
+            weights[_ONE] *= _ONE_WEIGHT
         return _Weights(weights, of_statement)
 
     def _rarity(self, term: str) -> float:
@@ -178,10 +195,23 @@ def _can_tell(book: Book, span: Passage) -> bool:
     return kind is not ParagraphKind.HEADING and bool(book.text[slice(*span)].strip())
 
 
-def _weight_of(quote: str, terms: frozenset[str], own: frozenset[str]) -> float:
-    """How much a sentence counts by its form, against a statement with these words."""
+def _quotations_of(statement: str) -> list[str]:
+    """The letters of what a statement quotes."""
+    quoted = (match[0] for match in pattern("quotation").finditer(statement))
+    return [_letters_of(words) for words in quoted if len(words.split()) >= _QUOTED_WORDS]
+
+
+def _letters_of(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+def _weight_of(quote: str, terms: frozenset[str], own: frozenset[str], told_asking: bool) -> float:
+    """How much a sentence counts by its form, against a statement with these words.
+
+    `told_asking`: whether the statement tells that somebody asks.
+    """
     weight = 1 / (1 + len(terms) / _LENGTH_WORDS)
-    if "?" in quote:
+    if "?" in quote and not told_asking:
         weight *= _ASKING_WEIGHT
     if len(terms) < min(_STUB_TERMS, len(own)):
         weight *= _STUB_WEIGHT

@@ -43,6 +43,7 @@ _NONE = "none"
 _CHUNK_NOTE_TOKENS = 192  # Longest note on a chunk; a longer one is gone on with
 _LEAST_ROOMS = 8  # Times the room of a note that the window has
 _MOST_NOTES = 3  # Notes on one chunk
+_LEAST_WORDS = 4  # Of an item that a longer one may tell; a shorter one is a thing of a list
 _ITEM_MARK = re.compile(r"\A(?:[-*•]|\d{1,2}[.)])\s+")
 CUT = "The notes on this part were cut off."
 
@@ -67,8 +68,14 @@ class _Notebook:
         )
 
     def has(self, item: str) -> bool:
-        """Whether all words of an item are in an earlier one."""
-        return any(words_of(item) <= words_of(note.text) for note in self.notes)
+        """Whether an earlier item is the same, or tells all of a longer one.
+
+        "The king" is not told by "the king's daughter".
+        """
+        words = words_of(item)
+        if len(words) < _LEAST_WORDS:
+            return any(words == words_of(note.text) for note in self.notes)
+        return any(words <= words_of(note.text) for note in self.notes)
 
     async def add(self, note: _Note, engine: Engine) -> None:
         self.notes.append(note)
