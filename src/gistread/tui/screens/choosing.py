@@ -93,7 +93,7 @@ USUAL = {  # Three readers by their plain names: (name, what it does)
         "Reads a short text whole, else the passages that fit the question best.",
     ),
     "auto": ("Careful", "Reads what suits the question: all of it, sections, gists or passages."),
-    "notes": ("Thorough", "Reads the whole book for the question and takes notes."),
+    "notes": ("Thorough", "Reads everything up to where answers stop, and takes notes."),
 }
 _NAME_CELLS = 12
 
