@@ -37,6 +37,7 @@ from gistread.readers.trace import (
     ToPage,
     ToPlace,
     describe_cost,
+    describe_effort,
     describe_scope,
     progress_of,
     step_of,
@@ -219,6 +220,12 @@ def test_the_cost_of_an_answer_is_told_in_time_and_tokens() -> None:
     )
     assert describe_cost(Usage(40, 0, 8, 0.2)) == "40 tokens read, 8 written"
     assert describe_cost(Usage()) == ""
+
+
+def test_readers_are_told_the_effort_of_an_answer_in_words() -> None:
+    assert describe_effort(Usage(4000, 200, 118, 12.4)) == "12 s · about 2,800 words read"
+    assert describe_effort(Usage(40, 0, 8, 0.2)) == "about 27 words read"
+    assert describe_effort(Usage()) == ""
 
 
 def test_a_text_that_is_shown_whole_is_not_called_a_passage() -> None:

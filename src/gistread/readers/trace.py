@@ -10,6 +10,7 @@ from gistread.engine.protocol import Usage
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import NEARLY_ALL
 from gistread.memory.sections import renumbered
+from gistread.memory.sizes import TOKENS_PER_WORD
 from gistread.readers import events
 from gistread.readers.events import ReaderEvent, StopReason
 from gistread.units import counted, format_duration, ranges, ranges_words, short
@@ -332,6 +333,16 @@ def describe_cost(usage: Usage) -> str:
     known = f", {usage.reused:,} of them known" if usage.reused else ""
     seconds = f"{format_duration(usage.seconds)} · " if usage.seconds >= 1 else ""
     return f"{seconds}{read:,} tokens read{known}, {usage.generated:,} written"
+
+
+def describe_effort(usage: Usage) -> str:
+    """`12 s · about 2,800 words read`, for readers; empty if nothing was asked of a model."""
+    if not usage.generated:
+        return ""
+    words = (usage.prefilled + usage.reused) / TOKENS_PER_WORD
+    rounded = f"{float(f'{words:.2g}'):,.0f}"  # To two figures: it is an estimate
+    seconds = f"{format_duration(usage.seconds)} · " if usage.seconds >= 1 else ""
+    return f"{seconds}about {rounded} words read"
 
 
 def describe_scope(started: events.Started) -> str:

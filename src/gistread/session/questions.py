@@ -28,7 +28,7 @@ from gistread.readers.registry import METHODS, find_method
 from gistread.readers.selection import extend_bound, question_about
 from gistread.readers.steering import Steering, Steps
 from gistread.readers.thread import QuestionAnswer, Thread
-from gistread.readers.trace import describe_cost
+from gistread.readers.trace import describe_effort
 from gistread.session import events
 from gistread.session.events import AskingState, Obstacle, ReadingState, SessionEvent
 from gistread.session.machine import UNDER_WAY, Actor, Job
@@ -98,7 +98,7 @@ def with_answer(
         citations=answered.citations,
         lookups=answered.lookups,
         marks=answered.marks,
-        cost=describe_cost(answered.usage),
+        cost=describe_effort(answered.usage),
         cut="" if answered.finish == "end" else answered.finish,
         model=model,
         memory=memory,
