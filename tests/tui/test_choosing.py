@@ -266,8 +266,7 @@ async def test_a_reader_is_chosen_and_kept_for_the_book(tmp_path: Path) -> None:
         await pilot.press("A")
         await until_shown(pilot, "● Careful")
         assert "Quick" in text_of(app)
-        assert "Thorough" in text_of(app)
-        assert "Reads everything up to where answers stop" in text_of(app)
+        assert "Reads everything up to where answers stop" in text_of(app), "of Thorough"
         assert "memwalker" not in text_of(app)
         await pilot.press("G", "enter")  # the methods
         await until_shown(pilot, "memwalker")
