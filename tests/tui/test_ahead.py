@@ -32,7 +32,7 @@ def test_sections_ahead_are_one_line() -> None:
     end = memory.last_word_end(third)
     assert rows(memory, bound=end) == [*gists(1, 3), (RowKind.AHEAD, 4, 8)]
     (line,) = row_blocks(memory, MemoryRow(RowKind.AHEAD, 4, 8), View())
-    assert (line.hanging.strip(), line.text) == ("4–", f"{AHEAD} · to 8")
+    assert (line.hanging.strip(), line.text) == ("4–", f"8 · {AHEAD}")
     unfinished = (RowKind.UNFINISHED, 3, 3)
     assert rows(memory, bound=end - 1) == [*gists(1, 2), unfinished, (RowKind.AHEAD, 4, 8)]
     assert rows(memory) == gists(1, 8)

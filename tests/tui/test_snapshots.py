@@ -1,6 +1,7 @@
 """Pictures of the screens, stored beside the tests (`pytest --snapshot-update` renews them)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ from tests.tui.scripted import (
     until,
     until_shown,
 )
+from tests.tui.test_asking import STARTED, answered, citation
 from tests.tui.test_choosing import model
 from tests.tui.test_inline_pictures import illustrated
 from tests.tui.test_marks_column import with_note
@@ -355,6 +357,81 @@ async def ask_about_the_whole(pilot: Pilot[None], question: str) -> ReadingScree
     await type_text(pilot, question)
     await pilot.press("enter")
     return screen
+
+
+@pytest.mark.parametrize("size", [SMALL, (100, 30)])
+def test_a_section_that_is_not_read_after_a_jump(
+    tmp_path: Path, snap_compare: Compare, size: tuple[int, int]
+) -> None:
+    """Older gists stand above it; on a narrow screen, in the memory."""
+    app, engine = stopping_app(tmp_path, after=3)
+
+    async def show(pilot: Pilot[None]) -> None:
+        await opened(pilot)
+        await engine.stopped.wait()
+        await pilot.press("G", "pageup", "pagedown")
+        if size == SMALL:
+            await pilot.press("tab")
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+def test_the_way_back_from_a_jump(tmp_path: Path, snap_compare: Compare) -> None:
+    app, engine = stopping_app(tmp_path, after=3)
+
+    async def show(pilot: Pilot[None]) -> None:
+        await opened(pilot)
+        await engine.stopped.wait()
+        await pilot.press("G")
+        await until_shown(pilot, "Looking")
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=(120, 36), run_before=show)
+
+
+def stopping_app(folder: Path, after: int) -> tuple[GistreadApp, SteppedEngine]:
+    """A long book whose model stops after so many gists."""
+    engine = SteppedEngine(says=gists)
+    engine.stop_after = after
+    return app_on(long_book(40), folder, engine, config("night")), engine
+
+
+@pytest.mark.parametrize("size", [NARROW, (120, 36)])
+def test_an_answer_with_rivals(
+    tmp_path: Path, reader: ScriptedReader, snap_compare: Compare, size: tuple[int, int]
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=gists), config("night"))
+
+    async def show(pilot: Pilot[None]) -> None:
+        screen = await read_whole(pilot)
+        source = citation(screen, "Finch relit it.")
+        rival = replace(citation(screen, "Ada called him Finch"), tells="Ada lit it.")
+        await pilot.press("a", *"Who", "enter")
+        reader.say(STARTED, answered("Finch lit it again.", source, rival))
+        await until_shown(pilot, "Other passages say")
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+@pytest.mark.parametrize("size", [SMALL, (100, 30)])
+def test_steering_without_colours(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    snap_compare: Compare,
+    size: tuple[int, int],
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = asking_app(tmp_path)
+
+    async def show(pilot: Pilot[None]) -> None:
+        await read_whole(pilot)
+        await pilot.press("a", *"who", "enter")
+        await until_shown(pilot, "Waiting for your decision")
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
 
 
 @pytest.mark.parametrize("size", [NARROW, (110, 30)])

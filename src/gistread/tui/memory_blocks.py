@@ -389,7 +389,7 @@ def _to_come(memory: GistMemory, row: MemoryRow, view: View) -> Block:
         block = _page_block(memory, row.first, text, "muted", _marks(row.first, view))
     else:
         about = "~" if row.last > len(memory.entries) else ""
-        block = _page_block(memory, row.first, f"{text} · to {about}{row.last}", "muted", "")
+        block = _page_block(memory, row.first, f"{about}{row.last} · {text}", "muted", "")
         block = replace(block, hanging=f"{block.hanging}–")
     return replace(block, key=("rest", row.first))
 
