@@ -38,7 +38,7 @@ TEXTS = (
     "notes",
 )
 # In `note_chunk`, what the prompts of all parts share comes first.
-WITHOUT_TEXT = {"aim", "answer_closed", "note_chunk", "noted", "pace", "plan"}
+WITHOUT_TEXT = {"aim", "answer_closed", "note_chunk", "note_language", "noted", "pace", "plan"}
 PIECES = (
     "action_",
     "single_pass",

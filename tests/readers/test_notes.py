@@ -142,6 +142,16 @@ async def test_a_thing_is_noted_beside_an_earlier_one_named_after_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("question", "is_told"), [("Wer hat den Schlüssel gestohlen?", True), (QUESTION, False)]
+)
+async def test_notes_are_in_the_language_of_the_book(question: str, is_told: bool) -> None:
+    fake = FakeEngine(says=says)
+    asking = Asking(question, make_memory(), fake, Steering(), ReaderOptions())
+    _ = [event async for event in notes.notes(asking)]
+    assert ("in the language of this part" in fake.calls[0].text) == is_told
+
+
 async def test_a_note_that_stays_cut_is_told() -> None:
     numbers = iter(range(1000))
 

@@ -1,13 +1,19 @@
 """The sources of an answer whose model cited none."""
 
+from dataclasses import replace
+
 from gistread.engine.protocol import Choice
 from gistread.errors import EngineError
+from gistread.memory.model import GistMemory, PageSize
 from gistread.readers.answering import Asking, ReaderOptions
+from gistread.readers.citations import with_cited_sentences
 from gistread.readers.events import Answered
+from gistread.readers.evidence import citation_of
 from gistread.readers.model_class import LARGE
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
+from tests.memory.books import make_book
 from tests.readers.memories import FACTS, make_memory
 
 DOUBTFUL = "He drank, and he had a leg of wood."
@@ -62,3 +68,26 @@ async def test_an_answer_that_no_sentence_tells_has_no_source() -> None:
 async def test_what_the_book_does_not_say_has_no_source() -> None:
     engine = FakeEngine()
     assert await sources(engine, "The name of his wife is not given in the text.") == []
+
+
+async def test_the_model_names_the_cited_sentence_of_an_answer_in_another_language() -> None:
+    sentences = [
+        "The baker of the valley slept in his chair.",
+        "A brown hen laid two eggs a day.",
+        "The rain that had begun in the morning fell on the roofs of the whole village.",
+    ]
+    book = make_book([" ".join(sentences)])
+    memory = GistMemory(book, PageSize(50, 150), "")
+    engine = FakeEngine()
+    engine.source = 1
+    answered = Answered(
+        "",
+        citations=(citation_of((0, len(sentences[0])), memory),),
+        cited=((0, len(book.text)),),
+    )
+    quotes: list[str] = []
+    for question in ("Que fait la poule dans la cour ?", "What does the hen do all day?"):
+        asking = Asking(question, memory, engine, Steering(), ReaderOptions(model=LARGE))
+        named = await with_cited_sentences(replace(answered, answer=question), asking)
+        quotes += [citation.quote for citation in named.citations]
+    assert quotes == [sentences[1], sentences[0]]

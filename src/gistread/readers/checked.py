@@ -25,7 +25,7 @@ from gistread.readers.answering import (
     says_only_not_found,
 )
 from gistread.readers.book_text import places_of
-from gistread.readers.citations import cite, with_sources
+from gistread.readers.citations import cite, with_cited_sentences, with_sources
 from gistread.readers.closest import closest_sentences
 from gistread.readers.events import Answered, ReaderEvents, Started, Stopped, StopReason
 from gistread.readers.leaks import without_leaks
@@ -100,6 +100,8 @@ async def _checked(answered: Answered, asking: Asking, started: Started) -> Answ
     draft = replace(answered, answer=without_leaks(answered.answer, options.wording))
     checked = await asyncio.to_thread(check_answer, draft, asking, started)
     is_kept = options.model.is_believed and checked.answer == draft.answer
+    if is_kept and checked.found and draft.cited:
+        return await with_cited_sentences(checked, asking)
     has_sources = bool(draft.cited or draft.citations)
     is_translated = options.selection and selection.is_translation(asking.question)
     if has_sources or is_translated or not is_kept:

@@ -15,12 +15,19 @@ from itertools import islice
 from gistread.engine.protocol import Usage, choose_or
 from gistread.errors import EngineError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, join, overlaps, split_into_passages
+from gistread.memory.passages import (
+    Passage,
+    join,
+    overlaps,
+    sentences_of,
+    split_into_passages,
+)
 from gistread.readers.answering import Asking, says_not_found, user_prompt
 from gistread.readers.events import Answered
-from gistread.readers.evidence import Evidence, statement_spans
-from gistread.readers.thread import REFERENCE
+from gistread.readers.evidence import Evidence, citation_of, statement_spans
+from gistread.readers.thread import REFERENCE, without_options
 from gistread.search.ranked import Relevance
+from gistread.search.tokens import code_of, language_of
 from gistread.store.model import Citation
 
 _MOST = 3  # Citations that the program finds itself
@@ -165,6 +172,32 @@ async def with_sources(
         sources = (first, *others)[: len(nearest)] if first else ()
         return replace(answered, citations=sources, usage=answered.usage + usage)
     return replace(answered, citations=nearest)
+
+
+async def with_cited_sentences(answered: Answered, asking: Asking) -> Answered:
+    """The answer with the sentence of each cited passage that the model names.
+
+    Only if its language is not the book's: then no shared words find that sentence.
+    """
+    memory = asking.memory
+    language = code_of(memory.book.language)
+    of_question = language_of(without_options(asking.question), language)
+    is_foreign = language_of(answered.answer, of_question) != language
+    if not (is_foreign and asking.options.model.cites):
+        return answered
+    citations = list(answered.citations)
+    usage = answered.usage
+    for index, place in enumerate(answered.cited[:_MOST]):
+        sentences = list(sentences_of(memory.book, *place))
+        if not 1 < len(sentences) <= MOST_OFFERED:
+            continue
+        offered = [citation_of(sentence, memory) for sentence in sentences]
+        statement = REFERENCE.sub("", _citing(answered.answer, index + 1))
+        with contextlib.suppress(EngineError):  # The nearest sentence stays.
+            named, cost = await _named_source(asking, statement, offered)
+            citations[index] = named or citations[index]
+            usage += cost
+    return replace(answered, citations=tuple(citations), usage=usage)
 
 
 async def _named_source(

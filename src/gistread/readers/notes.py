@@ -33,6 +33,8 @@ from gistread.readers.events import (
 )
 from gistread.readers.evidence import telling_passage
 from gistread.readers.kinds import Kind, kind_of
+from gistread.readers.thread import without_options
+from gistread.search.tokens import code_of, language_of
 from gistread.words import count_words
 
 NAME = "notes"
@@ -159,7 +161,7 @@ async def _read_chunk(
             notes=earlier,
             text=memory.book.text[start:end].strip(),
             where=where,
-            noted=_already_noted(noted),
+            noted=_note_language(asking) + _already_noted(noted),
         )
         note = await asking.complete_scored(prompt, sampling)
         items = _items_of(note.text)
@@ -176,6 +178,14 @@ async def _read_chunk(
         if not is_cut or not new:
             return
     yield Noted(CUT, start, end)
+
+
+def _note_language(asking: Asking) -> str:
+    """Tells a model that is asked in another language: notes are traced by their words."""
+    language = code_of(asking.memory.book.language)
+    if language_of(without_options(asking.question), language) == language:
+        return ""
+    return f" {prompts.load('note_language').text}"
 
 
 def _already_noted(items: Sequence[str]) -> str:
