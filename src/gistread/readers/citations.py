@@ -144,6 +144,7 @@ def _citing(answer: str, number: int) -> str:
 
 # Sentences to choose from; one of them tells 95% of answers (`tests/benchmarks/answers.py`)
 MOST_OFFERED = 12
+_MOST_OF_A_PLACE = 40  # Sentences of a cited page, to choose one that no words find
 _NO_SOURCE = "0"  # The model's choice if no sentence tells the answer
 _LONGEST_CHARACTERS = 200  # Of a sentence offered
 
@@ -189,7 +190,7 @@ async def with_cited_sentences(answered: Answered, asking: Asking) -> Answered:
     usage = answered.usage
     for index, place in enumerate(answered.cited[:_MOST]):
         sentences = list(sentences_of(memory.book, *place))
-        if not 1 < len(sentences) <= MOST_OFFERED:
+        if not 1 < len(sentences) <= _MOST_OF_A_PLACE:
             continue
         offered = [citation_of(sentence, memory) for sentence in sentences]
         statement = REFERENCE.sub("", _citing(answered.answer, index + 1))
