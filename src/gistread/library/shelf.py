@@ -14,6 +14,7 @@ from gistread.memory.spoilers import bound_of
 from gistread.paths import Paths
 from gistread.search.book_search import best_sentence
 from gistread.store.catalogue import Catalogue
+from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
 from gistread.units import counted
 
@@ -150,11 +151,17 @@ def open_shelf(paths: Paths, tag: str = "") -> Shelf:
         if known is None or not known.spans:
             continue
         here, choice = bounds.get(known.sha256, (0, None))
-        bound = bound_of(known.length, here, choice, lambda known=known: known.plot)  # type: ignore[misc]
-        is_begun = here > 0 or choice is not None
-        books.append(ShelfBook(entry, known, bound, is_begun))
+        books.append(_shelf_book(entry, known, here, choice))
     pending = tuple(entry for entry in expected if entry.digest not in indexed)
     return Shelf(tuple(books), len(expected), pending, paths)
+
+
+def _shelf_book(
+    entry: LibraryEntry, known: IndexedBook, here: int, choice: BoundChoice | None
+) -> ShelfBook:
+    bound = bound_of(known.length, here, choice, lambda: known.plot)
+    is_begun = here > 0 or choice is not None
+    return ShelfBook(entry, known, bound, is_begun)
 
 
 def searchable(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:

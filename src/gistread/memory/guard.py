@@ -63,7 +63,8 @@ _TURN_ENDS = re.compile(
     re.DOTALL,
 )
 _CONTROL = re.compile(
-    r"<\|im_start\|>(?:\s*(?:assistant|user|system)\b)?|<[|｜][^|｜<>\n]{1,40}[|｜]>|</?s>|<(?:start|end)_of_turn>(?:model\b)?|"
+    r"<\|im_start\|>(?:\s*(?:assistant|user|system)\b)?|<[|｜][^|｜<>\n]{1,40}[|｜]>|</?s>|"
+    r"<(?:start|end)_of_turn>(?:model\b)?|"
     r"\[/?INST\]|<think>.*?</think>|</?think>",
     re.DOTALL,
 )

@@ -75,7 +75,7 @@ class BookBlocks(Sequence[Block]):
     def __len__(self) -> int:
         return len(self._book.paragraphs)
 
-    def __getitem__(self, index: int) -> Block:  # type: ignore[override]  # slices are never asked for
+    def __getitem__(self, index: int) -> Block:  # type: ignore[override]  # No slices
         paragraph = self._book.paragraphs[index]
         return self._block(index, inline_spans(self._book, paragraph.start, paragraph.end))
 

@@ -79,7 +79,8 @@ class Settings:
 
     def set(self, key: str, value: Value) -> None:
         """Change a setting now and in the file. A file that cannot be written is a warning."""
-        self.config = replace(self.config, **{key: value})  # type: ignore[arg-type]  # `save_setting` checks it
+        # `save_setting` checks the value.
+        self.config = replace(self.config, **{key: value})  # type: ignore[arg-type]
         self._unwritten[key] = value
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write(), name="save settings")

@@ -187,7 +187,8 @@ def _has_few_scripts(text: str) -> bool:
 
 
 _DECLARATION = re.compile(
-    rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)|<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""",
+    rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)"""
+    rb"""|<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""",
     re.IGNORECASE,
 )
 

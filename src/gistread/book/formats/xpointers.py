@@ -28,7 +28,8 @@ _DEEPEST, _MOST_PLACES = 40, 400_000  # Of any book; files are untrusted
 _WHITE = " \t\r\n"  # A no-break space is a letter to that engine
 _LONGEST_NODE = 8192  # Characters; a longer text is several nodes
 _POINTER = re.compile(
-    r"/body(?:\[1\])?/DocFragment(?:\[(\d{1,6})\])?(?:/body(?:\[1\])?)?((?:/[^/.]+)*)(?:\.(\d{1,9}))?"
+    r"/body(?:\[1\])?/DocFragment(?:\[(\d{1,6})\])?(?:/body(?:\[1\])?)?"
+    r"((?:/[^/.]+)*)(?:\.(\d{1,9}))?"
 )
 _STEP = re.compile(r"/(text\(\)|[\w:-]+)(?:\[(\d{1,9})\])?")
 # Wrappers of that engine's own layout, which older versions name

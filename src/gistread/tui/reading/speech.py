@@ -44,7 +44,8 @@ class Voice:
 
     @property
     def name(self) -> str:
-        return os.path.basename(self.argv[0])  # noqa: PTH119  # the command as the user wrote it, not a path
+        # The command as the user wrote it, not a path.
+        return os.path.basename(self.argv[0])  # noqa: PTH119
 
 
 _VOICES = (

@@ -48,7 +48,8 @@ class Panel(ModalScreen[ScreenResultType]):
     CLEAR = "[@click=screen.leave]Esc clear[/]"  # While a list is filtered
     # Whether its list may take the whole height, and keeps what it has taken while it is filtered
     TALL = False
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - Textual declares no class variable
+    # Textual declares no class variables.
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (18, "-middle"), (30, "-high")]  # noqa: RUF012
 
     def __init__(self, title: str) -> None:

@@ -22,7 +22,8 @@ Of breaking spaces only U+0020.
 
 _BEYOND_NARROW = re.compile(f"[^\n{NARROW}]")
 _UNSAFE = re.compile(
-    "[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u206f\\ud800-\\udfff\\ufeff"
+    "[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200e\\u200f"
+    "\\u2028-\\u202e\\u2066-\\u206f\\ud800-\\udfff\\ufeff"
     "\\ufff9-\\ufffb]|\\u200d(?![\\u2190-\\u2bff\\U0001f000-\\U0001faff])"
 )
 _JOINED = re.compile("[\\u200d\\ufe0f\\U0001f1e6-\\U0001f1ff]")

@@ -27,7 +27,8 @@ _DASH = re.compile(r"(?<=[^\W_])[-‐](?=[^\W\d_])|[—–]+(?![\s—–…’�
 _DASHES = "-‐—–"
 _SPACES = " \t\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u200b\u205f\u3000"
 _IDEOGRAPHS = (
-    "\u2e80-\u2fff\u3001-\u30ff\u3105-\u312f\u31a0-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff01-\uffef"
+    "\u2e80-\u2fff\u3001-\u30ff\u3105-\u312f\u31a0-\u4dbf\u4e00-\ua4cf"
+    "\uf900-\ufaff\ufe30-\ufe4f\uff01-\uffef"
     "\U0001b000-\U0001b2ff\U00020000-\U0003ffff"
 )
 _IDEOGRAPHIC = re.compile(f"[{_IDEOGRAPHS}]")

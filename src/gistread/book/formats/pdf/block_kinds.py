@@ -15,7 +15,8 @@ from gistread.book.formats.pdf.layout import PageLayout
 from gistread.book.model import ParagraphKind
 
 _CAPTION = re.compile(
-    r"(?:fig(?:ure|\.)|illustration|plate|scheme|abbildung|abb\.|ilustración|figura|рис(?:унок|\.)|図)\s*[\dIVX]+(?:[.–-]\d+)*\s*(?:[.:|—–]|$)",
+    r"(?:fig(?:ure|\.)|illustration|plate|scheme|abbildung|abb\.|ilustración|figura"
+    r"|рис(?:унок|\.)|図)\s*[\dIVX]+(?:[.–-]\d+)*\s*(?:[.:|—–]|$)",
     re.IGNORECASE,
 )
 _BREAK = re.compile(r"(?:[*•·#~⁂–—-]\s*){1,7}$")

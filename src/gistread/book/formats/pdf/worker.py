@@ -46,7 +46,8 @@ _BLANK = string.whitespace + _DROPPED
 # Characters without a meaning or a shape, to which some fonts map all their letters; hyphenation
 # uses a few.
 _NAMELESS = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060\udb80-\udbff\ue000-\uf8ff\ufdd0-\ufdef\ufeff\ufffd-\uffff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060"
+    "\udb80-\udbff\ue000-\uf8ff\ufdd0-\ufdef\ufeff\ufffd-\uffff]"
 )
 _LOW_LETTERS = frozenset("acemnorsuvwxz")
 # From PostScript, where some spaces are only distances
