@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 _ALL_PERCENT = 100
+_LONGEST_WORD = 30  # Characters; scripts without spaces have no such words
 _SIMILAR = 0.4  # Least similarity (`difflib`) of a title to suggest
 
 
@@ -56,11 +57,13 @@ def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
         case Bound("offset", int(offset)):
             return min(offset, len(book.text))
         case Bound("percent", float(percent)):
-            return int(len(book.text) * percent / 100)
+            return before_word(book.text, int(len(book.text) * percent / 100))
         case Bound("page", int(number)):
             if number > book.page_count:
                 raise UsageError(f"There is no page {number}: the book has {book.page_count}.")
-            return book.page_start(number + 1) if number < book.page_count else len(book.text)
+            if number == book.page_count:
+                return len(book.text)
+            return before_word(book.text, book.page_start(number + 1))
         case Bound("section", int(number)):
             if number > len(memory.entries):
                 raise UsageError(
@@ -72,6 +75,20 @@ def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
         case Bound("chapter", str(chapter)):
             return book.chapter_end(chapter_index(book, chapter))
     return here if bound.unit == "here" else None
+
+
+def before_word(text: str, offset: int) -> int:
+    """The offset, or the beginning of the word that it would cut.
+
+    >>> before_word("He had found it.", 9)
+    7
+    """
+    if not (0 < offset < len(text)) or text[offset].isspace():
+        return offset
+    start = offset
+    while offset - start < _LONGEST_WORD and start > 0 and not text[start - 1].isspace():
+        start -= 1
+    return start if offset - start < _LONGEST_WORD else offset
 
 
 def chapter_index(book: "Book", name: str) -> int:
