@@ -60,7 +60,7 @@ def test_index_ask_and_pages_work_and_ctrl_c_leaves_no_worker(short: Path, tiny:
     assert process.returncode == ExitStatus.DONE, errors
     document = json.loads(out)
 
-    out, _ = start("pages", short, "--json").communicate(timeout=60)
+    out, _ = start("pages", short, "--upto", "all", "--json").communicate(timeout=60)
     pages = json.loads(out)["pages"]
     assert len(pages) == document["pages"]
     assert pages[-1]["end"] == len(open_book(short).text)
