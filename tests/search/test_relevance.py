@@ -83,7 +83,7 @@ def test_the_indexes_of_an_evening_take_little_memory() -> None:
         return [" ".join(dice.choices(words, k=100)) for _ in range(count)]
 
     size = sum(map(len, passages(300)))
-    Relevance(passages(200)).scores("word1")  # What is imported and compiled once
+    Relevance(passages(200)).scores("word1 and word2")  # What is imported and compiled once
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
