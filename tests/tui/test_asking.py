@@ -202,8 +202,10 @@ async def test_pinned_pages_reach_the_reader_and_escape_frees_the_prompt(
 ) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
-        await read_whole(pilot)
-        await pilot.press("tab", "down", "p")
+        screen = await read_whole(pilot)
+        await pilot.press("tab")  # It puts the cursor on the user's place.
+        screen.memory_pane.set_cursor(("page", 2))
+        await pilot.press("p")
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         assert reader.steering.pinned == {2}
