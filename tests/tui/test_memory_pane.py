@@ -291,6 +291,27 @@ async def test_sections_after_a_gap_are_numbered_and_keep_what_was_done_with_the
         assert pane.memory.entry(pinned).page.start == section.start
 
 
+async def test_the_cursor_stays_on_its_section_when_others_come_before_it(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=gists))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        pane = screen.memory_pane
+        pane.set_cursor(("page", 4))
+        first, *others = pane.memory.entries
+        middle = (first.page.start + first.page.end) // 2
+        halves = [
+            replace(first, page=replace(first.page, end=middle)),
+            replace(first, page=replace(first.page, number=2, start=middle)),
+        ]
+        later = [
+            replace(entry, page=replace(entry.page, number=entry.page.number + 1))
+            for entry in others
+        ]
+        pane.memory.entries[:] = halves + later
+        pane.show_reading(begun=None, draft="", reading=False)
+        assert pane.cursor_key == ("page", 5)
+
+
 async def test_what_is_unread_between_leads_to_the_book(tmp_path: Path) -> None:
     app, engine = begun_in_the_middle(tmp_path)
     async with app.run_test(size=WIDE) as pilot:

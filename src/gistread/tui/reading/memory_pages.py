@@ -31,8 +31,9 @@ class MemoryPages:
         self.show_here(scroll=follows)
 
     def appeared(self) -> None:
-        """Scroll to the place: a pane that is hidden is not laid out, and cannot follow."""
+        """Go to the place: a pane that is hidden is not laid out, and cannot follow."""
         self.show_here(scroll=True)
+        self._context.memory_pane.point_at_here()
 
     def show_here(self, *, scroll: bool) -> None:
         """Mark the page in view.

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from textual.geometry import Size
@@ -107,24 +108,20 @@ class MemoryPane(CommandTarget, LongText):
         """Show the page under way with its gist so far, and new pages. True if there are any."""
         before, self._starts = self._starts, _starts(self.memory)
         has_new = self._starts != before
+        cursor = self.cursor_key
         if has_new and self._starts[: len(before)] != before:
             self._renumber(before)
+            cursor = self._renumbered(cursor, before)
         is_drawn = self.change_view(begun=begun, draft=draft, reading=reading)
         if has_new and not is_drawn:
             self._update()
-        if has_new and not before:
-            self.set_cursor(("page", 1), scroll=False)
+        if has_new:
+            self.set_cursor(cursor if before else ("page", 1), scroll=False)
         return has_new
 
     def _renumber(self, starts: list[int]) -> None:
         """Give what the user did with pages their new numbers. `starts`: of the pages before."""
-
-        def number_of(old: int) -> int:
-            if self.memory is None or old > len(starts):
-                return old
-            page = self.memory.page_at(starts[old - 1])
-            return page.number if page is not None else old
-
+        number_of = partial(self._number_now, starts=starts)
         view = replace(
             self.view,
             opened={number_of(old): opening for old, opening in self.view.opened.items()},
@@ -136,6 +133,20 @@ class MemoryPane(CommandTarget, LongText):
         if view.here is not None:
             view.here = number_of(view.here)
         self.view = view
+
+    def _renumbered(self, key: Hashable, starts: list[int]) -> Hashable:
+        """The key of a row, with the new number of its page."""
+        match key:
+            case (str(kind), int(old)):
+                return kind, self._number_now(old, starts)
+        return key
+
+    def _number_now(self, old: int, starts: list[int]) -> int:
+        """The number of the page that had this one, by where it began."""
+        if self.memory is None or old > len(starts):
+            return old
+        page = self.memory.page_at(starts[old - 1])
+        return page.number if page is not None else old
 
     def change_view(self, **changes: Any) -> bool:
         """Draw the memory with other fields of its view. Returns whether they differ."""
