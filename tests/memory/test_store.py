@@ -57,6 +57,9 @@ def test_saved_pages_are_loaded_again(store: MemoryStore, memory: GistMemory) ->
         ("Chapter 8", "The lamp burned.", "Chapter 8 The lamp burned.", "The lamp burned."),
         ("Nora", "Nora went to the lamp.", "Nora went to the lamp.", "Nora went to the lamp."),
         ("Chapter 8", "The lamp burned.", "Chapter 8", "Chapter 8"),
+        ("I", "It rained.", "It rained.", "It rained."),
+        ("I", "I ran. It rained. Nobody came.", "I ran. Nobody came.", "I ran. Nobody came."),
+        ("I", "I ran. It rained. Nobody came.", "I I ran. Nobody came.", "I ran. Nobody came."),
     ],
 )  # fmt: skip
 def test_a_saved_gist_loses_the_heading_before_its_first_sentence(

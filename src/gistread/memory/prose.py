@@ -1,8 +1,7 @@
 """The text of a section without its headings, which its chapter's title shows already."""
 
 from gistread.book.model import Book, ParagraphKind
-
-_LIKE_THE_BOOK = 20  # Characters after a heading that tell whether a sentence follows it
+from gistread.book.sentences import sentence_spans
 
 
 def prose_of(book: Book, start: int, end: int) -> str:
@@ -33,12 +32,17 @@ def without_heading(gist: str, book: Book, start: int, end: int) -> str:
         if paragraph.kind is not ParagraphKind.HEADING:
             break
         heading = " ".join(book.text[paragraph.start : paragraph.end].split())
-        rest = gist.removeprefix(heading).strip()
-        if not (rest and gist.startswith(heading)):
+        rest = gist.removeprefix(f"{heading} ")
+        if rest == gist:
             break
         prose = prose or " ".join(prose_of(book, start, end).split())
-        is_sentence = " ".join(gist.split())[: len(heading) + _LIKE_THE_BOOK] in prose
-        if is_sentence:
+        if _first_sentence(gist) in prose:
             break
-        gist = rest
+        gist = rest.strip()
     return gist
+
+
+def _first_sentence(text: str) -> str:
+    flat = " ".join(text.split())
+    begin, end = next(iter(sentence_spans(flat)), (0, len(flat)))
+    return flat[begin:end].strip()
