@@ -125,6 +125,13 @@ def test_a_short_answer_is_in_the_language_of_its_question() -> None:
     assert marked("Ein Paar Hühner.") == ["Paar Hühner"]
 
 
+def test_a_short_name_is_not_taken_for_one_with_the_same_beginning() -> None:
+    book = make_book([*TEXT, "“Come,” said Mark to Martin. They went to the mill with Nelly."])
+    text = book.text
+    assert len(find_marks("He met Mary at the mill.", "Whom?", text, book)) == 1
+    assert not find_marks("He met Nell at the mill.", "Whom?", text, book)
+
+
 def test_names_of_the_question_are_not_marked() -> None:
     assert marked("No, Luchesi did not come in 1805.", "Did Luchesi come in 1805?") == []
 

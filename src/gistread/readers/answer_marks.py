@@ -181,12 +181,14 @@ class _Text:
 
     def _has_similar_name(self, plain: str) -> bool:
         """Whether a name of the text is alike: "Montresor" and "Montresors"."""
+        names = [name for name in self.names if name[0] == plain[0]]
+        if get_close_matches(plain, names, 1, _SIMILAR):
+            return True
+        if len(plain) <= _LETTERS_PER_ENDING:
+            return False  # "Mary" begins like "Mark".
         root = plain[: len(plain) - len(plain) // _LETTERS_PER_ENDING]
         longest = max(len(plain), len(root) + _ADDED_LETTERS)
-        names = [name for name in self.names if name[0] == plain[0]]
-        if any(name.startswith(root) and len(name) <= longest for name in names):
-            return True
-        return bool(get_close_matches(plain, names, 1, _SIMILAR))
+        return any(name.startswith(root) and len(name) <= longest for name in names)
 
     def _has_translation(self, plain: str) -> bool:
         """Whether a word may be a name of the text in another language.
