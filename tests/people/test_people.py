@@ -8,6 +8,7 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.book.open import open_book, open_bytes
+from gistread.people.contexts import MentionContext, context_of
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.kinds import Kind
@@ -335,6 +336,25 @@ def test_who_is_spoken_to_by_another_name_is_not_two() -> None:
     assert {"Dorian Gray", "Dorian", "Mr. Gray"} in names_of(text)
     described = "So George Ware came. Later George laughed. Then Mr. Ware and George went home. "
     assert {"Mr. Ware"} in names_of(described)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("“", "”"), ('"', '"')])
+def test_a_mention_is_spoken_until_its_speech_ends_however_long(opening: str, closing: str) -> None:
+    long = "and so on, " * 90
+    speech = f"He said, {opening}Come, {long}Anna, {long}{closing} and {long}Bertha left."
+    text = f"Before him {opening}nobody{closing} spoke.\n\n{speech}"
+    spoken = {
+        name: bool(
+            context_of(text, text.index(name), text.index(name) + len(name)) & MentionContext.SPOKEN
+        )
+        for name in ("Anna", "Bertha")
+    }
+    assert spoken == {"Anna": True, "Bertha": False}
+
+
+def test_both_names_of_a_run_with_two_titles_are_mentioned() -> None:
+    entities = entities_of("They saw Miss Wray Miss Orr and Miss Fenn there. " * 6)
+    assert [entities[name].count for name in ("Miss Wray", "Miss Orr", "Miss Fenn")] == [6, 6, 6]
 
 
 def test_names_side_by_side_that_stand_alone_elsewhere_are_two() -> None:

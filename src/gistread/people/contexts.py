@@ -26,7 +26,7 @@ class MentionContext(IntFlag):
     SPOKEN = 1024  # Somebody says it: it stands in quotation marks
 
 
-_LONGEST_SPEECH = 600  # Characters before a mention in which its quotation may begin
+_LONGEST_PARAGRAPH = 5_000  # Characters before a mention in which its paragraph begins
 _ARTICLE = re.compile(r"\b[Tt]he\s\Z")
 _PLACE = re.compile(
     r"\b(?:in|at|near|reached|outside|throughout|inside)\s(?:the\s)?\Z"
@@ -113,13 +113,13 @@ def context_of(text: str, start: int, end: int) -> MentionContext:
 
 def _is_spoken(text: str, start: int) -> bool:
     """Whether a quotation that began in the same paragraph is still open."""
-    earliest = max(0, start - _LONGEST_SPEECH)
-    paragraph = text.rfind("\n\n", earliest, start)
-    begin = max(earliest, paragraph)
-    opened = text.rfind("“", begin, start)
+    paragraph = text.rfind("\n\n", max(0, start - _LONGEST_PARAGRAPH), start)
+    if paragraph < 0:
+        paragraph = 0 if start <= _LONGEST_PARAGRAPH else start  # Unknown: taken for narration
+    opened = text.rfind("“", paragraph, start)
     if opened >= 0:
-        return opened > text.rfind("”", begin, start)
-    return text.count('"', begin, start) % 2 == 1
+        return opened > text.rfind("”", paragraph, start)
+    return text.count('"', paragraph, start) % 2 == 1
 
 
 def _is_person(before: str, after: str) -> bool:

@@ -98,7 +98,7 @@ def _is_direction(words: tuple[str, ...], hints: _Hints) -> bool:
 
 
 def _is_office(words: tuple[str, ...], hints: _Hints) -> bool:
-    """Whether it is "the King" whom nobody meets: as in "in the name of the King"."""
+    """Whether a title alone names an office, and nobody: "in the name of the King"."""
     personal = _WEIGHT_OF_SPEECH * hints.count(MentionContext.PERSON) + _pronouns(hints)
     acts = hints.count(MentionContext.ACTS)
     is_alone = len(words) == 1 and hints.is_described and hints.total >= _LEAST_OF_OFFICE

@@ -158,27 +158,38 @@ class _Run:
 
 
 def _parted(run: _Run, alone: Set[tuple[str, ...]]) -> tuple[_Run, ...]:
-    """Two names that only stand side by side: "on the Heron Stone Daniel Crane was kneeling".
+    """The names of a run that only stand side by side. `alone`: all runs of the book."""
+    at = _second_name(run, alone)
+    if at is None:
+        return (run,)
+    text = run.match.string
+    start, end = run.match.span()
+    *_, last = islice(re.finditer(r"\S+", run.match[0]), at)
+    first = _NAME.match(text, start, start + last.end())
+    second = _NAME.match(text, start + last.end() + 1, end)
+    if first is None or second is None:
+        return (run,)
+    rest = _Run(second, run.words[at:], opens=False)
+    return (replace(run, match=first, words=run.words[:at]), *_parted(rest, alone))
 
-    `alone`: runs of the book. Each name has two words, and stands alone elsewhere; the first has an
-    article, unlike "Anna Mary Jane Smith".
+
+def _second_name(run: _Run, alone: Set[tuple[str, ...]]) -> int | None:
+    """Index of the word with which a second name begins; None without one.
+
+    "Miss Wray Miss Orr"; "on the Heron Stone Daniel Crane was kneeling": each has two words and
+    stands alone elsewhere, and the first has an article, unlike "Anna Mary Jane Smith".
     """
+    beginnings = [at for at, word in enumerate(run.words) if word in _BEGINS_NAME]
+    for at in beginnings[1:]:
+        if at > beginnings[0] + 1:  # Not "Mr. Miss"
+            return at
     begin = run.match.start()
     if run.match.string[max(0, begin - len(_ARTICLE)) : begin].lower() != _ARTICLE:
-        return (run,)
+        return None
     for at in range(_PARTED, len(run.words) - _PARTED + 1):
-        if run.words[:at] not in alone or run.words[at:] not in alone:
-            continue
-        start, end = run.match.span()
-        *_, last = islice(re.finditer(r"\S+", run.match[0]), at)
-        first = _NAME.match(run.match.string, start, start + last.end())
-        second = _NAME.match(run.match.string, start + last.end() + 1, end)
-        if first and second:
-            return (
-                replace(run, match=first, words=run.words[:at]),
-                _Run(second, run.words[at:], opens=False),
-            )
-    return (run,)
+        if run.words[:at] in alone and run.words[at:] in alone:
+            return at
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +249,8 @@ def _name_in(run: _Run, words: _NameWords) -> tuple[int, str]:
 
     "" if there is none.
     """
-    first, end_of_first = _around_first_title(run.words)
-    last = end_of_first - 1
+    first = next((at for at, word in enumerate(run.words) if word in _BEGINS_NAME), 0)
+    last = len(run.words) - 1
     days = word_set("alone", "days")
     while first < last and run.words[first] in days:
         first += 1
@@ -253,14 +264,6 @@ def _name_in(run: _Run, words: _NameWords) -> tuple[int, str]:
     start, end = spans[first][0], spans[last][1]
     text = run.match[0][start:end].rstrip(".")
     return run.match.start() + start, text if _is_name(text) else ""
-
-
-def _around_first_title(words: Sequence[str]) -> tuple[int, int]:
-    """Where the first name with a title begins and ends: "Poor Miss Wray Miss Orr"."""
-    beginnings = [at for at, word in enumerate(words) if word in _BEGINS_NAME]
-    first = beginnings[0] if beginnings else 0
-    later = [at for at in beginnings if at > first + 1]  # Not "Mr. Miss"
-    return first, later[0] if later else len(words)
 
 
 def _is_name(text: str) -> bool:

@@ -33,9 +33,8 @@ _IN_QUESTION = 2.0
 _BY_TITLE = 5.0  # Weight of a title that the name asked for lacks
 _ASKED = 80  # Characters in front of a question mark that are not told but asked
 _LISTED = 8.0  # What an item of a list counts less
-_CLAIMED = (
-    7.0  # What somebody says of himself counts less: "He said that he was Finn, a clockmaker"
-)
+# What a claim counts less: "He said that he was Finn, a clockmaker"
+_CLAIMED = 7.0
 _LISTED_WITHIN = 20  # Characters before a name in which a list shows
 _MAY_TELL_WITHIN = 45  # The same for a phrase that tells
 _ENDING = 3  # Characters at the end of a sentence in which a question mark stands
@@ -200,7 +199,7 @@ def _weight(clue: float, place: Passage, book: Book) -> float:
 
 def _is_claimed(start: int, text: str) -> bool:
     """Whether somebody gives this name as his own, which may be false."""
-    return bool(_patterns().hints["claimed"].search(text, max(0, start - _BEFORE), start))
+    return bool(_hint("claimed").search(text, max(0, start - _BEFORE), start))
 
 
 def _asks(place: Passage, book: Book) -> bool:
@@ -251,7 +250,7 @@ class _Patterns:
 
 @cache
 def _patterns() -> _Patterns:
-    """Compiled when they are first used: it takes 30 ms of the start."""
+    """Compiled at first use, which saves 30 ms at the start."""
     phrases = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     parts: dict[str, str] = {}
     for name, part in phrases["parts"].items():
@@ -270,6 +269,10 @@ def _patterns() -> _Patterns:
         ),
         hints={name: compiled(phrase) for name, phrase in phrases["hints"].items()},
     )
+
+
+def _hint(name: str) -> re.Pattern[str]:
+    return _patterns().hints[name]
 
 
 # In front of a name, found quickly
@@ -375,28 +378,28 @@ class _Mention:
         """Whether a phrase before the name is about it. `worth`: of its role."""
         following = self.text[self.end : self.end + 1]
         if phrase.kind == "joined":
-            has_article = _patterns().hints["plain_article"].match(phrase.match[0])
+            has_article = _hint("plain_article").match(phrase.match[0])
             return not (worth <= _VAGUE and has_article)
-        if _patterns().hints["possessive"].match(self.text, self.end):
+        if _hint("possessive").match(self.text, self.end):
             return False
         if phrase.kind != "apposition":
             return True
         # "With the cardinal, Kitty knew nothing"; "save me from the lion, Esmeralda!"; "the younger
         # man D’Arnot"
-        is_indefinite = _patterns().hints["indefinite"].match(phrase.match[0])
+        is_indefinite = _hint("indefinite").match(phrase.match[0])
         may_address = worth < 1 or following in ("!", "?") or is_indefinite
-        is_called = may_address and _patterns().hints["called"].match(self.text, self.end)
+        is_called = may_address and _hint("called").match(self.text, self.end)
         return not is_called and following in _CLOSING
 
     def is_told_after(self, phrase: _Phrase, worth: float) -> bool:
         """Whether a phrase after the name is about it. `worth`: of its role."""
         words = phrase.match[0]
         # "The face of Mr. Cuss was …", "the saviour of Aouda, that brave man"
-        if _patterns().hints["is"].match(words) and _patterns().hints["object"].search(self._lead):
+        if _hint("is").match(words) and _hint("object").search(self._lead):
             return False
-        if words[0] == "," and _patterns().hints["owned"].search(self._lead):
+        if words[0] == "," and _hint("owned").search(self._lead):
             return False
-        if not _patterns().hints["addressed"].search(self.text, max(0, self.start - 2), self.start):
+        if not _hint("addressed").search(self.text, max(0, self.start - 2), self.start):
             return True
         # "I could not give you up, Nancy."
         follows_comma = self.text[self.start - 2] == ","
@@ -406,14 +409,14 @@ class _Mention:
     def is_listed(self, phrase: _Phrase) -> bool:
         """Whether name and phrase are items: "Lucie, Mr. Lorry, the solicitor, and …"."""
         if phrase.kind:
-            follows = _patterns().hints["listed_after"].match(self.text, self.end)
+            follows = _hint("listed_after").match(self.text, self.end)
             return phrase.kind == "apposition" and bool(follows)
         if phrase.match[0][0] != "," or phrase.pronoun:
             return False
         near = max(0, self.start - _LISTED_WITHIN)
-        if _patterns().hints["listed_before"].search(self.text, near, self.start):
+        if _hint("listed_before").search(self.text, near, self.start):
             return True
-        return bool(_patterns().hints["listed_after"].match(self.text, phrase.match.end()))
+        return bool(_hint("listed_after").match(self.text, phrase.match.end()))
 
 
 def _clues(mention: _Mention) -> Iterator[_Clue]:
