@@ -89,9 +89,9 @@ async def gist_page(
 ) -> GistResult:
     """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError.
 
-    `told_before`: see `Draft`. `prose`: the text without its headings, for gists of its own
-    sentences; empty: it has none. `on_draft` gets the text so far of an attempt, if its words would
-    be the gist, and an empty text if it is rejected.
+    `told_before`: see `Draft`. `prose`: the text without its headings, from which gists of its
+    own sentences are taken; default: `text`. `on_draft` gets the text so far of an attempt, if its
+    words would be the gist, and an empty text if it is rejected.
     """
     # The starter finds what matters, and mixes up who did it: its gists quote the page.
     is_quoted = engine.info.wording == TRAINED

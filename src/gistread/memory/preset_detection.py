@@ -55,27 +55,29 @@ _NOT_BODY = (ParagraphKind.HEADING, ParagraphKind.IMAGE, ParagraphKind.BREAK, Pa
 
 
 @dataclass(frozen=True, slots=True)
+class _Piece:
+    kind: ParagraphKind
+    text: str
+
+
 class _Body:
     """The paragraphs from the beginning of a book, without headings, pictures and notes."""
 
-    kinds: tuple[ParagraphKind, ...]
-    texts: tuple[str, ...]
-
-    @classmethod
-    def of(cls, book: Book) -> "_Body":
-        paragraphs = book.paragraphs_between(0, _MAX_CHARACTERS)
-        body = [paragraph for paragraph in paragraphs if paragraph.kind not in _NOT_BODY]
-        texts = tuple(book.text[paragraph.start : paragraph.end] for paragraph in body)
-        return cls(tuple(paragraph.kind for paragraph in body), texts)
+    def __init__(self, book: Book) -> None:
+        self.pieces = [
+            _Piece(paragraph.kind, book.text[paragraph.start : paragraph.end])
+            for paragraph in book.paragraphs_between(0, _MAX_CHARACTERS)
+            if paragraph.kind not in _NOT_BODY
+        ]
+        self.texts = [piece.text for piece in self.pieces]
 
     def of_kind(self, kind: ParagraphKind) -> list[str]:
-        pairs = zip(self.kinds, self.texts, strict=True)
-        return [text for own_kind, text in pairs if own_kind is kind]
+        return [piece.text for piece in self.pieces if piece.kind is kind]
 
 
 def detect_preset(book: Book) -> str:
     """The name of a built-in preset."""
-    body = _Body.of(book)
+    body = _Body(book)
     if len(body.texts) < _MIN_PARAGRAPHS:
         return "fiction"
     if _is_transcript(book, body.texts):
@@ -95,8 +97,9 @@ def detect_preset(book: Book) -> str:
 
 
 def _has_many_steps(body: _Body) -> bool:
-    pairs = zip(body.kinds, body.texts, strict=True)
-    steps = sum(kind is ParagraphKind.LIST or bool(_STEP.match(text)) for kind, text in pairs)
+    steps = sum(
+        piece.kind is ParagraphKind.LIST or bool(_STEP.match(piece.text)) for piece in body.pieces
+    )
     return steps >= _STEPS * len(body.texts)
 
 

@@ -49,21 +49,19 @@ _LAST_NUMBER = 50  # Beyond it, label numbers restart
 _TAIL_CHARACTERS = 600  # Before a page, in which the last sentence is looked for
 
 AttemptsAfter = Callable[[str], tuple[Attempt, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class PageToGist:
-    """A page that was found, and what it cost to find it."""
-
-    page: Page
-    attempts_after: AttemptsAfter  # Attempts at its gist, by the gist of the page before
-    usage: Usage
-
-
 """Builds the attempts at a page's gist from the gist of the page before; empty without one.
 
 Call it in a thread, as `narration_of`.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class PageToGist:
+    """A page, how to gist it, and what finding it cost."""
+
+    page: Page
+    attempts_after: AttemptsAfter  # Attempts at its gist, by the gist of the page before
+    usage: Usage
 
 
 class SinglePass:

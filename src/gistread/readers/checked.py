@@ -100,10 +100,10 @@ async def _checked(answered: Answered, asking: Asking, started: Started) -> Answ
     draft = replace(answered, answer=without_leaks(answered.answer, options.wording))
     checked = await asyncio.to_thread(check_answer, draft, asking, started)
     is_kept = options.model.is_believed and checked.answer == draft.answer
-    if is_kept and checked.found and draft.cited:
+    is_translated = options.selection and selection.is_translation(asking.question)
+    if is_kept and checked.found and draft.cited and not is_translated:
         return await with_cited_sentences(checked, asking)
     has_sources = bool(draft.cited or draft.citations)
-    is_translated = options.selection and selection.is_translation(asking.question)
     if has_sources or is_translated or not is_kept:
         return checked
     closed = places_of(asking.memory, asking.steering.refused)

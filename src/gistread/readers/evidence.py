@@ -24,10 +24,7 @@ _NEIGHBOURS = 2  # Sentences on each side of the one that tells a note
 _STUB_TERMS = 4  # Fewer content words: a stub of dialogue, such as `"A sign," he said`
 _STUB_WEIGHT = 0.7
 _STEM_LETTERS = 6  # "Greedier" counts as "greedy"
-_ASKS = re.compile(
-    r"\b(?:ask|inquir|enquir|question|wonder|frag|demand|pregunt|chied|chiest|pergunt|vra[ag])"
-)
-_QUOTED_WORDS = 3  # Shorter quotations are terms or titles
+_FOUND_BY_WORDS = 3  # A quotation of so many words is found by its letters
 _ONE = "1"
 _ONE_WEIGHT = 0.25  # Of the number one, which seldom counts: "one of the dogs"
 _QUESTION_ONLY_WEIGHT = 0.5  # Of a sentence that has words of the question alone
@@ -130,7 +127,7 @@ class Evidence:
         """The sentences that share a word with the statement or the question, the nearest first."""
         weights = self._weights(statement)
         own = weights.of_statement
-        told_asking = bool(_ASKS.search(statement.lower()))
+        told_asking = bool(pattern("tells_of_asking").search(statement))
         quotations = _quotations_of(statement)
         shared = [weights.shared_with(sentence) for sentence in self._sentences]
         alone = [sum(weights.by_term[term] for term in terms) for terms in shared]
@@ -198,7 +195,7 @@ def _can_tell(book: Book, span: Passage) -> bool:
 def _quotations_of(statement: str) -> list[str]:
     """The letters of what a statement quotes."""
     quoted = (match[0] for match in pattern("quotation").finditer(statement))
-    return [_letters_of(words) for words in quoted if len(words.split()) >= _QUOTED_WORDS]
+    return [_letters_of(words) for words in quoted if len(words.split()) >= _FOUND_BY_WORDS]
 
 
 def _letters_of(text: str) -> str:

@@ -437,8 +437,8 @@ def suggestions(
 ) -> tuple[str, ...]:
     """Three questions for the end of this memory's book, cut by `GistMemory.upto`.
 
-    Those that small models answer, too. None unless the book is English. `plot`: whether the whole
-    book `has_plot`; None: judge by this part of it.
+    Only questions that small models can answer. Empty if the book is not in English. `plot`:
+    whether the whole book `has_plot`; None: judge by this part of it.
     """
     book = memory.book
     if not book.text.strip() or not supports_names(book):

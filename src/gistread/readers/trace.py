@@ -336,13 +336,20 @@ def describe_cost(usage: Usage) -> str:
 
 
 def describe_effort(usage: Usage) -> str:
-    """`12 s · about 2,800 words read`, for readers; empty if nothing was asked of a model."""
+    """Time and approximate words that an answer took: `12 s · about 2,800 words read`.
+
+    Empty if the model wrote nothing.
+    """
     if not usage.generated:
         return ""
+    parts: list[str] = []
+    if usage.seconds >= 1:
+        parts.append(format_duration(usage.seconds))
     words = (usage.prefilled + usage.reused) / TOKENS_PER_WORD
-    rounded = f"{float(f'{words:.2g}'):,.0f}"  # To two figures: it is an estimate
-    seconds = f"{format_duration(usage.seconds)} · " if usage.seconds >= 1 else ""
-    return f"{seconds}about {rounded} words read"
+    if words >= 1:
+        rounded = float(f"{words:.2g}")  # Two figures: it is an estimate
+        parts.append(f"about {rounded:,.0f} words read")
+    return " · ".join(parts)
 
 
 def describe_scope(started: events.Started) -> str:
