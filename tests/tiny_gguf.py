@@ -91,8 +91,8 @@ def write_tiny_gguf(
 ) -> Path:
     """Write the model (about 400 kB) and return its path.
 
-    Layers beyond the first two are the same as these. A `brief` one soon comes to an end of what it
-    says: half of the time its end is likelier than anything else.
+    Further layers repeat the first two. A `brief` model ends its answers after a few words: at each
+    word, the end is likelier than any other token half of the time.
     """
     values = metadata(**{"llama__block_count": layers, **changes})
     vocabulary = values["tokenizer.ggml.tokens"]

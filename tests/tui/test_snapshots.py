@@ -285,19 +285,19 @@ def test_people_story_and_models(
     assert snap_compare(app, terminal_size=size, run_before=show)
 
 
+async def until_a_section_is_wanted(pilot: Pilot[None]) -> None:
+    await read_whole(pilot)
+    await pilot.press("a", *"who", "enter")
+    await until_shown(pilot, "Waiting for your decision")
+    await still(pilot)
+
+
 @pytest.mark.parametrize("size", [NARROW, (110, 30)])
 def test_a_section_that_the_model_wants(
     tmp_path: Path, snap_compare: Compare, size: tuple[int, int]
 ) -> None:
     app = asking_app(tmp_path)
-
-    async def show(pilot: Pilot[None]) -> None:
-        await read_whole(pilot)
-        await pilot.press("a", *"who", "enter")
-        await until_shown(pilot, "Waiting for your decision")
-        await still(pilot)
-
-    assert snap_compare(app, terminal_size=size, run_before=show)
+    assert snap_compare(app, terminal_size=size, run_before=until_a_section_is_wanted)
 
 
 def novel(folder: Path, steps: str) -> GistreadApp:
@@ -424,14 +424,7 @@ def test_steering_without_colours(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = asking_app(tmp_path)
-
-    async def show(pilot: Pilot[None]) -> None:
-        await read_whole(pilot)
-        await pilot.press("a", *"who", "enter")
-        await until_shown(pilot, "Waiting for your decision")
-        await still(pilot)
-
-    assert snap_compare(app, terminal_size=size, run_before=show)
+    assert snap_compare(app, terminal_size=size, run_before=until_a_section_is_wanted)
 
 
 @pytest.mark.parametrize("size", [NARROW, (110, 30)])

@@ -76,7 +76,7 @@ def add_file(catalogue: Catalogue, path: Path) -> BookFile:
 
 
 def _id_of(file: BookFile) -> str:
-    """What the catalogue calls a file whose text it does not know."""
+    """The catalogue's id of a file that was never opened: by its bytes, not its text."""
     return f"file:{file.digest}"
 
 
