@@ -4,7 +4,6 @@ import io
 import random
 import re
 import unicodedata
-from pathlib import Path
 
 import pytest
 
@@ -130,16 +129,41 @@ def test_an_identifier_of_another_program_is_found() -> None:
         assert source.place(cfi, text) is None
 
 
-def test_nothing_is_said_of_a_place_that_is_not_exactly_in_the_file(tmp_path: Path) -> None:
-    files = {**HARD, "three.xhtml": page("<p>A page that <b>is not closed.</p>")}
+def test_a_place_over_two_files_is_named_as_far_as_the_first_reaches() -> None:
+    """A reader takes the file from the part before the first comma."""
+    data = epub(HARD)
+    text = open_bytes(data, "hard.epub").text
+    start = text.index("pears")
+    (cfi,) = read_source(data).identifiers(text, [(start, start + 20)])
+    assert cfi == "epubcfi(/6/2!/4/12/4,/1:5,/1:10)"
+    assert Resolver(io.BytesIO(data)).words(cfi) == "pears"
+
+
+def test_an_identifier_over_two_files_of_another_program_is_found() -> None:
+    data = epub(HARD)
+    text = open_bytes(data, "hard.epub").text
+    start, end = read_source(data).place("epubcfi(/6,/2!/4/12/4/1:5,/4!/4/2/1:3)", text)
+    assert text[start:end] == "pears\n\nTwo"
+
+
+@pytest.mark.parametrize("words", ["Upon a page and behind", "page and", "a page and behind"])
+def test_a_page_number_that_only_the_file_has_does_no_harm(words: str) -> None:
     number = '<span epub:type="pagebreak">12</span>'
-    files["four.xhtml"] = page(f"<p>Upon a page {number} and behind.</p>")
+    data = epub({"a.xhtml": page(f"<p>Upon a page {number} and behind.</p>")})
+    text = open_bytes(data, "book.epub").text
+    start = text.index(words)
+    source = read_source(data)
+    (cfi,) = source.identifiers(text, [(start, start + len(words))])
+    resolved = Resolver(io.BytesIO(data)).words(cfi)
+    assert resolved == words.replace("page ", "page 12 ")
+    assert source.place(cfi, text) == (start, start + len(words))
+
+
+def test_nothing_is_said_of_a_place_that_is_not_exactly_in_the_file() -> None:
+    files = {**HARD, "three.xhtml": page("<p>A page that <b>is not closed.</p>")}
     data = epub(files, package(list(files)))
     text = open_bytes(data, "book.epub").text
-    source = read_source(data)
     repaired = text.index("A page that")
-    over_two_files = text.rindex("pears")
-    over_a_number = text.index("Upon a page")
-    places = [(start, start + 30) for start in (repaired, over_two_files, over_a_number)]
-    assert source.identifiers(text, [*places, (0, 0)]) == ["", "", "", ""]
-    assert source.identifiers("Words of another book", [(0, 21)]) == [""]
+    places = [(repaired, repaired + 30), (0, 0)]
+    assert read_source(data).identifiers(text, places) == ["", ""]
+    assert read_source(data).identifiers("Words of another book", [(0, 21)]) == [""]

@@ -2,7 +2,12 @@
 
 https://www.w3.org/TR/epub-cfi/. The text of a book is not that of its file: spaces are joined, page
 numbers left out, bullets added. A place is therefore found by its letters and those around it. A
-place whose letters the file does not have in this order has no identifier.
+place whose letters the file does not have in this order has no identifier; a few letters more,
+such as a page number, do no harm.
+
+A range of an identifier lies in one document: what reads them takes the document from the part
+before the first comma. A place that goes on in the next document is named as far as its first
+document reaches.
 """
 
 import io
@@ -34,6 +39,8 @@ _CONTEXTS = (
 )
 _MOST_OCCURRENCES = 1_000  # Of words that say nothing about their place
 _LETTERS = "LN"  # General categories of letters and digits; the order of accents differs
+_EDGE_LETTERS = (16, 8, 4, 2)  # By which each end of a place is found that has other letters inside
+_MOST_INSERTED = 24  # Letters that one form has inside a place, and the other has not
 _MOST_EDGE = 20  # Signs before the first letter of a place, and behind its last
 _WITHOUT_TEXT = frozenset(("script", "style"))
 _SPACES = r"[\s\p{M}]*"  # Space and accents
@@ -68,20 +75,50 @@ class _Letters:
         """Where `raw[start:end]` stands in the other form; None if it is not there."""
         first = bisect_left(self.offsets, start)
         behind = bisect_left(self.offsets, end)
-        at = _find(self.text, first, behind, other.text)
-        if at is None:
+        letters = self._same_letters(first, behind, other)
+        letters = letters or self._letters_with_insertions(first, behind, other)
+        if letters is None:
             return None
         before = self.raw[start : self.offsets[first]]
         after = self.raw[self.offsets[behind - 1] + 1 : end]
         return (
-            _start_with(before, other.raw, other.offsets[at]),
-            _end_with(after, other.raw, other.offsets[at + behind - first - 1] + 1),
+            _start_with(before, other.raw, other.offsets[letters[0]]),
+            _end_with(after, other.raw, other.offsets[letters[1] - 1] + 1),
         )
+
+    def _same_letters(self, first: int, behind: int, other: "_Letters") -> tuple[int, int] | None:
+        """The range in `other.text` of `text[first:behind]`."""
+        at = _find(self.text, first, behind, other.text)
+        return None if at is None else (at, at + behind - first)
+
+    def _letters_with_insertions(
+        self, first: int, behind: int, other: "_Letters"
+    ) -> tuple[int, int] | None:
+        """As `_same_letters`, where one of the texts has a few letters more inside."""
+        start = _find_edge(self.text, first, behind, other.text, from_end=False)
+        end = _find_edge(self.text, first, behind, other.text, from_end=True)
+        if start is None or end is None:
+            return None
+        shorter, longer = sorted((self.text[first:behind], other.text[start:end]), key=len)
+        is_inserted = 0 < len(longer) - len(shorter) <= _MOST_INSERTED
+        if is_inserted and _has_in_order(longer, shorter):
+            return start, end
+        return None
 
 
 def _letters_of(sign: str) -> str:
     decomposed = unicodedata.normalize("NFD", sign)
     return "".join(part for part in decomposed if unicodedata.category(part)[0] in _LETTERS)
+
+
+def _has_in_order(longer: str, shorter: str) -> bool:
+    """Whether a text has the letters of another in their order, perhaps with others between them.
+
+    >>> _has_in_order("upon12apage", "uponapage")
+    True
+    """
+    letters = iter(longer)
+    return all(letter in letters for letter in shorter)
 
 
 def _start_with(signs: str, text: str, start: int) -> int:
@@ -170,11 +207,11 @@ class SourceText:
         return self._letters.counterpart(start, end, _Letters(text))
 
     def _range(self, start: int, end: int) -> str:
-        """The identifier of a part of the joined text; empty if it is in two documents."""
+        """The identifier of a part of the joined text, as far as its first document reaches."""
         first = self._chunk_at(start)
         last = self._chunk_at(end - 1)
         if first.reference != last.reference:
-            return ""
+            last, end = self._end_of_document(start)
         pairs = zip(first.steps[:-1], last.steps[:-1], strict=False)
         shared = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
         parent = "".join(first.steps[:shared])
@@ -186,6 +223,27 @@ class SourceText:
             ends = [f"!{path}" for path in ends]
             return f"epubcfi({first.reference},{','.join(ends)})"
         return f"epubcfi({first.reference}!{parent},{','.join(ends)})"
+
+    def _end_of_document(self, start: int) -> tuple[_Chunk, int]:
+        """The last chunk with words of the document at an offset, and the end of these words."""
+        last = self._chunk_at(start)
+        end = start
+        numbers = range(bisect_right(self._starts, start) - 1, len(self._chunks))
+        of_document = takewhile(
+            lambda number: self._chunks[number].reference == last.reference, numbers
+        )
+        for number in of_document:
+            chunk = self._chunks[number]
+            words = self._letters.raw[chunk.start : self._end_of(number)].rstrip()
+            if words:
+                last, end = chunk, chunk.start + len(words)
+        return last, end
+
+    def _end_of(self, number: int) -> int:
+        """Where a chunk ends in the joined text."""
+        if number + 1 < len(self._starts):
+            return self._starts[number + 1]
+        return len(self._letters.raw)
 
     def _chunk_at(self, offset: int) -> _Chunk:
         return self._chunks[bisect_right(self._starts, offset) - 1]
@@ -204,8 +262,7 @@ class SourceText:
         if chunk is None:
             return None
         number = self._chunks.index(chunk)
-        end = self._starts[number + 1] if number + 1 < len(self._starts) else None
-        written = self._letters.raw[chunk.start : end].encode("utf-16-le")
+        written = self._letters.raw[chunk.start : self._end_of(number)].encode("utf-16-le")
         return chunk.start + len(written[: 2 * int(units or 0)].decode("utf-16-le", "ignore"))
 
     def _first_chunk(self, reference: str, steps: str) -> _Chunk | None:
@@ -302,6 +359,17 @@ def _find(text: str, start: int, end: int, other: str) -> int | None:
         is_same_number = 0 < len(here) == len(there) < _MOST_OCCURRENCES
         if is_same_number and first in here:
             return there[here.index(first)] + start - first
+    return None
+
+
+def _find_edge(text: str, start: int, end: int, other: str, *, from_end: bool) -> int | None:
+    """Where `text[start:end]` begins or ends in another form that has letters more inside."""
+    for length in _EDGE_LETTERS:
+        size = min(length, (end - start) // 2)
+        first = end - size if from_end else start
+        at = _find(text, first, first + size, other)
+        if at is not None:
+            return at + size if from_end else at
     return None
 
 
