@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from gistread.errors import ExitStatus
 from gistread.marking import Color, Mark, MarkKind, TextQuote, new_mark, quote_at
 from gistread.paths import default_paths
 from gistread.store.user_data import MarkStore, UserData
+from tests.book.make_epub import epub, page
 from tests.cli.conftest import Run
 
 WORDS = "The Storm stood before the door for the 3. time and counted the stairs"
@@ -149,6 +150,84 @@ def test_an_exported_note_comes_to_the_known_mark(run: Run, book: Path, tmp_path
     store.put(opened.sha256, replace(first, note="Why?"))
     assert run("import", book, exported, "--json").json["annotated"] == 1
     assert store.marks(opened.sha256)[0].note == "Why?\n\nHow long?"
+
+
+def _lamp(tmp_path: Path) -> Path:
+    """An EPUB of one document that repeats its words: `Line 7 burned.` is its eighth paragraph."""
+    path = tmp_path / "lamp.epub"
+    lines = "".join(f"<p>Line {number} burned.</p>" for number in range(90))
+    path.write_bytes(epub({"a.xhtml": page(lines)}))
+    return path
+
+
+_POINTED_LUA = """return {
+    ["annotations"] = {
+        [1] = {
+            ["drawer"] = "lighten",
+            ["page"] = "/body/DocFragment[1]/body/p[43]/text().8",
+            ["pos0"] = "/body/DocFragment[1]/body/p[43]/text().8",
+            ["pos1"] = "/body/DocFragment[1]/body/p[43]/text().14",
+            ["text"] = "burned",
+        },
+        [2] = { ["text"] = "in Line", ["page"] = "/body/DocFragment[1]/body/p[61]/text().0" },
+        [3] = { ["text"] = "in Line", ["page"] = "17" },
+    },
+}"""
+# As Calibre 6 writes them; its paths begin at the document, not at its root
+_CALIBRE_HIGHLIGHT = {
+    "type": "highlight",
+    "highlighted_text": "burned",
+    "notes": "Why?",
+    "spine_index": 0,
+    "spine_name": "a.xhtml",
+    "start_cfi": "/2/4/86/1:8",
+    "end_cfi": "/2/4/86/1:14",
+    "style": {"kind": "color", "type": "builtin", "which": "green"},
+    "timestamp": "2024-03-04T10:10:10.000Z",
+    "uuid": "a1",
+}
+_CALIBRE_BOOKMARK = {
+    "type": "bookmark",
+    "title": "Here",
+    "pos": "epubcfi(/2/2/4/122/1:0)",
+    "pos_type": "epubcfi",
+    "timestamp": "2024-03-04T10:10:10.000Z",
+}
+_CALIBRE_REMOVED = {"type": "highlight", "removed": True, "uuid": "a2"}
+
+
+def test_koreader_says_which_of_the_same_words_it_means(run: Run, tmp_path: Path) -> None:
+    lamp, notes = _lamp(tmp_path), tmp_path / "metadata.epub.lua"
+    notes.write_text(_POINTED_LUA)
+    document = run("import", lamp, notes, "--json").json
+    assert (document["added"], document["lost"], document["bookmarks"]) == (2, [], 1)
+    book = open_book(lamp)
+    burned, bookmark = MarkStore(default_paths()).marks(book.sha256)
+    assert burned.start == book.text.index("Line 42 burned") + len("Line 42 ")
+    assert (bookmark.kind, bookmark.start) == (MarkKind.BOOKMARK, book.text.index("Line 60 "))
+    again = run("import", lamp, notes, "--json").json
+    assert (again["added"], again["known"], again["bookmarks"]) == (0, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [("calibre_highlights", "highlights"), ("calibre_annotation_collection", "annotations")],
+)
+@pytest.mark.parametrize("suffix", [".json", None])
+def test_notes_of_calibre_are_found_at_their_places(
+    run: Run, tmp_path: Path, kind: str, field: str, suffix: str | None
+) -> None:
+    lamp, notes = _lamp(tmp_path), tmp_path / f"notes{suffix or f'.{kind}'}"
+    entries = [_CALIBRE_HIGHLIGHT, _CALIBRE_BOOKMARK, _CALIBRE_REMOVED]
+    notes.write_text(json.dumps({"version": 1, "type": kind, field: entries}))
+    document = run("import", lamp, notes, "--json").json
+    assert (document["added"], document["lost"], document["bookmarks"]) == (2, [], 0)
+    book = open_book(lamp)
+    burned, bookmark = MarkStore(default_paths()).marks(book.sha256)
+    assert burned.start == book.text.index("Line 42 burned") + len("Line 42 ")
+    assert (burned.note, burned.color) == ("Why?", Color.GREEN)
+    assert burned.made_at == datetime(2024, 3, 4, 10, 10, 10, tzinfo=UTC).timestamp()
+    assert (bookmark.kind, bookmark.start) == (MarkKind.BOOKMARK, book.text.index("Line 60 "))
 
 
 def test_what_is_not_found_is_listed(run: Run, book: Path, tmp_path: Path) -> None:

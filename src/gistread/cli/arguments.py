@@ -246,8 +246,8 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 def add_import(parser: argparse.ArgumentParser) -> None:
     add_book(parser)
     what = (
-        "My Clippings.txt, KOReader's metadata.*.lua or JSON, Readwise's CSV, or JSON of "
-        "`gistread export`"
+        "My Clippings.txt, KOReader's metadata.*.lua or JSON, highlights or annotations of "
+        "Calibre, Readwise's CSV, or JSON of `gistread export`"
     )
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help=what)
     add_formats(parser)

@@ -2,23 +2,20 @@
 
 import argparse
 from contextlib import suppress
+from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
 from gistread.cli.output import one_line, report, say
 from gistread.errors import ExitStatus, GistreadError, NotFoundError
-from gistread.library.foreign_notes import (
-    ForeignNote,
-    PlacedNotes,
-    notes_of_book,
-    place_notes,
-    read_notes,
-)
+from gistread.library.foreign_notes import PlacedNotes, notes_of_book, place_notes
 from gistread.library.metadata import record_text
+from gistread.library.note_files import ForeignNote, read_notes
 from gistread.marking import MarkKind
 from gistread.paths import default_paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import MarkStore
+from gistread.syncing.pointers import Pointers
 from gistread.units import counted
 
 _MOST_LISTED = 10
@@ -36,10 +33,11 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             f"None of {counted(len(notes), 'note')} is about {book.title}.",
             f"They are about: {listed}." if listed else "Check the file.",
         )
-    placed = _store(book, of_book)
-    if arguments.book != STANDARD_INPUT:
+    path = None if arguments.book == STANDARD_INPUT else book_path(arguments.book)
+    placed = _store(book, path, of_book)
+    if path is not None:
         with suppress(GistreadError):  # The notes are stored without it
-            record_text(Catalogue(default_paths()), book_path(arguments.book), book)
+            record_text(Catalogue(default_paths()), path, book)
     document = {
         "added": len(placed.marks),
         "annotated": len(placed.annotated),
@@ -54,10 +52,11 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE if is_found else ExitStatus.FAILED
 
 
-def _store(book: Book, notes: list[ForeignNote]) -> PlacedNotes:
+def _store(book: Book, path: Path | None, notes: list[ForeignNote]) -> PlacedNotes:
     """Store the notes as marks; returns what became of each. Raises StorageError."""
     store = MarkStore(default_paths())
-    placed = place_notes(book, notes, store.marks(book.sha256))
+    offset_of = Pointers(book, path).offset_of if path is not None else None
+    placed = place_notes(book, notes, store.marks(book.sha256), offset_of)
     for mark in (*placed.marks, *placed.annotated):
         store.put(book.sha256, mark)
     return placed

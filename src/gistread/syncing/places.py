@@ -48,8 +48,7 @@ class PlaceConverter:
         by_percentage = round(percentage * len(self.book.text))
         if self._spine is None:
             return by_percentage
-        at = self._spine.offset_of(progress)
-        offset = self._in_book(at) if at is not None else None
+        offset = self.pointed_offset(progress)
         if offset is not None:
             return offset
         fragment = self._spine.fragment_of(progress)
@@ -59,6 +58,13 @@ class PlaceConverter:
         first = start if start is not None else 0
         last = end if end is not None else len(self.book.text)
         return max(first, min(by_percentage, last))
+
+    def pointed_offset(self, pointer: str) -> int | None:
+        """The offset that an XPointer means; None if this file lacks that element."""
+        if self._spine is None:
+            return None
+        at = self._spine.offset_of(pointer)
+        return None if at is None else self._in_book(at)
 
     def _in_book(self, at: int) -> int | None:
         """The offset in the book of one in the text of the file; None if its words are missing."""
