@@ -62,6 +62,11 @@ class Resolver:
                 return text
         raise AssertionError(f"{cfi} leads to no text")
 
+    def documents(self) -> Iterator[minidom.Element]:
+        """The root of each document, in the order of the spine."""
+        for reference in _named(self._document(self._package), "itemref"):
+            yield _root(self._document(self._target(reference)))
+
     def _place(self, steps: list[Step], units: int) -> Place:
         path = self._package
         document = self._document(path)
