@@ -72,8 +72,8 @@ def test_json_has_the_result_of_the_check(run: Run, tiny: Path, fake: GoodEngine
     assert document["model"]["name"] == "good"
     assert (document["trust"], document["verdict"]) == ("passed", LINE)
     assert (document["right"], document["asked"], document["gists"], document["passages"]) == (
-        12,
-        12,
+        6,
+        6,
         2,
         2,
     )

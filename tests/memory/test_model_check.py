@@ -88,15 +88,39 @@ async def test_a_model_that_passes_everything_answers_abstains_chooses_and_gists
     result = await check_model(FakeEngine(says=good, chooses=rightly))
     assert (result.answers, result.abstains, result.chooses) == (True, True, True)
     assert result.line == "answers questions; gists in its own words"
-    assert (result.right, result.asked) == (12, 12)
-    assert (result.refused, result.unanswerable) == (3, 3)
+    assert (result.right, result.asked) == (6, 6)
+    assert (result.refused, result.unanswerable) == (2, 2)
     assert result.gists == result.passages >= 1
     assert result.faults == ()
 
 
 async def test_replies_in_any_wording_count() -> None:
     result = await check_model(FakeEngine(says=chatty))
-    assert (result.answers, result.right, result.refused) == (True, 10, 3)
+    assert (result.answers, result.right, result.refused) == (True, 6, 2)
+
+
+@pytest.mark.parametrize(
+    ("right", "asked"),
+    [
+        (range(6), 6),
+        (range(1, 7), 7),
+        (range(6, 12), 12),
+        (range(5), 12),
+        ((0, 2, 4, 6), 11),
+        ((), 12),
+    ],
+)
+async def test_no_question_is_asked_that_decides_nothing(right: Sequence[int], asked: int) -> None:
+    answered = [QUESTIONS[number].text for number in right]
+
+    def says(text: str) -> Say:
+        question = text.rpartition("Question: ")[2]
+        is_known = any(words in question for words in answered)
+        return good(text) if is_known or not question else "I wonder."
+
+    result = await check_model(FakeEngine(says=says, chooses=rightly))
+    assert (result.right, result.asked) == (len(right), asked)
+    assert result.answers == (len(right) == 6)
 
 
 async def test_a_model_that_copies_or_loops_does_not_answer() -> None:

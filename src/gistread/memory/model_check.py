@@ -8,12 +8,14 @@ passages of the sample story under the usual guard. Readers ask for these abilit
 
 import asyncio
 import contextlib
+import math
 import re
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from gistread import prompts
 from gistread.engine.protocol import Completion, Engine, Message, Priority, Prompt, Sampling
@@ -69,14 +71,15 @@ QUESTIONS = tuple(Question(*row) for row in _TABLES["questions"])
 UNANSWERED: tuple[str, ...] = tuple(_TABLES["unanswered"])
 OPTIONS = tuple(Options(text, tuple(options), right) for text, options, right in _TABLES["options"])
 _LETTERS = "ABC"
+_Asked = TypeVar("_Asked", Question, str)
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What the model did."""
 
-    right: tuple[bool, ...]  # Whether each of `QUESTIONS` was answered rightly
-    refused: tuple[bool, ...]  # Whether it said that the text does not answer, of `UNANSWERED`
+    right: tuple[bool, ...]  # Whether each of the first of `QUESTIONS` was answered rightly
+    refused: tuple[bool, ...]  # Whether it said that the text does not answer `UNANSWERED`
     chosen: tuple[bool, ...] = ()  # Whether it chose the right one of each of `OPTIONS`
     turn: Completion | None = None  # One sentence of its own
     gisted: tuple[GistResult, ...] = ()
@@ -117,9 +120,11 @@ async def check_answering(engine: Engine) -> CheckResult | None:
 async def _find(engine: Engine, priority: Priority) -> Findings:
     answers = await _ask(engine, priority)
     prompt = _prompt("check_turn", engine, text=_TEXT)
-    turn = await engine.complete(prompt, Sampling(_TURN_TOKENS), priority)
-    chosen = [await _chooses(engine, question, priority) for question in OPTIONS]
-    gisted = await _shorten(engine, priority)
+    turn, chosen, gisted = await asyncio.gather(
+        engine.complete(prompt, Sampling(_TURN_TOKENS), priority),
+        asyncio.gather(*(_chooses(engine, question, priority) for question in OPTIONS)),
+        _shorten(engine, priority),
+    )
     return Findings(answers.right, answers.refused, tuple(chosen), turn, tuple(gisted))
 
 
@@ -196,23 +201,42 @@ def is_right(reply: str, right: str, wrong: str) -> bool:
 
 
 async def _ask(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -> Findings:
-    """Ask all questions at once: they share the text."""
-    questions = QUESTIONS[:most]
+    """Ask the questions, which share the text, until they decide whether the model passes."""
 
-    async def reply_to(question: str) -> str:
-        prompt = _question_prompt(engine, question, may_abstain=False)
+    async def reply_to(question: str, *, may_abstain: bool) -> str:
+        prompt = _question_prompt(engine, question, may_abstain=may_abstain)
         return (await engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority)).text
 
-    async def reply_or_refusal(question: str) -> str:
-        prompt = _question_prompt(engine, question, may_abstain=True)
-        return (await engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority)).text
+    async def answers(question: Question) -> bool:
+        reply = await reply_to(question.text, may_abstain=False)
+        return is_right(reply, question.right, question.wrong)
 
-    answered = asyncio.gather(*(reply_to(question.text) for question in questions))
-    unanswered = asyncio.gather(*(reply_or_refusal(question) for question in UNANSWERED))
-    pairs = zip(questions, await answered, strict=True)
-    right = tuple(is_right(reply, question.right, question.wrong) for question, reply in pairs)
-    refused = tuple(bool(_DENIES.search(reply)) for reply in await unanswered)
+    async def refuses(question: str) -> bool:
+        reply = await reply_to(question, may_abstain=True)
+        return _DENIES.search(reply) is not None
+
+    right, refused = await asyncio.gather(
+        _until_decided(answers, QUESTIONS[:most], _LEAST_RIGHT),
+        _until_decided(refuses, UNANSWERED, _LEAST_REFUSED),
+    )
     return Findings(right, refused)
+
+
+async def _until_decided(
+    passes: Callable[[_Asked], Awaitable[bool]], questions: Sequence[_Asked], least: float
+) -> tuple[bool, ...]:
+    """Whether each question was passed, of as many as decide if the share `least` is reached.
+
+    At once are asked as many as are still missing.
+    """
+    needed = math.ceil(least * len(questions))
+    results: list[bool] = []
+    missing = needed
+    while 0 < missing <= len(questions) - len(results):
+        next_ones = questions[len(results) :][:missing]
+        results += await asyncio.gather(*map(passes, next_ones))
+        missing = needed - sum(results)
+    return tuple(results)
 
 
 async def _chooses(engine: Engine, question: Options, priority: Priority) -> bool:
