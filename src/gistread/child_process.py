@@ -55,7 +55,8 @@ def python_command(
 
     package = str(Path(__file__).absolute().parents[1])
     path = import_path()
-    path += [] if package in path else [package]
+    if package not in path:
+        path.append(package)
     code = _START.format(
         path=path, module=module, parent=None if outlives_parent else os.getpid(), output=output
     )

@@ -53,7 +53,9 @@ class Lookup:
 
     @property
     def program(self) -> str:
-        return Path(self.argv[0]).name if self.argv else ""
+        if not self.argv:
+            return ""
+        return Path(self.argv[0]).name
 
 
 def extract_word(text: str) -> str:

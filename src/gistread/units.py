@@ -99,8 +99,16 @@ def close_speech(sentence: str) -> str:
 
 def counted(number: int, what: str) -> str:
     """`1 question`, `4 questions`."""
-    plural = "" if number == 1 else "s"
-    return f"{number} {what}{plural}"
+    return f"{number} {agreeing(number, what, f'{what}s')}"
+
+
+def agreeing(number: int, singular: str, plural: str) -> str:
+    """The word that agrees with a number.
+
+    >>> agreeing(1, "is", "are"), agreeing(4, "memory", "memories")
+    ('is', 'memories')
+    """
+    return singular if number == 1 else plural
 
 
 def progress_bar(share: float, columns: int = 24) -> str:

@@ -174,7 +174,9 @@ def _atom_book(entry: etree._Element, url: str) -> OfferedBook:
 
 def _short_line(text: str) -> str:
     """The text if it is short, and no summary of the book."""
-    return text if len(text) <= _LONGEST_LINE else ""
+    if len(text) > _LONGEST_LINE:
+        return ""
+    return text
 
 
 def _text(element: etree._Element, path: str) -> str:
@@ -226,7 +228,9 @@ def _names(contributor: Any) -> list[str]:
         return [name for each in contributor for name in _names(each)]
     if isinstance(contributor, dict):
         return _names(contributor.get("name"))
-    return [contributor] if contributor else []
+    if not contributor:
+        return []
+    return [contributor]
 
 
 def _in_words(text: Any) -> str:
@@ -263,4 +267,6 @@ def _link(links: Sequence[Mapping[str, Any]], url: str, relation: str, types: Se
 
 
 def _absolute(url: str, address: str) -> str:
-    return urljoin(url, address) if address else ""
+    if not address:
+        return ""
+    return urljoin(url, address)

@@ -217,8 +217,9 @@ def _main_language(books: Sequence[Book]) -> str:
     """The language of most of the text; empty if no book declares one."""
     characters: Counter[str] = Counter()
     for book in books:
-        characters[book.language] += len(book.text) if book.language else 0
-    return max(characters, key=characters.__getitem__)
+        if book.language:
+            characters[book.language] += len(book.text)
+    return max(characters, key=characters.__getitem__, default="")
 
 
 def _place_volumes(books: Sequence[Book]) -> list[Volume]:

@@ -134,7 +134,9 @@ def _known(line: str) -> str:
     """The beginning of an unfinished line whose signs are all known."""
     begun = (match.start() for match in _SIGNS.finditer(line) if match.lastgroup)
     known = line[: next(begun, len(line))]
-    return "" if _BEGINS.fullmatch(known) else known
+    if _BEGINS.fullmatch(known):
+        return ""
+    return known
 
 
 def _styled(drawn: str, changes: Iterable[tuple[int, str]], start: int) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gistread.book.sniff import SERIES_SUFFIX
 from gistread.cli.opening import book_path, library_entries
-from gistread.cli.output import Json, one_line, report, say, write_json
+from gistread.cli.output import Json, one_line, or_null, report, say, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.errors import ExitStatus, StorageError, UsageError
 from gistread.library import indexing
@@ -281,14 +281,14 @@ def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
 def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
     return {
         **fields(entry, "number", "title", "authors", "missing", "format", "position", "tags"),
-        "path": str(entry.path) if entry.path else None,
+        "path": or_null(str, entry.path),
         "sha256": entry.sha256 or None,
         "file_sha256": entry.digest or None,
         "words": entry.words or None,
         "length": entry.length or None,
         "progress": round(entry.share, 4),
         "opened_at": iso_time(entry.opened_at) or None,
-        "memory": _memory_document(read) if read else None,
+        "memory": or_null(_memory_document, read),
     }
 
 

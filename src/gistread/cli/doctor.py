@@ -11,7 +11,7 @@ from gistread import __version__
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.models import check_results, result_document
 from gistread.cli.opening import load_settings
-from gistread.cli.output import Json, fail, report
+from gistread.cli.output import Json, fail, or_null, report
 from gistread.cli.sessions import load_info
 from gistread.config import Config
 from gistread.engine.llama.fast_copy import lacks_kernels
@@ -215,14 +215,14 @@ def _document(findings: _Findings) -> Json:
     machine = fields(findings, "cores", "memory_free", "load")
     return {
         "gistread": __version__,
-        "library": asdict(library) if library else None,
+        "library": or_null(asdict, library),
         "machine": {**machine, "gpu": findings.gpu or None},
-        "model": _model_document(findings.header) if findings.header else None,
-        "engine": _engine_document(info) if info else None,
-        "verdict": result_document(findings.check) if findings.check else None,
+        "model": or_null(_model_document, findings.header),
+        "engine": or_null(_engine_document, info),
+        "verdict": or_null(result_document, findings.check),
         "rates": asdict(info.rates) if info and info.rates else None,
         "advice": [asdict(advice) for advice in findings.advice],
-        "problem": str(findings.problem) if findings.problem else None,
+        "problem": or_null(str, findings.problem),
     }
 
 
@@ -230,7 +230,7 @@ def _model_document(header: GgufHeader) -> Json:
     return {
         **fields(header, "name", "quantization"),
         "path": str(header.path),
-        "adapter": str(header.adapter) if header.adapter else None,
+        "adapter": or_null(str, header.adapter),
         "size": header.file_bytes,
         "kv_bytes_per_token": header.memory.kv_bytes_per_token,
     }
@@ -239,5 +239,5 @@ def _model_document(header: GgufHeader) -> Json:
 def _engine_document(info: EngineInfo) -> Json:
     return {
         **fields(info, "name", "device", "weights", "context_tokens", "parallel"),
-        "fit": asdict(info.placement) if info.placement else None,
+        "fit": or_null(asdict, info.placement),
     }

@@ -31,7 +31,7 @@ from gistread.library.texts import text_of_entry
 from gistread.paths import default_paths
 from gistread.store.files import ExistsError
 from gistread.store.user_data import MarkStore, UserData
-from gistread.units import counted
+from gistread.units import agreeing, counted
 
 
 def export_all(arguments: argparse.Namespace) -> ExitStatus:
@@ -138,12 +138,15 @@ class _Run:
     def tell(self, output: Path | None) -> None:
         """Say how many books were exported."""
         if self.existing:
-            exist = "exists" if self.existing == 1 else "exist"
+            exist = agreeing(self.existing, "exists", "exist")
             files = counted(self.existing, "file")
             fail(f"{files} {exist} already: use another folder, or --force to overwrite.")
         if self.done or self.failed:
-            where = f" to {output}" if output is not None else ""
-            failed = f"; {self.failed} failed" if self.failed else ""
-            say(f"Exported {counted(self.done, 'book')}{where}{failed}.")
+            exported = f"Exported {counted(self.done, 'book')}"
+            if output is not None:
+                exported += f" to {output}"
+            if self.failed:
+                exported += f"; {self.failed} failed"
+            say(f"{exported}.")
         elif not self.existing:
             say("No book of your library has what you want to export.")

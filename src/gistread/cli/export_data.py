@@ -37,7 +37,9 @@ def print_document(text: str) -> None:
 def output_of(arguments: argparse.Namespace) -> Path | None:
     """The file or folder to write to; None for standard output."""
     output: Path | None = arguments.output
-    return None if output == _STANDARD_OUTPUT else output
+    if output == _STANDARD_OUTPUT:
+        return None
+    return output
 
 
 def format_of(arguments: argparse.Namespace, output: Path | None) -> Form:

@@ -94,7 +94,9 @@ def step_document(event: events.ReaderEvent) -> Json | None:
     action = _ACTIONS.get(type(event))
     if isinstance(event, events.Expanded) and event.by is events.OpenedBy.PERSON:
         action = "expand"
-    return {"action": action, **asdict(event)} if action else None
+    if not action:
+        return None
+    return {"action": action, **asdict(event)}
 
 
 def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[Page]) -> Json:

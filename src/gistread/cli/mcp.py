@@ -311,7 +311,7 @@ class Library:
         return {
             "hits": [view.named | hit for hit in shown],
             "total": len(hits),
-            "next": last if last < len(hits) else None,
+            "next": _next_of(last, len(hits)),
             "cut_by_bound": view.is_cut,
         }
 
@@ -327,7 +327,7 @@ class Library:
         end = min(last, start + min(length or _USUAL_LENGTH, _MOST_CHARACTERS))
         return {
             **view.passage(start, end),
-            "next": end if end < last else None,
+            "next": _next_of(end, last),
             "cut_by_bound": view.is_cut and end == last,
         }
 
@@ -466,6 +466,13 @@ def _sample() -> LibraryEntry:
     return LibraryEntry(book.title, book.authors, story_path(), book.sha256)
 
 
+def _next_of(end: int, total: int) -> int | None:
+    """Where to go on after `end`; None when all has been given."""
+    if end >= total:
+        return None
+    return end
+
+
 def _search_all(words: str, tag: str, limit: int, first: int) -> Json:
     """The best passages of all books that are indexed, of an unread novel only its first screen."""
     shelf = indexed_shelf(tag)
@@ -475,7 +482,7 @@ def _search_all(words: str, tag: str, limit: int, first: int) -> Json:
     return {
         "hits": [_library_hit_document(hit) for hit in matches.hits[first:]],
         "total": matches.total,
-        "next": last if last < matches.total else None,
+        "next": _next_of(last, matches.total),
         "cut_by_bound": any(map(_is_cut, books)),
     }
 
@@ -530,4 +537,6 @@ def _step_in_words(event: BooksNamed | reader_events.ReaderEvent, places: Places
     if isinstance(event, BooksNamed):
         return "; ".join(f"{named.book.entry.title}: {named.reason}" for named in event.books)
     step = step_of(event, places) if places else None
-    return str(step) if step else ""
+    if not step:
+        return ""
+    return str(step)

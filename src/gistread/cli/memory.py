@@ -27,7 +27,7 @@ from gistread.memory.model import DEFAULT_FOCUS, GistMemory, GistSource, MemoryE
 from gistread.memory.store import MemoryHeader, MemoryStore
 from gistread.paths import default_paths
 from gistread.presets import AUTO, find_preset
-from gistread.units import counted
+from gistread.units import agreeing, counted
 
 _COLUMNS = 78
 
@@ -73,7 +73,7 @@ def _show(
     document = pages_document(story, header.fingerprint, ahead)
     report(arguments, document, _section_lines(story))
     if ahead:
-        verb = "is" if len(ahead) == 1 else "are"
+        verb = agreeing(len(ahead), "is", "are")
         say(f"{counted(len(ahead), 'more section')} {verb} ahead.")
     _tell_more(memory, headers)
 
@@ -103,7 +103,7 @@ def _tell_more(memory: GistMemory, headers: Sequence[MemoryHeader]) -> None:
         say(f"Read by {memory.model_name} {memory.focus.description}.")
     others = sum(header.pages > 0 for header in headers) - 1
     if others:
-        noun = "memory" if others == 1 else "memories"
+        noun = agreeing(others, "memory", "memories")
         say(f"This book has {others} other {noun}: `gistread memory list BOOK` shows them.")
     if not memory.complete:
         read = len(memory.read_entries)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.output import Json, one_line, report, say, write, write_json
+from gistread.cli.output import Json, one_line, or_null, report, say, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import open_engine
 from gistread.config import Config, load_config, save_setting
@@ -151,9 +151,9 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
         "memory": model.memory.value if model.memory else None,
         "place": model.place or None,
         "also": list(model.aliases),
-        "adapter": str(model.adapter) if model.adapter else None,
+        "adapter": or_null(str, model.adapter),
         **_fit_document(memory_fit_of(model, free_bytes)),
-        "trust": _trust(result) if result else None,
+        "trust": or_null(_trust, result),
         "verdict": result.line if result else None,
     }
 
@@ -197,7 +197,9 @@ def _is_file_of(chosen: ModelSource | None, model: ModelFile) -> bool:
 def _chosen() -> ModelSource | None:
     try:
         model = load_config(default_paths().config_file).model
-        return find_source(model) if model else None
+        if not model:
+            return None
+        return find_source(model)
     except GistreadError as error:
         say(str(error))
         return None
@@ -225,7 +227,7 @@ def _use(arguments: argparse.Namespace) -> None:
     document = {
         "for": arguments.role,
         "setting": choice.setting or None,
-        "path": str(choice.path) if choice.path else None,
+        "path": or_null(str, choice.path),
     }
     report(arguments, document, ())
     say(role.set.format(choice.name) if choice.setting else role.unset)

@@ -6,9 +6,9 @@ import os
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gistread.errors import GistreadError
 
@@ -18,6 +18,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud8
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _quiet = False
 Json = dict[str, Any]
+_Value = TypeVar("_Value")
 # Version of all JSON on standard output; raised when a field is renamed, removed or means something
 # else
 SCHEMA = 1
@@ -40,6 +41,17 @@ def prepare_streams(*, quiet: bool = False) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def or_null(document: Callable[[_Value], Any], value: _Value | None) -> Any:
+    """The `document` of a value; None, which is null in JSON, without one.
+
+    >>> or_null(str, Path("story.txt")), or_null(str, None)
+    ('story.txt', None)
+    """
+    if not value:
+        return None
+    return document(value)
 
 
 def is_quiet() -> bool:

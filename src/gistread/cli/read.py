@@ -68,7 +68,9 @@ def _show_documents(page: str, config: Config) -> ExitStatus:
 
 def _starter() -> str:
     """The starter if it is here; else no model is named."""
-    return "" if starter_path() is None else STARTER
+    if starter_path() is None:
+        return ""
+    return STARTER
 
 
 def _last_path() -> Path:

@@ -19,7 +19,7 @@ from gistread.memory.spoilers import usual_bound
 from gistread.paths import Paths, default_paths
 from gistread.search.book_search import BookSearch, SearchMode
 from gistread.store.user_data import UserData
-from gistread.units import counted, fields
+from gistread.units import agreeing, counted, fields
 
 _AROUND = 60  # Characters of context on each side of a hit
 _MOST = 20  # Hits in all books, unless --limit says otherwise
@@ -69,7 +69,7 @@ def _tell_hits_ahead(book: Book, hits: Sequence[Json]) -> None:
         return
     ahead = sum(hit["end"] > bound for hit in hits)
     if ahead:
-        verb = "lies" if ahead == 1 else "lie"
+        verb = agreeing(ahead, "lies", "lie")
         share = bound / len(book.text)
         say(f"{counted(ahead, 'hit')} {verb} ahead of your place ({share:.0%}).")
 

@@ -109,7 +109,9 @@ async def read_to_end(
         raise _interruption(session, session.memory, book) from None
     finally:
         line.clear()
-    return started.pages if started else 0
+    if not started:
+        return 0
+    return started.pages
 
 
 def _check_saved(session: Session, event: session_events.ReadingEvent) -> None:

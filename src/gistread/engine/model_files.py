@@ -24,7 +24,9 @@ class Availability(IntEnum):
 
 def memory_fit_of(model: ModelFile, free_bytes: int) -> MemoryFit | None:
     """Estimate the fit; None if the header does not tell."""
-    return memory_fit(model.sizes, model.context_length or 0, free_bytes) if model.sizes else None
+    if not model.sizes:
+        return None
+    return memory_fit(model.sizes, model.context_length or 0, free_bytes)
 
 
 def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:

@@ -248,7 +248,9 @@ def fits_in_memory(spec: str) -> bool:
 
 def fingerprint_of(source: ModelSource) -> str:
     """The fingerprint the engine will report; empty for a server. Raises EngineError."""
-    return header_of(source).fingerprint if source.path is not None else ""
+    if source.path is None:
+        return ""
+    return header_of(source).fingerprint
 
 
 def header_of(source: ModelSource) -> GgufHeader:

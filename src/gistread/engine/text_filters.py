@@ -68,7 +68,9 @@ class StopStringFilter:
 
     def finish(self) -> str:
         """End the text and return its withheld end."""
-        return "" if self.stopped else self._take(len(self._withheld))
+        if self.stopped:
+            return ""
+        return self._take(len(self._withheld))
 
     def _take(self, length: int) -> str:
         passed, self._withheld = self._withheld[:length], self._withheld[length:]
@@ -124,7 +126,9 @@ class ReasoningFilter:
     def finish(self) -> str:
         """End the text and return its withheld end."""
         withheld, self._withheld = self._withheld, ""
-        return "" if self.thinking else self._answer(withheld)
+        if self.thinking:
+            return ""
+        return self._answer(withheld)
 
     def _answer(self, text: str) -> str:
         text = _AFTER_ANSWER.sub("", text)

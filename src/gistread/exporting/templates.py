@@ -84,7 +84,9 @@ class Template:
 
 
 def _or_nothing(value: object) -> object:
-    return "" if value is None else value
+    if value is None:
+        return ""
+    return value
 
 
 def _line_of(error: Exception) -> int | None:

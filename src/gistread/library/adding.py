@@ -160,7 +160,9 @@ def _store(catalogue: Catalogue, files: Sequence[BookFile], known: CatalogueCont
         if file.digest in known.files:
             continue
         metadata = metadata_beside(file.path)
-        for tag in metadata.tags if metadata else ():
+        if metadata is None:
+            continue
+        for tag in metadata.tags:
             catalogue.tag((_id_of(file),), tag)
 
 

@@ -117,7 +117,9 @@ class LibraryEntry:
     def _time_for(self, words: int) -> str:
         """Empty for no words."""
         seconds = 60 * words / self.words_per_minute
-        return format_duration(seconds) if seconds else ""
+        if not seconds:
+            return ""
+        return format_duration(seconds)
 
     @cached_property
     def folded(self) -> str:
@@ -395,7 +397,9 @@ def tagged(entries: Iterable[LibraryEntry], tag: str) -> list[LibraryEntry]:
 
 def _file_of(entry: LibraryEntry) -> Path | None:
     """The file behind symbolic links; None for standard input."""
-    return entry.path.resolve() if entry.path else None
+    if not entry.path:
+        return None
+    return entry.path.resolve()
 
 
 def _volumes(entry: LibraryEntry) -> list[Path]:

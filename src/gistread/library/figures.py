@@ -36,7 +36,9 @@ class BookFigures:
 
     @property
     def words_per_minute(self) -> float:
-        return 60 * self.words / self.seconds if self.seconds else 0.0
+        if not self.seconds:
+            return 0.0
+        return 60 * self.words / self.seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,9 @@ def count_books(entries: Iterable[LibraryEntry]) -> str:
     """`12 books, 3 begun`, without the sample; empty for none."""
     books = [entry for entry in entries if entry.ids]
     begun = sum(entry.was_begun and not entry.finished for entry in books)
-    return f"{counted(len(books), 'book')}, {begun} begun" if books else ""
+    if not books:
+        return ""
+    return f"{counted(len(books), 'book')}, {begun} begun"
 
 
 def describe_added(added: AddResult) -> str:

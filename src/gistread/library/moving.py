@@ -259,7 +259,9 @@ def earlier_versions(
         if absolute and other.path == absolute:
             return 2
         is_same_work = bool(book.authors) and _work_of(other) == _work_of(book)
-        return 1 if is_same_work else 0
+        if not is_same_work:
+            return 0
+        return 1
 
     others = [other for other in user_data.all_texts() if other.sha256 != book.sha256]
     similar = [other for other in others if similarity(other)]
@@ -324,7 +326,9 @@ def _migrate_questions(
         _migrate_question(question, text, old.length)
         for question in user_data.questions(old.sha256)
     ]
-    return user_data.add_questions(book.sha256, questions) if questions else 0
+    if not questions:
+        return 0
+    return user_data.add_questions(book.sha256, questions)
 
 
 def _migrate_question(question: SavedQuestion, text: SearchableText, length: int) -> SavedQuestion:
@@ -357,4 +361,6 @@ def _migrate_choice(book: Book, old: OpenedBook, user_data: UserData) -> None:
 
 def _proportional(offset: int, text: SearchableText, length: int) -> int:
     """The offset with the same share of this text; `length`: of the text it came from."""
-    return round(offset * len(text.raw) / length) if length else 0
+    if not length:
+        return 0
+    return round(offset * len(text.raw) / length)

@@ -85,7 +85,9 @@ class Library:
 
     def _listed_file(self, book: Book) -> Path | None:
         paths = [entry.path for entry in self.books() if entry.sha256 == book.sha256]
-        return paths[0] if paths else None
+        if not paths:
+            return None
+        return paths[0]
 
     def marks(self, book: Book) -> list[Mark]:
         """By place; those whose words are no longer in the text (`lost`) come last."""

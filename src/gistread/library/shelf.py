@@ -114,7 +114,9 @@ class Shelf:
             opened = open_cached(book.path, self.paths.texts, encodings=self.paths.encodings)
         except BookError:
             return None
-        return opened.text if opened.sha256 == book.indexed.sha256 else None
+        if opened.sha256 != book.indexed.sha256:
+            return None
+        return opened.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,9 @@ class CheckResults(Database):
         if saved:
             return saved
         shipped_fingerprint, shipped = _shipped()
-        return shipped if fingerprint == shipped_fingerprint else None
+        if fingerprint != shipped_fingerprint:
+            return None
+        return shipped
 
     def by_file(self) -> Callable[[Path], CheckResult | None]:
         """A function that gives the result for a model's file.
@@ -106,4 +108,6 @@ def _state_of(path: Path | None) -> _FileState:
 
 def _result(verdict: str) -> CheckResult | None:
     facts = from_json(verdict)
-    return decoded(CheckResult, facts) if facts.get("format") == FORMAT else None
+    if facts.get("format") != FORMAT:
+        return None
+    return decoded(CheckResult, facts)

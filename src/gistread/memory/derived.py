@@ -76,8 +76,10 @@ class DerivedRecords:
     @cached_property
     def _records(self) -> dict[tuple[str, str], Record]:
         known: dict[tuple[str, str], Record] = {}
+        if self._path is None:
+            return known
         with contextlib.suppress(StorageError):
-            for line in read_records(self._path)[0] if self._path else ():
+            for line in read_records(self._path)[0]:
                 match line:
                     case {"kind": str(kind), "key": str(key), "record": dict(record)}:
                         known[kind, key] = record

@@ -78,7 +78,10 @@ async def build(
                 grammar=_GRAMMAR,
             )
             reply = await engine.complete(prompt, sampling, priority)
-            lines = _lines_of(reply.text + ("\n" if reply.finish == "end" else ""))
+            written = reply.text
+            if reply.finish == "end":
+                written += "\n"  # Its last line is whole
+            lines = _lines_of(written)
             before = told_before(memory.book.text, entry.page.start, engine.info.wording)
             kept = _guard(lines, text, before) or _sentences_as_facts(text)
             facts = [[fact, list(elements)] for fact, elements in kept]

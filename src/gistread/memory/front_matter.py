@@ -64,7 +64,9 @@ def _heading_after_titles(book: Book, chapter: Chapter) -> int:
         paragraph.start for paragraph in book.paragraphs if paragraph.kind is ParagraphKind.HEADING
     )
     heading = next((start for start in headings if chapter.start < start < chapter.end), 0)
-    return 0 if chapter.start or _has_prose(book, replace(chapter, end=heading)) else heading
+    if chapter.start or _has_prose(book, replace(chapter, end=heading)):
+        return 0
+    return heading
 
 
 def _plain(title: str) -> str:

@@ -34,7 +34,10 @@ class GistFocus:
     @property
     def description(self) -> str:
         """For people, as in "read as a meeting, to find out: when it ends"."""
-        return f"as {self.preset.title}{f', to find out: {self.task}' if self.task else ''}"
+        as_preset = f"as {self.preset.title}"
+        if not self.task:
+            return as_preset
+        return f"{as_preset}, to find out: {self.task}"
 
     @cached_property
     def placeholders(self) -> Mapping[str, str]:
@@ -179,7 +182,9 @@ class GistMemory:
     @property
     def read_until(self) -> int:
         """Offset in the book after the last page that was read."""
-        return self.entries[-1].page.end if self.entries else 0
+        if not self.entries:
+            return 0
+        return self.entries[-1].page.end
 
     @property
     def complete(self) -> bool:
@@ -251,7 +256,9 @@ class GistMemory:
     def compression_rate(self) -> float:
         """100·(1 − words of gists ÷ words read) (ReadAgent, section 4.1)."""
         read = sum(entry.page.words for entry in self.read_entries)
-        return 100.0 * (1.0 - self.gist_words / read) if read else 0.0
+        if not read:
+            return 0.0
+        return 100.0 * (1.0 - self.gist_words / read)
 
     def upto(self, offset: int) -> "GistMemory":
         """The memory up to the spoiler bound `offset`: all that readers see of a bounded book.

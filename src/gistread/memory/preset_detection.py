@@ -139,4 +139,6 @@ def _is_paper(book: Book) -> bool:
 def _sign_share(texts: Sequence[str]) -> float:
     signs = sum(len(_SIGN.findall(text)) for text in texts)
     length = _length(texts)
-    return signs / length if length else 0.0
+    if not length:
+        return 0.0
+    return signs / length

@@ -31,7 +31,9 @@ def setting(book: Book, start: int, end: int, before: str = "") -> str:
 def last_sentence(text: str) -> str:
     """The last sentence of a text."""
     spans = sentence_spans(text)
-    return text[slice(*spans[-1])] if spans else ""
+    if not spans:
+        return ""
+    return text[slice(*spans[-1])]
 
 
 def _narrator(book: Book, start: int, end: int) -> str:
@@ -39,4 +41,6 @@ def _narrator(book: Book, start: int, end: int) -> str:
         return ""
     narration = narration_of(book)
     name = narration.name(end) if narration.is_first_person(start, end) else ""
-    return f" Who says “I” in it is {name}." if name else ""
+    if not name:
+        return ""
+    return f" Who says “I” in it is {name}."

@@ -143,7 +143,9 @@ class SinglePass:
             begin = max(chapter.start, page.start - _TAIL_CHARACTERS)
             before = last_sentence(book.text[begin : page.start])
         where = setting(book, page.start, page.end, before).strip()
-        return f"{where}\n" if where else ""
+        if not where:
+            return ""
+        return f"{where}\n"
 
     async def _show(self, start: int, next_start: int | None = None) -> LabelledPassage:
         size = self._size

@@ -150,7 +150,9 @@ def seconds_to_read(memory: GistMemory, pace: Pace, left: int | None = None) -> 
     if share <= 0:
         return 0.0
     speed = pace.words_per_s
-    return None if speed is None else memory.book.words * share / speed
+    if speed is None:
+        return None
+    return memory.book.words * share / speed
 
 
 def unread_page_words(memory: GistMemory) -> list[int]:

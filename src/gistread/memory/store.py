@@ -243,7 +243,9 @@ def _header(book: Book, request: MemoryRequest) -> Record:
     if request.focus.preset != FICTION:
         # The full text of the preset, since its file may be deleted or edited.
         header["preset"] = asdict(request.focus.preset)
-    return header | ({"task": request.focus.task} if request.focus.task else {})
+    if request.focus.task:
+        header["task"] = request.focus.task
+    return header
 
 
 def _same_key(header: Record, other: Record) -> bool:
@@ -267,7 +269,9 @@ def _refuse_later_version(path: Path) -> None:
 
 def _focus(header: Record) -> GistFocus | None:
     """The focus of a memory; None if it is damaged."""
-    return decoded(GistFocus, header) if isinstance(header.get("task", ""), str) else None
+    if not isinstance(header.get("task", ""), str):
+        return None
+    return decoded(GistFocus, header)
 
 
 def _worded(focus: GistFocus, header: Record, mode: ReadingMode) -> GistFocus:

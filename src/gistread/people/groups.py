@@ -145,7 +145,9 @@ class Group:
             return ""
         if he >= _SURE * pronouns:
             return "man"
-        return "woman" if she >= _SURE * pronouns else ""
+        if she < _SURE * pronouns:
+            return ""
+        return "woman"
 
     def may_match(self, other: "Group") -> bool:
         return not self.sex or not other.sex or self.sex == other.sex

@@ -57,7 +57,9 @@ class PromptTemplate:
 def names(wording: str = "") -> frozenset[str]:
     """The names of all prompts that a wording has, its own and the usual ones."""
     folder = resources.files(__name__)
-    files = [*folder.iterdir(), *(folder.joinpath(wording).iterdir() if wording else ())]
+    files = [*folder.iterdir()]
+    if wording:
+        files += folder.joinpath(wording).iterdir()
     return frozenset(file.name.removesuffix(".txt") for file in files if file.name.endswith(".txt"))
 
 

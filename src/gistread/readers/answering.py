@@ -249,13 +249,17 @@ class Asking:
         if chosen or STOP in named:
             return chosen
         index = await self.choose(prompt, [*options, STOP], len(options))
-        return [index] if index < len(options) else []
+        if index >= len(options):
+            return []
+        return [index]
 
     async def take_note(self, prompt: Prompt) -> str:
         """What the model notes, on one line; empty if that adds nothing."""
         sampling = Sampling(NOTE_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=STOP_OF_NOTES)
         note = " ".join((await self.complete(prompt, sampling)).split())
-        return "" if adds_nothing(note) else note
+        if adds_nothing(note):
+            return ""
+        return note
 
     async def answer_from(
         self,

@@ -52,7 +52,9 @@ async def choose_method(asking: Asking) -> tuple[str, str]:
 def _time_of(method: str, asking: Asking) -> str:
     info = asking.engine.info
     seconds = answer_work(method, asking.memory, info).seconds(info)
-    return "" if seconds is None else f", about {format_duration(seconds)}"
+    if seconds is None:
+        return ""
+    return f", about {format_duration(seconds)}"
 
 
 async def _introduces_somebody(asking: Asking) -> bool:

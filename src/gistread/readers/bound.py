@@ -74,7 +74,9 @@ def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
             return memory.entry(number).page.end
         case Bound("chapter", str(chapter)):
             return book.chapter_end(chapter_index(book, chapter))
-    return here if bound.unit == "here" else None
+    if bound.unit != "here":
+        return None
+    return here
 
 
 def before_word(text: str, offset: int) -> int:

@@ -31,7 +31,9 @@ async def whole_text_tokens(memory: GistMemory, engine: Engine, most: int) -> in
     if memory.book.words > most:  # No vocabulary needs less than a token for a word.
         return None
     tokens = await engine.count(memory.book.text)
-    return tokens if tokens <= most else None
+    if tokens > most:
+        return None
+    return tokens
 
 
 LONG_S = 60.0  # An answer that takes longer is announced

@@ -119,7 +119,9 @@ class Evidence:
         """Share of a statement's content words and numbers that these sentences have."""
         own = self._content(statement)
         known = frozenset[str]().union(*(sentence.terms for sentence in self._sentences))
-        return len(own & known) / len(own) if own else 0.0
+        if not own:
+            return 0.0
+        return len(own & known) / len(own)
 
     def ranked(
         self, statement: str, places: Sequence[Passage] = ()

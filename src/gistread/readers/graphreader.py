@@ -407,7 +407,9 @@ async def _neighbour(search: _Search, path: _Path) -> Element | None:
         return None
     labels = offer.labels
     index = await search.choose(offer.prompt, [*labels, STOP], len(labels))
-    return offer.elements[index] if index < len(labels) else None
+    if index >= len(labels):
+        return None
+    return offer.elements[index]
 
 
 async def _note(

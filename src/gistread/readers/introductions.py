@@ -49,7 +49,9 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
     is_named = all(word[:1].isupper() for word in content)
     if supports_names(book):
         return _by_index(words, book) if is_named else _by_small_words(words, content, book)
-    return _by_text(" ".join(words), book) if is_named else None
+    if not is_named:
+        return None
+    return _by_text(" ".join(words), book)
 
 
 def _by_small_words(words: list[str], content: list[str], book: Book) -> Introductions | None:

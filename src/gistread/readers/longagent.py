@@ -175,7 +175,9 @@ async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
     sampling = Sampling(_REPORT_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=("\n",))
     report = await team.complete(prompt, sampling)
     answer = " ".join(report.split()).strip(" .\"'“”")
-    return "" if answering.says_not_found(answer) else answer
+    if answering.says_not_found(answer):
+        return ""
+    return answer
 
 
 async def _resolve(team: _Team, question: str, reports: list[_Report]) -> events.ReaderEvents:
@@ -212,7 +214,9 @@ async def _read_together(
     """The report of one member on the chunks of two; None if it has no answer."""
     chunks = tuple(dict.fromkeys((*first.chunks[:1], *second.chunks[:1])))
     answer = await _answer_from(team, question, *chunks)
-    return _Report(chunks, answer) if answer else None
+    if not answer:
+        return None
+    return _Report(chunks, answer)
 
 
 def _agreement(reports: Sequence[_Report]) -> events.Agreed:
@@ -231,7 +235,9 @@ async def _conflict(team: _Team, question: str, reports: list[_Report]) -> tuple
     )
     options = [*(f"{first + 1} and {second + 1}" for first, second in pairs), _NONE]
     index = await team.choose(prompt, options, len(pairs))
-    return pairs[index] if index < len(pairs) else None
+    if index >= len(pairs):
+        return None
+    return pairs[index]
 
 
 def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
@@ -247,7 +253,9 @@ async def _next_question(team: _Team) -> str:
     reply = await team.complete(team.leader("leader_ask"), sampling)
     question = " ".join(reply.split()).strip('"“” ')
     is_known = any(agree(question, earlier) for earlier, _ in team.history)
-    return "" if is_known or answering.says_not_found(question) else question
+    if is_known or answering.says_not_found(question):
+        return ""
+    return question
 
 
 def _answer(team: _Team) -> events.ReaderEvents:

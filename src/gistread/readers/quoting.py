@@ -112,7 +112,9 @@ async def introductions_for(asking: Asking) -> Introductions | None:
     if introduced is None or asking.options.choices:
         return None
     is_hidden = any(overlaps(hidden, place) for place in introduced.sentences)
-    return None if is_hidden else introduced
+    if is_hidden:
+        return None
+    return introduced
 
 
 async def story_so_far(asking: Asking) -> tuple[Passage, ...]:

@@ -201,4 +201,6 @@ def _must_end(search: Search, offered: Sequence[int]) -> StopReason | None:
         return StopReason.LIMIT
     if not search.shown - search.opened - steering.refused:
         return StopReason.NOTHING_LEFT
-    return None if offered else StopReason.WINDOW
+    if offered:
+        return None
+    return StopReason.WINDOW

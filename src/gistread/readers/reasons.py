@@ -54,7 +54,9 @@ class Reasons:
     def in_words(self, text: str) -> str:
         """Why a summary is wanted; empty if it shares nothing with the question."""
         shared = self._shared(text, self._of_question) or self._shared(text, self._related)
-        return f"because its summary has {shared}" if shared else ""
+        if not shared:
+            return ""
+        return f"because its summary has {shared}"
 
     def _words_in(self, places: Iterable[Passage], stems: frozenset[str]) -> str:
         return self._shared("\n".join(self._text[start:end] for start, end in places), stems)
@@ -110,7 +112,9 @@ def page_wanted(
 def main_section(place: Passage, sections: Sections) -> int:
     """Number of the section that has most of a place; 0 in a book without text."""
     parts = sorted(_parts_of(place, sections), key=lambda part: part[1][0] - part[1][1])
-    return parts[0][0] if parts else 0
+    if not parts:
+        return 0
+    return parts[0][0]
 
 
 def _parts_of(place: Passage, sections: Sections) -> Iterable[tuple[int, Passage]]:

@@ -34,7 +34,9 @@ def choice_with_words(options: Sequence[str], key: str) -> ReplyForm:
 def read_choice(reply: str) -> str:
     """The option that a reply names; empty if none."""
     named = _CHOICE.search(reply)
-    return named[1].strip() if named else ""
+    if not named:
+        return ""
+    return named[1].strip()
 
 
 def read_words(reply: str) -> str:

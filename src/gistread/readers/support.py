@@ -220,7 +220,9 @@ class _Check:
             key=lambda sentence: (len(self._of_question & sentence.terms), -sentence.place[0]),
             default=None,
         )
-        return citation_of(best.place, self._memory) if best else None
+        if not best:
+            return None
+        return citation_of(best.place, self._memory)
 
 
 def _union(window: Sequence[Sentence]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from gistread.memory.sections import renumbered
 from gistread.memory.sizes import TOKENS_PER_WORD
 from gistread.readers import events
 from gistread.readers.events import ReaderEvent, StopReason
-from gistread.units import counted, format_duration, ranges, ranges_words, short
+from gistread.units import agreeing, counted, format_duration, ranges, ranges_words, short
 
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 # Why an answer is cut off
@@ -100,7 +100,10 @@ class Places:
             return ""
         first = self.book.page_at(min(start for start, _ in places))
         last = self.book.page_at(max(end for _, end in places) - 1)
-        return f"p.\u00a0{first:,} to {last:,}" if last > first else f"p.\u00a0{first:,}"
+        pages = f"p.\u00a0{first:,}"
+        if last > first:
+            pages += f" to {last:,}"
+        return pages
 
     def share(self, places: Iterable[tuple[int, int]]) -> float:
         """Share of the book that these places cover, from 0 to 1."""
@@ -182,7 +185,9 @@ def _step_of_sections(event: ReaderEvent) -> Step | None:
             words = "not answered yet, as you chose"
             if pages:
                 words = f"{pages_words(pages)} refused by you"
-            return Step(f"{words}, {pages_words(instead)} instead" if instead else words, "×")
+            if instead:
+                words += f", {pages_words(instead)} instead"
+            return Step(words, "×")
         case events.Unfit(page=page, shown=shown):
             why = "does not fit the model's window"
             if shown:
@@ -200,9 +205,12 @@ def _step_of_tree(event: ReaderEvent) -> Step | None:
         case events.TurnedBack(level=level, first=first, last=last, told=is_told):
             pages = _pages(range(first, last + 1))
             if level:
-                ending = "" if is_told else ": no answer there"
-                return _step("×", "back from ", *pages, ending)
-            return None if is_told else _step("×", *pages, " has no answer")
+                if not is_told:
+                    pages.append(": no answer there")
+                return _step("×", "back from ", *pages)
+            if is_told:
+                return None
+            return _step("×", *pages, " has no answer")
     return None
 
 
@@ -210,8 +218,10 @@ def _step_of_graph(event: ReaderEvent) -> Step | None:
     """Of GraphReader."""
     match event:
         case events.Planned(plan=plan, starts=starts):
-            begins = f"; begins at: {', '.join(starts)}" if starts else ""
-            return Step(f"plan: {' '.join(plan.split())}{begins}")
+            words = f"plan: {' '.join(plan.split())}"
+            if starts:
+                words += f"; begins at: {', '.join(starts)}"
+            return Step(words)
         case events.Visited(path=path, element=element, facts=facts, pages=pages):
             words = f"path {path}: {counted(facts, 'fact')} about {element} on "
             return _step("▸", words, *_pages(pages))
@@ -322,7 +332,9 @@ def _progress_of_members(trace: Sequence[ReaderEvent]) -> Progress | None:
     asked_at = [at for at, event in enumerate(trace) if isinstance(event, events.MembersAsked)]
     done = sum(isinstance(event, events.Reported) for event in trace[asked_at[-1] :])
     total = next(len(event.parts) for event in trace if isinstance(event, events.TeamFormed))
-    return Progress("members have read", done, total) if done < total else None
+    if done >= total:
+        return None
+    return Progress("members have read", done, total)
 
 
 def describe_cost(usage: Usage) -> str:
@@ -330,9 +342,13 @@ def describe_cost(usage: Usage) -> str:
     read = usage.prefilled + usage.reused
     if not usage.generated:
         return ""
-    known = f", {usage.reused:,} of them known" if usage.reused else ""
-    seconds = f"{format_duration(usage.seconds)} · " if usage.seconds >= 1 else ""
-    return f"{seconds}{read:,} tokens read{known}, {usage.generated:,} written"
+    tokens = f"{read:,} tokens read"
+    if usage.reused:
+        tokens += f", {usage.reused:,} of them known"
+    tokens += f", {usage.generated:,} written"
+    if usage.seconds < 1:
+        return tokens
+    return f"{format_duration(usage.seconds)} · {tokens}"
 
 
 def describe_effort(usage: Usage) -> str:
@@ -380,11 +396,11 @@ def describe_segments(segments: Sequence[events.SegmentLevel]) -> str:
     summaries = [segment for segment in segments if segment.level]
     parts: list[str] = []
     if gists:
-        whose = "its" if gists == 1 else "their"
+        whose = agreeing(gists, "its", "their")
         parts.append(f"{counted(gists, 'section')} by {whose} own gist")
     if summaries:
         pages = sum(summary.last - summary.first + 1 for summary in summaries)
-        noun = "summary" if len(summaries) == 1 else "summaries"
+        noun = agreeing(len(summaries), "summary", "summaries")
         parts.append(f"{counted(pages, 'section')} in {len(summaries)} {noun}")
     sentence = f"The memory is larger than the model's window: {', '.join(parts)}."
     unmade = sum(not segment.made for segment in segments)

@@ -196,15 +196,18 @@ def _above(book: Book, index: int) -> str:
     level = book.chapters[index].level
     for before in reversed(book.chapters[:index]):
         if before.level < level:
-            return f"{before.title} › " if before.title else ""
+            if not before.title:
+                return ""
+            return f"{before.title} › "
     return ""
 
 
 def _number(title: str) -> int | None:
     """The number at the start of a title: 12 for "Chapter XII: The Storm"."""
     label = _LABEL.match(title)
-    word = _TITLE_WORD.search(title, label.end() if label else 0)
-    if word and word.start() - (label.end() if label else 0) <= 2:
+    label_end = label.end() if label else 0
+    word = _TITLE_WORD.search(title, label_end)
+    if word and word.start() - label_end <= 2:
         return parse_number(word[0])
     return None
 

@@ -59,7 +59,9 @@ async def tokens_to_send(session: Session, upto: int | None = None) -> int:
     memory = session.memory or unread_memory(session.book, info.name)
     check = await session.reading.checks.stored(info)
     work = answer_work(session.reader, memory, info, upto, model=class_of(info, check))
-    return work.prefilled if work.prefilled >= _MANY_TOKENS else 0
+    if work.prefilled < _MANY_TOKENS:
+        return 0
+    return work.prefilled
 
 
 async def find_cheaper(

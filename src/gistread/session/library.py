@@ -250,7 +250,9 @@ class LibraryQuestion:
         if model.cites:
             options.append(_NO_BOOK)
         index = (await choose_or(engine, prompt, options, 0)).index
-        return index if index < len(named) else None
+        if index >= len(named):
+            return None
+        return index
 
     def _passages(self, named: Sequence[NamedBook], matches: Matches) -> Book:
         """The best passages as one book."""

@@ -81,7 +81,9 @@ class ChosenModel:
     @property
     def info(self) -> EngineInfo | None:
         with contextlib.suppress(EngineError):
-            return self.engine.info if self.engine else None
+            if not self.engine:
+                return None
+            return self.engine.info
         return None
 
     @property
@@ -92,7 +94,9 @@ class ChosenModel:
         """
         if self.engine is not None:
             return self.engine.state
-        return EngineState(Phase.IDLE) if self.spec else None
+        if not self.spec:
+            return None
+        return EngineState(Phase.IDLE)
 
     async def _make(self, spec: str) -> Engine:
         engine = await asyncio.to_thread(self._make_engine, spec)

@@ -295,7 +295,9 @@ class Questions:
     @property
     def current(self) -> Question | None:
         """The question that is being answered, or waits for its model or memory."""
-        return self._queue[0] if self._queue else None
+        if not self._queue:
+            return None
+        return self._queue[0]
 
     @property
     def is_typed(self) -> bool:

@@ -62,7 +62,9 @@ class MemoryChoice:
     def latest(self) -> GistMemory | None:
         """The furthest memory, if any. Raises StorageError."""
         headers = self.memories()
-        return self.store.load(self.book, headers[0]) if headers else None
+        if not headers:
+            return None
+        return self.store.load(self.book, headers[0])
 
     def open(self, info: EngineInfo) -> MemoryWriter:
         """Open the memory that this model continues.
@@ -175,7 +177,9 @@ class Reading:
     @property
     def draft(self) -> str:
         """The unfinished gist of `page`; empty between two attempts."""
-        return clean(self._drafts.get(self.page.start, ""))[0] if self.page else ""
+        if not self.page:
+            return ""
+        return clean(self._drafts.get(self.page.start, ""))[0]
 
     def signal(self, signal: Signal) -> None:
         if (state := next_state(self.state, signal)) is not self.state:

@@ -95,9 +95,10 @@ class Database:
             # SQLite cannot make the files of its log beside a read-only file; without a log nothing
             # is missed.
             has_log = self.file.with_name(self.file.name + "-wal").exists()
-            connection = _connect(
-                f"{self.file.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}"
-            )
+            address = f"{self.file.absolute().as_uri()}?mode=ro"
+            if not has_log:
+                address += "&immutable=1"
+            connection = _connect(address)
             self._check_version(connection)
             return connection
 

@@ -71,7 +71,9 @@ def _decoded(kind: Any, value: Any) -> Any:
             raise ValueError(value)
         return value
     if origin is UnionType:  # `X | None`
-        return None if value in (None, "") else _decoded(inside[0], value)
+        if value in (None, ""):
+            return None
+        return _decoded(inside[0], value)
     if kind is Path:
         return decode_path(value)
     return kind(value)
@@ -210,4 +212,6 @@ def mark_row(connection: Connection, sha256: str, identifier: str) -> Row | None
 
 def mark_of(row: Row | None) -> Mark | None:
     """None if there is no row, the mark was removed, or its row is damaged."""
-    return decoded(Mark, from_json(row["details"] or "")) if row else None
+    if not row:
+        return None
+    return decoded(Mark, from_json(row["details"] or ""))

@@ -309,7 +309,9 @@ def _merged_row(
 
 def _bound_of(row: Mapping[str, Any]) -> BoundChoice | None:
     chosen = from_json(row["bound"])
-    return decoded(BoundChoice, chosen) if chosen else None
+    if not chosen:
+        return None
+    return decoded(BoundChoice, chosen)
 
 
 class MarkStore(Database):

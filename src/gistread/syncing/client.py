@@ -115,7 +115,9 @@ class SyncClient:
         if status != HTTPStatus.OK:
             raise self._refusal(status)
         timestamp = reply.get("timestamp")
-        return timestamp if isinstance(timestamp, int) else None
+        if not isinstance(timestamp, int):
+            return None
+        return timestamp
 
     async def _request(
         self,

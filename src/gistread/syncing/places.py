@@ -71,7 +71,9 @@ class PlaceConverter:
         assert self._spine is not None
         text = self._spine.text
         place = find_quote(quote_at(text, at), self._of_book, len(text))
-        return place[0] if place else None
+        if not place:
+            return None
+        return place[0]
 
     @cached_property
     def _spine(self) -> SpineText | None:
@@ -83,7 +85,9 @@ class PlaceConverter:
                 spine = read_spine_text(Archive(stream))
         except (OSError, ArchiveError):
             return None
-        return spine if spine.text else None
+        if not spine.text:
+            return None
+        return spine
 
     @cached_property
     def _in_file(self) -> SearchableText:

@@ -350,7 +350,8 @@ def _rivals(
         citation = citations[index]
         # In the words of the model, hence without quotation marks.
         rival = f"{citation.tells} ({_place(citation, places)})"
-        text += "" if index == rivals[0] else " · "
+        if index != rivals[0]:
+            text += " · "
         links.append(Span(len(text), len(text) + len(rival), "link", ToSource(index)))
         text += rival
     return _row(text, ("rivals", number), "muted", spans=tuple(links), above=1)

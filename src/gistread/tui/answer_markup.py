@@ -217,7 +217,9 @@ def _column_widths(rows: Sequence[_Line], cells: int) -> list[int]:
             else:
                 widths.append(width)
     needed = sum(widths) + len(_BAR) * (len(widths) - 1)
-    return widths if needed <= cells else []
+    if needed > cells:
+        return []
+    return widths
 
 
 def _row_edits(line: _Line, widths: Sequence[int]) -> list[_Edit]:

@@ -120,7 +120,9 @@ class BookBlocks(Sequence[Block]):
         if not self._style.indent or before is None:
             return 0
         goes_on = paragraph.kind is before.kind and paragraph.kind in _PARAGRAPHS
-        return FIRST_INDENT if goes_on else 0
+        if not goes_on:
+            return 0
+        return FIRST_INDENT
 
     def _is_title_line(self, paragraph: Paragraph) -> bool:
         """Whether it is a line of the title page."""

@@ -10,6 +10,7 @@ from unicodedata import category, name
 
 from gistread.book.formats.encoding_guess import decode_damaged, guess_codec
 from gistread.book.formats.encoding_names import codec_of as codec_of
+from gistread.units import agreeing
 
 _MARKS: tuple[tuple[bytes, str], ...] = (
     # UTF-32 little-endian comes first: its mark begins with that of UTF-16.
@@ -88,9 +89,10 @@ def _has_many_controls(data: bytes) -> bool:
 
 def _decode_surely(data: bytes) -> Decoded | None:
     """Decode by what the bytes or a header say; None if only letters can tell."""
-    for sign, codec in _ASIAN_IN_ASCII if data.isascii() else ():
-        if sign in data and _is_encoded(data, codec):
-            return Decoded(data.decode(codec), codec)
+    if data.isascii():
+        for sign, codec in _ASIAN_IN_ASCII:
+            if sign in data and _is_encoded(data, codec):
+                return Decoded(data.decode(codec), codec)
     if _is_encoded(data, "utf-8"):
         return Decoded(data.decode("utf-8"), "utf-8")
     with contextlib.suppress(UnicodeDecodeError):
@@ -228,7 +230,7 @@ def encoding_notices(decoded: Decoded) -> tuple[str, ...]:
             f"The text is not UTF-8; it was read as {decoded.encoding} ({CHOOSE_ENCODING})."
         )
     if decoded.replaced:
-        characters = "character is" if decoded.replaced == 1 else "characters are"
+        characters = agreeing(decoded.replaced, "character is", "characters are")
         notices.append(
             f"{decoded.replaced} unreadable {characters} shown as \ufffd (read as "
             f"{decoded.encoding})."

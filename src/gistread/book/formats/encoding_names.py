@@ -29,4 +29,6 @@ def codec_of(name: str) -> str:
     except (LookupError, ValueError):
         return ""
     codec = encoding_tables()["actual_codecs"].get(codec, codec)
-    return codec if _TEXT_CODECS.match(codec) else ""
+    if not _TEXT_CODECS.match(codec):
+        return ""
+    return codec

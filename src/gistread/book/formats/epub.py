@@ -157,7 +157,9 @@ class _Places:
     def locate(self, path: str, href: str) -> tuple[str, str] | None:
         target, fragment = resolve_reference(href, posixpath.dirname(path))
         if not target:
-            return (path, fragment) if fragment else None
+            if not fragment:
+                return None
+            return path, fragment
         return self.archive.find(target) or target, fragment
 
     def picture(self, path: str, source: str) -> str:

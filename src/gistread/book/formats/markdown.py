@@ -212,7 +212,9 @@ def _yaml_fields(source: str) -> dict[str, object]:
     fields = yaml.load(source, Loader=yaml.BaseLoader)
     # A rule, prose and another rule are not metadata.
     is_metadata = isinstance(fields, dict) and all(map(_is_key, fields))
-    return fields if is_metadata else {}
+    if not is_metadata:
+        return {}
+    return fields
 
 
 def _percent_fields(match: re.Match[str]) -> dict[str, object]:

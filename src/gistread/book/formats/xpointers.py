@@ -216,7 +216,9 @@ class _Reader:
             so_far[name] += 1
             number = so_far[name]
             below = (*path, (name, number))
-            below_written = f"{written}/{name}" + (f"[{number}]" if totals[name] > 1 else "")
+            below_written = f"{written}/{name}"
+            if totals[name] > 1:
+                below_written += f"[{number}]"
             if len(so_far) > 1 or number > 1:
                 starts.append(len(self.nodes))
             below_starts = self._starts(below)

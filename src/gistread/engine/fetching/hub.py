@@ -151,7 +151,9 @@ def _model_file(path: str, stored: Any, url: str, repository: str) -> RemoteFile
     match stored:
         case {"size": int(size), "sha256": str(sha256)}:
             is_whole = size > 0 and _SHA256.fullmatch(sha256)
-            return RemoteFile(url, name, size, sha256, repository) if is_whole else None
+            if not is_whole:
+                return None
+            return RemoteFile(url, name, size, sha256, repository)
     return None
 
 

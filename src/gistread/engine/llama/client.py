@@ -101,7 +101,9 @@ class LlamaEngine(Observable, Engine):
 
     @property
     def worker_pid(self) -> int | None:
-        return self._worker.pid if self._worker else None
+        if not self._worker:
+            return None
+        return self._worker.pid
 
     async def start(self) -> EngineInfo:
         """Load the model, and measure its pace if that is unknown. Idempotent.

@@ -228,7 +228,9 @@ def reduction_notice(before: Layout, after: Layout, layers: int) -> str:
         what.append(f"a KV cache of {after.kv_type}")
     if after.window < before.window:
         what.append(f"a window of {after.window:,} tokens in place of {before.window:,}")
-    return f"Memory is short: the model has {' and '.join(what)}." if what else ""
+    if not what:
+        return ""
+    return f"Memory is short: the model has {' and '.join(what)}."
 
 
 def _on_gpu(
@@ -270,7 +272,9 @@ def _streams(sizes: ModelSizes, whole: Layout, free: int) -> int:
     spare = free - needed_bytes(sizes, whole.window, whole.kv_type) - sizes.scratch
     most = min(MOST_STREAMS, max(_LEAST_STREAMS, int(_STREAMS_BYTES / stream)))
     streams = min(most, int(spare / 2 / stream))
-    return streams if streams >= _LEAST_STREAMS else 0
+    if streams < _LEAST_STREAMS:
+        return 0
+    return streams
 
 
 def _cells(sizes: ModelSizes, whole: Layout, free: int, extra_windows: int) -> int:

@@ -175,7 +175,9 @@ class Contents:
 
     def text(self, key: str) -> str:
         value = self.pairs.get(key, "")
-        return value if isinstance(value, str) else ""
+        if not isinstance(value, str):
+            return ""
+        return value
 
     def number(self, key: str, default: int = 0) -> int:
         """A count; `default` if missing or implausible."""
@@ -211,7 +213,9 @@ class Contents:
         for name, tensor in self.tensors.items():
             weights[tensor.kind] += tensor.weights * name.startswith(prefix)
         kind, most = weights.most_common(1)[0] if weights else (0, 0)
-        return _TENSOR_TYPES.get(kind, (f"type {kind}", 1, 0))[0] if most else ""
+        if not most:
+            return ""
+        return _TENSOR_TYPES.get(kind, (f"type {kind}", 1, 0))[0]
 
 
 def read_contents(
@@ -429,7 +433,9 @@ class _Reader:
         if length > most:
             raise _DamagedError
         data = self._take(length)
-        return data.decode("utf-8", "replace") if length <= 1 << 20 else ""
+        if length > 1 << 20:
+            return ""
+        return data.decode("utf-8", "replace")
 
     def _number(self, code: str) -> int:
         return self._unpack(code)[0]

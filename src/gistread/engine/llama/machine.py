@@ -94,7 +94,9 @@ def gpu_maker() -> str:
     Empty if none is found.
     """
     if sys.platform == "darwin":
-        return APPLE if platform.machine() == "arm64" else ""
+        if platform.machine() != "arm64":
+            return ""
+        return APPLE
     if driven := next((maker for sign, maker in _DRIVERS.items() if Path(sign).exists()), ""):
         return driven
     for vendor in sorted(_CARDS.glob("renderD*/device/vendor")):

@@ -147,7 +147,9 @@ def _build(kind: Any, value: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)
     if get_origin(kind) is UnionType:  # `Type | None`
-        return None if value is None else _build(inside[0], value)
+        if value is None:
+            return None
+        return _build(inside[0], value)
     if get_origin(kind) is tuple:  # Of any length
         return tuple(_build(inside[0], item) for item in value)
     return value

@@ -95,7 +95,9 @@ class WorkerProcess:
     @property
     def pid(self) -> int | None:
         """None once the process has ended."""
-        return self._process.pid if self._process.returncode is None else None
+        if self._process.returncode is not None:
+            return None
+        return self._process.pid
 
     def send(self, message: messages.Request | messages.Command, request_id: int = 0) -> None:
         # The listener notices a worker that has ended.
@@ -159,7 +161,9 @@ class WorkerProcess:
         while True:
             try:
                 line = await self._incoming.readline()
-                return messages.decode(line) if line else None
+                if not line:
+                    return None
+                return messages.decode(line)
             except ConnectionError:
                 return None
             except ValueError as error:  # No message, or longer than the limit

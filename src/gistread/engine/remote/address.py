@@ -43,7 +43,10 @@ class ServerAddress:
         return self.origin.startswith("https:")
 
     def __str__(self) -> str:
-        return f"{self.origin}{self.path}" + (f"#{self.model}" if self.model else "")
+        address = f"{self.origin}{self.path}"
+        if not self.model:
+            return address
+        return f"{address}#{self.model}"
 
 
 def short_name(model: str) -> str:

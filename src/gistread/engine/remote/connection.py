@@ -281,7 +281,9 @@ async def _content(response: "httpx2.Response") -> bytes:
 
 def member(value: Json, name: str) -> Json:
     """A member of a JSON object; None if it is missing, or this is no object."""
-    return value.get(name) if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    return value.get(name)
 
 
 def _shorten(text: str) -> str:

@@ -74,7 +74,9 @@ async def loaded_window(connection: Connection, model: DiscoveredModel) -> int |
     if model.dialect is not _OLLAMA:
         return None
     running = member(await _query(connection, f"{model.root}/api/ps"), "models")
-    for entry in running if isinstance(running, list) else ():
+    if not isinstance(running, list):
+        return None
+    for entry in running:
         if model.model in (member(entry, "name"), member(entry, "model")):
             return tokens_of(member(entry, "context_length"))
     return None

@@ -141,9 +141,12 @@ def refused_error(
             f"The server at {address.origin} says that the prompt is too long: {message}.",
             "Set context_tokens in the settings to the window that its model was loaded with.",
         )
-    status = f" ({refusal.status})" if refusal.status else ""
+    refused = f"The server at {address.origin} refuses the request"
+    if refusal.status:
+        refused += f" ({refusal.status})"
+    if message:
+        refused += f": {message}"
     return EngineError(
-        f"The server at {address.origin} refuses the request{status}"
-        + (f": {message}." if message else "."),
+        f"{refused}.",
         "See the server's log. `gistread docs models` lists the servers known to work.",
     )

@@ -65,10 +65,9 @@ def title_of(mark: Mark, book: Book) -> str:
     where = f"{mark.start / max(1, len(book.text)):.0%}"
     if len(book.chapters) > 1 and (chapter := book.chapter_title(mark.start)):
         where += f" · {chapter}"
-    return (
-        f"{signs} {name_of(mark)} · "
-        f"{'not found in this version of the text' if mark.lost else where}"
-    )
+    if mark.lost:
+        where = "not found in this version of the text"
+    return f"{signs} {name_of(mark)} · {where}"
 
 
 def mark_around(marks: Iterable[Mark], start: int, end: int) -> Mark | None:

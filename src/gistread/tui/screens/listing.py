@@ -215,7 +215,9 @@ class ListScreen(Panel[T | None]):
     @property
     def nothing(self) -> str:
         """What to say without any row."""
-        return "Nothing in the list has these words." if self.typed else ""
+        if not self.typed:
+            return ""
+        return "Nothing in the list has these words."
 
     @property
     def _first_key(self) -> int | None:
@@ -253,7 +255,9 @@ class ListScreen(Panel[T | None]):
             (display_key(keys.split(",")[0]), word, action) for keys, action, word in self.KEYS
         ]
         if not self.shown:
-            return () if self.LETTERS else actions
+            if self.LETTERS:
+                return ()
+            return actions
         if self.ENTER:
             actions.insert(0, ("Enter", self.ENTER, "choose"))
         if self.LETTERS and self._placeholder:

@@ -41,10 +41,9 @@ class ThreadsScreen(ListScreen[SavedThread]):
         for thread in self._threads:
             last = thread.questions[-1]
             when = datetime.fromtimestamp(last.asked_at).strftime("%Y-%m-%d")
-            about = (
-                f"{counted(len(thread.questions), 'question')} · "
-                f"{when}{'' if last.answer else ' · interrupted'}"
-            )
+            about = f"{counted(len(thread.questions), 'question')} · {when}"
+            if not last.answer:
+                about += " · interrupted"
             rows.append(Row(thread, thread.name, about))
         return rows
 

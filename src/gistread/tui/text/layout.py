@@ -148,7 +148,9 @@ class Layout:
         """Cells by which a line of text is indented within the block."""
         if not line:
             return self.first
-        return 0 if self._begins_line(line) else self.turnover
+        if self._begins_line(line):
+            return 0
+        return self.turnover
 
     def _begins_line(self, line: int) -> bool:
         """Whether a row of text is the first of its line."""

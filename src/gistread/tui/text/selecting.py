@@ -54,7 +54,9 @@ def selected_between(
     start = Offset(0, top) if selection.start is None else selection.start
     end = Offset(_FAR, bottom) if selection.end is None else selection.end
     first, last = point_at(index, start.y, start.x), point_at(index, end.y, end.x)
-    return (first, last) if first < last else None
+    if first >= last:
+        return None
+    return first, last
 
 
 def part_of(block: int, ends: tuple[TextPlace, TextPlace]) -> tuple[int, int] | None:
@@ -125,7 +127,8 @@ def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:
     cell = layout.text_cell(inner)
     for run in set_row(layout, inner):
         if run.start <= place.offset < run.end:
-            cell += cell_len(run.text[: place.offset - run.start]) if run.plain else 0
+            if run.plain:
+                cell += cell_len(run.text[: place.offset - run.start])
             break
         cell += cell_len(run.text)
     others = range(row + 1, index.height) if rows > 0 else range(row - 1, -1, -1)

@@ -186,7 +186,9 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def row_count(self) -> int:
-        return self._index.height if self._ready else 0
+        if not self._ready:
+            return 0
+        return self._index.height
 
     @property
     def rows_in_view(self) -> tuple[int, int]:

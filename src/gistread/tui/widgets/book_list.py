@@ -64,7 +64,9 @@ class BookList(RowList):
 
     @property
     def index(self) -> int:
-        return self.cursor_key if isinstance(self.cursor_key, int) else 0
+        if not isinstance(self.cursor_key, int):
+            return 0
+        return self.cursor_key
 
     @property
     def current(self) -> LibraryEntry | None:

@@ -190,7 +190,9 @@ def href_of(element: etree._Element, name: str) -> str:
     if name != "a":
         return ""
     href = (element.get("href") or "").strip()
-    return "" if _NO_TARGET.match(href) else href
+    if _NO_TARGET.match(href):
+        return ""
+    return href
 
 
 def language_of(element: etree._Element) -> str:

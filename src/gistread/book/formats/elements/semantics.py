@@ -163,7 +163,9 @@ def data_rows(table: etree._Element) -> TableRows | None:
     if not cells or max(len(plain_text(cell)) for cell in cells) > _LONGEST_CELL:
         return None
     several = sum(map(_has_several_lines, cells))
-    return None if several * 2 >= len(cells) else rows
+    if several * 2 >= len(cells):
+        return None
+    return rows
 
 
 def _add_rows(table: etree._Element, rows: TableRows) -> bool:
@@ -330,4 +332,6 @@ def _description(element: etree._Element) -> str:
     """The author's description; a file name inserted by a tool is none."""
     description = next(filter(None, map(element.get, _DESCRIPTIONS)), "")
     words = " ".join(description.split())
-    return "" if _FILE_NAME.fullmatch(words) else words
+    if _FILE_NAME.fullmatch(words):
+        return ""
+    return words

@@ -244,7 +244,9 @@ def _title_above(document: XhtmlDocument, chapters: Sequence[ChapterStart]) -> s
     for index, paragraph in enumerate(document.paragraphs[:_FIRST_PARAGRAPHS]):
         if paragraph.kind is ParagraphKind.HEADING:
             is_title = index not in starts or len(starts) == 1
-            return paragraph.words if is_title else ""
+            if not is_title:
+                return ""
+            return paragraph.words
     return ""
 
 

@@ -39,7 +39,9 @@ def find_gutter(segments: Sequence[Segment], usual: float | None = None) -> floa
     if len(segments) < 2:
         return None
     if usual is not None:
-        return usual if _fits(usual, segments) else None
+        if not _fits(usual, segments):
+            return None
+        return usual
     start, end = inner_edges(segments, _EDGE_OUTLIERS)
     if end - start < 2 * _LEAST_COLUMN_POINTS:
         return None

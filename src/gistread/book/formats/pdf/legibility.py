@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from gistread.book.formats.pdf.lines import TextLine
 from gistread.book.formats.pdf.pages import PdfDocument, PdfPage
-from gistread.units import ranges
+from gistread.units import agreeing, ranges
 
 FEWEST_LETTERS = 500  # Fewer may have any share of vowels
 
@@ -70,7 +70,7 @@ def page_notices(document: PdfDocument) -> Iterator[str]:
         yield f"{_page_list(document.unread)} could not be read and {were} left out."
     empty = [page.number for page in document.pages if not page.runs and page.has_pictures]
     if empty:
-        are = "is a picture" if len(empty) == 1 else "are pictures"
+        are = agreeing(len(empty), "is a picture", "are pictures")
         yield f"{_page_list(empty)} {are} without text."
 
 
@@ -101,9 +101,9 @@ def _page_list(numbers: Sequence[int]) -> str:
         for first, last in runs[:_MOST_LISTED_RANGES]
     )
     more = " and others" if len(runs) > _MOST_LISTED_RANGES else ""
-    noun = "Page" if len(set(numbers)) == 1 else "Pages"
+    noun = agreeing(len(set(numbers)), "Page", "Pages")
     return f"{noun} {listed}{more}"
 
 
 def _were(numbers: Sequence[int]) -> str:
-    return "was" if len(set(numbers)) == 1 else "were"
+    return agreeing(len(set(numbers)), "was", "were")

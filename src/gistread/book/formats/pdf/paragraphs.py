@@ -136,7 +136,9 @@ def _unfinished(
         return last
     if interrupted and blocks:
         is_near = blocks[-1].last_line.page <= interrupted.last_line.page + 1
-        return interrupted if is_near else None
+        if not is_near:
+            return None
+        return interrupted
     return None
 
 
