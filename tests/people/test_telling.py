@@ -27,15 +27,11 @@ def best(name: str, *sentences: str) -> str:
         "He wrote to his cousin Irene Penn.",
         "They had taken a governess named Irene Penn.",
         "It was Irene Penn. She was a teacher in the town.",
-        "Irene Penn had been engaged as a cook.",
-        "Irene Penn kept a little shop by the sea.",
         "He saw Lieutenant Irene Penn at the door.",
-        "He went straight to Irene Penn the vicar.",
         "The captain who spoke was Irene Penn.",
         "And if he went to Irene Penn, a great singer, would she take him into the house, or "
         "leave him to stand "
         "at the door in the rain?",
-        "Irene Penn, whom nobody had liked at school, was now the leading dressmaker of the town.",
         "He had never liked Irene Penn; she’s the finest singer in the town.",
     ],
 )
@@ -69,12 +65,6 @@ def test_a_kinswoman_is_no_man_and_the_next_of_a_list_is_somebody_else() -> None
         best("Mr. Lorry", listed, "Mr. Lorry, a clerk of the bank, sat down.")
         == "Mr. Lorry, a clerk of the bank, sat down."
     )
-
-
-def test_what_somebody_says_of_herself_comes_after_what_the_book_says() -> None:
-    claim = "She said that she was Irene Penn, a mender of clocks, and asked for a bed."
-    truth = "Irene Penn was the chemist of the hospital at Carrow."
-    assert best("Irene Penn", claim, truth) == truth
 
 
 def test_a_role_is_held_by_the_one_of_whom_it_is_said() -> None:

@@ -29,12 +29,9 @@ _FIRST = 4.0  # What they count more
 _AS_ASKED = 3.0  # Weight of a mention by the name asked for
 _LONGER = 1.5  # The same by that name with more words
 _IN_SPEECH = 1.0  # What speech counts less
-_IN_QUESTION = 2.0
 _BY_TITLE = 5.0  # Weight of a title that the name asked for lacks
 _ASKED = 80  # Characters in front of a question mark that are not told but asked
 _LISTED = 8.0  # What an item of a list counts less
-# What a claim counts less: "He said that he was Finn, a clockmaker"
-_CLAIMED = 7.0
 _LISTED_WITHIN = 20  # Characters before a name in which a list shows
 _MAY_TELL_WITHIN = 45  # The same for a phrase that tells
 _ENDING = 3  # Characters at the end of a sentence in which a question mark stands
@@ -71,7 +68,6 @@ def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told
     for clue in [*clues, *_clues_of_titles(name, forms)]:
         place = _sentence(clue.start, clue.until, book)
         bonus = nearness[clue.start] + _FIRST * (clue.start in first)
-        bonus -= _CLAIMED * _is_claimed(clue.start, text)
         candidate = candidates.setdefault(place, _Candidate(bonus=bonus))
         candidate.weight = max(candidate.weight, clue.weight)
         candidate.bonus = max(candidate.bonus, bonus)
@@ -190,16 +186,11 @@ def _clues_of_role(role: str, index: Index) -> Iterator[tuple[Entity, "_Clue"]]:
 
 
 def _weight(clue: float, place: Passage, book: Book) -> float:
-    """Speech and questions tell less."""
+    """Speech tells less."""
     paragraph = book.paragraphs[book.paragraph_index(place[0])]
     before = book.text[paragraph.start : place[0] + 1]
     is_speech = before.count("“") > before.count("”") or before.count('"') % 2
-    return clue - _IN_SPEECH * is_speech - _IN_QUESTION * _asks(place, book)
-
-
-def _is_claimed(start: int, text: str) -> bool:
-    """Whether somebody gives this name as his own, which may be false."""
-    return bool(_hint("claimed").search(text, max(0, start - _BEFORE), start))
+    return clue - _IN_SPEECH * is_speech
 
 
 def _asks(place: Passage, book: Book) -> bool:
@@ -233,9 +224,8 @@ class _Clue:
     until: int  # Offset in the sentence that tells, which may follow that of the name
 
 
-# Stand for the space in front of a word that says what somebody is (`_marked`)
-_CLEAR = "\x01"
-_VAGUE_MARK = "\x02"
+# Stands for the space in front of a word that says what somebody is (`_marked`)
+_MARK = "\x01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +248,7 @@ def _patterns() -> _Patterns:
 
     def compiled(phrase: str | list[str], end: str = "") -> re.Pattern[str]:
         pattern = Template("".join(phrase)).substitute(parts) + end
-        return re.compile(pattern.replace(" ", f"[ {_CLEAR}{_VAGUE_MARK}]"))
+        return re.compile(pattern.replace(" ", f"[ {_MARK}]"))
 
     return _Patterns(
         after=tuple((weight, compiled(phrase)) for weight, phrase in phrases["after"]["phrases"]),
@@ -276,7 +266,7 @@ def _hint(name: str) -> re.Pattern[str]:
 
 
 # In front of a name, found quickly
-_MAY_TELL = re.compile(rf"[{_CLEAR}{_VAGUE_MARK}]|name|called|known|was|\bis\b")
+_MAY_TELL = re.compile(rf"{_MARK}|name|called|known|was|\bis\b")
 _VAGUE = 0.45
 _WEIGHTS = {"man": 1.0, "woman": 1.0, "kin": 1.0, "work": 1.0, "other": 0.75, "vague": _VAGUE}
 _WORD_OR_COMPOUND = re.compile(r"[\w’]+(?:-\w+)*(?!['’]s|\w)")
@@ -313,11 +303,9 @@ def _marked(text: str) -> str:
     @cache
     def marked(token: str) -> str:
         word = _WORD_OR_COMPOUND.match(token)
-        role = _role_of(word[0]) if word else ""
-        if not role:
-            return f" {token}"
-        is_clear = _role_weights()[role] > _VAGUE
-        return f"{_CLEAR if is_clear else _VAGUE_MARK}{token}"
+        if word and _role_of(word[0]):
+            return f"{_MARK}{token}"
+        return f" {token}"
 
     return "".join(map(marked, text.split(" ")))[1:]
 
@@ -380,8 +368,6 @@ class _Mention:
         if phrase.kind == "joined":
             has_article = _hint("plain_article").match(phrase.match[0])
             return not (worth <= _VAGUE and has_article)
-        if _hint("possessive").match(self.text, self.end):
-            return False
         if phrase.kind != "apposition":
             return True
         # "With the cardinal, Kitty knew nothing"; "save me from the lion, Esmeralda!"; "the younger
@@ -393,12 +379,6 @@ class _Mention:
 
     def is_told_after(self, phrase: _Phrase, worth: float) -> bool:
         """Whether a phrase after the name is about it. `worth`: of its role."""
-        words = phrase.match[0]
-        # "The face of Mr. Cuss was …", "the saviour of Aouda, that brave man"
-        if _hint("is").match(words) and _hint("object").search(self._lead):
-            return False
-        if words[0] == "," and _hint("owned").search(self._lead):
-            return False
         if not _hint("addressed").search(self.text, max(0, self.start - 2), self.start):
             return True
         # "I could not give you up, Nancy."

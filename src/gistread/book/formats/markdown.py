@@ -211,8 +211,7 @@ def _yaml_fields(source: str) -> dict[str, object]:
         return {}
     fields = yaml.load(source, Loader=yaml.BaseLoader)
     # A rule, prose and another rule are not metadata.
-    is_metadata = isinstance(fields, dict) and all(map(_is_key, fields))
-    if not is_metadata:
+    if not isinstance(fields, dict) or not all(map(_is_key, fields)):
         return {}
     return fields
 
