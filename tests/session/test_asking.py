@@ -1,7 +1,7 @@
 """The settings with which a book is asked."""
 
 from gistread.config import Config
-from gistread.session.asking import settings_of_book
+from gistread.session.questions import settings_of_book
 from gistread.store.model import AskingChoice
 
 SETTINGS = Config(reader="notes", steps="ask", max_pages=7)

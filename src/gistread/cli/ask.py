@@ -46,9 +46,14 @@ from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steps
 from gistread.readers.thread import GO_ON, with_options
 from gistread.readers.trace import Places, describe_scope, progress_of, step_of
-from gistread.session.asking import settings_of_book
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
-from gistread.session.questions import Question, check_length, thread_of, with_answer
+from gistread.session.questions import (
+    Question,
+    check_length,
+    settings_of_book,
+    thread_of,
+    with_answer,
+)
 from gistread.session.session import Session
 from gistread.store.catalogue import Catalogue
 from gistread.store.model import AskingChoice, Citation, SavedQuestion, SavedThread

@@ -51,9 +51,9 @@ from gistread.readers.steering import Steps
 from gistread.readers.trace import Places, step_of
 from gistread.sample import story_path
 from gistread.search.book_search import BookSearch, SearchMode
-from gistread.session.asking import settings_of_book
 from gistread.session.library import BooksNamed, LibraryQuestion
 from gistread.session.models import ModelPair
+from gistread.session.questions import settings_of_book
 from gistread.session.session import Session
 from gistread.store.model import Citation, NameCorrection
 from gistread.store.user_data import UserData

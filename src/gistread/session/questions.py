@@ -33,7 +33,7 @@ from gistread.session import events
 from gistread.session.events import AskingState, Obstacle, ReadingState, SessionEvent
 from gistread.session.machine import UNDER_WAY, Actor, Job
 from gistread.session.reading import Reading
-from gistread.store.model import AnswerMark, Citation, SavedQuestion
+from gistread.store.model import AnswerMark, AskingChoice, Citation, SavedQuestion
 from gistread.store.user_data import UserData
 from gistread.system import free_unused_memory
 from gistread.units import counted
@@ -254,6 +254,23 @@ def _check_bound(upto: object) -> None:
             f"The bound {upto} is not an offset in the book.",
             "Give a whole number, or text such as 40%.",
         )
+
+
+def settings_of_book(config: Config, choice: AskingChoice) -> Config:
+    """The settings with what was chosen for a book in place of theirs.
+
+    A method that no longer exists counts as not chosen.
+
+    >>> settings_of_book(Config(reader="auto"), AskingChoice(reader="notes")).reader
+    'notes'
+    """
+    if choice.reader in METHODS:
+        config = replace(config, reader=choice.reader)
+    if choice.steps:
+        config = replace(config, steps=choice.steps)
+    if choice.max_pages is not None:
+        config = replace(config, max_pages=choice.max_pages)
+    return config
 
 
 def check_length(question: str) -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 from gistread.config import Config, Value
 from gistread.errors import StorageError
 from gistread.readers.steering import Steps
-from gistread.session.asking import settings_of_book
+from gistread.session.questions import settings_of_book
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.screens.choosing import ReaderScreen, sections_words, title_of

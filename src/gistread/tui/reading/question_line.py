@@ -97,14 +97,16 @@ class QuestionLine(InputLineClient):
         self.selection: Passage | None = None  # The selected text that the next question is about
         self._translation = CHOICES[-1][1]  # with the language of the last translation
         self._chosen = BoundChoice()  # Where answers stop
+        self._has_plot: bool | None = None  # Of the whole book; None until it is loaded
         self.thread = OpenThread()
         self._choices: list[BoundChoice] = []  # the bounds on offer
 
     def load(self) -> None:
         """Load the bound chosen for this book, and the thread asked last. Call it in a thread."""
         book, user_data = self._context.book, self._context.services.user_data
+        self._has_plot = has_plot(book)
         with suppress(StorageError):
-            chosen = user_data.bound_choice(book.sha256) or BoundChoice(whole=not has_plot(book))
+            chosen = user_data.bound_choice(book.sha256) or BoundChoice(whole=not self._has_plot)
             self._chosen = replace(chosen, may_lift=chosen.may_lift or chosen.whole)
             if threads := user_data.threads(book.sha256):
                 self.thread = OpenThread.of(threads[-1])
@@ -143,7 +145,7 @@ class QuestionLine(InputLineClient):
         known, view = self.known(), self._context.book_pane.visible_range
         if view is not None and view[1] < len(known.book.text):
             known = known.upto(view[1])
-        return suggestions(known, self._context.corrections, plot=has_plot(self._context.book))
+        return suggestions(known, self._context.corrections, plot=self._has_plot)
 
     # The selection
 
