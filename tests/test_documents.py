@@ -49,6 +49,10 @@ class Snippet:
     language: str
     text: str
 
+    @property
+    def page(self) -> str:
+        return self.where.partition(":")[0]
+
 
 def snippets() -> Iterator[Snippet]:
     for document in DOCUMENTS:
@@ -354,6 +358,13 @@ def test_tools_and_their_arguments_are_those_of_the_program() -> None:
         names = [argument.arg for argument in tools[tool.strip("`")].args]
         documented = re.findall(r"`(\w+)`", arguments)
         assert documented == [name for name in names if name not in ("self", "context")], tool
+
+
+def test_tables_of_the_database_are_those_of_the_schema() -> None:
+    schema = (ROOT / "src" / "gistread" / "store" / "schema.sql").read_text()
+    tables = [cells[1] for cells in table("your-data", "by")]
+    named = re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", " ".join(tables)))
+    assert sorted(named) == sorted(re.findall(r"CREATE TABLE IF NOT EXISTS (\w+)", schema))
 
 
 def test_folders_of_your_data(monkeypatch: pytest.MonkeyPatch) -> None:
