@@ -9,9 +9,13 @@ from collections.abc import Iterator
 import pytest
 
 from gistread.acquisition import download
+from gistread.acquisition.sources import SOURCES, Source
+from gistread.cli.opening import open_named
 from gistread.engine.fetching.network import Network
 from gistread.errors import ExitStatus
 from gistread.paths import default_paths
+from tests.book.make_epub import epub as make_epub
+from tests.book.make_epub import package, page
 from tests.cli.conftest import Run
 from tests.engine.fetching.server import (
     FaultyServer,
@@ -23,8 +27,17 @@ from tests.engine.fetching.server import (
 
 FEED = """<feed xmlns="http://www.w3.org/2005/Atom"><title>Shelf</title>
 <link rel="search" type="application/atom+xml" href="/opds?q={{searchTerms}}"/>{entries}</feed>"""
+RESULT = """<entry><title>{title}</title><link rel="subsection"
+type="application/atom+xml;profile=opds-catalog" href="/ebooks/{number}.opds"/></entry>"""
 ENTRY = """<entry><title>{title}</title><author><name>Ada Ro</name></author><link
 rel="http://opds-spec.org/acquisition" type="application/epub+zip" href="{href}"/></entry>"""
+
+
+class Typed(io.StringIO):
+    """What a user types at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def epub() -> bytes:
@@ -91,6 +104,29 @@ def test_a_book_of_a_catalogue_is_in_the_library_and_opens(run: Run, server: Fau
     assert run("toc", "lamp").status == ExitStatus.DONE
 
 
+def test_frankenstein_is_read_two_commands_after_an_empty_library(
+    run: Run, server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Project Gutenberg lists several; Enter takes the first one."""
+    entries = "".join(
+        RESULT.format(title=title, number=number)
+        for title, number in (("Frankenstein", 84), ("Frankenstein’s Library", 99))
+    )
+    atom = {"Content-Type": "application/atom+xml"}
+    server.files["/search"] = File(FEED.format(entries=entries).encode(), headers=atom)
+    entry = ENTRY.format(title="Frankenstein", href="/84.epub")
+    server.files["/ebooks/84.opds"] = File(FEED.format(entries=entry).encode(), headers=atom)
+    opf = package(["a.xhtml"]).replace("A Book", "Frankenstein")
+    server.files["/84.epub"] = File(
+        make_epub({"a.xhtml": page("<p>You will rejoice.</p>" * 9)}, opf)
+    )
+    search = f"{server.url}/search?query={{searchTerms}}"
+    monkeypatch.setitem(SOURCES, "gutenberg", Source("Project Gutenberg", server.url, search))
+    monkeypatch.setattr("sys.stdin", Typed("\n"))
+    assert run("get", "frankenstein").status == ExitStatus.DONE
+    assert open_named("frankenstein").title == "Frankenstein"
+
+
 def test_an_address_is_followed_through_redirects_and_kept_once(
     run: Run, server: FaultyServer
 ) -> None:
@@ -119,6 +155,43 @@ def test_a_cut_download_goes_on_where_it_stopped(run: Run, server: FaultyServer)
     assert ran.status == ExitStatus.DONE, ran.err
     assert [request.first for request in server.gets("/lamp.epub")] == [0, 1000]
     assert (default_paths().books / "lamp.epub").read_bytes() == whole
+
+
+def test_a_transfer_that_stands_still_goes_on_in_another(
+    run: Run, server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = Network(stall_s=0.2, pause_s=0.01, attempts=3)
+    monkeypatch.setattr("gistread.cli.get.Network", lambda: quick)
+    whole = epub()
+
+    def stand_still(handler: Handler) -> bool:
+        handler.start(200, 0, len(whole))
+        handler.send(whole[:1000])
+        server.stall(20.0)
+        return True
+
+    server.faults.append(stand_still)
+    assert run("get", f"{server.url}/lamp.epub").status == ExitStatus.DONE
+    assert [request.first for request in server.gets("/lamp.epub")] == [0, 1000]
+    assert (default_paths().books / "lamp.epub").read_bytes() == whole
+
+
+def test_a_file_of_another_length_than_announced_is_not_kept(
+    run: Run, server: FaultyServer
+) -> None:
+    whole = epub()
+
+    def announce_less(handler: Handler) -> bool:
+        handler.start(200, 0, len(whole) - 400)
+        handler.send(whole)
+        handler.close_connection = True
+        return True
+
+    server.always = announce_less
+    ran = run("get", f"{server.url}/lamp.epub")
+    assert ran.status == ExitStatus.FAILED
+    assert not any(name.endswith(".epub") for name in saved())
+    assert run("books", "--json").json["books"] == []
 
 
 def test_a_file_that_changed_meanwhile_is_fetched_anew(run: Run, server: FaultyServer) -> None:

@@ -1,7 +1,8 @@
-"""A KOReader sync server on loopback, after the description of its protocol.
+"""A KOReader sync server on loopback, written after the protocol.
 
-It answers as the reference server does (koreader/koreader-sync-server), which needs OpenResty and
-Redis; or, on request, with any fault.
+No package index has a real one: Calibre-Web 0.6.27 does not speak the protocol, and the reference
+server (koreader/koreader-sync-server) needs OpenResty and Redis. This one answers as the latter
+does; or, on request, with any fault.
 """
 
 import json

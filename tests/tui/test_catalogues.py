@@ -13,6 +13,8 @@ from gistread.config import Config, load_config
 from gistread.engine.fetching.network import Network
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.catalogues import CatalogueScreen
+from tests.book.make_epub import epub as make_epub
+from tests.book.make_epub import package, page
 from tests.cli.test_get import epub
 from tests.engine.fetching.server import (
     FaultyServer,
@@ -218,3 +220,24 @@ async def test_errors_are_told_in_place_and_a_download_stops_and_goes_on(
         await pilot.press("enter")
         assert (await opened(pilot)).book.title == "The Lamp"
     assert [request.first for request in server.gets("/lamp.epub")] == [0, 1_000]
+
+
+async def test_frankenstein_is_open_four_keys_after_an_empty_library(
+    server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.acquisition.sources._GUTENBERG", server.url)
+    gutenberg = Source("Project Gutenberg", f"{server.url}/opds", has_numbers=True)
+    monkeypatch.setattr("gistread.acquisition.sources.SOURCES", {"gutenberg": gutenberg})
+    words = "<h1>Letter 1</h1>" + "<p>You will rejoice to hear that.</p>" * 30
+    opf = package(["a.xhtml"]).replace("A Book", "Frankenstein")
+    data = make_epub({"a.xhtml": page(words)}, opf)
+    server.files["/ebooks/84.epub3.images"] = File(data)
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await until_shown(pilot, "gets one from a catalogue")
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, CatalogueScreen))
+        await pilot.press("8", "4", "enter")
+        screen = await opened(pilot)
+        assert screen.book.title == "Frankenstein"
+        await until_shown(pilot, "You will rejoice")
