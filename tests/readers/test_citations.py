@@ -8,7 +8,7 @@ import pytest
 from gistread.memory.model import GistMemory, PageSize
 from gistread.memory.sizes import unread_memory
 from gistread.readers.citations import cite, nearest_sentences, told_part
-from gistread.readers.evidence import TellingSentences
+from gistread.readers.evidence import TellingSentences, telling_passage
 from gistread.readers.references import References
 from tests.memory.books import make_book
 from tests.readers.memories import FACTS, make_memory
@@ -231,3 +231,13 @@ def test_a_stub_of_dialogue_is_no_better_a_source_than_the_sentence_that_tells()
         "As a sign he produces a trowel.", "What sign does he give?", memory, [(0, len(book.text))]
     )
     assert "trowel" in sources[0].quote
+
+
+def test_a_note_has_its_sentence_with_neighbours_or_its_whole_place_if_that_is_in_doubt() -> None:
+    whole = ALL[0]
+    note = "He confessed that he had stolen the key to find the ledger."
+    start, end = telling_passage(note, "What did Ferrand do?", whole, MEMORY)
+    assert FACTS[7] in TEXT[start:end]
+    assert end - start < len(TEXT) // 2
+    in_doubt = "Ferrand drank and had a leg of wood."
+    assert telling_passage(in_doubt, "What did Ferrand do?", whole, MEMORY) == whole

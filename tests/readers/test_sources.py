@@ -6,7 +6,7 @@ from gistread.engine.protocol import Choice
 from gistread.errors import EngineError
 from gistread.memory.model import GistMemory, PageSize
 from gistread.readers.answering import Asking, ReaderOptions
-from gistread.readers.citations import with_cited_sentences
+from gistread.readers.citations import cite, with_cited_sentences
 from gistread.readers.events import Answered
 from gistread.readers.evidence import citation_of
 from gistread.readers.model_class import LARGE
@@ -17,6 +17,7 @@ from tests.memory.books import make_book
 from tests.readers.memories import FACTS, make_memory
 
 DOUBTFUL = "He drank, and he had a leg of wood."
+QUESTION = "What did Ferrand do?"
 OPEN = "Ferrand confessed that he had stolen the key to find the ledger that would hang him."
 
 
@@ -88,6 +89,38 @@ async def test_the_model_names_the_cited_sentence_of_an_answer_in_another_langua
     quotes: list[str] = []
     for question in ("Que fait la poule dans la cour ?", "What does the hen do all day?"):
         asking = Asking(question, memory, engine, Steering(), ReaderOptions(model=LARGE))
-        named = await with_cited_sentences(replace(answered, answer=question), asking)
+        named = await with_cited_sentences(replace(answered, answer=question), asking, ())
         quotes += [citation.quote for citation in named.citations]
     assert quotes == [sentences[1], sentences[0]]
+
+
+def as_cited(memory: GistMemory, answer: str, engine: FakeEngine) -> tuple[Answered, Asking]:
+    """An answer that cites the whole book as [1], and the question that it answers."""
+    whole = (0, len(memory.book.text))
+    nearest = cite(answer, QUESTION, memory, [whole], [whole])
+    asking = Asking(QUESTION, memory, engine, Steering(), ReaderOptions(model=LARGE))
+    return Answered(answer, citations=nearest, cited=(whole,)), asking
+
+
+async def test_the_model_names_the_sentence_of_a_long_place_if_two_are_almost_as_near() -> None:
+    memory = make_memory()
+    answer = "Ferrand drank and had a leg of wood [1]."
+    engine = FakeEngine()
+    by_words, asking = as_cited(memory, answer, engine)
+    engine.source = 1
+    named = await with_cited_sentences(by_words, asking, ())
+    assert {citation.quote for citation in (*by_words.citations, *named.citations)} == {
+        FACTS[2],
+        FACTS[3],
+    }
+
+
+async def test_no_sentence_of_a_place_is_asked_for_if_one_is_much_nearer() -> None:
+    memory = make_memory()
+    answer = "He confessed that he had stolen the key to find the ledger [1]."
+    engine = FakeEngine()
+    by_words, asking = as_cited(memory, answer, engine)
+    engine.source = 1
+    named = await with_cited_sentences(by_words, asking, ())
+    assert named.citations == by_words.citations
+    assert [citation.quote for citation in named.citations] == [FACTS[7]]

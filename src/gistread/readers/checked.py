@@ -102,7 +102,7 @@ async def _checked(answered: Answered, asking: Asking, started: Started) -> Answ
     is_kept = options.model.is_believed and checked.answer == draft.answer
     is_translated = options.selection and selection.is_translation(asking.question)
     if is_kept and checked.found and draft.cited and not is_translated:
-        return await with_cited_sentences(checked, asking)
+        return await with_cited_sentences(checked, asking, _places(draft, asking))
     has_sources = bool(draft.cited or draft.citations)
     if has_sources or is_translated or not is_kept:
         return checked

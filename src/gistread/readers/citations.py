@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from gistread.engine.protocol import Usage, choose_or
@@ -24,7 +24,7 @@ from gistread.memory.passages import (
 )
 from gistread.readers.answering import Asking, says_not_found, user_prompt
 from gistread.readers.events import Answered
-from gistread.readers.evidence import Evidence, citation_of, statement_spans
+from gistread.readers.evidence import Evidence, citation_of, is_in_doubt, statement_spans
 from gistread.readers.thread import REFERENCE, without_options
 from gistread.search.ranked import Relevance
 from gistread.search.tokens import code_of, language_of
@@ -145,6 +145,9 @@ def _citing(answer: str, number: int) -> str:
 # Sentences to choose from; one of them tells 95% of answers (`tests/benchmarks/answers.py`)
 MOST_OFFERED = 12
 _MOST_OF_A_PLACE = 40  # Sentences of a cited page, to choose one that no words find
+_MOST_IN_DOUBT = 5  # The sentence of a page that tells is among so many for 70 of 72 statements
+_MOST_ASKED = 6  # Statements of one answer, so that the sources follow soon
+_SHORT_PLACE = 800  # Characters of a cited place whose sentence words find well enough
 _NO_SOURCE = "0"  # The model's choice if no sentence tells the answer
 _LONGEST_CHARACTERS = 200  # Of a sentence offered
 
@@ -175,30 +178,66 @@ async def with_sources(
     return replace(answered, citations=nearest)
 
 
-async def with_cited_sentences(answered: Answered, asking: Asking) -> Answered:
-    """The answer with the sentence of each cited passage that the model names.
+async def with_cited_sentences(
+    answered: Answered, asking: Asking, places: Sequence[Passage]
+) -> Answered:
+    """The answer with the sentence of each cited place that the model names where it is in doubt.
 
-    Only if its language is not the book's: then no shared words find that sentence.
+    `places`: what was shown of the book.
     """
-    memory = asking.memory
-    language = code_of(memory.book.language)
-    of_question = language_of(without_options(asking.question), language)
-    is_foreign = language_of(answered.answer, of_question) != language
-    if not (is_foreign and asking.options.model.cites):
+    if not asking.options.model.cites:
         return answered
     citations = list(answered.citations)
     usage = answered.usage
-    for index, place in enumerate(answered.cited[:_MOST]):
-        sentences = list(sentences_of(memory.book, *place))
-        if not 1 < len(sentences) <= _MOST_OF_A_PLACE:
-            continue
-        offered = [citation_of(sentence, memory) for sentence in sentences]
-        statement = REFERENCE.sub("", _citing(answered.answer, index + 1))
+    offers = await asyncio.to_thread(_doubtful, answered, asking, places)
+    for offer in offers[:_MOST_ASKED]:
         with contextlib.suppress(EngineError):  # The nearest sentence stays.
-            named, cost = await _named_source(asking, statement, offered)
-            citations[index] = named or citations[index]
+            named, cost = await _named_source(asking, offer.statement, offer.sentences)
+            citations[offer.index] = named or citations[offer.index]
             usage += cost
     return replace(answered, citations=tuple(citations), usage=usage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A statement with sentences of the place that it cites, one of which should tell it."""
+
+    index: int  # Of the citation
+    statement: str
+    sentences: Sequence[Citation]
+
+
+def _doubtful(answered: Answered, asking: Asking, places: Sequence[Passage]) -> list[_Offer]:
+    """The citations of which words do not tell the sentence.
+
+    In another language than the book's all sentences of the place are offered, since no shared
+    words find the right one. Else those nearest to the statement, if another one is almost as near
+    as the first and the place is long.
+    """
+    memory = asking.memory
+    answer = answered.answer
+    question = without_options(asking.question)
+    is_foreign = _is_foreign(answer, question, memory)
+    evidence = Evidence(question, memory, join([*places, *answered.cited], memory.book))
+    offers: list[_Offer] = []
+    for index, place in enumerate(answered.cited):
+        statement = _citing(answer, index + 1)
+        if is_foreign:
+            spans = list(sentences_of(memory.book, *place))
+            is_offered = 1 < len(spans) <= _MOST_OF_A_PLACE
+            offered = [citation_of(span, memory) for span in spans]
+        else:
+            nearest = evidence.nearest(answer, statement, place)
+            is_offered = place[1] - place[0] > _SHORT_PLACE and is_in_doubt(nearest)
+            offered = [citation for citation, _ in nearest[:_MOST_IN_DOUBT]]
+        if is_offered:
+            offers.append(_Offer(index, REFERENCE.sub("", statement), offered))
+    return offers
+
+
+def _is_foreign(answer: str, question: str, memory: GistMemory) -> bool:
+    language = code_of(memory.book.language)
+    return language_of(answer, language_of(question, language)) != language
 
 
 async def _named_source(

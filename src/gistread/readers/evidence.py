@@ -20,6 +20,9 @@ from gistread.store.model import Citation
 _QUESTION_WEIGHT = 0.5  # Of the question's words, relative to those of the answer
 _NEIGHBOUR_WEIGHT = 0.5  # Of the words in the sentences before and after
 _ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
+# Of the best score: a second sentence that has it leaves in doubt which one tells a statement.
+# Of 72 statements in own words, the nearest of a page told 44 of the 46 that were not in doubt.
+_DOUBT_SHARE = 0.8
 _NEIGHBOURS = 2  # Sentences on each side of the one that tells a note
 _STUB_TERMS = 4  # Fewer content words: a stub of dialogue, such as `"A sign," he said`
 _STUB_WEIGHT = 0.7
@@ -107,13 +110,18 @@ class Evidence:
 
         The longest if none shares a word.
         """
+        nearest = self.nearest(answer, statement, place)
+        if nearest:
+            return nearest[0][0]
+        spans = list(sentences_of(self._memory.book, *place)) or [place]
+        return citation_of(max(spans, key=lambda span: span[1] - span[0]), self._memory)
+
+    def nearest(self, answer: str, statement: str, place: Passage) -> list[tuple[Citation, float]]:
+        """The sentences of the place with their scores, the nearest to this statement first."""
         scores: dict[Citation, float] = defaultdict(float, self.ranked(statement, [place]))
         for citation, score in self.ranked(answer, [place]):
             scores[citation] += _ANSWER_WEIGHT * score
-        if scores:
-            return max(scores, key=scores.__getitem__)
-        spans = list(sentences_of(self._memory.book, *place)) or [place]
-        return citation_of(max(spans, key=lambda span: span[1] - span[0]), self._memory)
+        return sorted(scores.items(), key=lambda scored: -scored[1])
 
     def share(self, statement: str) -> float:
         """Share of a statement's content words and numbers that these sentences have."""
@@ -217,10 +225,18 @@ def _weight_of(quote: str, terms: frozenset[str], own: frozenset[str], told_aski
     return weight
 
 
-def telling_passage(note: str, place: Passage, memory: GistMemory) -> Passage:
-    """The sentence of a place that tells a note, with its neighbours; the place if none does."""
-    ranked = Evidence("", memory, [place]).ranked(note, [place])
-    if not ranked:
+def is_in_doubt(ranked: Sequence[tuple[Citation, float]]) -> bool:
+    """Whether another sentence is almost as near as the first."""
+    return len(ranked) > 1 and ranked[1][1] >= _DOUBT_SHARE * ranked[0][1]
+
+
+def telling_passage(note: str, question: str, place: Passage, memory: GistMemory) -> Passage:
+    """The sentence of a place that tells a note, with its neighbours.
+
+    The place if none does, or if it is in doubt which.
+    """
+    ranked = Evidence(question, memory, [place]).ranked(note, [place])
+    if not ranked or is_in_doubt(ranked):
         return place
     nearest = ranked[0][0].start
     sentences = list(sentences_of(memory.book, *place))

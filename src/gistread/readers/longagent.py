@@ -20,7 +20,7 @@ from gistread.memory.passages import Span, join, render
 from gistread.readers import answering, events
 from gistread.readers.answering import REPEAT_PENALTY, words_of
 from gistread.readers.book_text import chunks_to_read, setting_of
-from gistread.readers.evidence import telling_passage
+from gistread.readers.evidence import statement_spans, telling_passage
 from gistread.readers.thread import without_options
 from gistread.words import count_words
 
@@ -262,10 +262,12 @@ def _answer(team: _Team) -> events.ReaderEvents:
     reports = [report for _, of_round in team.history for report in of_round]
     places = {chunk + 1: team.chunks[chunk] for report in reports for chunk in report.chunks}
     seen = tuple(join(places.values(), team.memory.book))
-    for number in places:
+    question = without_options(team.question)
+    for number, place in places.items():
         answers = [report.answer for report in reports if number - 1 in report.chunks]
-        if len(answers) == 1:  # Several reports may tell of several places.
-            places[number] = telling_passage(answers[0], places[number], team.memory)
+        if len(answers) == 1 and len(statement_spans(answers[0])) == 1:
+            # Several statements may tell of several places.
+            places[number] = telling_passage(answers[0], question, place, team.memory)
     text = team.findings() if reports else ""
     draft = events.Answered(
         found=bool(reports),

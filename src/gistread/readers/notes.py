@@ -153,6 +153,7 @@ async def _read_chunk(
     sampling = Sampling(note_tokens, repeat_penalty=REPEAT_PENALTY, stop=STOP_OF_NOTES)
     earlier = notebook.text() or _NONE
     where = await asyncio.to_thread(setting_of, memory, place)
+    question = without_options(asking.question)
     noted: list[str] = []  # On this chunk
     for _ in range(_MOST_NOTES):
         prompt = user_prompt(
@@ -171,7 +172,7 @@ async def _read_chunk(
             items = whole  # The last one is noted whole next time.
         new = [item for item in items if not notebook.has(item)]
         for item in new:
-            source = await asyncio.to_thread(telling_passage, item, place, memory)
+            source = await asyncio.to_thread(telling_passage, item, question, place, memory)
             await notebook.add(_Note(item, place, source), asking.engine)
             noted.append(item)
             yield Noted(item, start, end)
