@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from gistread.exporting.documents import as_json, as_readwise, render_export, write_export
 from gistread.exporting.markdown import as_markdown
+from gistread.exporting.markup import TABLE_RULE
 from gistread.exporting.model import Export, export_file_name
 from gistread.exporting.names import ExportFormat
 from gistread.marking import Color, Mark, MarkKind, quote_at
@@ -293,3 +294,16 @@ def test_lists_tables_and_bold_words_of_an_answer_stay() -> None:
     assert html.count("<td>") == 2
     assert "<strong>c</strong>" in html
     assert "d_e_" in html
+
+
+def test_a_long_run_of_dashes_in_an_answer_is_no_table() -> None:
+    line = f"{'-' * 200} word"
+    assert TABLE_RULE.fullmatch(line) is None
+    written = as_markdown(Export(BOOK, [], [SavedQuestion("Which?", f"| a |\n{line}", True)]))
+    assert "\\| a \\|" in written
+
+
+def test_a_card_for_anki_has_bold_words_of_an_answer() -> None:
+    question = replace(QUESTIONS[0], answer="**Finch** did, and **** is nobody.")
+    ((field, *_),) = rows_of(render_export(Export(BOOK, [], [question]), ExportFormat.ANKI))
+    assert "{{c1::<b>Finch</b> did, and **** is nobody.}}" in field

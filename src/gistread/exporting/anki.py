@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gistread.book.model import Book
+from gistread.exporting.markup import STRONG
 from gistread.exporting.model import Export, quoted_marks
 from gistread.marking import Mark
 from gistread.people.joining import Entity
@@ -170,7 +171,7 @@ def _place(book: Book, offset: int) -> str:
 
 def _answer(text: str) -> str:
     """The answer of a model with its bold words; lists keep their lines."""
-    return re.sub(r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<b>\1</b>", _escape(text))
+    return STRONG.sub(r"<b>\1</b>", _escape(text))
 
 
 def _escape(text: str) -> str:

@@ -17,6 +17,7 @@ import yaml
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
+from gistread.exporting.markup import STRONG, TABLE_RULE
 from gistread.exporting.model import Export, chapter_of, export_file_name, percent, quoted_marks
 from gistread.exporting.names import ExportFormat
 from gistread.marking import Mark, MarkKind
@@ -34,9 +35,7 @@ _DATE = len("2026-01-31")
 _DIGEST = 12
 # In an answer
 _LISTED = re.compile(r"(?:[-*+•]|\d{1,2}[.)])\s+(?=\S)")
-_STRONG = re.compile(r"\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*")
 _RULED = re.compile(r"\s*:?-{2,}:?\s*|")
-_TABLE_RULE = re.compile(r"\|?(?:\s*:?-{2,}:?\s*\|?)+")
 
 
 def as_markdown(export: Export) -> str:
@@ -204,7 +203,7 @@ def _block(text: str) -> str:
 def _answer(text: str) -> str:
     """The answer of a model: its lists, tables and bold words stay Markdown, nothing else."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    has_table = any(_TABLE_RULE.fullmatch(line) for line in lines)
+    has_table = any(TABLE_RULE.fullmatch(line) for line in lines)
     written = ""
     before = ""
     for line in lines:
@@ -243,7 +242,7 @@ def _cell(cell: str) -> str:
 
 def _bold(text: str) -> str:
     """Text whose bold words stay bold."""
-    pieces = _STRONG.split(text)  # What is between two bold parts, and each of these, in turn
+    pieces = STRONG.split(text)  # What is between two bold parts, and each of these, in turn
     pieces[::2] = map(_spaced, pieces[::2])
     pieces[1::2] = [f"**{escape_markdown(bold)}**" for bold in pieces[1::2]]
     return "".join(pieces)

@@ -11,6 +11,7 @@ from itertools import groupby
 
 from rich.cells import cell_len
 
+from gistread.exporting.markup import TABLE_RULE
 from gistread.tui.text import Span
 
 _BAR = " │ "
@@ -18,7 +19,6 @@ _BULLET = "• "
 _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 _ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,2}[.)])[ \t]+(?=\S)")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(?=\S)")
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*")
 _CELL = re.compile(r"(?:\\\||[^|])+")
 _INLINE = re.compile(
     r"\*\*(?=\S)(?P<strong>[^\n]+?)(?<=\S)\*\*"
@@ -74,7 +74,7 @@ def draw_markup(text: str, spans: Sequence[Span] = (), cells: int = 80) -> list[
     before = 0
     for is_table, group in groupby(lines, key=lambda line: line.text.lstrip().startswith("|")):
         members = [line for line in group if line.text.strip()]
-        rows = [line for line in members if not (is_table and _RULE.fullmatch(line.text))]
+        rows = [line for line in members if not (is_table and TABLE_RULE.fullmatch(line.text))]
         widths = _column_widths(rows, cells) if is_table else []
         has_head = is_table and len(rows) < len(members)
         for line in rows:
