@@ -219,3 +219,21 @@ def test_a_changed_file_is_not_quoted_from(paths: Paths, text: Make) -> None:
         open_shelf(paths).search("lantern").hits,
         open_shelf(paths).search("lantern").total,
     ) == ((), 2)
+
+
+def test_pages_of_hits_lose_none_when_a_file_has_gone(paths: Paths, text: Make) -> None:
+    books = [text(f"{name}.txt", words=f"the lantern {name}") for name in ("one", "two", "six")]
+    add(paths, *books)
+    update_index(paths)
+    shelf = open_shelf(paths)
+    best = shelf.search("lantern").hits[0]
+    best.book.path.unlink()
+    for cached in paths.texts.iterdir():
+        cached.unlink()
+    kept = shelf.search("lantern").hits
+    assert 0 < len(kept) < shelf.search("lantern").total
+    ranks = range(shelf.search("lantern").total)
+    paged = [hit for rank in ranks for hit in shelf.search("lantern", 1, rank).hits]
+    assert [(hit.book.path, hit.start) for hit in paged] == [
+        (hit.book.path, hit.start) for hit in kept
+    ]

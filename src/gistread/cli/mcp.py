@@ -477,10 +477,10 @@ def _search_all(words: str, tag: str, limit: int, first: int) -> Json:
     """The best passages of all books that are indexed, of an unread novel only its first screen."""
     shelf = indexed_shelf(tag)
     books = tuple(map(_bounded, shelf.books))
+    matches = replace(shelf, books=books).search(words, limit, first)
     last = first + limit
-    matches = replace(shelf, books=books).search(words, last)
     return {
-        "hits": [_library_hit_document(hit) for hit in matches.hits[first:]],
+        "hits": [_library_hit_document(hit) for hit in matches.hits],
         "total": matches.total,
         "next": _next_of(last, matches.total),
         "cut_by_bound": any(map(_is_cut, books)),

@@ -90,14 +90,17 @@ class Shelf:
         known = {book.indexed.id: book.indexed.known_passages(book.bound) for book in books}
         return LibraryIndex(self.paths).find(query, known)
 
-    def search(self, query: str, limit: int = MOST_HITS) -> "LibraryHits":
-        """The best hits. Raises StorageError."""
+    def search(self, query: str, limit: int = MOST_HITS, first: int = 0) -> "LibraryHits":
+        """The best hits, without the first `first` of them; at most `limit`.
+
+        Hits in books whose files have gone are left out, but keep their ranks. Raises StorageError.
+        """
         matches = self.find(query, self.books)
         text_of = cache(self.text_of)
         by_id = {book.indexed.id: book for book in self.books}
         hits = matches.hits()
         shown: list[LibraryHit] = []
-        for hit in hits[:limit]:
+        for hit in hits[first : first + limit]:
             book = by_id[hit.book]
             text = text_of(book)
             if text is not None:  # Else its file has gone.
