@@ -107,11 +107,14 @@ def assign_numbers(books: Iterable[Sequence[str]], known: Mapping[str, int]) -> 
     """
     last = max(known.values(), default=0)
     numbers: list[int] = []
+    taken: set[int] = set()
     for ids in books:
-        own = [known[book] for book in ids if book in known and known[book] not in numbers]
+        own = [known[book] for book in ids if book in known and known[book] not in taken]
         if not own:
             last += 1
-        numbers.append(own[0] if own else last)
+        number = own[0] if own else last
+        numbers.append(number)
+        taken.add(number)
     return numbers
 
 
