@@ -1,5 +1,6 @@
 """Stored marks survive concurrent writers, kills and failing disks."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,3 +75,18 @@ def test_restoring_a_mark_keeps_the_note_of_another_program(store: MarkStore) ->
     store.put(BOOK, with_changes(first, note="written elsewhere"), first)
     store.put(BOOK, store.remove(BOOK, first))
     assert store.marks(BOOK)[0].note == "written elsewhere"
+
+
+def test_marks_of_one_import_are_stored_together_or_not_at_all(store: MarkStore) -> None:
+    def damaged() -> Iterator[Mark]:
+        yield highlight(300)
+        raise ValueError("the rest cannot be read")
+
+    with pytest.raises(ValueError, match="cannot be read"):
+        store.put_all(BOOK, damaged())
+    assert store.marks(BOOK) == []
+    marks = [highlight(12), highlight(300, note="Why?")]
+    store.put_all(BOOK, marks)
+    assert store.marks(BOOK) == marks
+    store.put_all(BOOK, [replace(marks[0], note="Again.")])
+    assert [mark.note for mark in store.marks(BOOK)] == ["Again.", "Why?"]

@@ -57,8 +57,7 @@ def _store(book: Book, path: Path | None, notes: list[ForeignNote]) -> PlacedNot
     store = MarkStore(default_paths())
     offset_of = Pointers(book, path).offset_of if path is not None else None
     placed = place_notes(book, notes, store.marks(book.sha256), offset_of)
-    for mark in (*placed.marks, *placed.annotated):
-        store.put(book.sha256, mark)
+    store.put_all(book.sha256, placed.marks + placed.annotated)
     return placed
 
 

@@ -27,6 +27,7 @@ from gistread.store.model import (
     merge_places,
 )
 from gistread.store.rows import (
+    Connection,
     book_of,
     decoded,
     encode_path,
@@ -335,12 +336,13 @@ class MarkStore(Database):
     def put(self, sha256: str, mark: Mark, base: Mark | None = None) -> Mark:
         """Store a mark, merged with changes made since `base`, and return the result."""
         with self.writing() as connection:
-            known = mark_row(connection, sha256, mark.id)
-            mark = merge_marks(mark, mark_of(known), base)
-            if known and known["changed_at"] >= mark.changed_at:
-                mark = replace(mark, changed_at=known["changed_at"] + _MOMENT_S)
-            put_mark(connection, sha256, mark.id, mark.changed_at, mark)
-        return mark
+            return _put_merged(connection, sha256, mark, base)
+
+    def put_all(self, sha256: str, marks: Iterable[Mark]) -> None:
+        """Store the marks, as `put` does, in one transaction."""
+        with self.writing() as connection:
+            for mark in marks:
+                _put_merged(connection, sha256, mark, base=None)
 
     def put_new(self, sha256: str, marks: Iterable[Mark]) -> list[Mark]:
         """Store the marks with new ids and return them."""
@@ -358,3 +360,13 @@ class MarkStore(Database):
                 connection, sha256, mark.id, max(time.time(), last.changed_at + _MOMENT_S), None
             )
         return last
+
+
+def _put_merged(connection: Connection, sha256: str, mark: Mark, base: Mark | None) -> Mark:
+    """Write a mark, merged with changes made since `base`, and return the result."""
+    known = mark_row(connection, sha256, mark.id)
+    mark = merge_marks(mark, mark_of(known), base)
+    if known and known["changed_at"] >= mark.changed_at:
+        mark = replace(mark, changed_at=known["changed_at"] + _MOMENT_S)
+    put_mark(connection, sha256, mark.id, mark.changed_at, mark)
+    return mark
