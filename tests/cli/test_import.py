@@ -230,6 +230,41 @@ def test_notes_of_calibre_are_found_at_their_places(
     assert (bookmark.kind, bookmark.start) == (MarkKind.BOOKMARK, book.text.index("Line 60 "))
 
 
+def test_a_letter_that_marks_another_place_is_left_out_and_listed(
+    run: Run, book: Path, tmp_path: Path
+) -> None:
+    opened = open_book(book)
+    store = MarkStore(default_paths())
+    letter = _marks(opened)[2]
+    store.put(opened.sha256, replace(letter, note="Imported."))
+    exported = tmp_path / "exported.json"
+    run("export", book, "--output", exported)
+    moved = replace(letter, place=quote_at(opened.text, 0), note="Mine.")
+    store.put(opened.sha256, moved)
+    document = run("import", book, exported, "--json").json
+    assert (document["added"], document["annotated"], document["known"]) == (0, 0, 0)
+    assert document["letters"] == [{"letter": "a", "text": letter.place.exact}]
+    (kept,) = store.marks(opened.sha256)
+    assert (kept.start, kept.note) == (0, "Mine.")
+    ran = run("import", book, exported)
+    assert ran.out == f"left out: mark a at {letter.place.exact}\n"
+    assert "1 letter mark left out (letter in use)." in ran.err
+
+
+def test_a_second_letter_at_one_place_is_imported(run: Run, book: Path, tmp_path: Path) -> None:
+    opened = open_book(book)
+    store = MarkStore(default_paths())
+    place = _marks(opened)[2].place
+    for letter in ("a", "b"):
+        store.put(opened.sha256, new_mark(MarkKind.LETTER, place, letter=letter))
+    exported = tmp_path / "exported.json"
+    run("export", book, "--output", exported)
+    (_, second) = store.marks(opened.sha256)
+    store.remove(opened.sha256, second)
+    assert run("import", book, exported, "--json").json["added"] == 1
+    assert {mark.letter for mark in store.marks(opened.sha256)} == {"a", "b"}
+
+
 def test_what_is_not_found_is_listed(run: Run, book: Path, tmp_path: Path) -> None:
     notes = tmp_path / "My Clippings.txt"
     notes.write_text(KINDLE)

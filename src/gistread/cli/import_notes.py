@@ -11,7 +11,7 @@ from gistread.errors import ExitStatus, GistreadError, NotFoundError
 from gistread.library.foreign_notes import PlacedNotes, notes_of_book, place_notes
 from gistread.library.metadata import record_text
 from gistread.library.note_files import ForeignNote, read_notes
-from gistread.marking import MarkKind
+from gistread.marking import Mark, MarkKind
 from gistread.paths import default_paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import MarkStore
@@ -44,9 +44,11 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         "known": placed.known,
         "lost": [{"text": note.words, "note": note.note} for note in placed.lost],
         "bookmarks": placed.bookmarks,
+        "letters": [{"letter": mark.letter, "text": mark.place.exact} for mark in placed.letters],
         "other_books": len(notes) - len(of_book),
     }
-    report(arguments, document, map(_lost_line, placed.lost))
+    lines = [*map(_lost_line, placed.lost), *map(_letter_line, placed.letters)]
+    report(arguments, document, lines)
     say(f"{book.title}: {_summary(placed)}.")
     is_found = placed.marks or placed.annotated or placed.known
     return ExitStatus.DONE if is_found else ExitStatus.FAILED
@@ -74,10 +76,22 @@ def _summary(placed: PlacedNotes) -> str:
         parts.append(f"{len(placed.lost)} not found in this text")
     if placed.bookmarks:
         parts.append(f"{counted(placed.bookmarks, 'bookmark')} without words left out")
+    if placed.letters:
+        count = len(placed.letters)
+        letters = "letter" if count == 1 else "letters"
+        parts.append(f"{counted(count, 'letter mark')} left out ({letters} in use)")
     return ", ".join(parts)
 
 
 def _lost_line(note: ForeignNote) -> str:
-    words = " ".join((note.words or note.note).split())
-    shown = words if len(words) <= _WORDS_SHOWN else f"{words[:_WORDS_SHOWN]}…"
-    return f"not found: {one_line(shown)}"
+    return f"not found: {_shown(note.words or note.note)}"
+
+
+def _letter_line(mark: Mark) -> str:
+    return f"left out: mark {mark.letter} at {_shown(mark.place.exact)}"
+
+
+def _shown(text: str) -> str:
+    """The first words of a text on one line."""
+    words = " ".join(text.split())
+    return one_line(words if len(words) <= _WORDS_SHOWN else f"{words[:_WORDS_SHOWN]}…")

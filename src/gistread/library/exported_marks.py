@@ -8,8 +8,7 @@ from gistread.book.model import Book
 from gistread.library.foreign_dates import seconds_of
 from gistread.library.moving import SearchableText, find_quote
 from gistread.marking import Color, Mark, MarkKind, TextQuote, quote_at
-
-Span = tuple[int, int]
+from gistread.memory.passages import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +79,24 @@ def placed_mark(exported: ExportedMark, book: Book, text: SearchableText) -> Mar
 
 
 def known_mark(mark: Mark, marks: Sequence[Mark]) -> Mark | None:
-    """The mark of a book that is this one, or one of its kind on the same words."""
+    """The mark of a book that is this one, or one of its kind and letter on the same words."""
     same = [known for known in marks if known.id == mark.id]
     alike = [
         known
         for known in marks
-        if known.kind is mark.kind and (known.start, known.end) == (mark.start, mark.end)
+        if (known.kind, known.letter) == (mark.kind, mark.letter)
+        and (known.start, known.end) == (mark.start, mark.end)
     ]
     return next(iter([*same, *alike]), None)
+
+
+def is_letter_elsewhere(mark: Mark, known: Mark) -> bool:
+    """Whether the letter of a mark marks another place of the book already.
+
+    `known`: the mark with the same id.
+    """
+    if mark.kind is not MarkKind.LETTER:
+        return False
+    if known.lost:  # Its offsets are those of another text.
+        return known.place.exact != mark.place.exact
+    return known.start != mark.start

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gistread.book.model import Book
 from gistread.library.entries import words_of
-from gistread.library.exported_marks import known_mark, placed_mark
+from gistread.library.exported_marks import is_letter_elsewhere, known_mark, placed_mark
 from gistread.library.moving import SearchableText, find_quote
 from gistread.library.note_files import ForeignNote, joined_notes
 from gistread.marking import Mark, MarkKind, TextQuote, new_mark, quote_at, with_changes
@@ -23,6 +23,8 @@ class PlacedNotes:
     known: int  # Highlights that the book has already
     lost: tuple[ForeignNote, ...]  # Their words are not in the book
     bookmarks: int  # Left out: they have no words by which their places could be found
+    # Letter marks left out: each letter marks another place of the book already
+    letters: tuple[Mark, ...] = ()
 
 
 def notes_of_book(notes: Iterable[ForeignNote], book: Book) -> list[ForeignNote]:
@@ -113,6 +115,7 @@ def _place_exported(
     new: list[Mark] = []
     annotated: list[Mark] = []
     lost: list[ForeignNote] = []
+    letters: list[Mark] = []
     known = 0
     for note in notes:
         if note.exported is None:
@@ -125,12 +128,15 @@ def _place_exported(
         if before is None:
             new.append(mark)
             continue
+        if is_letter_elsewhere(mark, before):
+            letters.append(mark)
+            continue
         note_text = joined_notes(before.note, mark.note)
         if note_text == before.note:
             known += 1
         else:
             annotated.append(with_changes(before, note=note_text))
-    return PlacedNotes(tuple(new), tuple(annotated), known, tuple(lost), 0)
+    return PlacedNotes(tuple(new), tuple(annotated), known, tuple(lost), 0, tuple(letters))
 
 
 def _together(first: PlacedNotes, second: PlacedNotes) -> PlacedNotes:
@@ -140,6 +146,7 @@ def _together(first: PlacedNotes, second: PlacedNotes) -> PlacedNotes:
         first.known + second.known,
         first.lost + second.lost,
         first.bookmarks + second.bookmarks,
+        first.letters + second.letters,
     )
 
 
