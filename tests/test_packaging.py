@@ -1,11 +1,17 @@
-"""Recipes of other package managers name what `pyproject.toml` requires; `stamp` fills them in."""
+"""Recipes of other package managers name what `pyproject.toml` requires; `stamp` fills them in.
+
+`release` checks everything before it changes anything.
+"""
 
 import hashlib
 import re
 import shutil
 import subprocess
 import tomllib
+from datetime import date
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGING = ROOT / "packaging"
@@ -51,3 +57,89 @@ def test_the_package_of_the_starter_has_the_weights_of_the_catalogue() -> None:
     assert f"\nfile={starter['file']}\nsum={starter['sha256']}\n" in build
     project = tomllib.loads((PACKAGING / "starter" / "pyproject.toml").read_text())["project"]
     assert "dependencies" not in project
+
+
+def git(checkout: Path, *arguments: str) -> str:
+    ran = subprocess.run(
+        ["git", *arguments], cwd=checkout, check=True, capture_output=True, text=True
+    )
+    return ran.stdout
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with the files that a release changes, and one released version."""
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "Ada")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "ada@example.org")
+    files = {
+        "src/gistread/__init__.py": '__version__ = "0.3.0"\n',
+        "CITATION.cff": 'version: 0.3.0\ndate-released: "2026-11-27"\n',
+        "CHANGELOG.md": "# Changelog\n\n## [Unreleased]\n\n### Added\n",
+        # These stand for the program that writes the manual page.
+        **dict.fromkeys(("tests/__init__.py", "tests/cli/__init__.py"), ""),
+        "tests/cli/test_manual.py": "",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "packaging").mkdir()
+    shutil.copy(PACKAGING / "release", tmp_path / "packaging")
+    git(tmp_path, "init", "--quiet", "--initial-branch", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "--message", "Begin")
+    git(tmp_path, "tag", "v0.3.0")
+    return tmp_path
+
+
+def release(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    script = checkout / "packaging" / "release"
+    return subprocess.run([script, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_a_release_has_a_commit_a_tag_and_a_heading(checkout: Path) -> None:
+    ran = release(checkout, "0.4.0")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert git(checkout, "log", "-1", "--format=%s", "v0.4.0") == "Release 0.4.0\n"
+    heading = f"## [Unreleased]\n\n## [0.4.0] - {date.today().isoformat()}\n"
+    assert heading in (checkout / "CHANGELOG.md").read_text()
+    assert "version: 0.4.0" in (checkout / "CITATION.cff").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "Name the version"),
+        (["v0.4.0"], "Name the version"),
+        (["0.4"], "Name the version"),
+        (["0.4.0", "--pusch"], "The only option is --push"),
+        (["0.3.0"], "The tag v0.3.0 exists"),
+    ],
+)
+def test_a_release_with_a_wrong_argument_changes_nothing(
+    checkout: Path, arguments: list[str], message: str
+) -> None:
+    before = git(checkout, "rev-parse", "HEAD")
+    ran = release(checkout, *arguments)
+    assert ran.returncode == 1
+    assert message in ran.stderr
+    assert git(checkout, "status", "--porcelain") == ""
+    assert git(checkout, "rev-parse", "HEAD") == before
+    assert git(checkout, "tag", "--list") == "v0.3.0\n"
+
+
+def test_a_release_is_made_on_main(checkout: Path) -> None:
+    git(checkout, "switch", "--quiet", "--create", "other")
+    ran = release(checkout, "0.4.0")
+    assert (ran.returncode, git(checkout, "tag", "--list")) == (1, "v0.3.0\n")
+    assert "on the branch main" in ran.stderr
+
+
+def test_a_release_needs_the_heading_of_what_is_unreleased(checkout: Path) -> None:
+    (checkout / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n")
+    git(checkout, "commit", "--quiet", "--all", "--message", "Change the heading")
+    ran = release(checkout, "0.4.0")
+    assert (ran.returncode, git(checkout, "tag", "--list")) == (1, "v0.3.0\n")
+    assert "no heading" in ran.stderr
+    assert git(checkout, "status", "--porcelain") == ""
