@@ -144,7 +144,9 @@ def test_no_word_of_book_person_or_model_is_taken_for_markdown(words: str) -> No
 
 def test_json_has_every_field_and_offsets_into_the_text() -> None:
     table = orjson.loads(render_export(EVERYTHING, ExportFormat.JSON))
-    assert set(table) == {"schema", "version", "book", "marks", "questions", "gists"}
+    assert set(table) == {
+        *("schema", "version", "book", "marks", "questions", "gists", "gists_ahead")
+    }
     assert table["book"]["sha256"] == BOOK.sha256
     first, *_, lost = table["marks"]
     assert BOOK.text[first["start"] : first["end"]] == first["text"] == "She trimmed it at dusk"
@@ -282,6 +284,15 @@ def test_readwise_gets_its_columns() -> None:
 
 def test_text_is_the_books_own_to_the_byte() -> None:
     assert render_export(EVERYTHING, ExportFormat.TEXT) == BOOK.text
+
+
+@pytest.mark.parametrize(("ahead", "line"), [(1, "1 more section is"), (3, "3 more sections are")])
+def test_a_document_counts_the_sections_ahead(ahead: int, line: str) -> None:
+    export = replace(EVERYTHING, ahead=ahead)
+    assert as_markdown(export).endswith(f"Ada keeps the lamp.\n\n*{line} ahead.*\n")
+    unread = replace(export, memory=replace(MEMORY, entries=[]))
+    assert as_markdown(unread).endswith(f"## Gists\n\nRead by SmolLM2.\n\n*{line} ahead.*\n")
+    assert as_json(export)["gists_ahead"] == ahead
 
 
 def test_lists_tables_and_bold_words_of_an_answer_stay() -> None:

@@ -63,8 +63,42 @@ def test_json_is_one_document(run: Run, marked: Path) -> None:
 def test_gists_are_exported_from_the_memory(run: Run, marked: Path, engine: FakeEngine) -> None:
     assert run("export", marked, "--json").json["gists"] == []
     assert run("index", marked, "--min-words", "60", "--max-words", "200").status == ExitStatus.DONE
-    assert len(run("export", marked, "--json").json["gists"]) > 3
-    assert "## Gists" in run("export", marked).out
+    document = run("export", marked, "--json", "--upto", "all").json
+    assert len(document["gists"]) > 3
+    assert document["gists_ahead"] == 0
+    ran = run("export", marked, "--upto", "all")
+    assert "## Gists" in ran.out
+    assert "ahead" not in ran.out + ran.err
+
+
+def test_gists_of_a_novel_end_at_the_place_of_the_reader(
+    run: Run, marked: Path, engine: FakeEngine
+) -> None:
+    assert run("index", marked, "--min-words", "60", "--max-words", "200").status == ExitStatus.DONE
+    whole = run("export", marked, "--json", "--upto", "all").json["gists"]
+    unread = run("export", marked, "--json").json
+    assert (unread["gists"], unread["gists_ahead"]) == ([], len(whole))
+    ran = run("export", marked)
+    assert f"*{len(whole)} more sections are ahead.*" in ran.out
+    assert whole[0]["gist"] not in ran.out
+    assert f"the gists of {len(whole)} sections ahead; `--upto all` exports all." in ran.err
+    together = run("export", "--all", "--json")
+    assert together.json["books"][0]["gists_ahead"] == len(whole)
+    assert "Without gists ahead in 1 book; `--upto all` exports all." in together.err
+    book = open_book(marked)
+    place = book.text.index("Chapter 2: The Storm")
+    UserData(default_paths()).set_position(book.sha256, 0, read=[(0, place)])
+    begun = run("export", marked, "--json").json
+    assert begun["gists"] == whole[: len(begun["gists"])]
+    assert begun["gists"][-1]["end"] <= place
+    assert begun["gists_ahead"] == len(whole) - len(begun["gists"])
+    first = run("export", marked, "--json", "--upto", "section:1").json
+    assert first["gists"] == whole[:1]
+
+
+def test_cards_say_nothing_of_gists(run: Run, marked: Path, engine: FakeEngine) -> None:
+    assert run("index", marked, "--min-words", "60", "--max-words", "200").status == ExitStatus.DONE
+    assert "ahead" not in run("export", marked, "--format", "anki").err
 
 
 def test_other_programs_have_formats_of_their_own(run: Run, marked: Path, tmp_path: Path) -> None:

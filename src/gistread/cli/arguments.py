@@ -234,6 +234,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     )
     doubted_help = "anki: also cards of answers that the check doubts"
     option("--doubted", action="store_true", help=doubted_help)
+    _add_upto(parser, "export gists")
     output_help = (
         "write to this file, or into this folder; a suffix may give the format. With --all, a "
         "folder gets a file for each book, and a file (json, anki, readwise) all of them"
@@ -412,12 +413,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     option("--max-words", type=count(2), metavar="N", help="most words of a section")
 
 
-def _add_upto(parser: argparse.ArgumentParser) -> None:
+def _add_upto(parser: argparse.ArgumentParser, what: str = "use the book") -> None:
     parser.add_argument(
         "--upto",
         type=_bound,
         metavar="PLACE",
-        help="use the book only up to here: 40%%, page:N, section:N, chapter:N or chapter:TITLE "
+        help=f"{what} only up to here: 40%%, page:N, section:N, chapter:N or chapter:TITLE "
         "(each to its end, "
         "with its parts), an offset, here (where you read), or all (default: here in fiction, "
         "once you have read "

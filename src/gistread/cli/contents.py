@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from gistread.book.model import Book
 from gistread.cli.memory import memory_store, saved_memories
-from gistread.cli.opening import is_unread_novel, open_named, resolve_bound
+from gistread.cli.opening import open_named, story_bound
 from gistread.cli.output import Json, report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.exporting.documents import as_json
@@ -63,7 +63,7 @@ def _toc(arguments: argparse.Namespace) -> None:
 def _recap(arguments: argparse.Namespace) -> ExitStatus:
     book = open_named(arguments.book)
     memory = longest_memory(book, saved_memories(book, arguments.book))
-    bound = _recap_bound(book, memory, arguments.upto)
+    bound = story_bound(arguments.upto, memory, "tells the whole book")
     corrections = UserData(default_paths()).name_corrections(book.sha256)
     story = recap(memory if bound is None else memory.upto(bound), corrections)
     has_story = bool(story.before or story.chapter)
@@ -116,14 +116,6 @@ def _tell_sources(story: Recap, book: Book) -> None:
             f"The model has read up to {percent(story.read_until, book)} only. `gistread index "
             "BOOK` reads on."
         )
-
-
-def _recap_bound(book: Book, memory: GistMemory, upto: str | None) -> int | None:
-    """Offset to which the story is told; None: to the end. Raises UsageError."""
-    if upto is None and is_unread_novel(book):
-        say("You have not begun this book; `--upto all` tells the whole of it.")
-        return 0
-    return resolve_bound(upto, memory, "Up to your place; `--upto all` tells the whole book.")
 
 
 def recap_document(story: Recap) -> Json:

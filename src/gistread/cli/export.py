@@ -18,6 +18,7 @@ from gistread.exporting.documents import as_json, render_export, write_export
 from gistread.exporting.model import export_file_name
 from gistread.exporting.names import ExportFormat
 from gistread.library.entries import is_folder
+from gistread.units import counted
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -33,6 +34,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         output /= export_file_name(book.title, form, book.authors)
     carry_over(book, path)
     export = gather(book, path, choice_of(arguments, form))
+    if export.ahead:
+        sections = counted(export.ahead, "section")
+        say(f"Without the gists of {sections} ahead; `--upto all` exports all.")
     if output is not None:
         say(write_export(export, form, output, force=arguments.force))
     elif arguments.json:

@@ -80,6 +80,7 @@ class _Run:
     done: int = 0
     failed: int = 0
     existing: int = 0  # Files that were not overwritten
+    bounded: int = 0  # Books whose gists ahead of the bound were left out
 
     def exports(self) -> Iterator[Export]:
         """What is to be exported of each book; failures are told and counted."""
@@ -118,6 +119,7 @@ class _Run:
         except GistreadError as error:
             self._fail(f"{entry.title}: {error}")
             return None
+        self.bounded += export.ahead > 0
         has_any = bool(export.marks or export.questions or export.memory)
         return export if has_any or not self.choice.only else None
 
@@ -148,5 +150,8 @@ class _Run:
             if self.failed:
                 exported += f"; {self.failed} failed"
             say(f"{exported}.")
+            if self.bounded:
+                books = counted(self.bounded, "book")
+                say(f"Without gists ahead in {books}; `--upto all` exports all.")
         elif not self.existing:
             say("No book of your library has what you want to export.")

@@ -9,7 +9,7 @@ from gistread.book.cache import file_digest
 from gistread.book.model import Book
 from gistread.cli.arguments import EXPORT_PARTS
 from gistread.cli.memory import memory_store, saved_memories
-from gistread.cli.opening import STANDARD_INPUT
+from gistread.cli.opening import STANDARD_INPUT, story_bound
 from gistread.cli.output import say, write, write_bytes
 from gistread.errors import GistreadError, StorageError, UsageError
 from gistread.exporting.formats import format_named
@@ -18,8 +18,8 @@ from gistread.exporting.model import Export, Form, OtherFormat, format_for
 from gistread.exporting.names import ExportFormat
 from gistread.library.entries import ID_LENGTH, absolute, is_folder
 from gistread.library.moving import migrate_user_data
+from gistread.memory.front_matter import sections_ahead
 from gistread.memory.model import GistMemory
-from gistread.memory.spoilers import usual_bound
 from gistread.paths import default_paths
 from gistread.readers.introductions import names_to_learn
 from gistread.store.user_data import MarkStore, UserData
@@ -80,15 +80,19 @@ class ExportChoice:
     form: Form
     only: frozenset[str] | None = None  # The parts of the data; None: all
     doubted: bool = False  # Whether doubted answers become cards
+    upto: str | None = None  # The place of `--upto`, up to which gists are exported
 
 
 def choice_of(arguments: argparse.Namespace, form: Form) -> ExportChoice:
     """What the command line chooses."""
-    return ExportChoice(form, arguments.only, arguments.doubted)
+    return ExportChoice(form, arguments.only, arguments.doubted, arguments.upto)
 
 
 def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
-    """What is wanted of the book's data. `path`: the book's file. Raises StorageError."""
+    """What is wanted of the book's data. `path`: the book's file.
+
+    Raises StorageError, UsageError.
+    """
     form = choice.form
     if form in (ExportFormat.TEXT, ExportFormat.BIBTEX, ExportFormat.CSL):
         return Export(book)
@@ -96,7 +100,10 @@ def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
     user_data = UserData(paths)
     marks = MarkStore(paths).marks(book.sha256)
     questions = user_data.questions(book.sha256)
-    export = Export(book, marks, questions, _memory(book, path), doubted=choice.doubted)
+    memory = _memory(book, path) if _has_gists(form) else None
+    export = Export(book, marks, questions, doubted=choice.doubted)
+    if memory is not None:
+        export = _with_gists(export, memory, choice.upto)
     if choice.only:
         export = _only(export, choice.only)
     elif form is ExportFormat.ANKI:
@@ -106,6 +113,10 @@ def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
     if path is not None and _wants_cfis(form):
         export = replace(export, cfis=cfis_of(book, export.marks, path))
     return export
+
+
+def _has_gists(form: Form) -> bool:
+    return isinstance(form, OtherFormat) or form in (ExportFormat.MARKDOWN, ExportFormat.JSON)
 
 
 def _wants_cfis(form: Form) -> bool:
@@ -129,8 +140,19 @@ def _only(export: Export, parts: frozenset[str]) -> Export:
         marks=marks,
         questions=export.questions if "questions" in parts else (),
         memory=export.memory if "gists" in parts else None,
+        ahead=export.ahead if "gists" in parts else 0,
         parts=[part for part in EXPORT_PARTS if part in parts],
     )
+
+
+def _with_gists(export: Export, memory: GistMemory, upto: str | None) -> Export:
+    """The export with the gists up to the bound. Raises UsageError."""
+    bound = story_bound(upto, memory)
+    if bound is None:
+        return replace(export, memory=memory)
+    known = memory.upto(bound)
+    ahead = sections_ahead(memory, export.book, len(known.book.text))
+    return replace(export, memory=known, ahead=len(ahead))
 
 
 def _memory(book: Book, path: Path | None) -> GistMemory | None:
@@ -139,11 +161,7 @@ def _memory(book: Book, path: Path | None) -> GistMemory | None:
         read = [header for header in headers if header.pages]
         if not read:
             return None
-        memory = memory_store().load(book, read[0])
-        user_data = UserData(default_paths())
-        place = user_data.reading_place(book.sha256)
-        bound = usual_bound(book, place.furthest, user_data.bound_choice(book.sha256))
-        return memory if bound is None else memory.upto(bound)
+        return memory_store().load(book, read[0])
     except GistreadError as error:
         say(f"Note: the gists are left out: {error.message}")
         return None

@@ -1,6 +1,6 @@
-"""`gistread memory …` lists and deletes memories, `gistread pages` shows one.
+"""`gistread memory …` lists and deletes memories; `gistread pages` shows one.
 
-Selects the memory of other commands.
+`find_memory` selects the memory that other commands use.
 """
 
 import argparse
@@ -15,14 +15,14 @@ from itertools import groupby
 from gistread.book.model import Book
 from gistread.cli.interrupt import InterruptError
 from gistread.cli.json_output import memories_document, pages_document
-from gistread.cli.opening import is_unread_novel, open_named, resolve_bound
+from gistread.cli.opening import open_named, story_bound
 from gistread.cli.output import report, say
 from gistread.config import Config
 from gistread.engine.model_search import plain_name
 from gistread.engine.models import find_source
 from gistread.errors import EngineError, GistreadError
 from gistread.library.figures import describe_memory
-from gistread.memory.front_matter import without_imprint
+from gistread.memory.front_matter import sections_ahead, without_imprint
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory, GistSource, MemoryEntry
 from gistread.memory.store import MemoryHeader, MemoryStore
 from gistread.paths import default_paths
@@ -64,26 +64,16 @@ def _show(
     book: Book, headers: Sequence[MemoryHeader], header: MemoryHeader, arguments: argparse.Namespace
 ) -> None:
     memory = memory_store().load(book, header)
-    bound = _sections_bound(book, memory, arguments.upto)
+    bound = story_bound(arguments.upto, memory, "shows all sections")
     known = memory if bound is None else memory.upto(bound)
-    end = len(known.book.text)
     story = without_imprint(known, book)
-    read = without_imprint(memory, book).read_entries
-    ahead = [entry.page for entry in read if entry.page.start >= end]
+    ahead = sections_ahead(memory, book, len(known.book.text))
     document = pages_document(story, header.fingerprint, ahead)
     report(arguments, document, _section_lines(story))
     if ahead:
         verb = agreeing(len(ahead), "is", "are")
         say(f"{counted(len(ahead), 'more section')} {verb} ahead.")
     _tell_more(memory, headers)
-
-
-def _sections_bound(book: Book, memory: GistMemory, upto: str | None) -> int | None:
-    """Offset to which sections are shown; None: to the end. Raises UsageError."""
-    if upto is None and is_unread_novel(book):
-        say("You have not begun this book; `--upto all` shows all sections.")
-        return 0
-    return resolve_bound(upto, memory, "Up to your place; `--upto all` shows all sections.")
 
 
 def _section_lines(memory: GistMemory) -> list[str]:

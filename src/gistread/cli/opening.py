@@ -128,7 +128,21 @@ def check_models(arguments: argparse.Namespace) -> None:
             find_source(name)
 
 
-def is_unread_novel(book: Book) -> bool:
+def story_bound(chosen: str | None, memory: "GistMemory", whole: str = "") -> int | None:
+    """Offset up to which a command tells the story; None: to the end, 0: nothing of it.
+
+    `chosen`: the place of `--upto`. `whole`: what `--upto all` does, for a note if the user chose
+    no place; empty for no note. Raises UsageError.
+    """
+    if chosen is None and _is_unread_novel(memory.book):
+        if whole:
+            say(f"You have not begun this book; `--upto all` {whole}.")
+        return 0
+    note = f"Up to your place; `--upto all` {whole}." if whole else ""
+    return resolve_bound(chosen, memory, note)
+
+
+def _is_unread_novel(book: Book) -> bool:
     """Whether to show the whole would tell the end to somebody who has not begun."""
     user_data = UserData(default_paths())
     with suppress(StorageError):  # `resolve_bound` tells it
@@ -140,7 +154,7 @@ def is_unread_novel(book: Book) -> bool:
 def resolve_bound(chosen: str | None, memory: "GistMemory", note: str) -> int | None:
     """Offset of the bound; None: the whole book.
 
-    Prints `note` if the user did not choose it. Raises UsageError.
+    Prints `note`, unless it is empty, if the user did not choose it. Raises UsageError.
     """
     book = memory.book
     user_data = UserData(default_paths())
@@ -154,6 +168,6 @@ def resolve_bound(chosen: str | None, memory: "GistMemory", note: str) -> int | 
     if chosen is not None:
         return offset_of(chosen, memory, here)
     bound = usual_bound(book, here, choice)
-    if bound is not None:
+    if bound is not None and note:
         say(note)
     return bound

@@ -120,6 +120,7 @@ def as_json(export: Export) -> dict[str, Any]:
             }
             for entry in export.gists
         ],
+        "gists_ahead": export.ahead,
     }
 
 

@@ -72,12 +72,15 @@ def _questions_section(export: Export) -> Iterator[str]:
 
 def _gists_section(export: Export) -> Iterator[str]:
     entries = export.gists
-    if export.memory is None or not entries:
+    if export.memory is None or not (entries or export.ahead):
         return
     yield "## Gists"
     yield escape_markdown(f"Read by {export.memory.model_name}.")
     gists = [(entry.page.start, [_gist(entry)]) for entry in entries]
     yield from _by_chapter(export.book, gists)
+    if export.ahead:
+        verb = "is" if export.ahead == 1 else "are"
+        yield f"*{counted(export.ahead, 'more section')} {verb} ahead.*"
 
 
 def _gist(entry: MemoryEntry) -> str:

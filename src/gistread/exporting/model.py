@@ -28,13 +28,13 @@ class Export:
     marks: Sequence[Mark] = ()
     questions: Sequence[SavedQuestion] = ()
     memory: GistMemory | None = None
-    names: Sequence[
-        tuple[Entity, Passage]
-    ] = ()  # Entities for cards, each with the sentence that introduces it
+    # Entities for cards, each with the sentence that introduces it
+    names: Sequence[tuple[Entity, Passage]] = ()
     doubted: bool = False  # Whether answers that the check doubts become cards, too
     cfis: Mapping[str, str] = field(default_factory=dict)  # EPUB CFIs by the ids of marks
     command_name: str = ""  # What commands call the book; empty: its title
     parts: Sequence[str] = ("marks", "questions", "gists")  # What was asked for
+    ahead: int = 0  # Sections beyond the bound, whose gists `memory` leaves out
 
     @property
     def gists(self) -> list[MemoryEntry]:

@@ -21,7 +21,7 @@ _MOST_BYTES = 1_000_000
 _FILE_NAME = "<template>"  # Jinja's, in a traceback
 # What a template may do wrong, beside what Jinja calls an error
 _FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
-EXPORT_FIELDS = frozenset(("version", "book", "marks", "questions", "gists"))
+EXPORT_FIELDS = frozenset(("version", "book", "marks", "questions", "gists", "gists_ahead"))
 
 
 class _Missing(StrictUndefined):

@@ -107,6 +107,15 @@ def without_imprint(memory: GistMemory, book: Book) -> GistMemory:
     return replace(memory, entries=story)
 
 
+def sections_ahead(memory: GistMemory, book: Book, end: int) -> list[Page]:
+    """The sections that the model has read from the offset `end` on, without the imprint.
+
+    `memory`: not cut at `end`. `book`: the whole book.
+    """
+    read = without_imprint(memory, book).read_entries
+    return [entry.page for entry in read if entry.page.start >= end]
+
+
 def _is_imprint(book: Book, page: Page) -> bool:
     """Whether a page of the back matter has neither notes nor words about the author."""
     title = _plain(book.chapters[book.chapter_index(page.start)].title)
