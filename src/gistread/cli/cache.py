@@ -1,6 +1,6 @@
 """`gistread paths` shows where gistread keeps its files.
 
-`gistread cache …` how much the cache takes, and clears it.
+`gistread cache …` shows how much the cache takes, and clears it.
 """
 
 import argparse

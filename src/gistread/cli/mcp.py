@@ -351,9 +351,10 @@ class Library:
         }
 
     def recap(self, book: _BookName) -> Json:
-        """Tell the story so far, by sentences of the gists with their places; `pages` 0.
+        """Tell the story so far in sentences with their places in the book.
 
-        By the chapter's own.
+        `pages` is the number of gists that the sentences come from. If it is 0, the model has not
+        read this part, and they are sentences of the chapter.
         """
         view = self._view(book)
         return recap_document(recap(view.memory(), view.corrections))

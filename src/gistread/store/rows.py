@@ -102,10 +102,10 @@ def put_row(
     *,
     again: bool = True,
 ) -> int:
-    """Write a row. Returns the number of changes.
+    """Write a row; returns the number of rows written, 0 or 1.
 
-    In one with the same keys, replaces the values, unless not `again`. A `sha256` among the keys
-    is that of a book's text, which gets a row to refer to.
+    `again`: whether the values replace those of a row with the same keys. A `sha256` among the
+    keys is that of a book's text, which gets a row to refer to.
     """
     if "sha256" in keys:
         connection.execute("INSERT OR IGNORE INTO texts (sha256) VALUES (?)", (keys["sha256"],))
@@ -138,9 +138,9 @@ def book_of(row: Row) -> OpenedBook | None:
 def put_question(
     connection: Connection, sha256: str, question: SavedQuestion, *, answer_again: bool = True
 ) -> int:
-    """Write a question.
+    """Write a question; returns the number of rows written, 0 or 1.
 
-    One asked at the same time gets this answer, unless not `answer_again`. See `put_row`.
+    `answer_again`: whether the answer replaces that of the same question, asked at the same time.
     """
     details = {
         name: value
@@ -195,9 +195,9 @@ def put_file(connection: Connection, file: BookFile) -> None:
 def put_mark(
     connection: Connection, sha256: str, identifier: str, changed_at: float, mark: Mark | None
 ) -> None:
-    """Write a mark in place of its earlier version; None.
+    """Write a mark in place of its earlier version.
 
-    That it was removed, which no import may undo.
+    None records that it was removed, which no import may undo.
     """
     values = {"changed_at": changed_at, "details": to_json(mark) if mark else None}
     put_row(connection, "marks", {"sha256": sha256, "mark": identifier}, values)
