@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli.opening import STANDARD_INPUT, book_path, open_named
-from gistread.cli.output import one_line, report, say
+from gistread.cli.output import Json, one_line, report, say
 from gistread.errors import ExitStatus, GistreadError, NotFoundError
 from gistread.library.foreign_notes import PlacedNotes, notes_of_book, place_notes
 from gistread.library.metadata import record_text
@@ -38,20 +38,24 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if path is not None:
         with suppress(GistreadError):  # The notes are stored without it
             record_text(Catalogue(default_paths()), path, book)
-    document = {
+    document = {**_document(placed), "other_books": len(notes) - len(of_book)}
+    lines = [*map(_lost_line, placed.lost), *map(_letter_line, placed.letters)]
+    report(arguments, document, lines)
+    say(f"{book.title}: {_summary(placed)}.")
+    is_found = placed.marks or placed.annotated or placed.known
+    return ExitStatus.DONE if is_found else ExitStatus.FAILED
+
+
+def _document(placed: PlacedNotes) -> Json:
+    """What `import --json` prints of the notes about the book."""
+    return {
         "added": len(placed.marks),
         "annotated": len(placed.annotated),
         "known": placed.known,
         "lost": [{"text": note.words, "note": note.note} for note in placed.lost],
         "bookmarks": placed.bookmarks,
         "letters": [{"letter": mark.letter, "text": mark.place.exact} for mark in placed.letters],
-        "other_books": len(notes) - len(of_book),
     }
-    lines = [*map(_lost_line, placed.lost), *map(_letter_line, placed.letters)]
-    report(arguments, document, lines)
-    say(f"{book.title}: {_summary(placed)}.")
-    is_found = placed.marks or placed.annotated or placed.known
-    return ExitStatus.DONE if is_found else ExitStatus.FAILED
 
 
 def _store(book: Book, path: Path | None, notes: list[ForeignNote]) -> PlacedNotes:
