@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from gistread.exporting.documents import as_json, as_readwise, render_export, write_export
 from gistread.exporting.markdown import as_markdown
 from gistread.exporting.markup import TABLE_RULE
-from gistread.exporting.model import Export, export_file_name
+from gistread.exporting.model import Export, export_file_name, with_gists
 from gistread.exporting.names import ExportFormat
 from gistread.marking import Color, Mark, MarkKind, quote_at
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
@@ -293,6 +293,15 @@ def test_a_document_counts_the_sections_ahead(ahead: int, line: str) -> None:
     unread = replace(export, memory=replace(MEMORY, entries=[]))
     assert as_markdown(unread).endswith(f"## Gists\n\nRead by SmolLM2.\n\n*{line} ahead.*\n")
     assert as_json(export)["gists_ahead"] == ahead
+
+
+def test_gists_end_at_the_bound() -> None:
+    beyond = MemoryEntry(Page(2, 400, 800, 70), Gist("The boy comes.", 3, GistSource.MODEL))
+    memory = replace(MEMORY, entries=[*MEMORY.entries, beyond])
+    bounded = with_gists(Export(BOOK), memory, 400)
+    assert ([entry.page.number for entry in bounded.gists], bounded.ahead) == ([1], 1)
+    whole = with_gists(Export(BOOK), memory, None)
+    assert ([entry.page.number for entry in whole.gists], whole.ahead) == ([1, 2], 0)
 
 
 def test_lists_tables_and_bold_words_of_an_answer_stay() -> None:

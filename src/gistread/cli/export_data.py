@@ -14,11 +14,10 @@ from gistread.cli.output import say, write, write_bytes
 from gistread.errors import GistreadError, StorageError, UsageError
 from gistread.exporting.formats import format_named
 from gistread.exporting.fragments import cfis_of
-from gistread.exporting.model import Export, Form, OtherFormat, format_for
+from gistread.exporting.model import Export, Form, OtherFormat, format_for, with_gists
 from gistread.exporting.names import ExportFormat
 from gistread.library.entries import ID_LENGTH, absolute, is_folder
 from gistread.library.moving import migrate_user_data
-from gistread.memory.front_matter import sections_ahead
 from gistread.memory.model import GistMemory
 from gistread.paths import default_paths
 from gistread.readers.introductions import names_to_learn
@@ -103,7 +102,7 @@ def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
     memory = _memory(book, path) if _has_gists(form) else None
     export = Export(book, marks, questions, doubted=choice.doubted)
     if memory is not None:
-        export = _with_gists(export, memory, choice.upto)
+        export = with_gists(export, memory, story_bound(choice.upto, memory))
     if choice.only:
         export = _only(export, choice.only)
     elif form is ExportFormat.ANKI:
@@ -143,16 +142,6 @@ def _only(export: Export, parts: frozenset[str]) -> Export:
         ahead=export.ahead if "gists" in parts else 0,
         parts=[part for part in EXPORT_PARTS if part in parts],
     )
-
-
-def _with_gists(export: Export, memory: GistMemory, upto: str | None) -> Export:
-    """The export with the gists up to the bound. Raises UsageError."""
-    bound = story_bound(upto, memory)
-    if bound is None:
-        return replace(export, memory=memory)
-    known = memory.upto(bound)
-    ahead = sections_ahead(memory, export.book, len(known.book.text))
-    return replace(export, memory=known, ahead=len(ahead))
 
 
 def _memory(book: Book, path: Path | None) -> GistMemory | None:

@@ -2,14 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from gistread.book.model import Book
 from gistread.exporting.names import ExportFormat
 from gistread.marking import Mark, MarkKind
-from gistread.memory.front_matter import without_imprint
+from gistread.memory.front_matter import sections_ahead, without_imprint
 from gistread.memory.model import GistMemory, MemoryEntry
 from gistread.memory.passages import Passage
 from gistread.people.joining import Entity
@@ -42,6 +42,15 @@ class Export:
         if self.memory is None:
             return []
         return without_imprint(self.memory, self.book).read_entries
+
+
+def with_gists(export: Export, memory: GistMemory, bound: int | None) -> Export:
+    """The export with the gists up to the offset `bound`; None: with all."""
+    if bound is None:
+        return replace(export, memory=memory)
+    known = memory.upto(bound)
+    ahead = sections_ahead(memory, export.book, len(known.book.text))
+    return replace(export, memory=known, ahead=len(ahead))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from textual.actions import SkipAction
 from textual.css.types import AlignVertical
 
 from gistread.errors import GistreadError, StorageError
-from gistread.exporting.model import Export
+from gistread.exporting.model import Export, with_gists
 from gistread.exporting.names import ExportFormat
 from gistread.marking import Color, Mark, MarkKind, new_mark, quote_at, with_changes
 from gistread.readers.introductions import names_to_learn
@@ -363,7 +363,8 @@ class MarkController:
             names = names_to_learn(self._book, user_data) if form is ExportFormat.ANKI else []
         except StorageError:
             questions, names = [], []
-        memory, bound = self._context.memory_pane.memory, self._context.memory_pane.view.bound
-        if memory is not None and bound is not None:
-            memory = memory.upto(bound)
-        return Export(self._book, marks, questions, memory, names)
+        export = Export(self._book, marks, questions, names=names)
+        memory = self._context.memory_pane.memory
+        if memory is None:
+            return export
+        return with_gists(export, memory, self._context.memory_pane.view.bound)
