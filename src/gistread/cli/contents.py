@@ -7,7 +7,7 @@ from dataclasses import asdict
 from gistread.book.model import Book
 from gistread.cli.memory import memory_store, saved_memories
 from gistread.cli.opening import open_named, story_bound
-from gistread.cli.output import Json, report, say
+from gistread.cli.output import Json, percent, report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.exporting.documents import as_json
 from gistread.exporting.markdown import as_markdown
@@ -54,7 +54,7 @@ def _toc(arguments: argparse.Namespace) -> None:
     lines = []
     for chapter in chapters:
         number = f"{chapter['number']:{number_width}}"
-        share = percent(chapter["start"], book)
+        share = percent(chapter["start"], len(book.text))
         title = chapter["title"] or "Untitled"
         lines.append(f"{number}  {share:>4}  p. {chapter['page']:<5,} {title}")
     report(arguments, document, lines)
@@ -83,11 +83,12 @@ def _recap(arguments: argparse.Namespace) -> ExitStatus:
 def _recap_lines(story: Recap, book: Book) -> list[str]:
     """The sentences of the story under their headings, and who is there."""
     lines: list[str] = []
+    length = len(book.text)
     parts = (("The story before", story.before), (story.title or "So far", story.chapter))
     for title, sentences in parts:
         if sentences:
             lines.append(title)
-            lines += [f"{percent(part.start, book):>5}  {part.text}" for part in sentences]
+            lines += [f"{percent(part.start, length):>5}  {part.text}" for part in sentences]
             lines.append("")
     if story.people:
         lines.append(f"People here: {', '.join(story.people)}")
@@ -99,7 +100,7 @@ def _place_lines(story: Recap, book: Book, bound: int, upto: str | None) -> list
     if not story.stopped:
         return []
     is_own_place = upto in (None, "here")
-    label = "You stopped at" if is_own_place else f"Up to {percent(bound, book)}"
+    label = "You stopped at" if is_own_place else f"Up to {percent(bound, len(book.text))}"
     return [f"{label}: {last_sentence(book, story.stopped)}"]
 
 
@@ -112,10 +113,8 @@ def _tell_sources(story: Recap, book: Book) -> None:
         return
     say(f"Told {describe_sources(story)}.")
     if story.is_behind:
-        say(
-            f"The model has read up to {percent(story.read_until, book)} only. `gistread index "
-            "BOOK` reads on."
-        )
+        read = percent(story.read_until, len(book.text))
+        say(f"The model has read up to {read} only. `gistread index BOOK` reads on.")
 
 
 def recap_document(story: Recap) -> Json:
@@ -136,11 +135,6 @@ def longest_memory(book: Book, headers: Sequence[MemoryHeader]) -> GistMemory:
     """The furthest memory, or an empty one. Raises StorageError."""
     longest = max(headers, key=lambda header: header.characters, default=None)
     return memory_store().load(book, longest) if longest else unread_memory(book)
-
-
-def percent(offset: int, book: Book) -> str:
-    """A place of the book: `40%`."""
-    return f"{offset / max(1, len(book.text)):.0%}"
 
 
 def _threads(arguments: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from subprocess import TimeoutExpired
 
 from gistread.book.model import Book
 from gistread.cli.opening import open_named
-from gistread.cli.output import Json, report, say
+from gistread.cli.output import Json, percent, report, say
 from gistread.cli.progress import ProgressLine
 from gistread.errors import ExitStatus, NotReadyError, StorageError, UsageError
 from gistread.library import indexing
@@ -42,11 +42,10 @@ def _search_book(book: Book, words: str, arguments: argparse.Namespace) -> ExitS
     hits = BookSearch(book).find(words, _mode(arguments))
     limit = arguments.limit or len(hits)
     documents = [hit_document(book, *hits.span(index)) for index in range(min(len(hits), limit))]
-    length = max(1, len(book.text))
     lines = []
     for hit in documents:
-        share = f"{hit['start'] / length:>3.0%}"
-        lines.append(_text(f"{hit['start']}–{hit['end']}  {share}", hit))
+        share = percent(hit["start"], len(book.text))
+        lines.append(_text(f"{hit['start']}–{hit['end']}  {share:>3}", hit))
     report(arguments, {"hits": documents}, lines)
     if not len(hits):
         say(f"{words!r} is not in {book.title or 'the book'}.")
@@ -70,8 +69,8 @@ def _tell_hits_ahead(book: Book, hits: Sequence[Json]) -> None:
     ahead = sum(hit["end"] > bound for hit in hits)
     if ahead:
         verb = agreeing(ahead, "lies", "lie")
-        share = bound / len(book.text)
-        say(f"{counted(ahead, 'hit')} {verb} ahead of your place ({share:.0%}).")
+        place = percent(bound, len(book.text))
+        say(f"{counted(ahead, 'hit')} {verb} ahead of your place ({place}).")
 
 
 def _mode(arguments: argparse.Namespace) -> SearchMode:
@@ -141,7 +140,7 @@ def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
     }
     lines = []
     for hit in matches.hits:
-        share = f"{hit.start / hit.book.indexed.length:.0%}"
+        share = percent(hit.start, hit.book.indexed.length)
         lines.append(_text(f"{hit.book.entry.title}  {share}", place_of(hit)))
     report(arguments, document, lines)
     if not matches.hits and not matches.beyond:
