@@ -27,10 +27,9 @@ class Config:
     """Every setting with its default. None and an empty text mean: chosen by the program."""
 
     theme: str = ""  # Name of a theme. Empty: `night` or `paper`, as the terminal is dark or light.
+    # The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty:
+    # the starter, else the only one installed.
     model: str = ""
-    """The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty:
-    the starter, else the only one installed.
-    """
     # Whether the model reads every opened book; else only books chosen for it
     read_along: bool = False
     # The model that answers questions, as `--asking-model` takes it. Empty: the reading model.
@@ -43,21 +42,18 @@ class Config:
     kv_cache: KvCache = "auto"  # Type of the KV cache. `auto`: f16, or q8_0 when memory is short.
     # Layers to offload to the GPU, counting the output layer. None: as many as fit.
     gpu_layers: Annotated[int | None, range(0, 10_001)] = None
-    threads: Annotated[int | None, range(1, 1025)] = (
-        None  # Threads of the engine. None: the number of physical cores.
-    )
+    # Threads of the engine. None: the number of physical cores.
+    threads: Annotated[int | None, range(1, 1025)] = None
     model_folders: tuple[str, ...] = ()  # More folders to look for models in
     reading: Literal["", "careful", "single-pass"] = ""  # How books are read; see `memory/model.py`
-    preset: str = (
-        "auto"  # What gists keep, as `--preset` takes it. `auto`: chosen from the form of the book.
-    )
-    min_words: Annotated[int | None, range(1, 100_001)] = (
-        None  # Fewest words of a page (ReadAgent, Appendix H)
-    )
-    max_words: Annotated[int | None, range(2, 100_001)] = None  # Most words of a page
+    # What gists keep, as `--preset` takes it. `auto`: chosen from the form of the book.
+    preset: str = "auto"
+    # Fewest words of a section (ReadAgent, Appendix H)
+    min_words: Annotated[int | None, range(1, 100_001)] = None
+    max_words: Annotated[int | None, range(2, 100_001)] = None  # Most words of a section
     max_pages: Annotated[int, range(0, 101)] = 5  # Most look-ups for a question
     reader: str = ""  # How questions are answered, as `--reader` takes it
-    # Who decides which pages are looked up: the model `alone`, or you are `ask`ed.
+    # Who decides which sections are looked up: the model `alone`, or you are `ask`ed.
     steps: Literal["alone", "ask"] = "alone"
     # When to build what a reader needs besides gists: `auto`, after the book has been read, or
     # `when asked`.
@@ -75,18 +71,15 @@ class Config:
     # no focus
     notify: Literal["on", "bell", "off"] = "on"
     terminal_progress: bool = True  # Whether the terminal's tab shows progress, where it can
-    pointer_shapes: bool = (
-        True  # Whether the mouse pointer tells words from what can be clicked, where it can
-    )
+    # Whether the mouse pointer tells words from what can be clicked, where it can
+    pointer_shapes: bool = True
     text_width: Annotated[int, range(20, 401)] = 72  # Longest line of a book, in columns
     text_columns: Annotated[int, range(1, 3)] = 1  # Columns of text side by side, from 150 columns
     highlight: Literal["yellow", "green", "blue", "red"] = "yellow"  # Colour of the next highlight
-    lookup_command: str = (
-        ""  # A dictionary command such as `dict {word}`. Empty: one found on this machine.
-    )
-    side_margin: Annotated[int, range(0, 41)] = (
-        2  # Fewest empty columns on each side of a book's text
-    )
+    # A dictionary command such as `dict {word}`. Empty: one found on this machine.
+    lookup_command: str = ""
+    # Fewest empty columns on each side of a book's text
+    side_margin: Annotated[int, range(0, 41)] = 2
     overlap: Annotated[int, range(0, 3)] = 2  # Lines that a turned screen repeats
     # How paragraphs are separated: an empty row, or an indented first line; by default the latter
     # in stories
@@ -103,9 +96,8 @@ class Config:
     sync_match: Literal["content", "name"] = "content"
     # Which place wins: the `furthest`, or the `newest`
     sync_place: Literal["furthest", "newest"] = "furthest"
-    keys: dict[str, str] = field(
-        default_factory=dict
-    )  # Command id to its keys: `[keys]` in the file
+    # Command id to its keys: `[keys]` in the file
+    keys: dict[str, str] = field(default_factory=dict)
 
 
 _KEYS = "keys"

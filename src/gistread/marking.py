@@ -75,9 +75,8 @@ class Mark:
     letter: str = ""
     made_at: float = 0.0  # Seconds since the epoch; likewise `changed_at`
     changed_at: float = 0.0
-    lost: bool = (
-        False  # Its words are not in this version of the text; `place` is from an earlier one
-    )
+    # Whether its words are not in this version of the text; `place` is from an earlier one
+    lost: bool = False
 
     @property
     def start(self) -> int:
