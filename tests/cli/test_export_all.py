@@ -83,7 +83,7 @@ def test_a_file_that_was_only_asked_about_is_exported(
 ) -> None:
     engine._says = lambda _: "Nobody knows."
     ran = run("ask", book, "Who counted?", "--reader", "gistread", "--upto", "all")
-    assert ran.status in (ExitStatus.DONE, ExitStatus.FAILED)
+    assert ran.status == ExitStatus.DONE
     (exported,) = run("export", "--all", "--json").json["books"]
     assert [question["question"] for question in exported["questions"]] == ["Who counted?"]
 

@@ -31,6 +31,15 @@ def lamp(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("name", ["jürgen", "ada:b"])
+def test_a_name_that_a_header_cannot_carry_is_refused_before_it_is_sent(
+    run: Run, sync_server: SyncServer, name: str
+) -> None:
+    ran = run("sync", "login", sync_server.url, name, "--register")
+    assert (ran.status, sync_server.requests) == (ExitStatus.USAGE, [])
+    assert "A user name has only ASCII characters, and no colon." in ran.err
+
+
 def test_sync_is_off_until_one_logs_in(run: Run, sync_server: SyncServer, lamp: Path) -> None:
     assert "Progress sync is off" in run("sync").out
     assert run("sync", "push", str(lamp)).status == ExitStatus.FAILED
