@@ -265,11 +265,16 @@ def main() -> None:
     parser.add_argument("--novel", type=Path, help="a book that the model has begun to read")
     parser.add_argument("--model", help="the model that has read it")
     arguments = parser.parse_args()
+    if bool(arguments.novel) != bool(arguments.model):
+        parser.error("--novel and --model go together")
     scenes: dict[str, Callable[[Path, Path], Coroutine[Any, Any, None]]] = dict(SCENES)
     if arguments.novel:
         shown = Reading(arguments.novel, arguments.model)
         for name, scene in SCENES_OF_NOVEL.items():
             scenes[name] = partial(scene, shown=shown)
+    unknown = sorted(set(arguments.names).difference(scenes))
+    if unknown:
+        parser.error(f"no picture {', '.join(unknown)}: choose from {', '.join(scenes)}")
     for name, record in scenes.items():
         if not arguments.names or name in arguments.names:
             asyncio.run(record(arguments.cache, Path(__file__).with_name(name)))
