@@ -136,7 +136,7 @@ def _shown(value: Value) -> str:
 
 
 def _decimals(size: float) -> int:
-    """As many as leave three digits that count, and one more below ten."""
+    """Decimals of a number of this size: none from 1,000, one from 10, two from 1, else three."""
     for least, decimals in ((1000, 0), (10, 1), (1, 2)):
         if size >= least:
             return decimals
