@@ -16,7 +16,7 @@ from gistread.paths import default_paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import MarkStore
 from gistread.syncing.pointers import Pointers
-from gistread.units import counted
+from gistread.units import agreeing, counted
 
 _MOST_LISTED = 10
 _WORDS_SHOWN = 60
@@ -82,7 +82,7 @@ def _summary(placed: PlacedNotes) -> str:
         parts.append(f"{counted(placed.bookmarks, 'bookmark')} without words left out")
     if placed.letters:
         count = len(placed.letters)
-        letters = "letter" if count == 1 else "letters"
+        letters = agreeing(count, "letter", "letters")
         parts.append(f"{counted(count, 'letter mark')} left out ({letters} in use)")
     return ", ".join(parts)
 
@@ -98,4 +98,6 @@ def _letter_line(mark: Mark) -> str:
 def _shown(text: str) -> str:
     """The first words of a text on one line."""
     words = " ".join(text.split())
-    return one_line(words if len(words) <= _WORDS_SHOWN else f"{words[:_WORDS_SHOWN]}…")
+    if len(words) > _WORDS_SHOWN:
+        words = f"{words[:_WORDS_SHOWN]}…"
+    return one_line(words)

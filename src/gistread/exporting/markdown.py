@@ -24,7 +24,7 @@ from gistread.marking import Mark, MarkKind
 from gistread.memory.model import MemoryEntry
 from gistread.store.journal import append_whole
 from gistread.store.model import Citation, SavedQuestion, with_messages
-from gistread.units import counted, in_quotes, iso_time
+from gistread.units import agreeing, counted, in_quotes, iso_time
 
 _BLOCK_ID = re.compile(r"^\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])")
@@ -79,7 +79,7 @@ def _gists_section(export: Export) -> Iterator[str]:
     gists = [(entry.page.start, [_gist(entry)]) for entry in entries]
     yield from _by_chapter(export.book, gists)
     if export.ahead:
-        verb = "is" if export.ahead == 1 else "are"
+        verb = agreeing(export.ahead, "is", "are")
         yield f"*{counted(export.ahead, 'more section')} {verb} ahead.*"
 
 
