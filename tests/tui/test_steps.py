@@ -271,11 +271,34 @@ async def test_a_wanted_section_that_was_named_is_not_asked_for_again(tmp_path: 
         assert review is not None
         (second,) = review.sections[1].pages
         await pilot.press("I", *f"+{screen.controllers.questions.in_pane(second)}", "enter")
-        await until(pilot, lambda: review.at == 2 or not screen.controllers.steps.proposal)
+        await until_shown(pilot, "(3 of ")
         assert review.accepted == {0, 1}
         await pilot.press("&")
         await until(pilot, lambda: not screen.session.answering)
         assert second in screen.session.steering.pinned
+
+
+async def test_a_section_that_was_named_is_not_opened_once_it_is_refused(tmp_path: Path) -> None:
+    app = passages_app(tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: not screen.controllers.context.opening)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await ask(pilot, "which paragraph is about the road?")
+        await until_shown(pilot, "(1 of ")
+        review = screen.controllers.steps.waiting()
+        assert review is not None
+        (second,) = review.sections[1].pages
+        await pilot.press("I", *f"+{screen.controllers.questions.in_pane(second)}", "enter")
+        await until_shown(pilot, "(3 of ")
+        await pilot.press("<")
+        await until_shown(pilot, "accepted")
+        await pilot.press("x")
+        await until_shown(pilot, "(3 of ")
+        await pilot.press("s")
+        await until(pilot, lambda: not screen.session.answering)
+        assert second in screen.session.steering.refused
+        assert second not in screen.session.steering.pinned
 
 
 async def answered(pilot: Pilot[None], screen: ReadingScreen, count: int) -> list[Exchange]:

@@ -69,8 +69,12 @@ class _Review:
         self.accepted.add(self.at)
 
     def refuse(self) -> None:
+        """Refuse the section that is shown, even if its pages were named before."""
         self.accepted.discard(self.at)
+        self.named.discard(self.at)
         self.refused.add(self.at)
+        closed = self.sections[self.at].pages
+        self.instead = [page for page in self.instead if page not in closed]
 
     def name(self, pages: Sequence[int]) -> None:
         """Open these pages; a section that is wanted anyway needs no other decision."""
@@ -300,14 +304,16 @@ class StepController(InputLineClient):
         if decision is None:
             self.answer_now()
             return
-        review.name([self._questions.asked_number(page) for page in decision.pages])
+        pages = [self._questions.asked_number(page) for page in decision.pages]
         if review.current is None:
+            review.name(pages)
             self._decide(replace(review.decision(), refuses=decision.refuses))
             return
         if decision.refuses:
             review.refuse()
         else:
             review.accept()
+        review.name(pages)
         self._next(review)
 
     def _next(self, review: _Review) -> None:
