@@ -169,7 +169,7 @@ class GistreadApp(CommandTarget, App[None]):
         self._first = None
         self._is_reopening = True
         if (current := self.reading) is not None:
-            current.withdraw()
+            current.withdraw_all()
             await current.close()
             while current in self.screen_stack:
                 self.pop_screen()  # Also a panel that was opened meanwhile
@@ -389,7 +389,7 @@ class GistreadApp(CommandTarget, App[None]):
         if not isinstance(self.screen, LibraryScreen):
             books = Books(self.paths)
             if self.reading is not None:
-                self.reading.withdraw()
+                self.reading.withdraw_all()
             self.push_screen(
                 LibraryScreen(books, self.services, self._session, back_to), self._open_from_library
             )
@@ -402,7 +402,7 @@ class GistreadApp(CommandTarget, App[None]):
             return
         self._first = None
         if (current := self.reading) is not None:
-            current.withdraw()
+            current.withdraw_all()
             await current.close()
             self.pop_screen()
         look_at = opening if opening.place else None

@@ -1,6 +1,7 @@
-"""Screens that take back their notices: those of a closed book, or that no longer hold."""
+"""Screens that take back their notices once these no longer hold, or the screen is left."""
 
-from typing import Generic, TypeVar
+import time
+from typing import Any, Generic, TypeVar
 
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
@@ -11,9 +12,15 @@ Result = TypeVar("Result")
 
 
 class NoticeScreen(Screen[Result], Generic[Result]):
+    """A screen whose notices can be taken back before they expire.
+
+    Textual shows a notice over every screen of the app, also over those that come later.
+    """
+
     def __init__(self, classes: str | None = None) -> None:
         super().__init__(classes=classes)
-        self._notices: set[str] = set()
+        # When each piece of information that is still shown expires, in s of `time.monotonic`
+        self._expiries: dict[str, float] = {}
 
     def notify(
         self,
@@ -24,19 +31,58 @@ class NoticeScreen(Screen[Result], Generic[Result]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        self._notices.add(clean(message))
+        """Show a notice for `timeout` seconds; None: for as long as the app shows notices."""
+        if severity == "information":
+            self._remember(clean(message), timeout)
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
-    def withdraw(self, message: str = "") -> None:
-        """Take back this notice of the screen, or all of them."""
-        texts = {clean(message)} if message else set(self._notices)
-        self._notices -= texts
-        # After those that are still on their way to the app
-        self.app.call_later(self._remove, texts)
+    def withdraw(self, message: str) -> None:
+        """Take back this notice; does nothing if it is no longer shown."""
+        self._withdraw({clean(message)})
 
-    def _remove(self, texts: set[str]) -> None:
+    def withdraw_all(self) -> None:
+        """Take back all information of the screen.
+
+        Warnings and errors stay until they expire: most are told only once.
+        """
+        self._withdraw(set(self._expiries))
+
+    def _remember(self, message: str, timeout: float | None) -> None:
+        """Remember a piece of information, and forget what has expired."""
+        now = time.monotonic()
+        shown = {text: expiry for text, expiry in self._expiries.items() if expiry > now}
+        seconds = self.app.NOTIFICATION_TIMEOUT if timeout is None else timeout
+        self._expiries = shown | {message: now + seconds}
+
+    def _withdraw(self, messages: set[str]) -> None:
+        for message in messages:
+            self._expiries.pop(message, None)
+        # After those that are still on their way to the app
+        self.app.call_later(self._remove, messages)
+
+    def _remove(self, messages: set[str]) -> None:
         app = self.app
         for notice in list(app._notifications):
-            if notice.message in texts:
+            if notice.message in messages:
                 app._unnotify(notice, refresh=False)
         app._refresh_notifications()
+
+
+class LatestNotice:
+    """A notice that takes the place of the one shown before it."""
+
+    def __init__(self, screen: NoticeScreen[Any]) -> None:
+        self._screen = screen
+        self._message = ""
+
+    def show(self, message: str, timeout: float | None = None) -> None:
+        """Show the message for `timeout` seconds, as `NoticeScreen.notify` does."""
+        self.withdraw()
+        self._message = message
+        self._screen.notify(message, timeout=timeout)
+
+    def withdraw(self) -> None:
+        """Take back the message; does nothing if there is none."""
+        if self._message:
+            self._screen.withdraw(self._message)
+            self._message = ""

@@ -36,6 +36,7 @@ _Chosen = Callable[[Choice | None], None]
 _TOP = 0.3  # Where a mention is shown, from 0 (top) to 1
 _DOUBLE_CLICK_S = 0.3  # Within this time a second click selects the word
 _AT_ONCE_S = 0.15  # within this time the names are shown without a word
+_COLLECTING = "Collecting names …"
 _DAY_S = 24 * 3600
 _READ_ON = 3_000  # Characters after which the recap is no longer offered
 _PARAGRAPH_WORDS = 40  # Of the story; a shorter paragraph takes the next page too
@@ -109,9 +110,11 @@ class PeopleController:
         work = asyncio.create_task(self.known())
         await asyncio.wait({work}, timeout=_AT_ONCE_S)
         if not work.done():
-            self._context.notify("Collecting names …")
-            await work
-            self._context.screen.app.clear_notifications()
+            self._context.notify(_COLLECTING)
+            try:
+                await work
+            finally:
+                self._context.screen.withdraw(_COLLECTING)
         return await work
 
     async def known(self) -> Index:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gistread.errors import GistreadError
+from gistread.tui.notices import LatestNotice
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.text.cells import clean, crop
@@ -46,7 +47,7 @@ class SyncController:
         self._sync: ProgressSync | None = None  # None: not set up, or not started yet
         self._synced: SyncedBook | None = None
         self._offered: _Offer | None = None
-        self._notice = ""  # Of the place that is offered
+        self._offer_notice = LatestNotice(context.screen)
         self._known: RemotePlace | None = None  # What the server had when it was asked last
         # The place that the server has, or need not have; None: the present one is to be sent
         self._sent: int | None = context.position.place
@@ -173,19 +174,14 @@ class SyncController:
         self._offered = offer
         share = offer.offset / max(1, len(self._context.book.text))
         key = self._context.key_hint("other-device")
-        self._withdraw_offer()
-        self._notice = f"{offer.device} is at {share:.0%}. {key} goes there."
-        self._context.notify(self._notice, timeout=_NOTICE_S)
-
-    def _withdraw_offer(self) -> None:
-        if self._notice:
-            self._context.screen.withdraw(self._notice)
-            self._notice = ""
+        self._offer_notice.show(
+            f"{offer.device} is at {share:.0%}. {key} goes there.", timeout=_NOTICE_S
+        )
 
     def _go(self, offer: _Offer) -> None:
         """Look at the place; reading on there makes it the reading place."""
         self._offered = None
-        self._withdraw_offer()
+        self._offer_notice.withdraw()
         self._context.panes.show(Pane.BOOK)
         self._context.navigation.jump(offer.offset)
         back = self._context.key_hint("back")

@@ -29,7 +29,7 @@ from gistread.session.session import Session
 from gistread.tui.commands import CommandTarget, bindings
 from gistread.tui.key_hints import key_hints
 from gistread.tui.library_work import Books, LibraryAsker
-from gistread.tui.notices import NoticeScreen
+from gistread.tui.notices import LatestNotice, NoticeScreen
 from gistread.tui.screens.library_commands import LIBRARY
 from gistread.tui.screens.listing import ListScreen, Panel, Row
 from gistread.tui.services import AppServices, Opening
@@ -102,9 +102,8 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         self._entries: list[LibraryEntry] = []
         self._order = Order.LAST_READ
         self._group: Group | None = None  # The only one shown; None: all
-        # Those removed in this session, for undo, and the notice of the last one
-        self._removed: list[LibraryEntry] = []
-        self._removal_notice = ""
+        self._removed: list[LibraryEntry] = []  # In this session, for undo
+        self._removal_notice = LatestNotice(self)
         self._adding = ""  # Progress of adding books; empty if none are being added
         self._stops_adding = False
         self._asker = LibraryAsker(services, session)
@@ -391,7 +390,7 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
 
     async def on_unmount(self) -> None:
         self._stops_adding = True
-        self.withdraw()
+        self.withdraw_all()
         await self._asker.close()
 
     async def remove_chosen(self) -> None:
@@ -407,16 +406,9 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         self._entries = [other for other in self._entries if other is not entry]
         self._show(index=self._list.index)
         key = self._services.key_hint("library-undo")
-        self._withdraw_removal()
-        self._removal_notice = (
+        self._removal_notice.show(
             f"{entry.title} is removed from the list; {key} restores it. Its file is untouched."
         )
-        self.notify(self._removal_notice)
-
-    def _withdraw_removal(self) -> None:
-        if self._removal_notice:
-            self.withdraw(self._removal_notice)
-            self._removal_notice = ""
 
     async def restore_removed(self) -> None:
         if not self._removed:
@@ -425,7 +417,7 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         entry = self._removed[-1]
         if await self._written(lambda: self._books.catalogue.restore(*entry.ids)):
             self._removed.pop()
-            self._withdraw_removal()
+            self._removal_notice.withdraw()
             self._entries.append(entry)
             self._show(entry)
 
