@@ -3,9 +3,14 @@
 Each row leads to its place.
 """
 
+import asyncio
+import threading
 import time
 from pathlib import Path
 
+import pytest
+
+from gistread.book.model import Book
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.people.index import Index
 from gistread.readers.recap import recap
@@ -22,6 +27,7 @@ from tests.tui.scripted import (
     read_whole,
     text_of,
     until,
+    until_gone,
     until_shown,
 )
 
@@ -48,6 +54,39 @@ async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.screen is screen)
         assert screen.controllers.context.position.looking
+
+
+async def test_a_cancelled_search_for_names_goes_on_and_takes_back_its_notice_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_end = threading.Event()
+    searches: list[Book] = []
+    find_all = Index.from_book
+
+    def from_book(book: Book) -> Index:
+        searches.append(book)
+        may_end.wait()
+        return find_all(book)
+
+    monkeypatch.setattr(Index, "from_book", from_book)
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=(110, 36), notifications=True) as pilot:
+        screen = await opened(pilot)
+        screen.notify("Another notice.", timeout=600)
+        people = screen.controllers.people
+        first = asyncio.create_task(people.known())
+        await until(pilot, lambda: searches)
+        first.cancel()
+        await asyncio.wait({first})
+        await pilot.press("@")
+        try:
+            await until_shown(pilot, "Collecting names")
+        finally:
+            may_end.set()
+        await until(pilot, lambda: isinstance(app.screen, PeopleScreen))
+        await until_gone(pilot, "Collecting names")
+        await until_shown(pilot, "Another notice.")
+    assert len(searches) == 1
 
 
 def test_names_stand_in_groups_those_on_the_screen_first() -> None:

@@ -46,9 +46,9 @@ class PeopleController:
     def __init__(self, context: ReadingContext, line: QuestionLine) -> None:
         self._context = context
         self._line = line
-        self._index: Index | None = None
+        self._indexing: asyncio.Task[Index] | None = None  # Of the whole book; begun once
         self._view: Index | None = None
-        self._making = asyncio.Lock()
+        self._joining = asyncio.Lock()
 
     def load_corrections(self) -> None:
         """Call it in a thread."""
@@ -122,18 +122,20 @@ class PeopleController:
         end = self._line.bound
         if end is None:
             end = len(self._context.book.text)
-        async with self._making:
-            if self._index is None:
-                self._index = await asyncio.to_thread(Index.from_book, self._context.book)
+        index = await self._whole_index()
+        async with self._joining:
+            corrections = self._context.corrections
             view = self._view
-            if view is None or (len(view.book.text), view.corrections) != (
-                end,
-                self._context.corrections,
-            ):
-                view = self._view = await asyncio.to_thread(
-                    _joined, self._index, end, self._context.corrections
-                )
+            if view is None or (len(view.book.text), view.corrections) != (end, corrections):
+                view = self._view = await asyncio.to_thread(_joined, index, end, corrections)
         return view
+
+    async def _whole_index(self) -> Index:
+        """The names in the whole book. A caller that is cancelled does not end the search."""
+        if self._indexing is None:
+            search = asyncio.to_thread(Index.from_book, self._context.book)
+            self._indexing = asyncio.create_task(search)
+        return await asyncio.shield(self._indexing)
 
     def _list(self, view: Index) -> None:
         def chosen(choice: Choice | None) -> None:
