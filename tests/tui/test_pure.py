@@ -30,6 +30,8 @@ from gistread.tui.memory_blocks import (
     chapter_of,
     entry_blocks,
     excerpt_of,
+    key_of,
+    row_blocks,
 )
 from gistread.tui.memory_rows import MemoryRow, PlaceInMemory, RowKind, memory_rows
 from gistread.tui.status import status_of
@@ -210,6 +212,14 @@ def test_the_title_of_a_chapter_stands_above_its_first_section_with_a_row_of_its
     assert chapter_of(unread, book, View()) is None
     assert chapter_of(unread, book, View(refused={1})) == 0
     assert chapter_of(replace(unread, last=2), book, View(refused={1})) is None
+
+
+@pytest.mark.parametrize("kind", [kind for kind in RowKind if kind is not RowKind.GIST])
+def test_the_blocks_of_a_row_and_its_note_have_its_key(kind: RowKind) -> None:
+    known = memory()
+    row = MemoryRow(kind, 2, 2, known.entry(2))
+    blocks = row_blocks(known, row, View(note=SectionNote(2, "wanted", "Enter open")))
+    assert [block.key for block in blocks] == [key_of(row)] * 3
 
 
 def test_a_section_shows_no_first_words_while_its_names_are_being_found() -> None:

@@ -12,7 +12,7 @@ from gistread.people.sections import SectionNames
 from gistread.readers.events import OpenedBy
 from gistread.readers.trace import with_reason
 from gistread.tui.book_blocks import inline_spans, turnover
-from gistread.tui.memory_rows import MemoryRow, RowKind
+from gistread.tui.memory_rows import TO_COME, MemoryRow, RowKind
 from gistread.tui.text import Block, Span
 from gistread.units import CUT, in_quotes, short
 
@@ -341,11 +341,15 @@ def row_blocks(memory: GistMemory, row: MemoryRow, view: View, begins: int = 0) 
 
 
 def key_of(row: MemoryRow) -> tuple[str, int]:
-    """The key of the blocks of a row."""
+    """The key of the blocks of a row: its kind and the number of its first section.
+
+    A click on "page" opens the section, one on "rest" or `BEGUN` only leads to its place.
+    """
     if row.kind is RowKind.BEING_READ:
         return BEGUN, row.first
-    is_one_section = row.entry is not None and row.first == row.last
-    return ("page" if is_one_section else "rest"), row.first
+    if row.entry is None or row.kind in TO_COME:
+        return "rest", row.first
+    return "page", row.first
 
 
 def _unfinished_blocks(
@@ -391,7 +395,7 @@ def _to_come(memory: GistMemory, row: MemoryRow, view: View) -> Block:
         about = "~" if row.last > len(memory.entries) else ""
         block = _page_block(memory, row.first, f"{about}{row.last} · {text}", "muted", "")
         block = replace(block, hanging=f"{block.hanging}–")
-    return replace(block, key=("rest", row.first))
+    return replace(block, key=key_of(row))
 
 
 def _begun_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:

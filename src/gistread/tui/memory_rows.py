@@ -20,7 +20,7 @@ class RowKind(StrEnum):
     AHEAD = "ahead"  # After the bound
 
 
-_JOINED = (RowKind.UNREAD, RowKind.AHEAD)
+TO_COME = (RowKind.UNREAD, RowKind.AHEAD)  # Kinds of neighbours that share a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def memory_rows(memory: GistMemory, place: PlaceInMemory) -> list[MemoryRow]:
     for row in (*_known_rows(memory, place), *_later_rows(memory, place)):
         last = rows[-1] if rows else None
         is_alone = row.first in place.alone or (last is not None and last.first in place.alone)
-        is_joined = last is not None and last.kind is row.kind and row.kind in _JOINED
+        is_joined = last is not None and last.kind is row.kind and row.kind in TO_COME
         if last is not None and is_joined and not is_alone:
             rows[-1] = replace(last, last=row.last)
         else:
