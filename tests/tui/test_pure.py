@@ -292,6 +292,18 @@ def test_few_sources_are_shown_whole_and_many_in_one_row_each() -> None:
     assert [len(quote) < 50 for quote in quotes(3)] == [True] * 3
 
 
+def test_the_sources_listed_are_those_that_a_digit_key_leads_to() -> None:
+    sources = [Citation(1, start, start + 9, f"Sentence {start}.") for start in range(11)]
+    sources[8] = replace(sources[8], tells="Another answer.")
+    answered = Answered("It broke.", True, tuple(sources), (), (), 90.0, NO_USAGE)
+    exchange = with_event(Exchange(SavedQuestion("What?", "", found=False)), answered)
+    drawn = exchange_blocks(exchange, 0, Places(100))
+    listed = [key[2] for key in drawn.targets if isinstance(key, tuple) and key[0] == "source"]
+    assert listed == list(range(8))
+    text, _ = answer_text("It broke.", exchange.record.citations)
+    assert text == "It broke. [1] [2] [3] [4] [5] [6] [7] [8]"
+
+
 def test_an_excerpt_has_all_that_is_cited_also_where_one_source_lies_in_another() -> None:
     known = memory()
     page = known.entry(1).page

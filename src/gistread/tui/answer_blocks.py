@@ -33,14 +33,14 @@ from gistread.words import count_words
 
 _FEW_WORDS = 100  # Words before the bound below which an answer is unlikely
 _LITTLE_TEXT = 2_000  # Characters that surely have that many words
-_WIDTH = 92  # maximum columns of an answer, a little wider than the book
+_WIDTH = 92  # Most columns of an answer, a little wider than the book
 _INDENT = 3
-_SOURCES = 9  # maximum sources listed: one for each digit key
+_SOURCES = 9  # One for each digit key
 _WALK = "walk the steps"
-_LEAST_QUOTE = 20  # characters
-_AROUND_QUOTE = 9  # cells of a row that its quotation leaves free: marks, and words that wrap
-_FEW_SOURCES = 2  # Up to so many have room for a whole sentence
-_ROWS_OF_FEW = 3  # of the quotation of each of a few sources; else it has one
+_LEAST_QUOTE = 20  # Characters of a source's quotation, however narrow the pane
+_AROUND_QUOTE = 9  # Cells left free in its row: for quotation marks and words that wrap
+_FEW_SOURCES = 2  # Most sources that have room for a whole sentence each
+_ROWS_OF_FEW = 3  # For the quotation of each of these; one row if there are more
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +240,10 @@ def _add_sources(
 ) -> None:
     """The sources of the answer, then what other passages say instead."""
     citations = exchange.record.citations
-    sources = [index for index, citation in enumerate(citations) if not citation.tells]
+    sources = _listed_sources(citations)
     rows = _ROWS_OF_FEW if len(sources) <= _FEW_SOURCES else 1
     room = rows * (_columns(cells) - _AROUND_QUOTE)
-    for index in sources[:_SOURCES]:
+    for index in sources:
         row = _source(exchange, number, index, places, room)
         drawn.add(row, ToSource(index))
     rivals = [index for index, citation in enumerate(citations) if citation.tells]
@@ -435,21 +435,27 @@ def answer_text(
     """
     marked = with_messages(answer, marks)
     text = marked.text
-    sources = citations[:_SOURCES]
     spans = [Span(*place, "underline") for place in marked.words]
     spans += [Span(*place, "warning") for place in marked.messages]
-    references = list(_references(text, len(sources)))
+    references = list(_references(text, min(len(citations), _SOURCES)))
     if references:
         return text, (*spans, *references)
     ends_in_table = text.rpartition("\n")[2].lstrip().startswith("|")
-    for index, citation in enumerate(sources):
-        if citation.tells:  # A source of what a rival says
-            continue
+    for index in _listed_sources(citations):
         text += "\n" if ends_in_table and not index else " "
         reference = f"[{index + 1}]"
         spans.append(Span(len(text), len(text) + len(reference), "link", ToSource(index)))
         text += reference
     return text, tuple(spans)
+
+
+def _listed_sources(citations: Sequence[Citation]) -> list[int]:
+    """Indexes of the answer's own sources that a digit key leads to.
+
+    Those of rivals stand in words below them.
+    """
+    of_keys = enumerate(citations[:_SOURCES])
+    return [index for index, citation in of_keys if not citation.tells]
 
 
 def _references(text: str, source_count: int) -> Iterator[Span]:
