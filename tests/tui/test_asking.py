@@ -288,7 +288,7 @@ async def test_where_answers_stop_can_be_set_to_every_value_of_upto(
         assert screen.memory_pane.memory is not None
         line.choose_bound(BoundChoice(at=1, may_lift=True))
         await pilot.press("ctrl+t", *typed)
-        await until(pilot, lambda: typed in text_of(app))
+        await until_shown(pilot, typed)
         await pilot.press("enter")
         end = offset_of(typed, screen.memory_pane.memory, line.place_read)
         await until(pilot, lambda: line.bound == (end if end != len(screen.book.text) else None))
@@ -487,7 +487,7 @@ async def test_model_output_is_never_read_as_markup(tmp_path: Path, reader: Scri
         screen = await read_whole(pilot)
         await ask(pilot, "who")
         reader.say(STARTED, LookedUp(2, 1, markup), Expanded(2, OpenedBy.AGENT), answered(markup))
-        await until(pilot, lambda: markup in text_of(app))
+        await until_shown(pilot, markup)
         await pilot.press("tab")
         screen.panes.unseen_answer = True
         screen.redraw_lines()

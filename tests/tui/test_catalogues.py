@@ -135,7 +135,7 @@ async def test_an_address_in_the_settings_that_is_none_is_told(
     app = app_on(None, tmp_path, config=Config(catalogues=f"htps:/books {server.url}/search"))
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
         await _panel(app, pilot)
-        await until(pilot, lambda: "htps:/books is not the address of" in text_of(app))
+        await until_shown(pilot, "htps:/books is not the address of")
 
 
 async def test_numbers_and_logins_are_for_the_chosen_catalogue(

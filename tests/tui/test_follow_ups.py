@@ -185,7 +185,7 @@ async def test_what_had_come_of_an_answer_is_kept_when_the_book_is_closed(
         await ask(pilot, "who lit it")
         await reader.has_question.wait()
         reader.say(STARTED, AnswerDelta("Finch cl"))
-        await until(pilot, lambda: "Finch cl" in text_of(app))
+        await until_shown(pilot, "Finch cl")
         await pilot.press("q")
     (question,) = UserData(paths_in(tmp_path)).questions(small_book().sha256)
     assert (question.answer, question.begun) == ("", "Finch cl")

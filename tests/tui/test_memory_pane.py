@@ -129,7 +129,7 @@ async def test_a_note_on_the_section_being_read_has_no_empty_rows(tmp_path: Path
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: "being read" in text_of(app))
+        await until_shown(pilot, "being read")
         pane = screen.memory_pane
         (number,) = (row.first for row in pane.rows() if row.kind is RowKind.BEING_READ)
         pane.show_note(SectionNote(number, f"wanted, because it has “{'boy ' * 30}”", "keys"))

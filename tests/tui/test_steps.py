@@ -247,7 +247,7 @@ async def test_the_text_of_a_wanted_section_is_quoted_without_its_heading(tmp_pa
         await until(pilot, lambda: not screen.controllers.context.opening)
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await ask(pilot, "which paragraph is about the road?")
-        await until(pilot, lambda: "Wants section" in text_of(app))
+        await until_shown(pilot, "Wants section")
         review = screen.controllers.steps.waiting()
         assert review is not None
         book = screen.book
@@ -314,10 +314,6 @@ def warned(app: GistreadApp, words: str) -> bool:
     return any(words in notification.message for notification in app._notifications)
 
 
-async def shows(pilot: Pilot[None], words: str) -> None:
-    await until(pilot, lambda: words in text_of(pilot.app))
-
-
 @pytest.mark.parametrize("size", [pytest.param(WIDE, marks=pytest.mark.slow), NARROW])
 async def test_steps_are_walked_and_left_out_and_taken_back(
     tmp_path: Path, size: tuple[int, int]
@@ -329,13 +325,13 @@ async def test_steps_are_walked_and_left_out_and_taken_back(
         await ask(pilot, "who")
         await answered(pilot, screen, 1)
         await pilot.press(">")
-        await shows(pilot, "Step 1 of")
+        await until_shown(pilot, "Step 1 of")
         first = screen.memory_pane.view.note.number
         await pilot.press(">")
-        await shows(pilot, "Step 2 of")
+        await until_shown(pilot, "Step 2 of")
         assert screen.memory_pane.view.note.number != first
         await pilot.press("<")
-        await shows(pilot, "Step 1 of")
+        await until_shown(pilot, "Step 1 of")
         await click(pilot, "leave out")
         old, new = await answered(pilot, screen, 2)
         assert old.folded
@@ -344,14 +340,14 @@ async def test_steps_are_walked_and_left_out_and_taken_back(
         assert new.record.left_out == (first,)
         assert first not in new.record.lookups
         await pilot.press("<")
-        await shows(pilot, "take back")
+        await until_shown(pilot, "take back")
         await pilot.press("x")
         *_, last = await answered(pilot, screen, 3)
         assert last.record.left_out == ()
         assert last.record.lookups == old.record.lookups
         assert len(screen.controllers.line.thread.exchanges) == 1
         await pilot.press(">")
-        await shows(pilot, "Step 1 of")
+        await until_shown(pilot, "Step 1 of")
         await pilot.press("escape")
         await until_gone(pilot, "Step 1 of")
         assert screen.memory_pane.view.note is None
@@ -367,12 +363,12 @@ async def test_a_walk_ends_when_its_answer_is_gone_or_another_question_is_asked(
         await ask(pilot, "who")
         await answered(pilot, screen, 1)
         await pilot.press(">")
-        await shows(pilot, "Step 1 of")
+        await until_shown(pilot, "Step 1 of")
         await ask(pilot, "who else")
         await answered(pilot, screen, 2)
         assert not screen.controllers.walk.is_open
         await pilot.press(">")
-        await shows(pilot, "Step 1 of")
+        await until_shown(pilot, "Step 1 of")
         screen.answers_pane.show_exchanges([])
         screen.controllers.context.refresh()
         await until_gone(pilot, "Step 1 of")
@@ -391,7 +387,7 @@ async def test_a_follow_up_goes_on_from_the_answer_that_was_written_anew(tmp_pat
         second = (await answered(pilot, screen, 2))[1].record
         assert second.thread == 0.0, "a thread of its own"
         screen.controllers.walk.begin(0)
-        await shows(pilot, "Step 1 of")
+        await until_shown(pilot, "Step 1 of")
         await pilot.press("x")
         *_, anew = await answered(pilot, screen, 3)
         assert anew.record.thread == first.asked_at
@@ -409,14 +405,14 @@ async def test_the_walk_begins_with_a_click_below_the_answer(tmp_path: Path) -> 
         await until(pilot, lambda: warned(app, "No answer with steps to walk."))
         await ask(pilot, "who")
         await answered(pilot, screen, 1)
-        await shows(pilot, "walk the steps")
+        await until_shown(pilot, "walk the steps")
         row, line = next(
             (row, line) for row, line in enumerate(lines(app)) if "walk the steps" in line
         )
         await pilot.click(offset=(line.index("walk the steps"), row))
-        await shows(pilot, "Step 1 of")
+        await until_shown(pilot, "Step 1 of")
         await click(pilot, "next step")
-        await shows(pilot, "Step 2 of")
+        await until_shown(pilot, "Step 2 of")
         await click(pilot, "close")
         await until_gone(pilot, "Step 2 of")
 
@@ -431,7 +427,7 @@ async def test_an_older_answer_is_walked_by_its_sources(tmp_path: Path) -> None:
         record = SavedQuestion("Where?", "On.", True, (source,))
         screen.answers_pane.show_exchanges([Exchange.saved(record)])
         await pilot.press(">")
-        await shows(pilot, "cited: “The road went on”")
+        await until_shown(pilot, "cited: “The road went on”")
         await pilot.press("x")
         await until(pilot, lambda: warned(app, "This answer is older"))
 
@@ -447,12 +443,12 @@ async def test_every_method_asks_on_the_screen_and_is_walked(tmp_path: Path, rea
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await ask(pilot, "Where does the road go?")
         if reader in OFFERS_QUICKER:
-            await shows(pilot, "Ask all the same")
+            await until_shown(pilot, "Ask all the same")
             await pilot.press("enter")
-        await shows(pilot, "Wants section")
+        await until_shown(pilot, "Wants section")
         assert screen.memory_pane.view.note.text.startswith("wanted")
         await pilot.press("&")
         await answered(pilot, screen, 1)
         await pilot.press(">")
-        await shows(pilot, "Step 1 of")
+        await until_shown(pilot, "Step 1 of")
         assert screen.memory_pane.view.note.text.startswith("step 1 of")
