@@ -126,7 +126,9 @@ def _question_card(book: Book, saved: SavedQuestion, guid: str) -> _Card:
     if answer.endswith(":"):  # It only introduces its quotes: "What the book says of Ferrand:"
         answer = " ".join(saved.citations[0].quote.split())
     quotes = [_quote_line(book, citation) for citation in saved.citations]
-    doubts = [f"“{saved.answer[mark.start : mark.end]}”: {mark.message}" for mark in saved.marks]
+    doubts = [
+        f"{in_quotes(saved.answer[mark.start : mark.end])}: {mark.message}" for mark in saved.marks
+    ]
     tells = [citation.tells for citation in saved.citations if citation.tells]
     rivals = [f"Another passage says {in_quotes(text)}" for text in tells]
     back = "\n".join((*quotes, *doubts, *rivals))

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gistread.errors import UsageError
+from gistread.units import in_quotes
 
 if TYPE_CHECKING:
     from gistread.book.model import Book
@@ -109,5 +110,5 @@ def chapter_index(book: "Book", name: str) -> int:
     hint = "`gistread toc BOOK` lists the chapters."
     similar = get_close_matches(typed, titles, n=1, cutoff=_SIMILAR)
     if similar:
-        hint = f"Did you mean “{book.chapters[titles.index(similar[0])].title}”?"
+        hint = f"Did you mean {in_quotes(book.chapters[titles.index(similar[0])].title)}?"
     raise UsageError(f"There is no chapter {name}.", hint)

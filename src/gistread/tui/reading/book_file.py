@@ -13,7 +13,7 @@ from gistread.library.moving import carry_place
 from gistread.store.user_data import MarkStore
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.screens.listing import ListScreen, Row
-from gistread.units import counted
+from gistread.units import counted, in_quotes
 
 WATCH_S = 5.0  # Between two looks at the file
 
@@ -69,7 +69,7 @@ class BookFileController:
         if title != self._context.book.title:
             key = self._context.key_hint("encoding")
             self._context.screen.app.notify(
-                f"In this encoding the book is called “{title}”. {key} changes it."
+                f"In this encoding the book is called {in_quotes(title)}. {key} changes it."
             )
 
     async def read_again(self) -> str:
