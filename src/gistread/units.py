@@ -69,7 +69,7 @@ def format_list(names: Sequence[str], most: int) -> str:
     return f"{listed} and {len(names) - most} more"
 
 
-CUT = "\u00a0…"  # After words that go on; never alone on a row
+ELLIPSIS = "\u00a0…"  # After words that go on; never alone on a row
 
 
 def short(text: str, limit: int) -> str:
@@ -77,7 +77,7 @@ def short(text: str, limit: int) -> str:
     line = " ".join(text.split())
     if len(line) <= limit:
         return line
-    return line[:limit].rsplit(" ", 1)[0] + " …"
+    return line[:limit].rsplit(" ", 1)[0] + ELLIPSIS
 
 
 def in_quotes(text: str) -> str:

@@ -44,7 +44,7 @@ from gistread.readers.trace import (
     summary_of,
 )
 from gistread.sample import story_path
-from gistread.units import in_quotes, ranges_words, short
+from gistread.units import ELLIPSIS, in_quotes, ranges_words, short
 from tests.readers.memories import make_memory
 
 MEMORY = make_memory(8, 8)
@@ -210,7 +210,9 @@ def test_without_pages_a_place_is_a_share_of_the_book() -> None:
 
 def test_quotation_marks_inside_a_quotation_are_single() -> None:
     assert in_quotes("“Go,” he said.") == "“‘Go,’ he said.”"
-    assert in_quotes(short("He said, “Go away from here.”", 20)) == "“He said, ‘Go away …’”"
+    assert (
+        in_quotes(short("He said, “Go away from here.”", 20)) == f"“He said, ‘Go away{ELLIPSIS}’”"
+    )
     assert in_quotes("away from here,” he said.") == "“‘away from here,’ he said.”"
 
 

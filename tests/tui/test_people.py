@@ -17,6 +17,7 @@ from gistread.readers.recap import recap
 from gistread.tui.reading.so_far import story_rows
 from gistread.tui.screens.listing import ListScreen
 from gistread.tui.screens.people import CardScreen, PeopleScreen, name_groups
+from gistread.units import ELLIPSIS
 from tests.memory.books import make_book
 from tests.tui.books import small_book
 from tests.tui.scripted import (
@@ -175,7 +176,7 @@ def test_the_story_so_far_ends_with_the_last_word_read() -> None:
     book = make_book(["The keeper slept. A man will tell you that the lamp went out at nine."])
     memory = GistMemory(book, PageSize(5, 50), "m").upto(book.text.index(" that"))
     *_, title, last = story_rows(recap(memory), memory, book, ends_here=True)
-    assert (title.text, last.text) == ("You stopped at", "A man will tell you …")
+    assert (title.text, last.text) == ("You stopped at", f"A man will tell you{ELLIPSIS}")
 
 
 async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:

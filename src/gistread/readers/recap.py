@@ -24,7 +24,7 @@ from gistread.people.joining import Entity, join_names
 from gistread.people.kinds import Kind
 from gistread.people.mentions import find_names, supports_names
 from gistread.store.model import NameCorrection
-from gistread.units import close_speech, counted
+from gistread.units import ELLIPSIS, close_speech, counted
 from gistread.words import count_words
 
 RECAP_WORDS = 600  # Four screens of 80×24; the gists of 4,000 words, as many as a tale has
@@ -163,7 +163,7 @@ def last_sentence(book: Book, span: Span) -> str:
     start, end = span
     is_cut = end < sentence_at(book, start)[1]
     words = " ".join(book.text[start:end].split())
-    return f"{words} …" if is_cut else words
+    return f"{words}{ELLIPSIS}" if is_cut else words
 
 
 def _share_of_chapter(words: int, gists_before: int, gists_of_chapter: int) -> int:

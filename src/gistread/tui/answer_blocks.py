@@ -28,7 +28,7 @@ from gistread.store.model import AnswerMark, Citation, SavedQuestion, with_messa
 from gistread.tui.answer_markup import draw_markup, plain_text
 from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
-from gistread.units import in_quotes, progress_bar, short
+from gistread.units import ELLIPSIS, in_quotes, progress_bar, short
 from gistread.words import count_words
 
 _FEW_WORDS = 100  # Words before the bound below which an answer is unlikely
@@ -474,7 +474,7 @@ def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) ->
         answer = plain_text(exchange.answer)
         return [
             question,
-            *textwrap.wrap(answer, max(1, columns), max_lines=room, placeholder=" …"),
+            *textwrap.wrap(answer, max(1, columns), max_lines=room, placeholder=ELLIPSIS),
         ]
     steps = [*map(str, exchange.steps(places)), *filter(None, [_under_way(exchange)])]
     below = steps[-max(1, room - 1) :]

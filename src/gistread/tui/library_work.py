@@ -24,7 +24,7 @@ from gistread.store.catalogue import Catalogue
 from gistread.store.pace import ReadingSpeed
 from gistread.store.user_data import UserData
 from gistread.tui.services import AppServices
-from gistread.units import CUT, fields, in_quotes
+from gistread.units import ELLIPSIS, fields, in_quotes
 
 _FEW = 3  # number of books up to which the sample is offered too
 
@@ -105,7 +105,7 @@ class Books:
             if place is not None:
                 is_cut = place.prefix[-1:].isalpha()  # Within a word, as at the end
                 whole = (place.exact + place.suffix).split()[is_cut:-1]
-                words = in_quotes(f"{' '.join(whole)}{CUT}") if whole else ""
+                words = in_quotes(f"{' '.join(whole)}{ELLIPSIS}") if whole else ""
             questions = self._user_data.questions(entry.sha256)
             if questions:
                 question = questions[-1].question

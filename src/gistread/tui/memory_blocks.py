@@ -14,7 +14,7 @@ from gistread.readers.trace import with_reason
 from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.memory_rows import TO_COME, MemoryRow, RowKind
 from gistread.tui.text import Block, Span
-from gistread.units import CUT, in_quotes, short
+from gistread.units import ELLIPSIS, in_quotes, short
 
 AHEAD = "ahead of you"
 UNREAD = "not read yet"
@@ -279,7 +279,7 @@ def _first_words(book: Book, page: Page, bound: int | None = None) -> str:
         return ""
     words = " ".join(first.group().split())
     goes_on = bool(book.text[first.end() : page.end].strip())
-    return in_quotes(f"{words}{CUT}" if goes_on else words)
+    return in_quotes(f"{words}{ELLIPSIS}" if goes_on else words)
 
 
 def _page_block(
@@ -414,10 +414,10 @@ def _draft_so_far(memory: GistMemory, view: View) -> str:
     is_seen = begun is None or memory.is_within(begun, view.bound)
     whole_words = view.draft.rpartition(" ")[0]
     if is_seen and whole_words:
-        return f"{whole_words} …"
+        return f"{whole_words}{ELLIPSIS}"
     if begun is not None:
-        return f"being read: {begun.words:,} words …"
-    return "being read …"
+        return f"being read: {begun.words:,} words{ELLIPSIS}"
+    return f"being read{ELLIPSIS}"
 
 
 def _tail(entry: MemoryEntry, view: View, *, sourced: bool = True) -> str:

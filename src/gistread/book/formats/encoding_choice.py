@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gistread.book.formats.encoding import decode, decode_as
 from gistread.book.formats.encoding_guess import decode_damaged, likely_codecs
+from gistread.units import ELLIPSIS
 
 _MOST_CHOICES = 24
 _LINE_BYTES = 400
@@ -55,5 +56,5 @@ def _shortened(sample: str) -> str:
         start = sample.find(" ", start, first) + 1 or start
     part = sample[start : start + _SAMPLE_CHARACTERS]
     opening = "… " if start else ""
-    closing = " …" if start + len(part) < len(sample) else ""
+    closing = ELLIPSIS if start + len(part) < len(sample) else ""
     return f"{opening}{' '.join(part.split())}{closing}"

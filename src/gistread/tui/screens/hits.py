@@ -6,7 +6,7 @@ from gistread.book.model import Book
 from gistread.search.book_search import SearchHits, SearchMode
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Span
-from gistread.units import counted
+from gistread.units import ELLIPSIS, counted
 
 MOST = 1000  # maximum hits in the list
 _BEFORE, _AFTER = 70, 110  # characters of context: two rows of a list 88 cells wide
@@ -56,7 +56,7 @@ def quote_around(
     if right < len(text) and (space := text.rfind(" ", end, right)) >= 0:
         right = space
     opening = "… " if left > 0 else ""
-    closing = " …" if right < len(text) else ""
+    closing = ELLIPSIS if right < len(text) else ""
     shift = len(opening) - left
     spans = tuple(
         Span(max(left, first - offset) + shift, min(right, last - offset) + shift, "hit")

@@ -16,6 +16,7 @@ from gistread.tui.progress import fitting
 from gistread.tui.status import Status
 from gistread.tui.text import clean
 from gistread.tui.text.cells import cell_len, crop
+from gistread.units import ELLIPSIS
 
 _ACTION = "gistread-action"  # not `@click`, which Textual draws as a link
 _GAP = 2  # minimum columns between the parts of the header
@@ -390,7 +391,7 @@ def _cut(text: str, cells: int) -> str:
     cropped = crop(text, cells)
     if cropped == text:
         return text
-    return f"{cropped.rpartition(' ')[0]} …".lstrip()
+    return f"{cropped.rpartition(' ')[0]}{ELLIPSIS}".lstrip()
 
 
 class Rule(Widget):
