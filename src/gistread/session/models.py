@@ -164,6 +164,7 @@ class ModelPair:
 
     @property
     def apart(self) -> bool:
+        """Whether questions have a model of their own."""
         return bool(self.asking.spec)
 
     @property

@@ -83,7 +83,10 @@ class View:
 
     @property
     def apart(self) -> frozenset[int]:
-        """Sections with a note or a mark, which are no part of a line for several."""
+        """Numbers of the sections that have a note, are pinned or are refused.
+
+        Each has a line of its own.
+        """
         noted = frozenset[int]() if self.note is None else frozenset((self.note.number,))
         return noted.union(self.pinned, self.refused)
 
@@ -192,9 +195,9 @@ def _trimmed(book: Book, start: int, end: int) -> Range:
 
 
 def chapter_of(row: MemoryRow, book: Book, view: View) -> int | None:
-    """Index of the chapter whose title stands above a row, unless it stands there already.
+    """Index of the chapter whose title belongs above a row.
 
-    None: the row has no title.
+    None in a book of one chapter, and for a line of sections that are still to come.
     """
     has_title = row.kind in _TITLED or row.first in view.apart
     if row.entry is None or row.first < row.last or not has_title or len(book.chapters) < 2:

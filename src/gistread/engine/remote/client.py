@@ -150,8 +150,11 @@ class RemoteEngine(Activity, Engine):
         return estimate_prompt(prompt)
 
     @asynccontextmanager
-    async def _fitting(self, prompt: Prompt, answer_tokens: int) -> AsyncIterator[Requester]:
-        """The started server, for a prompt that fits. Raises PromptTooLongError, EngineError."""
+    async def _server_for(self, prompt: Prompt, answer_tokens: int) -> AsyncIterator[Requester]:
+        """The started server, once it is sure that prompt and answer fit its window.
+
+        Raises PromptTooLongError, EngineError.
+        """
         requester, needed = await self._started(), estimate_prompt(prompt)
         if needed + answer_tokens > requester.window:
             raise PromptTooLongError(needed, answer_tokens, requester.window)
@@ -163,7 +166,7 @@ class RemoteEngine(Activity, Engine):
         if not stable or not (await self._started()).chat.model.dialect.has_prefix_cache:
             return NO_USAGE
         beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
-        async with self._fitting(beginning, 1) as requester:
+        async with self._server_for(beginning, 1) as requester:
             return (
                 await requester.ask(ChatRequest(beginning, Sampling(1), only_warms=True), priority)
             ).usage
@@ -172,7 +175,7 @@ class RemoteEngine(Activity, Engine):
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent]:
         async with (
-            self._fitting(prompt, sampling.max_tokens) as requester,
+            self._server_for(prompt, sampling.max_tokens) as requester,
             aclosing(stream_in_form(requester, prompt, sampling, priority)) as events,
         ):
             async for event in events:
@@ -182,7 +185,7 @@ class RemoteEngine(Activity, Engine):
         self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
     ) -> Choice:
         check_options(options)
-        async with self._fitting(prompt, max(map(len, options))) as requester:
+        async with self._server_for(prompt, max(map(len, options))) as requester:
             return await choose(requester, prompt, options, priority)
 
 

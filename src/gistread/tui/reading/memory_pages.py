@@ -53,10 +53,11 @@ class MemoryPages:
         self.number_sections()
 
     def _level(self, offset: int, page: Page | None) -> int:
-        """The row of the pane for the section at the place: that of its beginning in the book.
+        """The row of the pane, from 0, for the section that contains `offset`.
 
-        What is unread and begins above the view leaves room for the gists before it, and so does
-        every section where the book does not stand beside the memory.
+        It is level with the beginning of the section in the book. Where the book is not beside
+        the memory, or the section is unread and begins above the view, a third of the pane stays
+        free for the gists before it. `page`: that section, if the memory has it.
         """
         book, pane = self._context.book_pane, self._context.memory_pane
         below_others = pane.size.height // _ABOVE

@@ -543,5 +543,5 @@ class QuestionController:
 
 
 def _reader_of(record: SavedQuestion) -> str:
-    """The reader of a saved question; empty if there is none of that name any more."""
+    """The method of a saved question; empty if this version has none of that name."""
     return record.reader if record.reader in METHODS else ""
