@@ -139,12 +139,12 @@ async def test_reading_from_the_current_chapter_ends_with_the_same_memory(
     whole = await read_through(MemoryStore(store.directory / "whole"), engine())
     third = BOOK.chapters[2]
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
-        assert characters_left(kept) == len(BOOK.text)
+        assert characters_left(kept, 0) == len(BOOK.text)
         order = []
         async for event in read_book(kept, engine(), place=lambda: third.start + 10):
             if isinstance(event, PageRead):
                 order.append(event.entry.page.start)
-                assert characters_left(kept) < len(BOOK.text)
+                assert characters_left(kept, 0) < len(BOOK.text)
                 if event.entry.page.start < third.start:
                     break
         assert order[:-1]

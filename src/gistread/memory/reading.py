@@ -81,8 +81,9 @@ async def read_book(
         await asyncio.gather(reading, return_exceptions=True)
 
 
-def characters_left(writer: MemoryWriter) -> int:
-    start = first_section(writer)
+def characters_left(writer: MemoryWriter, story_start: int) -> int:
+    """Characters that the model has still to read; `story_start`: see `first_section`."""
+    start = first_section(writer, story_start)
     pages = (entry.page for entry in writer.all_entries())
     return (
         len(writer.memory.book.text)
@@ -91,13 +92,13 @@ def characters_left(writer: MemoryWriter) -> int:
     )
 
 
-def first_section(writer: MemoryWriter) -> int:
+def first_section(writer: MemoryWriter, story_start: int) -> int:
     """Offset where the model begins.
 
-    After the front matter, unless a model has read that already.
+    That is `story_start`, the end of the front matter, unless a model has read that already.
     """
-    end = front_matter_end(writer.memory.book)
-    return end if writer.entry_at(end) or not writer.covers(end) else 0
+    is_between_pages = writer.entry_at(story_start) or not writer.covers(story_start)
+    return story_start if is_between_pages else 0
 
 
 @dataclass(eq=False, repr=False)
@@ -128,7 +129,8 @@ class _Reading:
         self._faults: dict[int, tuple[Fault, ...]] = {}
 
     async def run(self) -> None:
-        memory, begin = self._memory, first_section(self.writer)
+        memory = self._memory
+        begin = first_section(self.writer, front_matter_end(memory.book))
         unread = self._known_until(0)
         if unread < begin:
             end = min(begin, self.writer.next_start(unread) or begin)

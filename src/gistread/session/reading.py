@@ -10,6 +10,7 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import GistreadError, StorageError
+from gistread.memory.front_matter import front_matter_end
 from gistread.memory.guard import clean
 from gistread.memory.model import (
     GistFocus,
@@ -148,6 +149,7 @@ class Reading:
     memory: GistMemory | None = None  # The memory shown, which questions are answered from
     # Of the memory that the model continues; None before it is loaded
     writer: MemoryWriter | None = None
+    _story_start: int = 0  # Where the front matter of its book ends, as an offset
     page: Page | None = None  # The next page, while its gist is being made
     _drafts: dict[int, str] = field(default_factory=dict)  # By the start of their page
     seconds_left: float | None = None  # For the rest of the book
@@ -252,6 +254,7 @@ class Reading:
             if self.writer.notice:
                 self._emit(events.Notice(self.writer.notice))
         memory = self.writer.memory
+        self._story_start = front_matter_end(memory.book)
         self._expected = expected_pace(engine.info, memory.mode)
         with suppress(StorageError):
             learned = await asyncio.to_thread(
@@ -368,4 +371,5 @@ class Reading:
             self._emit(events.ActivityChanged())
 
     def _estimate(self, writer: MemoryWriter) -> None:
-        self.seconds_left = seconds_to_read(writer.memory, self.pace, characters_left(writer))
+        left = characters_left(writer, self._story_start)
+        self.seconds_left = seconds_to_read(writer.memory, self.pace, left)

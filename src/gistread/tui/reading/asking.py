@@ -35,14 +35,11 @@ class AskingController:
         """The settings, with what was chosen for this book in place of theirs."""
         return settings_of_book(self._context.services.config, self._context.asking_choice)
 
-    @property
-    def method_words(self) -> str:
-        return title_of(self.config.reader)
-
-    @property
-    def sections_words(self) -> str:
-        """Who opens sections, and how many if that was chosen for this book."""
-        return sections_words(Steps(self.config.steps), self._context.asking_choice.max_pages)
+    def method_and_sections(self) -> tuple[str, str]:
+        """The method, then who opens sections and how many if that was chosen for this book."""
+        config = self.config
+        most = self._context.asking_choice.max_pages
+        return title_of(config.reader), sections_words(Steps(config.steps), most)
 
     def show_panel(self) -> None:
         usual = self._context.services.config

@@ -167,13 +167,15 @@ class StatusLines:
         line, asking = controllers.line, controllers.asking
         # While a question is typed, a letter would go into it: only a click chooses then.
         method_key = "" if typing else self._services.key_hint("choose-reader")
-        method = f"method: {asking.method_words}" if typing else asking.method_words
+        method, sections = asking.method_and_sections()
+        if typing:
+            method = f"method: {method}"
         choose_method = partial(self._services.run_command, self._services.keys["choose-reader"])
         steps_key = self._services.key_hint("switch-steps")
         return [
             (display_key(BOUND_KEY), line.bound_words, line.ask_bound),
             (method_key, method, choose_method),
-            (steps_key, asking.sections_words, controllers.steps.switch),
+            (steps_key, sections, controllers.steps.switch),
         ]
 
     def _typing_chips(self, controllers: Controllers, *, typing: bool) -> "list[_Chip]":
