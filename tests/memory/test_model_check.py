@@ -100,7 +100,7 @@ async def test_replies_in_any_wording_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "asked"),
+    ("right", "question_count"),
     [
         (range(6), 6),
         (range(1, 7), 7),
@@ -110,7 +110,9 @@ async def test_replies_in_any_wording_count() -> None:
         ((), 12),
     ],
 )
-async def test_no_question_is_asked_that_decides_nothing(right: Sequence[int], asked: int) -> None:
+async def test_no_question_is_asked_that_decides_nothing(
+    right: Sequence[int], question_count: int
+) -> None:
     answered = [QUESTIONS[number].text for number in right]
 
     def says(text: str) -> Say:
@@ -119,7 +121,7 @@ async def test_no_question_is_asked_that_decides_nothing(right: Sequence[int], a
         return good(text) if is_known or not question else "I wonder."
 
     result = await check_model(FakeEngine(says=says, chooses=rightly))
-    assert (result.right, result.asked) == (len(right), asked)
+    assert (result.right, result.asked) == (len(right), question_count)
     assert result.answers == (len(right) == 6)
 
 
