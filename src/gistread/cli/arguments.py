@@ -12,6 +12,7 @@ from pathlib import Path
 from gistread.errors import UsageError
 from gistread.readers.bound import parse_bound
 
+_STORY_DEFAULT = "here in fiction, also before you have begun"  # Of `--upto`
 EXPORT_PARTS = ("marks", "notes", "questions", "gists")  # Notes: marks that have one
 
 
@@ -234,7 +235,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     )
     doubted_help = "anki: also cards of answers that the check doubts"
     option("--doubted", action="store_true", help=doubted_help)
-    _add_upto(parser, "export gists")
+    _add_upto(parser, "export gists", default=_STORY_DEFAULT)
     output_help = (
         "write to this file, or into this folder; a suffix may give the format. With --all, a "
         "folder gets a file for each book, and a file (json, anki, readwise) all of them"
@@ -413,16 +414,19 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     option("--max-words", type=count(2), metavar="N", help="most words of a section")
 
 
-def _add_upto(parser: argparse.ArgumentParser, what: str = "use the book") -> None:
+def _add_upto(
+    parser: argparse.ArgumentParser,
+    what: str = "use the book",
+    *,
+    default: str = "here in fiction, once you have read some of it on screen",
+) -> None:
     parser.add_argument(
         "--upto",
         type=_bound,
         metavar="PLACE",
         help=f"{what} only up to here: 40%%, page:N, section:N, chapter:N or chapter:TITLE "
         "(each to its end, "
-        "with its parts), an offset, here (where you read), or all (default: here in fiction, "
-        "once you have read "
-        "some of it on screen)",
+        f"with its parts), an offset, here (where you read), or all (default: {default})",
     )
 
 
@@ -537,7 +541,8 @@ def _all_of(
 add_sample = add_last = add_mcp = add_session_models
 add_paths = add_figures = add_keys = add_formats
 add_index = _all_of(add_book, add_model, add_reading, partial(add_formats, events=True))
-add_pages = _all_of(add_book, _add_memory, _add_upto, add_formats)
-add_recap = _all_of(add_book, _add_upto, add_formats)
+_add_story_upto = partial(_add_upto, default=_STORY_DEFAULT)
+add_pages = _all_of(add_book, _add_memory, _add_story_upto, add_formats)
+add_recap = _all_of(add_book, _add_story_upto, add_formats)
 add_toc = _all_of(add_book, add_formats)
 add_doctor = _all_of(add_model, add_formats)
