@@ -241,3 +241,5 @@ def test_a_note_has_its_sentence_with_neighbours_or_its_whole_place_if_that_is_i
     assert end - start < len(TEXT) // 2
     in_doubt = "Ferrand drank and had a leg of wood."
     assert telling_passage(in_doubt, "What did Ferrand do?", whole, MEMORY) == whole
+    german = telling_passage(in_doubt, "Was tat Ferrand mit dem Bein?", whole, MEMORY)
+    assert german != whole

@@ -1,5 +1,6 @@
 """The sources of an answer whose model cited none."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from gistread.engine.protocol import Choice
@@ -18,6 +19,7 @@ from tests.readers.memories import FACTS, make_memory
 
 DOUBTFUL = "He drank, and he had a leg of wood."
 QUESTION = "What did Ferrand do?"
+GERMAN = "Er gestand, dass er den Schlüssel gestohlen hatte."
 OPEN = "Ferrand confessed that he had stolen the key to find the ledger that would hang him."
 
 
@@ -124,3 +126,21 @@ async def test_no_sentence_of_a_place_is_asked_for_if_one_is_much_nearer() -> No
     named = await with_cited_sentences(by_words, asking, ())
     assert named.citations == by_words.citations
     assert [citation.quote for citation in named.citations] == [FACTS[7]]
+
+
+async def sources_of_german(says: Callable[[str], str], engine: FakeEngine) -> list[str]:
+    engine._says = says
+    asking = Asking("Wann stahl er?", make_memory(), engine, Steering(), ReaderOptions(model=LARGE))
+    events = METHODS["gistread"].reader()(asking)
+    answered = [event async for event in events][-1]
+    assert isinstance(answered, Answered)
+    assert answered.answer == GERMAN
+    return [citation.quote for citation in answered.citations]
+
+
+async def test_an_answer_in_another_language_is_traced_by_the_models_translation() -> None:
+    def says(prompt: str) -> str:
+        return OPEN if "in the language of the book" in prompt else GERMAN
+
+    assert await sources_of_german(says, FakeEngine()) == [FACTS[7]]
+    assert await sources_of_german(lambda _: GERMAN, FakeEngine()) == []

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from gistread.engine.protocol import Usage, choose_or
+from gistread.engine.protocol import NO_USAGE, Sampling, Usage, choose_or
 from gistread.errors import EngineError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import (
@@ -150,6 +150,7 @@ _MOST_ASKED = 6  # Statements of one answer, so that the sources follow soon
 _SHORT_PLACE = 800  # Characters of a cited place whose sentence words find well enough
 _NO_SOURCE = "0"  # The model's choice if no sentence tells the answer
 _LONGEST_CHARACTERS = 200  # Of a sentence offered
+_TRANSLATION_TOKENS = 192  # Of an answer; its beginning finds the first source
 
 
 async def with_sources(
@@ -164,6 +165,9 @@ async def with_sources(
     answer = told_part(answered.answer)
     if not answer:
         return replace(answered, citations=())
+    if asking.options.model.cites and _is_foreign(answer, without_options(question), memory):
+        answer, cost = await _in_book_language(asking, answer, places)
+        answered = replace(answered, usage=answered.usage + cost)
     ranked = await asyncio.to_thread(nearest_sentences, answer, question, memory, places, closed)
     nearest = leading(ranked)
     is_clear = len(nearest) == 1 and _shares_words(answer, question, memory, nearest[0])
@@ -253,6 +257,26 @@ async def _named_source(
     choice = await choose_or(asking.engine, prompt, options, 0)
     named = options[choice.index]
     return (None if named == _NO_SOURCE else offered[choice.index]), choice.usage
+
+
+async def _in_book_language(
+    asking: Asking, answer: str, places: Sequence[Passage]
+) -> tuple[str, Usage]:
+    """The answer in the model's translation, whose words find sentences of the book, and the cost.
+
+    As it is if the model fails.
+    """
+    book = asking.memory.book
+    start = places[0][0] if places else 0
+    example = book.text[start : start + _LONGEST_CHARACTERS].strip()
+    prompt = user_prompt("in_book_language", text=example, answer=answer)
+    try:
+        completion = await asking.engine.complete(prompt, Sampling(_TRANSLATION_TOKENS))
+    except EngineError:
+        return answer, NO_USAGE
+    translation = completion.text.strip()
+    is_one = bool(translation) and not says_not_found(translation)
+    return translation if is_one else answer, completion.usage
 
 
 def _shares_words(answer: str, question: str, memory: GistMemory, citation: Citation) -> bool:

@@ -105,6 +105,11 @@ class Evidence:
         self._sentences = [Sentence(span, self._content(book.text[slice(*span)])) for span in spans]
         self._spread = Counter(term for sentence in self._sentences for term in sentence.terms)
 
+    @property
+    def is_in_language_of_book(self) -> bool:
+        """Whether the question is."""
+        return self._question_language == self._language
+
     def best(self, answer: str, statement: str, place: Passage) -> Citation:
         """The sentence of the place nearest to this statement of the answer.
 
@@ -233,10 +238,12 @@ def is_in_doubt(ranked: Sequence[tuple[Citation, float]]) -> bool:
 def telling_passage(note: str, question: str, place: Passage, memory: GistMemory) -> Passage:
     """The sentence of a place that tells a note, with its neighbours.
 
-    The place if none does, or if it is in doubt which.
+    The place if none does, or if it is in doubt which. For a question in another language the
+    nearest one counts: the answer will share no words that could find it later.
     """
-    ranked = Evidence(question, memory, [place]).ranked(note, [place])
-    if not ranked or is_in_doubt(ranked):
+    evidence = Evidence(question, memory, [place])
+    ranked = evidence.ranked(note, [place])
+    if not ranked or (evidence.is_in_language_of_book and is_in_doubt(ranked)):
         return place
     nearest = ranked[0][0].start
     sentences = list(sentences_of(memory.book, *place))
