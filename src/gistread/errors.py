@@ -71,7 +71,9 @@ class GistreadError(Exception):
         super().__init__(self.message)
 
     def __str__(self) -> str:
-        return f"{self.message}\n{self.hint}" if self.hint else self.message
+        if not self.hint:
+            return self.message
+        return f"{self.message}\n{self.hint}"
 
 
 class UsageError(GistreadError):

@@ -94,7 +94,9 @@ def close_speech(sentence: str) -> str:
     missing = sentence.count("“") - sentence.count("”")
     if missing > 0:
         return f"{sentence}”"
-    return f"“{sentence}" if missing < 0 else sentence
+    if missing < 0:
+        return f"“{sentence}"
+    return sentence
 
 
 def counted(number: int, what: str) -> str:

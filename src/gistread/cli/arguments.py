@@ -493,7 +493,9 @@ def _book_name(text: str) -> str:
             f"{text} is an address, and gistread opens files.", "Download it, then open the file."
         )
     is_file_name = text.startswith("-") and text != "-"
-    return f"./{text}" if is_file_name else text
+    if is_file_name:
+        return f"./{text}"
+    return text
 
 
 def _export_parts(text: str) -> frozenset[str]:

@@ -134,7 +134,9 @@ def recap_document(story: Recap) -> Json:
 def longest_memory(book: Book, headers: Sequence[MemoryHeader]) -> GistMemory:
     """The furthest memory, or an empty one. Raises StorageError."""
     longest = max(headers, key=lambda header: header.characters, default=None)
-    return memory_store().load(book, longest) if longest else unread_memory(book)
+    if not longest:
+        return unread_memory(book)
+    return memory_store().load(book, longest)
 
 
 def _threads(arguments: argparse.Namespace) -> None:

@@ -182,7 +182,9 @@ def _argument_error(details: Mapping[str, Any]) -> str:
 def _hint_for_client(hint: str) -> str:
     """A hint that names a command is for the user, who has a terminal."""
     names_command = "`gistread " in hint or "--" in hint
-    return f"The user can do this: {hint}" if names_command else hint
+    if not names_command:
+        return hint
+    return f"The user can do this: {hint}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,9 @@ class View:
     @property
     def end(self) -> int:
         """Offset of the bound, or of the book's end."""
-        return len(self.whole.text) if self.bound is None else self.bound
+        if self.bound is None:
+            return len(self.whole.text)
+        return self.bound
 
     @property
     def book(self) -> Book:
@@ -491,7 +495,9 @@ def _search_all(words: str, tag: str, limit: int, first: int) -> Json:
 def _bounded(book: ShelfBook) -> ShelfBook:
     """An unread novel up to its first screen; another book as it is."""
     is_unread_novel = book.indexed.plot and not book.begun
-    return replace(book, bound=_FIRST_SCREEN) if is_unread_novel else book
+    if is_unread_novel:
+        return replace(book, bound=_FIRST_SCREEN)
+    return book
 
 
 def _is_cut(book: ShelfBook) -> bool:

@@ -181,7 +181,9 @@ def _with_action(words: Sequence[str], command: _Command, parser: Parser) -> Seq
         is_named = bool(words) and words[0] in actions
     else:
         is_named = bool(words) and not words[0].startswith("-")
-    return words if is_named else [command.default_action, *words]
+    if is_named:
+        return words
+    return [command.default_action, *words]
 
 
 def _refuse_several_words(words: Sequence[str]) -> NoReturn:

@@ -108,7 +108,9 @@ def _every() -> Iterator[ModelFile]:
 
 def plain_name(name: str) -> str:
     """The name of a model or of its file, without the suffix."""
-    return name[: -len(SUFFIX)] if name.casefold().endswith(SUFFIX) else name
+    if name.casefold().endswith(SUFFIX):
+        return name[: -len(SUFFIX)]
+    return name
 
 
 def _files_under(folder: Path) -> Iterator[Path]:

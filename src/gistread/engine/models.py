@@ -92,7 +92,9 @@ def split_adapter(spec: str) -> tuple[str, str | None]:
         and adapter.casefold().endswith(SUFFIX)
         and not Path(spec).expanduser().is_file()
     )
-    return (name, adapter) if is_adapter else (spec, None)
+    if not is_adapter:
+        return spec, None
+    return name, adapter
 
 
 def default_spec() -> str:

@@ -52,7 +52,9 @@ def back_matter_start(book: Book) -> int:
 def story_of(book: Book) -> tuple[int, int]:
     """(start, end) of the text without front and back matter; of all if nothing else is there."""
     start, end = front_matter_end(book), back_matter_start(book)
-    return (start, end) if book.text[start:end].strip() else (0, len(book.text))
+    if book.text[start:end].strip():
+        return start, end
+    return 0, len(book.text)
 
 
 def _heading_after_titles(book: Book, chapter: Chapter) -> int:

@@ -143,7 +143,9 @@ def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
             kept[-1] = label
         elif not close:
             kept.append(label)
-    return kept if kept[-1] is labels[-1] else [*kept, labels[-1]]
+    if kept[-1] is labels[-1]:
+        return kept
+    return [*kept, labels[-1]]
 
 
 def _fill(

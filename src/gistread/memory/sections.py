@@ -75,4 +75,6 @@ def renumbered(number: int, memory: GistMemory | None, other: GistMemory | None)
     if section is None:
         return number
     same = Sections(other).at(section.start)
-    return same.number if same is not None else number
+    if same is not None:
+        return same.number
+    return number

@@ -222,7 +222,9 @@ def outline(memory: GistMemory) -> PageRange:
     ends = ((entry.page.number, entry.page.end - 1) for entry in memory.entries)
     pages = [(number, paths[memory.book.chapter_index(end)]) for number, end in ends]
     top = _section(pages, 0)
-    return top if top.children else PageRange(1, top.first, top.last, (top,))
+    if top.children:
+        return top
+    return PageRange(1, top.first, top.last, (top,))
 
 
 _Placed = tuple[int, tuple[int, ...]]  # A page number and the path of its chapter

@@ -263,4 +263,6 @@ def without_invention(answered: events.Answered, text: BookText) -> events.Answe
     question = without_options(text.question)
     statements = check(answered.answer, question, text.memory, answered.seen)
     is_invented = bool(statements) and all(statement.foreign for statement in statements)
-    return replace(answered, found=False, citations=()) if is_invented else answered
+    if is_invented:
+        return replace(answered, found=False, citations=())
+    return answered

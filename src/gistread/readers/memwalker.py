@@ -322,7 +322,9 @@ def _numbered(children: Sequence[Node]) -> str:
 
 def _pages_label(node: Node) -> str:
     is_page = node.first == node.last
-    return f"page {node.first}" if is_page else f"pages {node.first} to {node.last}"
+    if is_page:
+        return f"page {node.first}"
+    return f"pages {node.first} to {node.last}"
 
 
 def _answer_from_page(walk: _Walk, view: _View) -> events.ReaderEvents:

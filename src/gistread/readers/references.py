@@ -78,4 +78,6 @@ class References:
 def _last_statement(text: str) -> str:
     plain = pattern("reference").sub("", text)
     spans = statement_spans(plain)
-    return plain[slice(*spans[-1])] if spans else plain
+    if not spans:
+        return plain
+    return plain[slice(*spans[-1])]

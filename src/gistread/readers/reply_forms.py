@@ -47,7 +47,9 @@ def read_words(reply: str) -> str:
     plain = match[1].replace('\\"', "”").replace("\\n", " ").replace("\\", "")
     words = " ".join(plain.split()).strip(" .,;")
     is_cut_off = not match[2]
-    return f"{words}…" if words and is_cut_off else words
+    if words and is_cut_off:
+        return f"{words}…"
+    return words
 
 
 def several_choices(options: Sequence[str], most: int, stop: str) -> ReplyForm:

@@ -65,7 +65,9 @@ def question_about(selection: Span, question: str, book: Book) -> str:
 
 def question_alone(selection: Span | None, shown: str, book: Book) -> str:
     """Remove the selection from a question: the reverse of `question_about`."""
-    return shown.removeprefix(question_about(selection, "", book)) if selection else shown
+    if not selection:
+        return shown
+    return shown.removeprefix(question_about(selection, "", book))
 
 
 def extend_bound(selection: Span | None, bound: int | None, book: Book) -> int | None:

@@ -151,7 +151,9 @@ class Question:
     def shown(self, book: Book) -> str:
         """The question as it is shown and saved, with its passage."""
         selection = self.options.selection
-        return question_about(selection, self.text, book) if selection else self.text
+        if not selection:
+            return self.text
+        return question_about(selection, self.text, book)
 
     def answer(self, trace: list[ReaderEvent], book: Book) -> Answer:
         """The answer. `trace`: all events of `Questions.stream`."""

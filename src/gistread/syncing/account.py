@@ -94,7 +94,9 @@ def forget_account(paths: Paths) -> None:
 def server_address(server: str) -> str:
     """The address without a trailing slash; `https://` if it names no scheme."""
     address = server.strip().rstrip("/")
-    return address if "://" in address else f"https://{address}"
+    if "://" in address:
+        return address
+    return f"https://{address}"
 
 
 def sends_in_clear(account: Account) -> bool:

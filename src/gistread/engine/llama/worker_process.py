@@ -202,4 +202,6 @@ def _reason(status: int) -> str:
         name = signal.Signals(-status).name
     except ValueError:
         name = f"signal {-status}"
-    return f"{name}, possibly out of memory" if may_be_out_of_memory(status) else name
+    if may_be_out_of_memory(status):
+        return f"{name}, possibly out of memory"
+    return name

@@ -55,7 +55,9 @@ def short_name(model: str) -> str:
     `/models/Qwen2.5-7B-Q4_K_M.gguf` becomes `Qwen2.5-7B-Q4_K_M`.
     """
     last = model.replace("\\", "/").rstrip("/").rpartition("/")[2] or model
-    return last[: -len(".gguf")] if last.casefold().endswith(".gguf") else last
+    if last.casefold().endswith(".gguf"):
+        return last[: -len(".gguf")]
+    return last
 
 
 def named_fingerprint(model: str) -> str:

@@ -96,7 +96,9 @@ class RetryPolicy:
 
 def cut(text: str, most: int) -> str:
     """The text in at most so many characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    if len(text) <= most:
+        return text
+    return f"{text[: most - 1]}…"
 
 
 def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
