@@ -3,7 +3,7 @@
 import pytest
 
 from gistread.memory.model import GistMemory, PageSize
-from gistread.readers.quantities import quantity_asked_for
+from gistread.readers.kinds import quantity_asked_for
 from gistread.readers.ranking import rank
 from tests.memory.books import make_book
 

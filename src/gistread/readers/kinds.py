@@ -1,4 +1,4 @@
-"""The kinds of questions: how one is put to a model, and how long its answer may be."""
+"""The kinds of questions: how one is put to a model, and what its answer is like."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -68,3 +68,35 @@ def asks_how_all_ends(question: str) -> bool:
 def asks_for_story(question: str) -> bool:
     """Whether a question asks for the story so far, and for nothing in particular."""
     return bool(pattern("asks_for_the_story").fullmatch(without_options(question)))
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number that a question asks for, by its name in `phrases.toml`.
+
+    A passage without a number of that kind does not tell how old somebody is, however near it is
+    to the words of the question.
+    """
+
+    name: str
+
+    def is_asked_in(self, question: str) -> bool:
+        return bool(pattern(f"asks_for_quantity_{self.name}").search(question))
+
+    def is_told_in(self, passage: str) -> bool:
+        return bool(pattern(f"tells_quantity_{self.name}").search(passage))
+
+
+# The first one that a question asks for counts: "how many years" is a time.
+_QUANTITIES = tuple(map(Quantity, ("age", "time_span", "sum", "count")))
+
+
+def quantity_asked_for(question: str) -> Quantity | None:
+    """The quantity that a question asks for, if any.
+
+    >>> quantity_asked_for("How long was he in prison?").is_told_in("After eighteen years, …")
+    True
+    >>> quantity_asked_for("Who was in prison?") is None
+    True
+    """
+    return next((quantity for quantity in _QUANTITIES if quantity.is_asked_in(question)), None)

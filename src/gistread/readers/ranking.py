@@ -11,8 +11,8 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, overlaps, split_into_passages
 from gistread.readers.book_text import share_of
 from gistread.readers.introductions import Introductions, introductions
+from gistread.readers.kinds import quantity_asked_for
 from gistread.readers.phrases import pattern
-from gistread.readers.quantities import quantity_asked_for
 from gistread.readers.thread import Thread, retrieval_context
 from gistread.search.ranked import Relevance
 
