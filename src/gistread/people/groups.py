@@ -21,7 +21,6 @@ _BETWEEN_NAMES = PARTICLES | {"of"}
 _SAINTS = frozenset({"st", "saint"})
 _LEAST_PRONOUNS = 4
 _SURE = 0.65  # Share of "he" or "she" among the pronouns after a name that decides the sex
-_PATRONYMICS = {"vich": "man", "vitch": "man", "ovna": "woman", "evna": "woman"}
 # Ranks that men have and that nobody has two of.
 RANKS = frozenset(
     "capt col maj gen lieut sergt corporal admiral judge bishop archdeacon dean canon archbishop "
@@ -56,15 +55,6 @@ def parse_name(text: str) -> NameParts:
         else:
             words.append(word)
     return NameParts((*named[:heads], *named[end:]), tuple(words) or (named[-1],))
-
-
-def _sex_by_patronymic(words: Iterable[str]) -> str:
-    """man or woman, if one of the words is a Russian patronymic."""
-    for word in words:
-        for ending, sex in _PATRONYMICS.items():
-            if word.endswith(ending):
-                return sex
-    return ""
 
 
 def _is_head(word: str, following: str) -> bool:
@@ -131,11 +121,11 @@ class Group:
             return "woman"
         if self.title_kind == "man" or self.titles & RANKS:
             return "man"
-        if self.is_full or self.precedes_first_names or not self.title_kind:
+        if self.is_full or not self.title_kind:
             by_name = first_names()[0].get(self.words[0])
             if by_name:
                 return by_name
-        return _sex_by_patronymic(self.words) or self._sex_by_pronouns()
+        return self._sex_by_pronouns()
 
     def _sex_by_pronouns(self) -> str:
         he = count_of(self.contexts, MentionContext.HE)
