@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from gistread.book.builder import BookBuilder, Metadata, left_out_notices
-from gistread.book.formats.aozora import read_aozora
 from gistread.book.formats.encoding import decode, encoding_notices
 from gistread.book.formats.headings import heading_candidate, is_short_line, split_heading
 from gistread.book.formats.outline import Outline, outline
@@ -130,6 +129,7 @@ _EMPHASIS = re.compile(r"(?<![\w_])_(?=[^\s_])([^_]{1,2000}?)(?<=[^\s_])_(?![\w_
 # A line that ends with a hyphen or dash continues without a space.
 _DASH_AT_LINE_END = re.compile(r"(?<=\w)(--|[-—])\n *(?=\w)")
 _BYLINE = re.compile(r"by (?P<author>\w[^,:;!?]{1,79})", re.IGNORECASE)
+_SIGNS_OF_AOZORA = ("［＃", "【テキスト中に現れる記号について】")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 
 
@@ -151,11 +151,14 @@ def read_text(data: bytes, name: str) -> Book:
         "control character(s)": _count_controls(decoded.text),
         "word(s) of the licence": count_words(stripped.licence),
     }
-    aozora = read_aozora(body)
-    if aozora is not None:
-        body = aozora.text
-        header = aozora.metadata
-        left_out["word(s) of notes for typesetters"] = aozora.left_out
+    if any(sign in body for sign in _SIGNS_OF_AOZORA):
+        from gistread.book.formats.aozora import read_aozora  # imported here: few texts need it
+
+        aozora = read_aozora(body)
+        if aozora is not None:
+            body = aozora.text
+            header = aozora.metadata
+            left_out["word(s) of notes for typesetters"] = aozora.left_out
     blocks = [part for block in split_into_blocks(body) for part in split_heading(block)]
     shape = outline(blocks)
     builder = BookBuilder()
