@@ -587,6 +587,8 @@ def _length(element: etree._Element) -> int:
 
 
 def _ids_of(element: etree._Element) -> tuple[str, ...]:
+    if not element.attrib:
+        return ()
     return tuple(filter(None, map(element.get, ("id", _XML_ID, "name"))))
 
 
