@@ -15,8 +15,7 @@ from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.prompts import TRAINED
 from gistread.search.tokens import folded
-from gistread.word_patterns import ALPHABETIC, UNSPACED_CHARACTER, folded_words
-from gistread.words import count_words
+from gistread.words import ALPHABETIC, UNSPACED_CHARACTER, count_words, folded_words
 
 
 class Fault(StrEnum):

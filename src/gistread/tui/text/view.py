@@ -72,6 +72,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._left_margin = 0  # Empty cells at the left
         self._fitted_columns = 1
         self._spread: tuple[int, Spread] | None = None  # The last one, with the height
+        self._last_height = 0  # Rows of the view when it was shown last
         # Drawn rows, by column and row
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(_STRIPS_KEPT)
         self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
@@ -200,15 +201,15 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def spread(self) -> Spread:
-        """The rows in view, by column."""
+        """The rows in view, by column; of a hidden view those that were in view."""
         top = self.scroll_offset.y
-        height = self.size.height
+        height = self._last_height = self.size.height or self._last_height
         if self._spread is None or (self._spread[0], self._spread[1].top) != (height, top):
-            self._spread = height, self._spread_from(top)
+            self._spread = height, self._spread_from(top, height)
         return self._spread[1]
 
-    def _spread_from(self, top: int) -> Spread:
-        height, columns = self.size.height, self._fitted_columns
+    def _spread_from(self, top: int, height: int) -> Spread:
+        columns = self._fitted_columns
         return spread_of(self._index, top, height, columns=columns, foot=self.foot)
 
     @property
