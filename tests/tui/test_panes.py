@@ -180,12 +180,13 @@ async def test_an_answer_leaves_the_book_two_thirds_and_folds_to_its_first_lines
 
 
 async def test_a_hidden_book_stands_where_it_was_shown_last(tmp_path: Path) -> None:
-    app = app_on(long_book(10), tmp_path, SteppedEngine(says=says))
+    book = long_book(40)
+    app = app_on(book, tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(60, 20)) as pilot:
         screen = await opened(pilot)
         pane = screen.book_pane
         await pilot.press("G")
-        await until(pilot, lambda: pane.share_read(screen.book) == 1.0)
+        await until(pilot, lambda: pane.share_read(book) == 1.0)
         await pilot.press("tab")
         await until(pilot, lambda: not pane.size.height)
-        assert pane.share_read(screen.book) == 1.0
+        assert pane.share_read(book) == 1.0
