@@ -185,6 +185,7 @@ async def test_a_hidden_book_stands_where_it_was_shown_last(tmp_path: Path) -> N
     async with app.run_test(size=(60, 20)) as pilot:
         screen = await opened(pilot)
         pane = screen.book_pane
+        await until(pilot, lambda: pane.visible_range is not None)
         await pilot.press("G")
         await until(pilot, lambda: pane.share_read(book) == 1.0)
         await pilot.press("tab")
