@@ -30,11 +30,8 @@ _QUOTED_WORDS = 4  # Shorter quotations are terms or titles
 _LEAST_NUMBER = 3  # Smaller numbers are counted ("the two of them")
 _NEAR = 0.2  # Largest relative error of a number after "about"
 _SIMILAR = 0.8  # Least similarity (`difflib`) of two spellings of a name
-_LETTERS_PER_ENDING = 4  # Of a name for each letter at its end that may differ: "Montresors"
-_ADDED_LETTERS = 3  # Most letters after those that two forms of a name share: "Chicagoan"
 _COMMON_LETTERS = 4  # With which a name begins in two languages
 _LEAST_LETTERS = 3  # Of a name
-_COMMON_LETTERS_OF_DATES = 3  # Of a month or day and its abbreviation
 _HUNDRED = 100  # Other languages write smaller and round numbers in words of their own
 _DECADE = 10  # Years
 _CENTURY = 100  # Years
@@ -182,13 +179,7 @@ class _Text:
     def _has_similar_name(self, plain: str) -> bool:
         """Whether a name of the text is alike: "Montresor" and "Montresors"."""
         names = [name for name in self.names if name[0] == plain[0]]
-        if get_close_matches(plain, names, 1, _SIMILAR):
-            return True
-        if len(plain) <= _LETTERS_PER_ENDING:
-            return False  # "Mary" begins like "Mark".
-        root = plain[: len(plain) - len(plain) // _LETTERS_PER_ENDING]
-        longest = max(len(plain), len(root) + _ADDED_LETTERS)
-        return any(name.startswith(root) and len(name) <= longest for name in names)
+        return bool(get_close_matches(plain, names, 1, _SIMILAR))
 
     def _has_translation(self, plain: str) -> bool:
         """Whether a word may be a name of the text in another language.
@@ -423,9 +414,7 @@ def _is_foreign(
     if not is_foreign:
         return False
     place = pattern("in_a_place").search(answer, 0, word.start())
-    if place and text.has_name(place[1], language):
-        return False
-    return not any(text.has_name(part, language) for part in word[0].split("-")[:-1])
+    return not (place and text.has_name(place[1], language))
 
 
 def _is_foreign_date(match: re.Match[str], answer: str, text: _Text, language: str) -> bool:
@@ -436,10 +425,7 @@ def _is_foreign_date(match: re.Match[str], answer: str, text: _Text, language: s
     word = match[0].lower()
     if not match[0].istitle() or not text.language == language == "en":
         return False
-    if word in ("march", "may") and pattern("opens_sentence").search(answer, 0, match.start()):
-        return False
-    abbreviated = word[:_COMMON_LETTERS_OF_DATES].title()
-    names_it = re.compile(rf"(?i:\b{word}s?\b)|\b{abbreviated}[a-z]{{0,2}}\.")
+    names_it = re.compile(rf"\b{word}s?\b", re.IGNORECASE)
     if names_it.search(text.shown):
         return False
     sentence = _sentence_around(answer, match.start())
@@ -459,8 +445,7 @@ def _is_name(match: re.Match[str], answer: str, question: str) -> bool:
     before = answer[: match.start()]
     if pattern("opens_sentence").search(before) and not pattern("abbreviation").search(before):
         return plain in first_names()[0] or _is_name_at_first(match, plain, answer, question)
-    is_abstract = pattern("abstract_ending").fullmatch(plain)
-    return not (is_abstract or pattern("title_case").search(before))
+    return not pattern("title_case").search(before)
 
 
 def _may_be_name(word: str) -> bool:
