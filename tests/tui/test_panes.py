@@ -183,9 +183,9 @@ async def test_a_hidden_book_stands_where_it_was_shown_last(tmp_path: Path) -> N
     book = long_book(40)
     app = app_on(book, tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(60, 20)) as pilot:
-        screen = await opened(pilot)
+        screen = await read_whole(pilot)
+        await until_shown(pilot, "The memory is complete")
         pane = screen.book_pane
-        await until(pilot, lambda: pane.visible_range is not None)
         await pilot.press("G")
         await until(pilot, lambda: pane.share_read(book) == 1.0)
         await pilot.press("tab")
