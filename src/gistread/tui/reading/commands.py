@@ -1,10 +1,14 @@
 """The commands of the reading screen: for each its keys, its words and the method it calls."""
 
+from typing import TYPE_CHECKING
+
 from gistread.tui.commands import Command, Scope
-from gistread.tui.reading.controllers import Controllers
+
+if TYPE_CHECKING:  # `gistread keys` lists the commands, and needs nothing that they control
+    from gistread.tui.reading.controllers import Controllers
 
 
-def _follow_citation(number: int) -> Command[Controllers]:
+def _follow_citation(number: int) -> "Command[Controllers]":
     """The command that follows a source of the answer; the first stands for all in the help."""
     first = number == 1
     return Command(
@@ -18,7 +22,7 @@ def _follow_citation(number: int) -> Command[Controllers]:
     )
 
 
-ASKING: tuple[Command[Controllers], ...] = (
+ASKING: "tuple[Command[Controllers], ...]" = (
     Command(
         Scope.ASKING,
         "ask",
@@ -150,7 +154,7 @@ ASKING: tuple[Command[Controllers], ...] = (
     ),
 )
 
-REMEMBERING: tuple[Command[Controllers], ...] = (
+REMEMBERING: "tuple[Command[Controllers], ...]" = (
     Command(
         Scope.REMEMBERING,
         "resume",
@@ -216,7 +220,7 @@ REMEMBERING: tuple[Command[Controllers], ...] = (
     ),
 )
 
-GOING: tuple[Command[Controllers], ...] = (
+GOING: "tuple[Command[Controllers], ...]" = (
     Command(
         Scope.GOING,
         "contents",
@@ -344,7 +348,7 @@ GOING: tuple[Command[Controllers], ...] = (
     ),
 )
 
-SEARCHING: tuple[Command[Controllers], ...] = (
+SEARCHING: "tuple[Command[Controllers], ...]" = (
     Command(
         Scope.SEARCHING,
         "find",
@@ -387,7 +391,7 @@ SEARCHING: tuple[Command[Controllers], ...] = (
     ),
 )
 
-MARKING: tuple[Command[Controllers], ...] = (
+MARKING: "tuple[Command[Controllers], ...]" = (
     Command(
         Scope.MARKING,
         "select",
@@ -464,7 +468,7 @@ MARKING: tuple[Command[Controllers], ...] = (
     ),
 )
 
-VIEWING: tuple[Command[Controllers], ...] = (
+VIEWING: "tuple[Command[Controllers], ...]" = (
     Command(
         Scope.VIEWING,
         "typography",
