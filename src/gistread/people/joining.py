@@ -276,11 +276,7 @@ def _has_title(form: Form, title: str) -> bool:
 
 def _is_compound_of(person: Group, group: Group) -> bool:
     """Whether "Mary-Anne" may be called "Mary"."""
-    is_rare = _MORE_FREQUENT * person.count < group.count
-    if person.is_full or is_rare:
-        return False
-    is_compound = person.words[0].startswith(f"{group.words[0]}-")
-    return is_compound and not _side_by_side(group.forms, person.forms)
+    return not person.is_full and person.words[0].startswith(f"{group.words[0]}-")
 
 
 def _may_be_called(person: Group, group: Group) -> bool:
