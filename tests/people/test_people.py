@@ -324,6 +324,13 @@ def test_a_son_with_two_names_of_others_does_not_join_them() -> None:
     assert {"Orrin Ware", "Orrin", "Ware"} in names_of(apart, times=1)
 
 
+def test_mr_ware_is_not_his_brother_mr_orrin_ware_who_is_called_orrin() -> None:
+    both = f"So Mr. Ware spoke. {_PAST}" * 40 + f"Then Mr. Orrin Ware rose. {_PAST}" * 10
+    called = f"Later Orrin laughed. {_PAST}" * 10
+    assert {"Mr. Ware"} in names_of(both + called, times=1)
+    assert {"Mr. Ware", "Mr. Orrin Ware"} in names_of(both, times=1)
+
+
 def test_the_king_of_many_tales_is_not_the_one_with_a_name() -> None:
     generic = "So King Orrin came. " * 10 + "Later the King laughed. " * 900
     assert {"King"} in names_of(generic, times=1)

@@ -195,8 +195,14 @@ class _PersonIndex:
         return None if bare and self._has_other_surname(bare, owner) else owner
 
     def _are_two(self, titled: Group, full: Group) -> bool:
-        """Whether "Mr. Emerson" and "George Emerson" are two: they are often mentioned together."""
+        """Whether "Mr. Emerson" and "George Emerson" are two: they are often mentioned together.
+
+        Or the first name tells two apart, of whom one is called by it.
+        """
         called = self._bare.get(full.words[0])
+        is_called = called is not None and called.count >= _OFTEN_NAMED
+        if is_called and _is_told_apart(titled, full):
+            return True
         others = [*full.forms, *(called.forms if called else ())]
         return _side_by_side(titled.forms, others)
 
@@ -340,6 +346,21 @@ def _titles_differ(group: Group, person: Group) -> bool:
         return False
     titled = sum(len(form.starts) for form in person.forms if parse_name(form.text).titles)
     return min(group.count, titled) >= _LEAST_TITLED
+
+
+def _is_told_apart(group: Group, person: Group) -> bool:
+    """Whether "Mr. Knightley" is not Mr. John Knightley, who is called John.
+
+    The first name tells two apart if the title mostly stands before it and the name is much rarer.
+    """
+    if not person.is_full:
+        return False
+    named_fully = [form for form in person.forms if parse_name(form.text).words == person.words]
+    titled = [
+        form for form in named_fully if group.titles & frozenset(parse_name(form.text).titles)
+    ]
+    is_usual = _count(titled) >= max(_OFTEN_NAMED, _count(named_fully) / 2)
+    return is_usual and group.count >= _MORE_FREQUENT * _count(named_fully)
 
 
 def _merged(full: list[Group]) -> list[Group]:
