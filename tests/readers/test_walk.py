@@ -1,6 +1,7 @@
 """The steps behind an answer, one section each."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -9,9 +10,9 @@ from gistread.readers import registry
 from gistread.readers.answering import ReaderOptions
 from gistread.readers.events import Answered, Noted, Shown
 from gistread.readers.model_class import BASIC
-from gistread.readers.steering import Decision
-from gistread.readers.walk import WalkStep, walk_of
-from gistread.store.model import Citation
+from gistread.readers.steering import Decision, Steering
+from gistread.readers.walk import WalkStep, saved_walk, walk_of, with_steps
+from gistread.store.model import Citation, SavedQuestion, SteeringChoice
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 from tests.readers.test_steps import (
@@ -81,3 +82,37 @@ def test_what_was_noted_is_the_reason() -> None:
     shown = Shown(((page.start, page.end),), ("because it has “leg”",))
     (step,) = walk_of((noted, shown), (), memory)
     assert step.reason == "Ferrand has a wooden leg."
+
+
+def test_a_saved_answer_is_walked_as_it_was_when_it_was_new() -> None:
+    memory = make_memory()
+    first, second, third = (memory.entry(number).page for number in (3, 5, 6))
+    shown = Shown(
+        ((first.start, first.end), (third.start, third.end)), ("because it has “leg”", "to end")
+    )
+    source = Citation(3, first.start, first.start + 20, "")
+    record = SavedQuestion(QUESTION, "A wooden one.", True, (source,))
+    steering = Steering(pinned={6}, refused={5})
+    record = with_steps(record, [shown], steering, memory)
+    assert record.steered == SteeringChoice((third.start,), (second.start,))
+    steps = saved_walk(record, memory)
+    assert steps == walk_of([shown], record.citations, memory, {5}, QUESTION)
+    assert [(step.number, step.is_left_out) for step in steps] == [
+        (3, False),
+        (6, False),
+        (5, True),
+    ]
+    assert steps[0].cited == ((first.start, first.start + 20),)
+
+
+def test_the_steps_of_a_saved_answer_are_numbered_by_the_memory_of_today() -> None:
+    memory = make_memory()
+    page = memory.entry(6).page
+    record = SavedQuestion(QUESTION, "A wooden one.", True)
+    record = with_steps(record, [Shown(((page.start, page.end),), ("to end",))], Steering(), memory)
+    later = make_memory()
+    del later.entries[:2]
+    for number, entry in enumerate(later.entries, start=1):
+        later.entries[number - 1] = replace(entry, page=replace(entry.page, number=number))
+    (step,) = saved_walk(record, later)
+    assert (step.number, step.place) == (4, (page.start, page.end))

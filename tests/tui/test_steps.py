@@ -10,10 +10,11 @@ from textual.pilot import Pilot
 from gistread.config import Config
 from gistread.readers.events import OpenedBy, WantedSection
 from gistread.readers.registry import METHODS
-from gistread.store.model import BoundChoice, Citation, SavedQuestion
+from gistread.store.model import AnswerStep, BoundChoice, Citation, SavedQuestion
 from gistread.store.user_data import UserData
 from gistread.tui.answer_blocks import Exchange
 from gistread.tui.app import GistreadApp
+from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book
 from tests.tui.scripted import (
@@ -430,6 +431,66 @@ async def test_an_older_answer_is_walked_by_its_sources(tmp_path: Path) -> None:
         await until_shown(pilot, "cited: “The road went on”")
         await pilot.press("x")
         await until(pilot, lambda: warned(app, "This answer is older"))
+
+
+async def test_an_answer_of_an_earlier_session_is_walked_and_written_anew(tmp_path: Path) -> None:
+    async with asking_app(tmp_path, "alone").run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await ask(pilot, "who")
+        (fresh,) = await answered(pilot, screen, 1)
+        await pilot.press(">")
+        await shows(pilot, "Step 1 of")
+        steps = screen.controllers.walk._steps
+        await screen.close()
+    app = asking_app(tmp_path, "alone")
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await until(pilot, lambda: screen.answers_pane.exchanges)
+        (restored,) = screen.answers_pane.exchanges
+        assert restored.record == fresh.record
+        await shows(pilot, "walk the steps")
+        await pilot.press(">")
+        await shows(pilot, "Step 1 of")
+        assert screen.controllers.walk._steps == steps
+        assert any(step.reason for step in steps)
+        first = screen.memory_pane.view.note.number
+        await pilot.press("x")
+        old, new = await answered(pilot, screen, 2)
+        assert old.folded
+        assert new.record.left_out == (first,)
+        assert first not in new.record.lookups
+        await shows(pilot, f"without section {first}")
+        await screen.close()
+    app = asking_app(tmp_path, "alone")
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await until(pilot, lambda: len(screen.answers_pane.exchanges) == 2)
+        await shows(pilot, f"without section {first}")
+        await pilot.press("<")
+        await shows(pilot, "take back")
+        await pilot.press("x")
+        *_, last = await answered(pilot, screen, 3)
+        assert last.record.left_out == ()
+        assert last.record.lookups == fresh.record.lookups
+
+
+async def test_the_steps_of_an_earlier_session_are_listed(tmp_path: Path) -> None:
+    app = passages_app(tmp_path, "alone")
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: not screen.controllers.context.opening)
+        start = screen.book.text.index("The road went on")
+        kept = (
+            AnswerStep(start, start + 40, "because it has “road”"),
+            AnswerStep(start + 900, start + 950, is_left_out=True),
+        )
+        record = SavedQuestion("Where?", "On.", True, steps=kept)
+        screen.answers_pane.show_exchanges([Exchange.saved(record)])
+        screen.panes.show(Pane.ANSWERS)
+        await pilot.press("W")
+        await shows(pilot, "because it has “road”")
+        await shows(pilot, "left out")
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ The steps go to standard error, the answer to standard output.
 import argparse
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -46,6 +46,7 @@ from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steps
 from gistread.readers.thread import GO_ON, with_options
 from gistread.readers.trace import Places, describe_scope, progress_of, step_of
+from gistread.readers.walk import with_steps
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
 from gistread.session.questions import (
     Question,
@@ -235,7 +236,8 @@ async def _answer(
                 events = printer.print_steps(_keep_begun(stream, book, record))
                 answered = await print_answered(events, line, place_of, arguments)
             _warn_of_bound(question, book, answered)
-            _save(book, _with_answer(record, question, memory, answered), tells=is_saved)
+            record = _with_answer(record, question, memory, answered, printer.trace)
+            _save(book, record, tells=is_saved)
             document = _document(config.reader, question, memory, printer.trace, answered)
             more = {"question": record.question, "title": book.title}
             PrintedAnswer(answered, place_of, document, more).write_fields(arguments)
@@ -337,11 +339,17 @@ def _record_of(
 
 
 def _with_answer(
-    record: SavedQuestion, question: Question, memory: GistMemory, answered: Answered
+    record: SavedQuestion,
+    question: Question,
+    memory: GistMemory,
+    answered: Answered,
+    trace: Sequence[ReaderEvent],
 ) -> SavedQuestion:
+    """The record with the answer and the steps behind it."""
     assert question.model is not None, "a model has answered"
     read_by = memory.model_name if memory.entries else ""
-    return with_answer(record, answered, model=question.model.name, memory=read_by)
+    record = with_answer(record, answered, model=question.model.name, memory=read_by)
+    return with_steps(record, trace, question.steering, memory)
 
 
 def _save(book: Book, question: SavedQuestion, *, tells: bool = True) -> bool:

@@ -338,6 +338,8 @@ def _migrate_question(question: SavedQuestion, text: SearchableText, length: int
         citations=tuple(citations),
         upto=None,  # unknown in the new text; a bounded follow-up does not see such an answer
         passage=None,
+        steps=(),  # Sections of the old text; likewise what was decided about them
+        steered=None,
     )
 
 

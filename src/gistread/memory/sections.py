@@ -49,6 +49,11 @@ class Sections:
         number = bisect_right(self._places, offset, key=lambda place: place[0])
         return self.numbered(max(1, number))
 
+    def number_at(self, offset: int) -> int:
+        """The number of the section at an offset of the book; 0 in a book without text."""
+        section = self.at(offset)
+        return section.number if section is not None else 0
+
     def numbered(self, number: int) -> Section | None:
         """The section with this number; None if there is none."""
         if not 1 <= number <= self.last:

@@ -9,7 +9,8 @@ from gistread.memory.sections import Sections
 from gistread.readers import events
 from gistread.readers.events import ReaderEvent
 from gistread.readers.reasons import Reasons, main_section
-from gistread.store.model import Citation
+from gistread.readers.steering import Steering
+from gistread.store.model import AnswerStep, Citation, SavedQuestion, SteeringChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,7 @@ def walk_of(
     that were refused. `question`: for the reason of a step that has none.
     """
     sections = Sections(memory)
-    cited: dict[int, list[Passage]] = {}
-    for citation in citations:
-        section = sections.at(citation.start)
-        if section is not None:
-            cited.setdefault(section.number, []).append((citation.start, citation.end))
+    cited = _cited_by_section(citations, sections)
     steps: dict[int, WalkStep] = {}
     for shown in _shown_in(trace, sections):
         if shown.number not in left_out:
@@ -69,22 +66,51 @@ def walk_of(
     ]
 
 
-def has_steps(trace: Iterable[ReaderEvent], citations: Sequence[Citation]) -> bool:
-    """Whether there is a step to walk: a source, or something that was shown or noted."""
-    return bool(citations) or any(map(_shows_something, trace))
+def with_steps(
+    record: SavedQuestion, trace: Iterable[ReaderEvent], steering: Steering, memory: GistMemory
+) -> SavedQuestion:
+    """The answered question with the steps behind it, and what the user decided about them."""
+    sections = Sections(memory)
+    walk = walk_of(trace, record.citations, memory, steering.refused, record.question)
+    steps = (AnswerStep(step.start, step.end, step.reason, step.is_left_out) for step in walk)
+    steered = SteeringChoice(
+        tuple(start for start, _ in sections.places_of(steering.pinned)),
+        tuple(start for start, _ in sections.places_of(steering.refused)),
+        steering.only,
+    )
+    return replace(record, steps=tuple(steps), steered=steered)
 
 
-def _shows_something(event: ReaderEvent) -> bool:
-    match event:
-        case events.LookedUp() | events.Expanded():
-            return True
-        case events.Noted(start=start, end=end):
-            return end > start
-        case events.Reported(answer=answer):
-            return bool(answer)
-        case events.Shown(reasons=reasons):
-            return bool(reasons)
-    return False
+def saved_walk(record: SavedQuestion, memory: GistMemory) -> list[WalkStep]:
+    """The steps behind a saved answer, with the numbers that their sections have in `memory`.
+
+    Of an older answer its sources alone.
+    """
+    if not record.steps:
+        return walk_of((), record.citations, memory, question=record.question)
+    sections = Sections(memory)
+    cited = _cited_by_section(record.citations, sections)
+    walk: dict[int, WalkStep] = {}
+    for step in record.steps:
+        number = main_section((step.start, step.end), sections)
+        sentences = () if step.is_left_out else tuple(sorted(cited.get(number, ())))
+        walk_step = WalkStep(
+            number, step.start, step.end, step.reason, sentences, is_left_out=step.is_left_out
+        )
+        walk.setdefault(number, walk_step)
+    return list(walk.values())
+
+
+def _cited_by_section(
+    citations: Iterable[Citation], sections: Sections
+) -> dict[int, list[Passage]]:
+    """The cited places by the number of their section."""
+    cited: dict[int, list[Passage]] = {}
+    for citation in citations:
+        section = sections.at(citation.start)
+        if section is not None:
+            cited.setdefault(section.number, []).append((citation.start, citation.end))
+    return cited
 
 
 def _shown_in(trace: Iterable[ReaderEvent], sections: Sections) -> list[WalkStep]:

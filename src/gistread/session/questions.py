@@ -4,9 +4,10 @@ What is asked, when it can be answered, and its events.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TypedDict
 
 from gistread.book.model import Book
@@ -124,6 +125,18 @@ def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
             thread[place] = exchange
         place_of[question.asked_at] = place
     return tuple(thread)
+
+
+def thread_before(questions: Sequence[SavedQuestion], question: SavedQuestion) -> Thread:
+    """What a question of a saved thread goes on from.
+
+    One that was written anew goes on from what the first one does.
+    """
+    by_time = {saved.asked_at: saved for saved in questions}
+    first = question
+    while first.beside and first.beside in by_time:
+        first = by_time[first.beside]
+    return thread_of(takewhile(lambda saved: saved.asked_at != first.asked_at, questions))
 
 
 @dataclass(slots=True, eq=False)

@@ -181,6 +181,28 @@ def with_messages(answer: str, marks: Sequence[AnswerMark]) -> MarkedText:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerStep:
+    """A part of the book that was shown for an answer, or that the user left out."""
+
+    start: int  # `book.text[start:end]`
+    end: int
+    reason: str = ""
+    is_left_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringChoice:
+    """What the user decided about the sections of an answer.
+
+    Each section is given by its offset: its number changes as the model reads on.
+    """
+
+    pinned: tuple[int, ...] = ()
+    refused: tuple[int, ...] = ()
+    only: bool = False  # Whether only what the user named was shown
+
+
+@dataclass(frozen=True, slots=True)
 class SavedQuestion:
     question: str
     answer: str  # Empty if it was interrupted
@@ -203,6 +225,8 @@ class SavedQuestion:
     beside: float = 0.0  # When the question was asked beside whose answer this one was written
     left_out: tuple[int, ...] = ()  # Sections that the user refused for the answer
     begun: str = ""  # What had come of an answer that was interrupted
+    steps: tuple[AnswerStep, ...] = ()  # Behind the answer, in the order in which they are walked
+    steered: SteeringChoice | None = None  # None: an older answer, which cannot be written anew
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
-from gistread.memory.sections import renumbered
+from gistread.memory.sections import Sections, renumbered
 from gistread.readers import events
 from gistread.readers.thread import GO_ON, REFERENCE, Thread
 from gistread.readers.trace import (
@@ -15,16 +15,23 @@ from gistread.readers.trace import (
     Places,
     Step,
     Target,
+    ToPlace,
     describe_scope,
     pages_words,
     progress_of,
     renumbered_event,
     step_of,
     summary_of,
+    with_reason,
 )
-from gistread.readers.walk import has_steps
 from gistread.session.questions import with_answer
-from gistread.store.model import AnswerMark, Citation, SavedQuestion, with_messages
+from gistread.store.model import (
+    AnswerMark,
+    AnswerStep,
+    Citation,
+    SavedQuestion,
+    with_messages,
+)
 from gistread.tui.answer_markup import draw_markup, plain_text
 from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
@@ -77,16 +84,6 @@ AnswerTarget = Target | ToSource | Unfold | Walk | KeepNote | AskAgain | GoOn
 
 
 @dataclass(frozen=True, slots=True)
-class Steered:
-    """What was pinned and refused for an answer, by the numbers of the memory it is from."""
-
-    pinned: frozenset[int] = frozenset()
-    refused: frozenset[int] = frozenset()
-    only: bool = False  # Whether only what the user named was shown
-    thread: Thread = ()  # The exchanges before the question
-
-
-@dataclass(frozen=True, slots=True)
 class Exchange:
     record: SavedQuestion  # The question as it is saved
     answer: str = ""  # Its parts so far
@@ -97,13 +94,14 @@ class Exchange:
     running: bool = False
     kept: bool = False  # Whether the answer was kept as a note on its passage
     memory: GistMemory | None = None  # What the answer is from: its sections are numbered by it
-    steered: Steered | None = None  # What the user decided about its sections
+    thread: Thread = ()  # The exchanges before the question
     folded: bool = False  # Whether only the answer is shown, for one that was written beside it
 
     @classmethod
-    def saved(cls, record: SavedQuestion) -> "Exchange":
+    def saved(cls, record: SavedQuestion, thread: Thread = ()) -> "Exchange":
+        """`thread`: the exchanges before it."""
         if record.answer:
-            return cls(record, record.answer)
+            return cls(record, record.answer, thread=thread)
         until = "the answer was complete" if record.begun else "there was an answer"
         return cls(record, record.begun, problem=f"Interrupted before {until}.")
 
@@ -127,12 +125,23 @@ class Exchange:
         return self.unfolded
 
     def steps(self, places: Places) -> list[Step]:
+        if not self.trace:
+            return [_saved_step(step, places) for step in self.record.steps]
         steps = (step_of(event, places) for event in self.numbered_trace(places))
         return [step for step in steps if step is not None]
 
     def numbered_trace(self, places: Places) -> list[events.ReaderEvent]:
         """The trace with sections numbered as the memory on the screen numbers them."""
         return [renumbered_event(event, self.memory, places.memory) for event in self.trace]
+
+
+def _saved_step(step: AnswerStep, places: Places) -> Step:
+    """A step of an answer from an earlier session."""
+    words = places.words(step.start, step.end)
+    if step.is_left_out:
+        words = f"{words} left out"
+    sign = "×" if step.is_left_out else "▸"
+    return Step(with_reason(words, step.reason), sign, ToPlace(step.start, step.end))
 
 
 def with_event(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
@@ -266,19 +275,23 @@ def _add_provenance(
 ) -> None:
     """What the answer is from and what it cost, with its steps below if they are unfolded."""
     about = _about(exchange)
-    if not steps or exchange.running:
+    if exchange.running or not (steps or about):
         if about:
             drawn.add(_row(" · ".join(about), None, "provenance", above=1))
         return
     summary = summary_of(exchange.numbered_trace(places), places)
     provenance = " · ".join(filter(None, [summary, *about])) or "steps"
     links: list[Span] = []
-    if has_steps(exchange.trace, exchange.record.citations):
+    if exchange.record.steps or exchange.record.citations:
         provenance += f" · {_WALK}"
         links.append(Span(len(provenance) - len(_WALK), len(provenance), "link", Walk()))
-    sign = "▾" if exchange.shows_steps else "▸"
+    sign = ""
+    target: AnswerTarget | None = Walk() if links else None
+    if steps:
+        sign = "▾" if exchange.shows_steps else "▸"
+        target = Unfold()
     row = _row(provenance, ("steps", number), "provenance", sign, tuple(links), above=1)
-    drawn.add(row, Unfold())
+    drawn.add(row, target)
     _add_steps(drawn, exchange, number, steps)
 
 
@@ -311,10 +324,14 @@ def _question(exchange: Exchange, number: int, places: Places) -> Block:
 
 def _sections_used(exchange: Exchange, places: Places) -> str:
     """`without sections 3 and 5`, or `with all`."""
-    pages = exchange.record.left_out
-    if not pages:
+    record, memory = exchange.record, places.memory
+    if not record.left_out:
         return "with all"
-    left_out = (renumbered(page, exchange.memory, places.memory) for page in pages)
+    if record.steered is None or memory is None:
+        left_out = [renumbered(page, exchange.memory, memory) for page in record.left_out]
+    else:
+        sections = Sections(memory)
+        left_out = [sections.number_at(offset) for offset in record.steered.refused]
     return f"without {pages_words(left_out)}"
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from gistread.errors import StorageError, UsageError
 from gistread.memory.model import GistMemory
-from gistread.memory.sections import renumbered
+from gistread.memory.sections import Sections, renumbered
+from gistread.memory.sizes import unread_memory
 from gistread.readers import events
 from gistread.readers.anticipating import LEAST_WORDS
 from gistread.readers.cost import QUICK
@@ -16,12 +17,18 @@ from gistread.readers.registry import METHODS
 from gistread.readers.selection import extend_bound, question_alone
 from gistread.readers.steering import Decision, Steps
 from gistread.readers.thread import GO_ON, QuestionAnswer, within_bound
+from gistread.readers.walk import with_steps
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
 from gistread.session.events import Obstacle, QuestionStarted
-from gistread.session.questions import MAX_QUESTION_CHARACTERS, AskOptions, check_length
+from gistread.session.questions import (
+    MAX_QUESTION_CHARACTERS,
+    AskOptions,
+    check_length,
+    thread_before,
+)
 from gistread.session.session import Session
 from gistread.store.model import SavedQuestion, SavedThread
-from gistread.tui.answer_blocks import Exchange, Steered, too_little
+from gistread.tui.answer_blocks import Exchange, too_little
 from gistread.tui.reading.asking import AskingController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
@@ -149,7 +156,11 @@ class QuestionController:
                 context.services.user_data.threads, context.book.sha256
             )
         context.answers_pane.show_exchanges(
-            [Exchange.saved(question) for thread in threads for question in thread.questions]
+            [
+                Exchange.saved(question, thread_before(thread.questions, question))
+                for thread in threads
+                for question in thread.questions
+            ]
         )
         context.panes.fit_answers()
 
@@ -305,10 +316,14 @@ class QuestionController:
         return tuple(page for page in sorted(pinned) if page <= len(memory.entries))
 
     def write_anew(self, number: int, refused: Collection[int]) -> None:
-        """Answer this exchange's question once more beside its answer, without these sections."""
+        """Answer this exchange's question once more beside its answer, without these sections.
+
+        Their numbers are those of the memory that the answer is from; of an older answer, of the
+        memory that is shown.
+        """
         context, session = self._context, self._context.session
         exchange = context.answers_pane.exchanges[number]
-        steered = exchange.steered
+        steered = exchange.record.steered
         if session is None or session.answering or steered is None:
             context.warn(self._busy)
             return
@@ -322,6 +337,9 @@ class QuestionController:
             alone = question_alone(record.passage, record.question, context.book)
         else:
             alone = record.question
+        shown = exchange.memory or context.memory_pane.memory or unread_memory(context.book)
+        refused_places = Sections(shown).places_of(refused)
+        refused_at = tuple(start for start, _ in refused_places)
         self._record_to_ask = SavedQuestion(
             alone,
             "",
@@ -334,22 +352,21 @@ class QuestionController:
             passage=record.passage,
             beside=record.asked_at,
             left_out=tuple(sorted(refused)),
+            steered=replace(steered, refused=refused_at),
         )
         options: AskOptions = {
             "here": context.place,
             "upto": record.upto,
             "reader": reader,
             "steps": Steps.ALONE,
-            "thread": steered.thread,
+            "thread": exchange.thread,
         }
         if record.passage:
             options["passage"] = record.passage
         question = session.question(alone, **options)
-        memory = session.questions.memory_for(question)
-        question.steering.pinned = {
-            renumbered(page, exchange.memory, memory) for page in steered.pinned
-        }
-        question.steering.refused = {renumbered(page, exchange.memory, memory) for page in refused}
+        sections = Sections(session.questions.memory_for(question) or shown)
+        question.steering.pinned = set(map(sections.number_at, steered.pinned))
+        question.steering.refused = set(map(sections.number_at, refused_at))
         question.steering.only = steered.only
         context.answers_pane.fold(number)
         session.questions.start(question)
@@ -443,9 +460,9 @@ class QuestionController:
     def _on_answered(self, event: events.Answered) -> None:
         memory = self._context.memory_pane
         memory.cite((citation.start, citation.end) for citation in event.citations)
+        self._keep_steps()
         record = self._record
         self._save(record)
-        self._keep_steered()
         question = self._context.last_question
         if record.beside and question is not None:
             self._line.thread = OpenThread(record.thread, question.options.thread)
@@ -454,19 +471,15 @@ class QuestionController:
             record.asked_at,
         )
 
-    def _keep_steered(self) -> None:
-        """Keep what the user decided, so that the answer can be written anew."""
+    def _keep_steps(self) -> None:
+        """Keep the steps and what the user decided, for a walk and to write the answer anew."""
         question = self._context.last_question
         if question is None:
             return
-        steering = question.steering
-        steered = Steered(
-            frozenset(steering.pinned),
-            frozenset(steering.refused),
-            steering.only,
-            question.options.thread,
-        )
-        self._context.answers_pane.change_last(steered=steered)
+        answers = self._context.answers_pane
+        memory = question.memory or unread_memory(self._context.book)
+        record = with_steps(self._record, answers.exchanges[-1].trace, question.steering, memory)
+        answers.change_last(record=record, thread=question.options.thread)
 
     def in_pane(self, number: int) -> int:
         """The number that a section of the question has in the pane.

@@ -4,10 +4,10 @@ A step can be left out, or taken back: the answer is then written anew beside th
 """
 
 from gistread.memory.model import GistMemory
-from gistread.memory.sections import renumbered
+from gistread.memory.sections import Sections, renumbered
 from gistread.memory.sizes import unread_memory
 from gistread.readers.trace import with_reason
-from gistread.readers.walk import WalkStep, walk_of
+from gistread.readers.walk import WalkStep, saved_walk
 from gistread.tui.memory_blocks import SectionNote
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
@@ -86,11 +86,12 @@ class WalkController:
         if number is None or not self.is_open:
             return
         step = self._current
-        steered = self._context.answers_pane.exchanges[number].steered
+        steered = self._context.answers_pane.exchanges[number].record.steered
         if steered is None:
             self._context.warn("This answer is older: ask again to leave sections out.")
             return
-        refused = steered.refused ^ {step.number}
+        sections = Sections(self._memory_of(number))
+        refused = {sections.number_at(offset) for offset in steered.refused} ^ {step.number}
         self.close()
         self._questions.write_anew(number, refused)
 
@@ -148,18 +149,14 @@ class WalkController:
             (hint("previous-step"), "back", lambda: self.step(-1)),
             (hint("next-step"), "next step", lambda: self.step(1)),
         ]
-        if exchange.steered is not None:
+        if exchange.record.steered is not None:
             word = "take back" if step.is_left_out else "leave out"
             items.append((hint("refuse"), word, self.leave_out))
         return [*items, (hint("cancel"), "close", self.close)]
 
     def _steps_of(self, number: int) -> list[WalkStep]:
-        exchange = self._context.answers_pane.exchanges[number]
-        steered = exchange.steered
-        refused = steered.refused if steered is not None else ()
-        memory = self._memory_of(number)
-        record = exchange.record
-        return walk_of(exchange.trace, record.citations, memory, refused, record.question)
+        record = self._context.answers_pane.exchanges[number].record
+        return saved_walk(record, self._memory_of(number))
 
     def _memory_of(self, number: int | None) -> GistMemory:
         """The memory that the answer is from; of an older answer, the one that is shown."""
