@@ -9,7 +9,7 @@ import pytest
 
 from gistread.book.model import ParagraphKind
 from gistread.errors import EngineError
-from gistread.memory.front_matter import front_matter_end
+from gistread.memory.front_matter import Told, front_matter_end, imprint_start
 from gistread.memory.model import Gist, GistMemory, GistSource, Page, PageSize, ReadingMode
 from gistread.memory.reading import PageFound, PageRead, characters_left, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
@@ -277,3 +277,31 @@ async def test_a_gist_may_name_the_narrator_whom_an_earlier_page_named(
             if isinstance(event, PageRead)
         ]
     assert gists[-1].source is source
+
+
+async def test_no_model_reads_the_colophon_which_comes_last(store: MemoryStore) -> None:
+    colophon = prose(150, seed=99)
+    book = make_book(
+        ["# One", *(prose(60, seed=i) for i in range(4))],
+        ["# Two", *(prose(60, seed=i) for i in range(4, 8))],
+        ["# Endnotes", prose(40, seed=9)],
+        ["# Colophon", colophon],
+    )
+    titles = ("One", "Two", "Endnotes", "Colophon")
+    chapters = tuple(
+        replace(chapter, title=title) for chapter, title in zip(book.chapters, titles, strict=True)
+    )
+    book = replace(book, chapters=chapters)
+    start = chapters[-1].start
+    assert imprint_start(book) == start
+    model = engine()
+    with store.open(book, MemoryRequest("fake", "f", SIZE)) as kept:
+        events = [event async for event in read_book(kept, model, place=lambda: start)]
+    read = [event.entry.page.start for event in events if isinstance(event, PageRead)]
+    assert kept.memory.complete
+    assert read[-1] >= start
+    assert not any(colophon[:40] in call.text for call in model.calls)
+    told = Told.of(book)
+    shown = [entry.page for entry in kept.memory.entries if not told.leaves_out(entry.page)]
+    assert shown[0].start == 0
+    assert shown[-1].end == start

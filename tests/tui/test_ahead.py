@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gistread.memory.front_matter import Told
 from gistread.memory.gaps import GapFiller
 from gistread.memory.model import GistMemory, Page
 from gistread.tui.memory_blocks import AHEAD, UNFINISHED, View, entry_blocks, row_blocks
@@ -32,7 +33,7 @@ def test_sections_ahead_are_one_line() -> None:
     end = memory.last_word_end(third)
     assert rows(memory, bound=end) == [*gists(1, 3), (RowKind.AHEAD, 4, 8)]
     (line,) = row_blocks(memory, MemoryRow(RowKind.AHEAD, 4, 8), View())
-    assert (line.hanging.strip(), line.text) == ("4–", f"8 · {AHEAD}")
+    assert (line.hanging.strip(), line.text) == ("4", f"to 8 · {AHEAD}")
     unfinished = (RowKind.UNFINISHED, 3, 3)
     assert rows(memory, bound=end - 1) == [*gists(1, 2), unfinished, (RowKind.AHEAD, 4, 8)]
     assert rows(memory) == gists(1, 8)
@@ -72,8 +73,10 @@ def test_a_look_ahead_shows_the_number_there_and_no_gist() -> None:
 def test_sections_of_the_front_matter_have_no_gist_and_the_current_one_is_railed() -> None:
     memory = make_memory()
     first, second = memory.entry(1), memory.entry(2)
-    assert entry_blocks(memory, first, View(), begins=first.page.end) == []
-    assert entry_blocks(memory, second, View(), begins=first.page.end)
+    assert entry_blocks(memory, first, View(), told=Told(first.page.end)) == []
+    assert entry_blocks(memory, second, View(), told=Told(first.page.end))
+    assert entry_blocks(memory, second, View(), told=Told(0, second.page.start)) == []
+    assert entry_blocks(memory, first, View(), told=Told(0, second.page.start))
     here = entry_blocks(memory, second, View(here=2))[-1]
     assert (here.rail, here.ground, here.tail) == ("▌", "opened", "")
     assert entry_blocks(memory, second, View())[-1].rail == ""

@@ -6,7 +6,7 @@ No model reads them.
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -49,6 +49,20 @@ def back_matter_start(book: Book) -> int:
     return max(story, default=len(book.text))
 
 
+def imprint_start(book: Book) -> int:
+    """Offset of the colophon and imprint that end the book.
+
+    The length of the text if there are none. Notes before them do not count.
+    """
+    start = len(book.text)
+    story_end = back_matter_start(book)
+    for chapter in reversed(book.chapters):
+        if chapter.start < story_end or not _is_imprint(chapter):
+            break
+        start = chapter.start
+    return start
+
+
 def story_of(book: Book) -> tuple[int, int]:
     """(start, end) of the text without front and back matter; of all if nothing else is there."""
     start, end = front_matter_end(book), back_matter_start(book)
@@ -88,9 +102,21 @@ def _has_prose(book: Book, chapter: Chapter) -> bool:
     )
 
 
-def is_front_matter(page: Page, begins: int) -> bool:
-    """Whether most of a page belongs to the front matter, which ends at `begins`."""
-    return (page.start + page.end) // 2 < begins
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The part of a book that a memory tells: no title page before it, no colophon after it."""
+
+    start: int = 0
+    end: int | None = None  # None: the end of the book
+
+    @classmethod
+    def of(cls, book: Book) -> "Told":
+        return cls(front_matter_end(book), imprint_start(book))
+
+    def leaves_out(self, page: Page) -> bool:
+        """Whether most of a page is front matter, or the page is of the imprint at the end."""
+        is_before = (page.start + page.end) // 2 < self.start
+        return is_before or (self.end is not None and page.start >= self.end)
 
 
 def without_imprint(memory: GistMemory, book: Book) -> GistMemory:
@@ -98,13 +124,13 @@ def without_imprint(memory: GistMemory, book: Book) -> GistMemory:
 
     `book`: the whole book, if the memory ends at a bound.
     """
-    begins = front_matter_end(book)
+    told = Told(front_matter_end(book))
     ends = back_matter_start(book)
     story = [
         entry
         for entry in memory.entries
-        if not is_front_matter(entry.page, begins)
-        and not (entry.page.start >= ends and _is_imprint(book, entry.page))
+        if not told.leaves_out(entry.page)
+        and not (entry.page.start >= ends and _is_imprint(_chapter_at(book, entry.page)))
     ]
     return replace(memory, entries=story)
 
@@ -118,9 +144,13 @@ def sections_ahead(memory: GistMemory, book: Book, end: int) -> list[Page]:
     return [entry.page for entry in read if entry.page.start >= end]
 
 
-def _is_imprint(book: Book, page: Page) -> bool:
-    """Whether a page of the back matter has neither notes nor words about the author."""
-    title = _plain(book.chapters[book.chapter_index(page.start)].title)
+def _chapter_at(book: Book, page: Page) -> Chapter:
+    return book.chapters[book.chapter_index(page.start)]
+
+
+def _is_imprint(chapter: Chapter) -> bool:
+    """Whether a chapter of the back matter has neither notes nor words about the author."""
+    title = _plain(chapter.title)
     return title in _TITLES and title not in _TOLD_AT_THE_END
 
 

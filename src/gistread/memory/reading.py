@@ -13,7 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gistread.engine.protocol import Engine, Priority
-from gistread.memory.front_matter import front_matter_end, front_matter_entries
+from gistread.memory.front_matter import (
+    front_matter_end,
+    front_matter_entries,
+    imprint_start,
+)
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short
 from gistread.memory.guard import Fault, told_before
 from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
@@ -136,7 +140,8 @@ class _Reading:
             end = min(begin, self.writer.next_start(unread) or begin)
             for entry in front_matter_entries(memory.book, unread, end, memory.size.max_words):
                 self._add(entry)
-        while begin < len(memory.book.text):
+        imprint = max(begin, imprint_start(memory.book))
+        while begin < imprint:
             end = chapter_end(memory.book, begin)
             if self._known_until(begin) < end:
                 self._waiting.append((begin, end))
@@ -146,6 +151,18 @@ class _Reading:
                 self._start_chapters()
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
+        self._add_imprint(imprint)
+
+    def _add_imprint(self, start: int) -> None:
+        """Add the imprint at the end of the book, which no model reads."""
+        book = self._memory.book
+        unread = self._known_until(start)
+        if unread < len(book.text):
+            entries = front_matter_entries(
+                book, unread, len(book.text), self._memory.size.max_words
+            )
+            for entry in entries:
+                self._add(entry)
 
     def _start_chapters(self) -> None:
         info = self.engine.info

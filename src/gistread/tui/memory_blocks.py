@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gistread.book.model import Book, ParagraphKind
-from gistread.memory.front_matter import is_front_matter
+from gistread.memory.front_matter import Told
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.passages import join, sentence_at
 from gistread.people.sections import SectionNames
@@ -16,6 +16,7 @@ from gistread.tui.memory_rows import TO_COME, MemoryRow, RowKind
 from gistread.tui.text import Block, Span
 from gistread.units import ELLIPSIS, in_quotes, short
 
+_ALL = Told()
 AHEAD = "ahead of you"
 UNREAD = "not read yet"
 UNFINISHED = "its gist comes with its last line"
@@ -119,17 +120,17 @@ def stays_gist(book: Book, page: Page, view: View) -> bool:
 
 
 def entry_blocks(
-    memory: GistMemory, entry: MemoryEntry, view: View, begins: int = 0
+    memory: GistMemory, entry: MemoryEntry, view: View, told: Told = _ALL
 ) -> list[Block]:
     """The blocks of a page: its gist or, if open, its text.
 
-    A page of the front matter, which ends at `begins`, has none.
+    A page that is no part of `told` has none.
     """
     page = entry.page
     number = page.number
     opening = view.opened.get(number)
     notes = _note_blocks(memory, number, view)
-    if is_front_matter(page, begins) and opening is None and not notes:
+    if told.leaves_out(page) and opening is None and not notes:
         return []
     if opening is not None and not stays_gist(memory.book, page, view):
         return _opened_blocks(memory, entry, view, opening)
@@ -321,13 +322,13 @@ def guide_blocks(view: View) -> list[Block]:
     return blocks
 
 
-def row_blocks(memory: GistMemory, row: MemoryRow, view: View, begins: int = 0) -> list[Block]:
-    """The blocks of a row; none for a section of the front matter, which ends at `begins`."""
+def row_blocks(memory: GistMemory, row: MemoryRow, view: View, told: Told = _ALL) -> list[Block]:
+    """The blocks of a row; none for a section that is no part of `told`."""
     match row.kind:
         case RowKind.GIST if row.entry is not None:
-            return entry_blocks(memory, row.entry, view, begins)
+            return entry_blocks(memory, row.entry, view, told)
         case RowKind.UNFINISHED if row.entry is not None:
-            return _unfinished_blocks(memory, row.entry, view, begins)
+            return _unfinished_blocks(memory, row.entry, view, told)
         case RowKind.BEING_READ:
             block = _begun_block(memory, row, view)
         case RowKind.UNREAD_HERE:
@@ -356,11 +357,11 @@ def key_of(row: MemoryRow) -> tuple[str, int]:
 
 
 def _unfinished_blocks(
-    memory: GistMemory, entry: MemoryEntry, view: View, begins: int
+    memory: GistMemory, entry: MemoryEntry, view: View, told: Told
 ) -> list[Block]:
     """The section that the user is in, whose gist would tell its end."""
     number = entry.page.number
-    if is_front_matter(entry.page, begins):
+    if told.leaves_out(entry.page):
         return []
     tail = _tail(entry, view, sourced=False)
     if shows_names(entry, view):
@@ -396,8 +397,7 @@ def _to_come(memory: GistMemory, row: MemoryRow, view: View) -> Block:
         block = _page_block(memory, row.first, text, "muted", _marks(row.first, view))
     else:
         about = "~" if row.last > len(memory.entries) else ""
-        block = _page_block(memory, row.first, f"{about}{row.last} · {text}", "muted", "")
-        block = replace(block, hanging=f"{block.hanging}–")
+        block = _page_block(memory, row.first, f"to {about}{row.last} · {text}", "muted", "")
     return replace(block, key=key_of(row))
 
 

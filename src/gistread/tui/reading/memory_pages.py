@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 
-from gistread.memory.front_matter import is_front_matter
 from gistread.memory.model import Page
 from gistread.memory.sections import Sections
 from gistread.tui.reading.context import ReadingContext
@@ -115,7 +114,7 @@ class MemoryPages:
                 "sign" if page.number == pane.view.here else "muted",
             )
             for page in (entry.page for entry in entries[first:last] if entry.is_read)
-            if not is_front_matter(page, pane.begins)
+            if not pane.told.leaves_out(page)
         )
         self._context.layers.set(Layer.SECTIONS, marks)
 
