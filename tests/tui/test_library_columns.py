@@ -14,11 +14,13 @@ from gistread.library.entries import (
     sort_entries,
     to_continue,
 )
+from gistread.store.user_data import UserData
 from gistread.tui.screens.all_books import AllBooksScreen
 from gistread.tui.widgets.book_list import BookList, Columns
 from gistread.tui.widgets.input_line import FilterInput
+from tests.tui.books import long_book
 from tests.tui.library import SIZE, library_of, read_first
-from tests.tui.scripted import app_on, lines, opened, text_of, until, until_shown
+from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until, until_shown
 
 
 def entry(title: str, *, position: int = 0, opened_at: float = 0.0) -> LibraryEntry:
@@ -52,6 +54,33 @@ def test_the_columns_fit_into_every_width(width: int) -> None:
     gaps = 2 * (1 + bool(columns.author) + bool(columns.bar))
     assert columns.title + columns.author + columns.bar + 10 + 4 + gaps <= width
     assert bool(columns.author) == (width >= 60)
+
+
+def test_authors_take_the_room_that_titles_leave() -> None:
+    assert Columns.of(78, ["Emma"]).author > Columns.of(78).author
+    long = Columns.of(78, ["A title as long as a line of a library of very long titles"])
+    assert long == Columns.of(78)
+
+
+async def test_the_book_to_go_on_with_names_its_chapter_on_one_row(tmp_path: Path) -> None:
+    book = long_book()
+    app = app_on(book, tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("t", "down", "enter")
+        await until(pilot, lambda: screen.book_pane.place >= book.chapters[1].start)
+        await pilot.press("enter")
+        await screen.close()
+    (known,) = UserData(paths_in(tmp_path)).recent()
+    assert known.chapter == "Chapter 2"
+    shown = replace(entry("Begun", position=9_000, opened_at=1.0), chapter="A Chapter " * 12)
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await until(pilot, lambda: app.screen.query(BookList))
+        app.screen.query_one(BookList).show_books([shown])
+        await until_shown(pilot, "Continue: Begun · A Chapter")
+        (row,) = [row for row in lines(app) if "Continue: Begun" in row]
+        assert "9%" in row
 
 
 async def test_books_are_grouped_and_filtered_in_place(tmp_path: Path, folder: Path) -> None:

@@ -43,6 +43,7 @@ class LibraryEntry:
     format: str = ""
     words: int = 0
     position: int = 0
+    chapter: str = ""  # Title of the chapter at the position; empty if unknown
     length: int = 0
     opened_at: float = 0.0  # Seconds since the epoch; 0 if never opened
     words_per_minute: float = DEFAULT_WPM  # The user's reading speed in this language
@@ -290,7 +291,7 @@ def _opened(
     path = absolute(path) if path else None
     file = file or BookFile(Path(), book.file, 0, 0, book.title)
     return LibraryEntry(
-        **fields(book, "title", "authors", "sha256", "position", "length", "opened_at"),
+        **fields(book, "title", "authors", "sha256", "position", "chapter", "length", "opened_at"),
         **fields(file, "digest", "format", "words", "volumes"),
         path=path,
         words_per_minute=words_per_minute(file.language),

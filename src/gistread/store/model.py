@@ -42,6 +42,7 @@ class OpenedBook:
     length: int  # Characters in the book's text
     opened_at: float  # Seconds since the epoch
     file: str = ""  # SHA-256 of the file's bytes; empty if unknown
+    chapter: str = ""  # Title of the chapter at the position; empty if unknown
 
 
 @dataclass(frozen=True, slots=True)

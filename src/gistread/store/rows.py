@@ -130,9 +130,10 @@ def place_of(row: Mapping[str, Any]) -> ReadingPlace:
 
 
 def book_of(row: Row) -> OpenedBook | None:
+    facts = dict(row) | {"chapter": from_json(row["place"]).get("chapter", "")}
     with suppress(orjson.JSONDecodeError):
-        return decoded(OpenedBook, dict(row) | {"authors": orjson.loads(row["authors"])})
-    return decoded(OpenedBook, dict(row) | {"authors": []})
+        return decoded(OpenedBook, facts | {"authors": orjson.loads(row["authors"])})
+    return decoded(OpenedBook, facts | {"authors": []})
 
 
 def put_question(

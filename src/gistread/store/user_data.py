@@ -98,21 +98,24 @@ class UserData(Database):
         behind: Iterable[int] = (),
         end: int = 0,
         base: ReadingPlace | None = None,
+        chapter: str = "",
     ) -> None:
         """Record a `ReadingPlace`.
 
-        `words` quotes the text there, to find it in another version. `base`: the place that was
-        known before, to merge it with one that another process has stored since.
+        `words` quotes the text there, to find it in another version; `chapter` is the title of its
+        chapter. `base`: the place that was known before, to merge it with one that another process
+        has stored since.
         """
         mine = ReadingPlace(offset, tuple(read), tuple(behind), end)
+        about = {"words": words, "chapter": chapter}
         known = self._text(sha256)
-        merged = _merged_row(known, mine, words, base)
+        merged = _merged_row(known, mine, about, base)
         if all(known[column] == value for column, value in merged.items()):
             return
         query = "SELECT * FROM texts WHERE sha256 = ?"
         with self.writing() as connection:
             row = connection.execute(query, (sha256,)).fetchone() or _NEW_TEXT
-            columns = _merged_row(row, mine, words, base)
+            columns = _merged_row(row, mine, about, base)
             put_row(connection, "texts", {"sha256": sha256}, columns)
 
     def position_quote(self, sha256: str) -> TextQuote | None:
@@ -290,16 +293,23 @@ class UserData(Database):
 
 
 def _merged_row(
-    row: Mapping[str, Any], mine: ReadingPlace, words: TextQuote | None, base: ReadingPlace | None
+    row: Mapping[str, Any],
+    mine: ReadingPlace,
+    about: Mapping[str, object],
+    base: ReadingPlace | None,
 ) -> dict[str, Any]:
-    """The columns of a place, merged with those of a row; see `UserData.set_position`."""
+    """The columns of a place, merged with those of a row; see `UserData.set_position`.
+
+    `about`: the words at the place, and its chapter.
+    """
     place = mine
     if base is not None:
         place = merge_places(mine, place_of(row), base)
         if place.offset != mine.offset:
-            words = from_json(row["place"]).get("words")
+            stored = from_json(row["place"])
+            about = {name: stored.get(name) for name in about}
     fields = {
-        "words": words,
+        **about,
         "read": list(place.read),
         "behind": list(place.behind),
         "end": place.end,

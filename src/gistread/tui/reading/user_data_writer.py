@@ -131,6 +131,7 @@ class UserDataWriter:
                 behind=place.behind,
                 end=place.end,
                 base=self._stored,
+                chapter=self._book.chapter_title(place.offset),
             )
             self._stored = place
 

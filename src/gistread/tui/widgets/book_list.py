@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from textual import work
@@ -41,14 +41,18 @@ class Columns:
     bar: int
 
     @classmethod
-    def of(cls, width: int) -> "Columns":
-        """The columns in a list `width` cells wide."""
+    def of(cls, width: int, titles: Iterable[str] = ()) -> "Columns":
+        """The columns in a list `width` cells wide.
+
+        Authors get what is left by these titles.
+        """
         bar = _BAR if width >= _WITH_BAR else 0
         facts = _LENGTH + bar + _PERCENT + 2 * _GAP
         words = min(_MOST_WORDS, max(_LEAST_TITLE, width - facts - _GAP))
         if width < _WITH_AUTHOR:
             return cls(words, 0, bar)
-        author = int(_AUTHOR_SHARE * words)
+        longest = max(map(cell_len, titles), default=words)
+        author = max(int(_AUTHOR_SHARE * words), min(words // 2, words - longest - _GAP))
         return cls(words - author - _GAP, author, bar)
 
 
@@ -106,16 +110,19 @@ class BookList(RowList):
         self.post_message(self.Moved())
 
     def on_resize(self) -> None:
-        if Columns.of(self.row_width) != self._columns:
+        if self._fitting_columns() != self._columns:
             self._draw()
 
+    def _fitting_columns(self) -> Columns:
+        return Columns.of(self.row_width, (entry.title for entry in self._entries))
+
     def _draw(self) -> None:
-        self._columns = Columns.of(self.row_width)
+        self._columns = self._fitting_columns()
         blocks: list[Block] = []
         heading = ""
         for number, entry in enumerate(self._entries):
             if entry is self._first:
-                blocks.append(_continue_block(entry, number))
+                blocks.append(_continue_block(entry, number, self.row_width))
                 continue
             group = group_of(entry)
             if group != heading:
@@ -126,11 +133,20 @@ class BookList(RowList):
         self.show(blocks)
 
 
-def _continue_block(entry: LibraryEntry, number: int) -> Block:
+def _continue_block(entry: LibraryEntry, number: int, width: int) -> Block:
+    """Title and chapter of the book to go on with; without a chapter, title and author.
+
+    On one row: the chapter gives way to what is left of the book, and the title to neither.
+    """
     tail = f"{format_percent(entry.share):>{_PERCENT}}"
     if entry.time_left:
         tail = f"{entry.time_left} left  {tail}"
-    return Block(f"Continue: {entry.label}", key=number, style="strong", tail=tail, blank_before=0)
+    words = f"Continue: {entry.label}"
+    if entry.chapter:
+        words = f"Continue: {entry.title} · {entry.chapter}"
+    if width:
+        words = crop(clean(words), max(_LEAST_TITLE, width - cell_len(tail) - _GAP))
+    return Block(words, key=number, style="strong", tail=tail, blank_before=0)
 
 
 def _block(entry: LibraryEntry, number: int, columns: Columns) -> Block:
