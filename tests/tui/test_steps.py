@@ -440,7 +440,7 @@ async def test_an_answer_of_an_earlier_session_is_walked_and_written_anew(tmp_pa
         await ask(pilot, "who")
         (fresh,) = await answered(pilot, screen, 1)
         await pilot.press(">")
-        await shows(pilot, "Step 1 of")
+        await until_shown(pilot, "Step 1 of")
         steps = screen.controllers.walk._steps
         await screen.close()
     app = asking_app(tmp_path, "alone")
@@ -449,9 +449,9 @@ async def test_an_answer_of_an_earlier_session_is_walked_and_written_anew(tmp_pa
         await until(pilot, lambda: screen.answers_pane.exchanges)
         (restored,) = screen.answers_pane.exchanges
         assert restored.record == fresh.record
-        await shows(pilot, "walk the steps")
+        await until_shown(pilot, "walk the steps")
         await pilot.press(">")
-        await shows(pilot, "Step 1 of")
+        await until_shown(pilot, "Step 1 of")
         assert screen.controllers.walk._steps == steps
         assert any(step.reason for step in steps)
         first = screen.memory_pane.view.note.number
@@ -460,15 +460,15 @@ async def test_an_answer_of_an_earlier_session_is_walked_and_written_anew(tmp_pa
         assert old.folded
         assert new.record.left_out == (first,)
         assert first not in new.record.lookups
-        await shows(pilot, f"without section {first}")
+        await until_shown(pilot, f"without section {first}")
         await screen.close()
     app = asking_app(tmp_path, "alone")
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await until(pilot, lambda: len(screen.answers_pane.exchanges) == 2)
-        await shows(pilot, f"without section {first}")
+        await until_shown(pilot, f"without section {first}")
         await pilot.press("<")
-        await shows(pilot, "take back")
+        await until_shown(pilot, "take back")
         await pilot.press("x")
         *_, last = await answered(pilot, screen, 3)
         assert last.record.left_out == ()
@@ -489,8 +489,8 @@ async def test_the_steps_of_an_earlier_session_are_listed(tmp_path: Path) -> Non
         screen.answers_pane.show_exchanges([Exchange.saved(record)])
         screen.panes.show(Pane.ANSWERS)
         await pilot.press("W")
-        await shows(pilot, "because it has “road”")
-        await shows(pilot, "left out")
+        await until_shown(pilot, "because it has “road”")
+        await until_shown(pilot, "left out")
 
 
 @pytest.mark.slow

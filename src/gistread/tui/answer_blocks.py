@@ -247,17 +247,17 @@ def _add_what_failed(drawn: DrawnExchange, exchange: Exchange, number: int) -> N
 def _add_sources(
     drawn: DrawnExchange, exchange: Exchange, number: int, places: Places, cells: int
 ) -> None:
-    """The sources of the answer, then what other passages say instead."""
+    """What other passages say instead, then the sources of the answer."""
     citations = exchange.record.citations
+    rivals = [index for index, citation in enumerate(citations) if citation.tells]
+    if rivals:
+        drawn.add(_rivals(citations, rivals, number, places), ToSource(rivals[0]))
     sources = _listed_sources(citations)
     rows = _ROWS_OF_FEW if len(sources) <= _FEW_SOURCES else 1
     room = rows * (_columns(cells) - _AROUND_QUOTE)
     for index in sources:
         row = _source(exchange, number, index, places, room)
         drawn.add(row, ToSource(index))
-    rivals = [index for index, citation in enumerate(citations) if citation.tells]
-    if rivals:
-        drawn.add(_rivals(citations, rivals, number, places), ToSource(rivals[0]))
 
 
 def _add_keeping(drawn: DrawnExchange, exchange: Exchange, number: int) -> None:

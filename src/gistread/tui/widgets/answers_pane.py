@@ -40,6 +40,9 @@ class AnswersPane(CommandTarget, LongText):
         exchange: int
         target: AnswerTarget
 
+    class Rewrapped(Message):
+        """The answers were drawn for another width, and may need another height."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(_EMPTY, id=id, text_width=_WIDTH - 2, side_margin=0, cursor=True)
         self.exchanges: list[Exchange] = []
@@ -66,6 +69,7 @@ class AnswersPane(CommandTarget, LongText):
         """Redraw, since each source is cut to one row, and keep the newest answer in view."""
         if self.exchanges and self.size.width != self._drawn_width:
             self._draw_all()
+            self.post_message(self.Rewrapped())
         if self._followed:
             self._scroll_to_newest()
 
