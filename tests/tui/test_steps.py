@@ -79,7 +79,8 @@ async def test_each_look_up_is_decided_by_key_or_click(
         await until_shown(pilot, "Wants section 1")
         assert "Enter open" in text_of(app)
         assert "Waiting for your decision" in text_of(app)
-        await until(pilot, lambda: keys_beside(screen))
+        if size == WIDE:
+            await until(pilot, lambda: keys_beside(screen))
         assert screen.panes.shows_memory, "it is marked where it stands, also in one pane"
         await pilot.press("x")
         await until_shown(pilot, "Wants section 2")
@@ -115,30 +116,66 @@ async def test_who_decides_is_switched_while_asking(tmp_path: Path) -> None:
             pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering
         )
         assert screen.memory_pane.view.opened[1].by is OpenedBy.AGENT
-        await pilot.press("ctrl+s")
-        await until_shown(pilot, "sections: ask me")
+        await pilot.press("ctrl+y")
+        await until_shown(pilot, "Ctrl+Y ask me")
         await ask(pilot, "where")
         await until_shown(pilot, "Wants section 1")
-        await pilot.press("ctrl+s")  # by itself: accepted
+        await pilot.press("ctrl+y")  # by itself: accepted
         await until(
             pilot, lambda: len(screen.answers_pane.exchanges) == 2 and not screen.session.answering
         )
         assert screen.answers_pane.exchanges[-1].answer
-        assert "sections: automatic" in text_of(app), "it can be switched back by mouse"
+        assert "Ctrl+Y auto" in text_of(app), "it can be switched back by mouse"
     book = long_book(20).sha256
     assert UserData(paths_in(tmp_path)).asking_choice(book).steps == "alone"
     assert not paths_in(tmp_path).config_file.exists(), "other books are asked as before"
 
 
-async def test_what_stands_below_the_question_line_does_not_crop_its_placeholder(
-    tmp_path: Path,
-) -> None:
+async def test_the_settings_of_a_question_take_one_row_of_a_small_terminal(tmp_path: Path) -> None:
     app = asking_app(tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
-        await read_whole(pilot)
+        screen = await read_whole(pilot)
+        record = SavedQuestion("Where?", "On.", True)
+        screen.answers_pane.show_exchanges([Exchange.saved(record)])
         await pilot.press("v")
-        await until_shown(pilot, "sections: ask me")
-        await until_shown(pilot, "? Ask the book")
+        await one_row(pilot, "? Ask ", "Ctrl+T up to", "A readagent-s", "Ctrl+Y ask me")
+        assert not screen.query_one("#question-chips").display
+        await pilot.press("a", *"who")
+        await one_row(pilot, "Ctrl+T up to", "readagent-s", "Ctrl+Y ask me")
+        await until(pilot, lambda: screen.query_one("#question-chips").size.height == 1)
+
+
+async def one_row(pilot: Pilot[None], *words: str) -> None:
+    """Wait until all of these stand in one row."""
+
+    def is_there() -> bool:
+        return any(all(word in row for word in words) for row in lines(pilot.app))
+
+    await until(pilot, is_there)
+
+
+async def test_the_key_that_saves_a_note_names_the_one_for_sections(tmp_path: Path) -> None:
+    app = asking_app(tmp_path)
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        screen = await read_whole(pilot)
+        before = screen.controllers.asking.config.steps
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: warned(app, "Ctrl+Y decides who opens sections"))
+        assert screen.controllers.asking.config.steps == before
+
+
+async def test_a_small_terminal_says_once_what_is_wanted(tmp_path: Path) -> None:
+    app = passages_app(tmp_path)
+    async with app.run_test(size=(60, 20)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: not screen.controllers.context.opening)
+        await ask(pilot, "which paragraph is about the road?")
+        await until_shown(pilot, "Wants section")
+        await until(pilot, lambda: screen.query_one("#strip").size.height == 1)
+        review = screen.controllers.steps.waiting()
+        assert review is not None
+        assert text_of(app).count(review.current.reason) <= 1
+        assert text_of(app).count("& all") == 1
 
 
 @pytest.mark.parametrize(
@@ -154,7 +191,7 @@ async def test_how_a_question_is_asked_stands_in_one_line(
         screen = await opened(pilot)
         screen.controllers.line.choose_bound(BoundChoice(at=len(screen.book.text) // 2))
         await pilot.press(*keys)
-        chips = ("Ctrl+T up to 50%", method, "Ctrl+S ask me")
+        chips = ("Ctrl+T up to 50%", method, "Ctrl+Y ask me")
         await until_shown(pilot, *chips)
         assert [row for row in lines(app) if all(chip in row for chip in chips)]
 

@@ -8,8 +8,19 @@ import pytest
 from gistread.config import Config
 from gistread.tui.app import GistreadApp
 from gistread.tui.widgets.tour import STEPS, Tour
-from tests.tui.books import long_book
-from tests.tui.scripted import opened, paths_in, text_of, until, until_shown
+from tests.tui.books import long_book, small_book
+from tests.tui.scripted import (
+    ScriptedReader,
+    SteppedEngine,
+    app_on,
+    opened,
+    paths_in,
+    read_whole,
+    text_of,
+    until,
+    until_shown,
+)
+from tests.tui.test_asking import STARTED, answered, ask, citation, says
 
 
 async def test_the_tour_has_four_steps_and_leaves_the_book_usable(tmp_path: Path) -> None:
@@ -27,6 +38,28 @@ async def test_the_tour_has_four_steps_and_leaves_the_book_usable(tmp_path: Path
         await pilot.press("f2")
         await until_shown(pilot, "1 of 4")
         await pilot.press("escape")
+        await until(pilot, lambda: not screen.query(Tour))
+
+
+async def test_the_tour_goes_away_once_a_question_is_asked(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=(120, 36)) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("f2")
+        await until_shown(pilot, "1 of 4")
+        await ask(pilot, "Who")
+        await until(pilot, lambda: reader.questions)
+        await until(pilot, lambda: not screen.query(Tour))
+        assert not screen.query(".-pointed")
+        reader.say(STARTED, answered("Finch [1].", citation(screen, "Finch relit it.")))
+        await until_shown(pilot, "Finch [1].")
+        await until(pilot, lambda: not screen.session.answering)
+        await pilot.press("escape", "f2")
+        await until_shown(pilot, "1 of 4")
+        await pilot.press(">")
+        await until_shown(pilot, "Step 1 of")
         await until(pilot, lambda: not screen.query(Tour))
 
 

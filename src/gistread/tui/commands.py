@@ -172,6 +172,10 @@ class CommandKeys:
         """The keys of a command, as Textual reports them when they are pressed."""
         return [_character_to_key(key) if len(key) == 1 else key for key in self.raw(command)]
 
+    def uses(self, key: str) -> bool:
+        """Whether a key, as Textual reports it, runs any command."""
+        return any(key in self.pressed(command) for command in self.commands)
+
     def shown(self, command: AnyCommand) -> list[str]:
         """The keys of a command in words: `Space`, `Ctrl+D`, `a`."""
         return [display_key(key) for key in self.raw(command)]

@@ -139,7 +139,7 @@ ASKING: "tuple[Command[Controllers], ...]" = (
     Command(
         Scope.ASKING,
         "switch-steps",
-        "ctrl+s",
+        "ctrl+y",
         "Ask before opening sections",
         lambda on: on.steps.switch(),
         help="Sections: automatic, or ask me first; {open-page} accepts.",

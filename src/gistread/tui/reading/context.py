@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from textual.screen import Screen
 
 from gistread.book.model import Book
+from gistread.memory.front_matter import story_of
 from gistread.search.destinations import HINT, Destination, destinations_of, is_cfi
 from gistread.session.events import Obstacle
 from gistread.session.questions import Question
@@ -71,6 +73,20 @@ class ReadingContext:
         self.asking_choice = AskingChoice()  # Choices for this book, over the settings
         self.navigation = Navigation(self)
         self.session: Session | None = None  # None until the first page has been drawn
+
+    @cached_property
+    def chapter_starts(self) -> tuple[tuple[float, int], ...]:
+        """(beginning as a share of the book, level) of each chapter.
+
+        Without title page and colophon.
+        """
+        start, end = story_of(self.book)
+        length = max(1, len(self.book.text))
+        return tuple(
+            (chapter.start / length, chapter.level)
+            for chapter in self.book.chapters
+            if start <= chapter.start < end
+        )
 
     @property
     def place(self) -> int:

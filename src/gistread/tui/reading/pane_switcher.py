@@ -69,6 +69,10 @@ class BookScreen(NoticeScreen[None]):
     def start_tour(self) -> None:
         raise NotImplementedError
 
+    def end_tour(self) -> None:
+        """Take the tour away, if it is there."""
+        raise NotImplementedError
+
     def warn(self, text: str) -> None:
         raise NotImplementedError
 

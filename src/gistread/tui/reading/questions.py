@@ -410,6 +410,7 @@ class QuestionController:
             [*answers.exchanges, Exchange(record, too_little=warning, running=True)]
         )
         self._save(record)
+        self._context.screen.end_tour()
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
 

@@ -1,6 +1,6 @@
 """The lines around the panes: header, memory header, the agent's steps, status and keys."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -40,13 +40,16 @@ _AROUND_CHIP = 4  # Columns between the key, the words and the next chip
 _MOST_BESIDE = 0.7  # share of the question line for what stands beside the placeholder
 _ASK = "Ask the book"
 _CHIPS_PADDING = 5  # Columns beside what stands below the question line
+_ASK_BRIEFLY = "Ask"  # Where the settings leave no room for more
 _SHORTER = {
+    "starts afresh (follows your last question)": "starts afresh",
     "answers stop at ": "up to ",
     "answers stop ": "up to ",
     "answers use the ": "",
     "sections: automatic": "auto",
     "sections: ask me": "ask me",
 }
+_SHORTEST = {"method: ": ""}
 _PAUSE = [("resume", "pause")]
 _ABOUT_MEMORY = (
     "A model reads along and writes here what each section of the book says. {open-page} opens "
@@ -119,11 +122,10 @@ class StatusLines:
         context, bound = controllers.context, controllers.line.bound
         book = context.book
         length = max(1, len(book.text))
-        chapters = tuple((chapter.start / length, chapter.level) for chapter in book.chapters)
         progress = BookProgress(
             read=context.book_pane.share_read(book),
             bound=None if bound is None else bound / length,
-            chapters=chapters,
+            chapters=context.chapter_starts,
         )
         self._screen.query_one(ProgressRule).show_progress(progress)
 
@@ -144,8 +146,8 @@ class StatusLines:
             room = round(_MOST_BESIDE * width)
         if _cells_of([*first, *how]) > room:
             if not typing:
-                room = width - mark.outer_size.width - cell_len(_ASK)
-            how = _shortened(how, room)
+                room = width - mark.outer_size.width - cell_len(_ASK_BRIEFLY)
+            first, how = self._in_one_row(first, how, room)
         beside: list[_Chip] = []
         for chip in () if typing else how:
             if _cells_of([*beside, chip]) > room:
@@ -159,8 +161,18 @@ class StatusLines:
         self._screen.query_one("#question-chips", Actions).show_actions(*below)
         side.set_class(bool(below), "-chips")
         left = side.size.width - mark.outer_size.width - _cells_of(beside)
-        words = self._placeholder(controllers)
-        context.question.placeholder = crop(words, left) if side.size.width else words
+        context.question.placeholder = self._placeholder(controllers, left if width else None)
+
+    def _in_one_row(
+        self, first: "list[_Chip]", how: "list[_Chip]", room: int
+    ) -> "tuple[list[_Chip], list[_Chip]]":
+        """Both in fewer words, and without the usual key where even these are too many."""
+        first, how = _in_short(first, _SHORTER), _in_short(how, _SHORTER)
+        if _cells_of([*first, *how]) > room:
+            how = _in_short(how, _SHORTEST)
+        if _cells_of([*first, *how]) > room:
+            first = [chip for chip in first if chip[0] != display_key("enter")]
+        return first, how
 
     def _how_asked(self, controllers: Controllers, *, typing: bool) -> "list[_Chip]":
         """Where answers stop, by which method, and who opens sections: for this book."""
@@ -195,7 +207,10 @@ class StatusLines:
             return "", words, switch
         return display_key(THREAD_KEY), f"starts afresh ({words})", switch
 
-    def _placeholder(self, controllers: Controllers) -> str:
+    def _placeholder(self, controllers: Controllers, cells: int | None) -> str:
+        """What to do in the empty line, in so many cells; None: however many it needs."""
+        if cells is not None and cells < cell_len(_ASK):
+            return crop(_ASK_BRIEFLY, cells)
         context = controllers.context
         words = [_ASK]
         if context.session is not None and context.session.activity.asking_model:
@@ -204,7 +219,8 @@ class StatusLines:
         if earlier and not (self._panes.answers_shown or self._panes.narrow):
             key = self._services.key_hint("answers")
             words.append(f"{key} shows {counted(earlier, 'earlier answer')}")
-        return " · ".join(words)
+        placeholder = " · ".join(words)
+        return placeholder if cells is None else crop(placeholder, cells)
 
     def show_status(self) -> None:
         """Show what the model is doing, and the keys that matter now."""
@@ -321,10 +337,15 @@ class StatusLines:
         room = max(0, self._screen.size.width - 2)
         lines: Sequence[str] = ()
         if answers.exchanges and is_covered and (running or panes.unseen_answer):
-            lines = strip_lines(answers.exchanges[-1], answers.places, STRIP_ROWS, room)
+            is_waiting = session is not None and session.activity.asking is AskingState.PERSON
+            # What is wanted stands below, and needs the rows of the steps before it.
+            rows = 1 if is_waiting else STRIP_ROWS
+            lines = strip_lines(answers.exchanges[-1], answers.places, rows, room)
+        strip = self._screen.query_one("#strip", Static)
+        strip.styles.height = 1 if len(lines) == 1 else STRIP_ROWS
         self._screen.set_class(bool(lines), "-strip")
         text = "\n".join(crop(clean(line), room) for line in lines)
-        self._screen.query_one("#strip", Static).update(text, layout=False)  # its size is fixed
+        strip.update(text, layout=False)
 
 
 def _counter_of(memory: GistMemory | None) -> str:
@@ -342,21 +363,18 @@ def _counter_of(memory: GistMemory | None) -> str:
 _Chip = tuple[str, str, Action]  # Its key, its words, and what a click does
 
 
-def _shortened(chips: Sequence[_Chip], room: int) -> list[_Chip]:
-    """The chips with fewer words, if these fit in so many columns; else as they are."""
-    short = [(key, _in_short(words), run) for key, words, run in chips]
-    if _cells_of(short) <= room:
-        return short
-    return list(chips)
+def _in_short(chips: Sequence[_Chip], shorter: Mapping[str, str]) -> list[_Chip]:
+    """The chips with fewer words."""
+    return [(key, _shortened(words, shorter), run) for key, words, run in chips]
 
 
-def _in_short(words: str) -> str:
+def _shortened(words: str, shorter: Mapping[str, str]) -> str:
     """How a question is asked, for a narrow line.
 
-    >>> _in_short("answers stop at 12%"), _in_short("sections: ask me, up to 3")
-    ('up to 12%', 'ask me, up to 3')
+    >>> _shortened("sections: ask me, up to 3", _SHORTER)
+    'ask me, up to 3'
     """
-    for long, short in _SHORTER.items():
+    for long, short in shorter.items():
         words = words.replace(long, short)
     return words
 

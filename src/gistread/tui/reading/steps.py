@@ -165,7 +165,8 @@ class StepController(InputLineClient):
             items.append(("", self._questions.place_words(section.start), self._go_to))
         if review.words:
             items.append(("", review.words, ""))
-        if section.reason:
+        is_beside = self._context.panes.narrow and self._context.panes.shows_memory
+        if section.reason and not is_beside:  # Else it stands there.
             items.append(("", section.reason, self._go_to))
         gist = self._questions.gist_of(section)
         if not (gist and self._context.panes.shows_memory):
@@ -195,7 +196,9 @@ class StepController(InputLineClient):
         if section is None:
             pane.show_note(None)
             return
-        keys = self._context.services.with_keys(_KEYS)
+        keys = ""
+        if not self._context.panes.narrow:  # Else they stand right below.
+            keys = self._context.services.with_keys(_KEYS)
         number = self._questions.in_pane(section.pages[0])
         pane.show_note(SectionNote(number, with_reason("wanted", section.reason), keys))
         panes = self._context.panes

@@ -175,6 +175,7 @@ class WalkController:
         """Show the step's place in the book, and its section in the memory."""
         step = self._current
         pane = self._context.memory_pane
+        self._context.screen.end_tour()
         if step.is_left_out:
             words = "left out"
             change = _TAKE_BACK

@@ -49,6 +49,7 @@ from gistread.tui.widgets.note_preview import NotePreview
 from gistread.tui.widgets.progress_rule import ProgressRule
 from gistread.tui.widgets.tour import Tour
 
+_SAVES_A_NOTE = "ctrl+s"  # It decided who opens sections before 0.4
 _LAST_WRITE_S = 2.0  # Longest wait for the disk after a defect
 
 
@@ -321,6 +322,9 @@ class ReadingScreen(CommandTarget, BookScreen):
         if self.focused is self.book_pane:
             for tour in self.query_children(Tour):
                 tour.key(event)
+        if event.key == _SAVES_A_NOTE and not self.services.keys.uses(event.key):
+            words = "{switch-steps} decides who opens sections. Ctrl+S saves a note."
+            self.notify(self.services.with_keys(words))
         self.lines.show_keys()
 
     async def cancel(self) -> None:
@@ -383,6 +387,11 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.query_children(Tour).remove()
         self.mount(Tour(self.services), after="#panes")
 
+    def end_tour(self) -> None:
+        """Take the tour away, if it is there: it has been left for a question or its steps."""
+        for tour in self.query_children(Tour):
+            tour.step(False)
+
     @on(Tour.Pointed)
     def _point(self, event: Tour.Pointed) -> None:
         """Mark what a step of the tour is about.
@@ -441,6 +450,10 @@ class ReadingScreen(CommandTarget, BookScreen):
     def _pass_on(self, event: Message) -> None:
         if self.controllers is not None:
             self.controllers.on_message(event)
+
+    @on(AnswersPane.Rewrapped)
+    def _fit_answers(self) -> None:
+        self.panes.fit_answers()
 
     @on(events.Click, "#question-rule")
     def _rule_clicked(self) -> None:
