@@ -57,9 +57,10 @@ def test_the_columns_fit_into_every_width(width: int) -> None:
 
 
 def test_authors_take_the_room_that_titles_leave() -> None:
-    assert Columns.of(78, ["Emma"]).author > Columns.of(78).author
-    long = Columns.of(78, ["A title as long as a line of a library of very long titles"])
-    assert long == Columns.of(78)
+    usual = Columns.of(78)
+    assert Columns.of(78, title=20, author=19).author == 19
+    assert Columns.of(78, title=20, author=9) == usual
+    assert Columns.of(78, title=60, author=19) == usual
 
 
 async def test_the_book_to_go_on_with_names_its_chapter_on_one_row(tmp_path: Path) -> None:

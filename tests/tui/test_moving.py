@@ -209,3 +209,16 @@ async def test_the_place_is_kept_after_closing_at_every_width(tmp_path: Path) ->
             screen = await opened(pilot)
             await until(pilot, lambda screen=screen: screen.book_pane.place == place)
             await pilot.press("q")
+
+
+async def test_at_the_end_all_is_read_also_behind_the_memory(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("G")
+        await until(pilot, lambda: screen.book_pane.share_read(screen.book) == 1.0)
+        await pilot.press("tab")
+        await until(pilot, lambda: not screen.book_pane.size.height)
+        screen.redraw_lines()
+        assert screen.book_pane.share_read(screen.book) == 1.0
+        await until(pilot, lambda: "100%" in lines(app)[0])

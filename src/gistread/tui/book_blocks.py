@@ -37,6 +37,7 @@ _SPEECH = "“\"«„‘'—–»"  # what speech begins with
 _SAMPLED = 400  # paragraphs
 _LEAST_SPEECH = 1 / 8  # Share of the paragraphs of a story that begin with speech
 # Styles that `text` names differently; there `code` is a block
+_BARE_NUMBER = re.compile(r"[IVXLCDM]+|\d+")  # A chapter's title that is only its number
 _STYLES = {Style.CODE: "inline-code"}
 
 
@@ -274,3 +275,14 @@ def turnover(kind: ParagraphKind, text: str) -> int:
         case ParagraphKind.CODE:
             return 2
     return 0
+
+
+def chapter_name(title: str, language: str) -> str:
+    """The title of a chapter as it stands alone: in English, no bare number.
+
+    >>> chapter_name("VI", "en"), chapter_name("Loomings", "en")
+    ('Chapter VI', 'Loomings')
+    """
+    if language.startswith("en") and _BARE_NUMBER.fullmatch(title):
+        return f"Chapter {title}"
+    return title

@@ -11,7 +11,7 @@ from gistread.memory.passages import join, sentence_at
 from gistread.people.sections import SectionNames
 from gistread.readers.events import OpenedBy
 from gistread.readers.trace import with_reason
-from gistread.tui.book_blocks import inline_spans, turnover
+from gistread.tui.book_blocks import chapter_name, inline_spans, turnover
 from gistread.tui.memory_rows import TO_COME, MemoryRow, RowKind
 from gistread.tui.text import Block, Span
 from gistread.units import ELLIPSIS, in_quotes, short
@@ -21,7 +21,6 @@ AHEAD = "ahead of you"
 UNREAD = "not read yet"
 UNFINISHED = "its gist comes with its last line"
 _NOT_NAMED = "…"
-_BARE_NUMBER = re.compile(r"[IVXLCDM]+|\d+")  # A chapter's title that is only its number
 _FIRST_WORDS = re.compile(r"\S+(?:\s+\S+){0,7}")  # Of a section without names: its title
 
 # Where a gist comes from, in words.
@@ -208,10 +207,7 @@ def chapter_of(row: MemoryRow, book: Book, view: View) -> int | None:
 
 def chapter_heading(book: Book, chapter: int) -> Block:
     """The title of a chapter, above its first section that has a row of its own."""
-    title = book.chapters[chapter].title
-    is_english = book.language.startswith("en")
-    if is_english and _BARE_NUMBER.fullmatch(title):
-        title = f"Chapter {title}"
+    title = chapter_name(book.chapters[chapter].title, book.language)
     return Block(title, style="heading", level=4, indent=1, rule=True)
 
 

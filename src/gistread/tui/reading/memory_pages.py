@@ -22,7 +22,6 @@ class MemoryPages:
         self.memory_stays = False  # do not scroll the memory at the book's next move
         # the user moves through the memory, and the book follows: one jump in the history
         self.walking = False
-        self._last_view = (0, 0)  # Of the book, when it was last on the screen
 
     def book_moved(self) -> None:
         follows = self._context.panes.current is not Pane.MEMORY and not self.memory_stays
@@ -40,7 +39,7 @@ class MemoryPages:
         With `scroll`, its gist is level with its beginning in the book, if that stands beside it.
         """
         pane = self._context.memory_pane
-        view = self._view
+        view = self._context.book_pane.last_range
         if view is None:
             return
         offset, end = view
@@ -62,7 +61,7 @@ class MemoryPages:
         below_others = pane.size.height // _ABOVE
         if self._context.panes.narrow:
             return below_others
-        memory, view = pane.memory, self._view
+        memory, view = pane.memory, book.last_range
         if memory is None:
             return 0
         section = Sections(memory).at(offset)
@@ -79,19 +78,6 @@ class MemoryPages:
         if memory is None:
             return None
         return memory.page_at(offset)
-
-    @property
-    def _view(self) -> tuple[int, int] | None:
-        """The part of the book in view; of a hidden book, what was in view at the same place."""
-        view = self._context.book_pane.visible_range
-        if view is None:
-            return None
-        start, end = view
-        is_hidden = start == end
-        if is_hidden and self._last_view[0] == start:
-            return self._last_view
-        self._last_view = view
-        return view
 
     def number_sections(self) -> None:
         """Write the numbers of the sections that begin in view in the book's margin."""

@@ -29,6 +29,7 @@ from gistread.session.questions import (
 from gistread.session.session import Session
 from gistread.store.model import SavedQuestion, SavedThread
 from gistread.tui.answer_blocks import Exchange, too_little
+from gistread.tui.book_blocks import chapter_name
 from gistread.tui.reading.asking import AskingController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
@@ -507,6 +508,7 @@ class QuestionController:
         if len(book.chapters) < 2:
             return page
         title = book.chapters[book.chapter_index(offset)].title
+        title = chapter_name(title, book.language)
         return " · ".join(filter(None, (short(title, _TITLE), page)))
 
     def gist_of(self, section: events.WantedSection) -> str:

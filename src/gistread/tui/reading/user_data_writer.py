@@ -13,6 +13,7 @@ from gistread.marking import quote_at
 from gistread.store.catalogue import Catalogue
 from gistread.store.model import ReadingPlace
 from gistread.store.user_data import UserData
+from gistread.tui.book_blocks import chapter_name
 from gistread.tui.services import AppServices
 from gistread.units import counted
 
@@ -131,7 +132,7 @@ class UserDataWriter:
                 behind=place.behind,
                 end=place.end,
                 base=self._stored,
-                chapter=self._book.chapter_title(place.offset),
+                chapter=chapter_name(self._book.chapter_title(place.offset), self._book.language),
             )
             self._stored = place
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from textual import work
@@ -41,18 +41,17 @@ class Columns:
     bar: int
 
     @classmethod
-    def of(cls, width: int, titles: Iterable[str] = ()) -> "Columns":
+    def of(cls, width: int, title: int = 0, author: int = 0) -> "Columns":
         """The columns in a list `width` cells wide.
 
-        Authors get what is left by these titles.
+        `title` and `author`: cells of the longest ones. Authors may take what titles leave.
         """
         bar = _BAR if width >= _WITH_BAR else 0
         facts = _LENGTH + bar + _PERCENT + 2 * _GAP
         words = min(_MOST_WORDS, max(_LEAST_TITLE, width - facts - _GAP))
         if width < _WITH_AUTHOR:
             return cls(words, 0, bar)
-        longest = max(map(cell_len, titles), default=words)
-        author = max(int(_AUTHOR_SHARE * words), min(words // 2, words - longest - _GAP))
+        author = max(int(_AUTHOR_SHARE * words), min(author, words - title - _GAP))
         return cls(words - author - _GAP, author, bar)
 
 
@@ -114,7 +113,9 @@ class BookList(RowList):
             self._draw()
 
     def _fitting_columns(self) -> Columns:
-        return Columns.of(self.row_width, (entry.title for entry in self._entries))
+        titles = (cell_len(clean(entry.title)) for entry in self._entries)
+        authors = (cell_len(clean(", ".join(entry.authors))) for entry in self._entries)
+        return Columns.of(self.row_width, max(titles, default=0), max(authors, default=0))
 
     def _draw(self) -> None:
         self._columns = self._fitting_columns()

@@ -43,6 +43,7 @@ class BookPane(SelectableText):
         self._figures: dict[int, Figure | None] = {}
         self._page_style = PageStyle()
         self._pointed_at: int | None = None
+        self._last_range = (0, 0)  # In view when it was last on the screen
         self.set_typography(config)
 
     @property
@@ -50,9 +51,22 @@ class BookPane(SelectableText):
         """Offset of the first character in view; 0 before there is a book."""
         return self.reading_offset or 0
 
+    @property
+    def last_range(self) -> tuple[int, int] | None:
+        """What is in view of the book; of a hidden one, what was in view at the same place."""
+        view = self.visible_range
+        if view is None:
+            return None
+        start, end = view
+        is_hidden = start == end
+        if is_hidden and self._last_range[0] == start:
+            return self._last_range
+        self._last_range = view
+        return view
+
     def share_read(self, book: Book) -> float:
         """Share of the book before the view, from 0 to 1; 1 if the end is in view."""
-        view = self.visible_range
+        view = self.last_range
         if view is None:
             return 0.0
         if view[1] >= len(book.text):
