@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gistread.book.model import ParagraphKind
+from gistread.book.model import Book, ParagraphKind
 from gistread.errors import EngineError
-from gistread.memory.front_matter import Told, front_matter_end, imprint_start
+from gistread.memory.front_matter import StoryPart, front_matter_end, imprint_start
 from gistread.memory.model import Gist, GistMemory, GistSource, Page, PageSize, ReadingMode
 from gistread.memory.reading import PageFound, PageRead, characters_left, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
@@ -279,8 +279,8 @@ async def test_a_gist_may_name_the_narrator_whom_an_earlier_page_named(
     assert gists[-1].source is source
 
 
-async def test_no_model_reads_the_colophon_which_comes_last(store: MemoryStore) -> None:
-    colophon = prose(150, seed=99)
+def with_colophon(colophon: str) -> Book:
+    """Two chapters, endnotes and a colophon."""
     book = make_book(
         ["# One", *(prose(60, seed=i) for i in range(4))],
         ["# Two", *(prose(60, seed=i) for i in range(4, 8))],
@@ -291,8 +291,13 @@ async def test_no_model_reads_the_colophon_which_comes_last(store: MemoryStore) 
     chapters = tuple(
         replace(chapter, title=title) for chapter, title in zip(book.chapters, titles, strict=True)
     )
-    book = replace(book, chapters=chapters)
-    start = chapters[-1].start
+    return replace(book, chapters=chapters)
+
+
+async def test_no_model_reads_the_colophon_which_comes_last(store: MemoryStore) -> None:
+    colophon = prose(150, seed=99)
+    book = with_colophon(colophon)
+    start = book.chapters[-1].start
     assert imprint_start(book) == start
     model = engine()
     with store.open(book, MemoryRequest("fake", "f", SIZE)) as kept:
@@ -301,7 +306,11 @@ async def test_no_model_reads_the_colophon_which_comes_last(store: MemoryStore) 
     assert kept.memory.complete
     assert read[-1] >= start
     assert not any(colophon[:40] in call.text for call in model.calls)
-    told = Told.of(book)
-    shown = [entry.page for entry in kept.memory.entries if not told.leaves_out(entry.page)]
-    assert shown[0].start == 0
-    assert shown[-1].end == start
+
+
+def test_the_memory_tells_the_notes_and_not_the_colophon() -> None:
+    book = with_colophon(prose(150, seed=99))
+    *_, notes, colophon = book.chapters
+    part = StoryPart.of(book)
+    assert not part.leaves_out(Page(1, notes.start, notes.end, 40))
+    assert part.leaves_out(Page(2, colophon.start, colophon.end, 150))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gistread.memory.front_matter import Told
+from gistread.memory.front_matter import StoryPart
 from gistread.memory.gaps import GapFiller
 from gistread.memory.model import GistMemory, Page
 from gistread.tui.memory_blocks import AHEAD, UNFINISHED, View, entry_blocks, row_blocks
@@ -73,10 +73,10 @@ def test_a_look_ahead_shows_the_number_there_and_no_gist() -> None:
 def test_sections_of_the_front_matter_have_no_gist_and_the_current_one_is_railed() -> None:
     memory = make_memory()
     first, second = memory.entry(1), memory.entry(2)
-    assert entry_blocks(memory, first, View(), told=Told(first.page.end)) == []
-    assert entry_blocks(memory, second, View(), told=Told(first.page.end))
-    assert entry_blocks(memory, second, View(), told=Told(0, second.page.start)) == []
-    assert entry_blocks(memory, first, View(), told=Told(0, second.page.start))
+    assert entry_blocks(memory, first, View(), story=StoryPart(first.page.end)) == []
+    assert entry_blocks(memory, second, View(), story=StoryPart(first.page.end))
+    assert entry_blocks(memory, second, View(), story=StoryPart(0, second.page.start)) == []
+    assert entry_blocks(memory, first, View(), story=StoryPart(0, second.page.start))
     here = entry_blocks(memory, second, View(here=2))[-1]
     assert (here.rail, here.ground, here.tail) == ("▌", "opened", "")
     assert entry_blocks(memory, second, View())[-1].rail == ""

@@ -215,10 +215,11 @@ async def test_at_the_end_all_is_read_also_behind_the_memory(tmp_path: Path) -> 
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
+        book = screen.controllers.context.book
         await pilot.press("G")
-        await until(pilot, lambda: screen.book_pane.share_read(screen.book) == 1.0)
+        await until(pilot, lambda: screen.book_pane.share_read(book) == 1.0)
         await pilot.press("tab")
         await until(pilot, lambda: not screen.book_pane.size.height)
         screen.redraw_lines()
-        assert screen.book_pane.share_read(screen.book) == 1.0
+        assert screen.book_pane.share_read(book) == 1.0
         await until(pilot, lambda: "100%" in lines(app)[0])

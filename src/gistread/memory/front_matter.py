@@ -103,14 +103,14 @@ def _has_prose(book: Book, chapter: Chapter) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoryPart:
     """The part of a book that a memory tells: no title page before it, no colophon after it."""
 
     start: int = 0
     end: int | None = None  # None: the end of the book
 
     @classmethod
-    def of(cls, book: Book) -> "Told":
+    def of(cls, book: Book) -> "StoryPart":
         return cls(front_matter_end(book), imprint_start(book))
 
     def leaves_out(self, page: Page) -> bool:
@@ -124,12 +124,12 @@ def without_imprint(memory: GistMemory, book: Book) -> GistMemory:
 
     `book`: the whole book, if the memory ends at a bound.
     """
-    told = Told(front_matter_end(book))
+    part = StoryPart(front_matter_end(book))
     ends = back_matter_start(book)
     story = [
         entry
         for entry in memory.entries
-        if not told.leaves_out(entry.page)
+        if not part.leaves_out(entry.page)
         and not (entry.page.start >= ends and _is_imprint(_chapter_at(book, entry.page)))
     ]
     return replace(memory, entries=story)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gistread.book.model import Book, ParagraphKind
-from gistread.memory.front_matter import Told
+from gistread.memory.front_matter import StoryPart
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.passages import join, sentence_at
 from gistread.people.sections import SectionNames
@@ -16,7 +16,7 @@ from gistread.tui.memory_rows import TO_COME, MemoryRow, RowKind
 from gistread.tui.text import Block, Span
 from gistread.units import ELLIPSIS, in_quotes, short
 
-_ALL = Told()
+_ALL = StoryPart()
 AHEAD = "ahead of you"
 UNREAD = "not read yet"
 UNFINISHED = "its gist comes with its last line"
@@ -119,17 +119,17 @@ def stays_gist(book: Book, page: Page, view: View) -> bool:
 
 
 def entry_blocks(
-    memory: GistMemory, entry: MemoryEntry, view: View, told: Told = _ALL
+    memory: GistMemory, entry: MemoryEntry, view: View, story: StoryPart = _ALL
 ) -> list[Block]:
     """The blocks of a page: its gist or, if open, its text.
 
-    A page that is no part of `told` has none.
+    A page that is no part of `story` has none.
     """
     page = entry.page
     number = page.number
     opening = view.opened.get(number)
     notes = _note_blocks(memory, number, view)
-    if told.leaves_out(page) and opening is None and not notes:
+    if story.leaves_out(page) and opening is None and not notes:
         return []
     if opening is not None and not stays_gist(memory.book, page, view):
         return _opened_blocks(memory, entry, view, opening)
@@ -318,13 +318,15 @@ def guide_blocks(view: View) -> list[Block]:
     return blocks
 
 
-def row_blocks(memory: GistMemory, row: MemoryRow, view: View, told: Told = _ALL) -> list[Block]:
-    """The blocks of a row; none for a section that is no part of `told`."""
+def row_blocks(
+    memory: GistMemory, row: MemoryRow, view: View, story: StoryPart = _ALL
+) -> list[Block]:
+    """The blocks of a row; none for a section that is no part of `story`."""
     match row.kind:
         case RowKind.GIST if row.entry is not None:
-            return entry_blocks(memory, row.entry, view, told)
+            return entry_blocks(memory, row.entry, view, story)
         case RowKind.UNFINISHED if row.entry is not None:
-            return _unfinished_blocks(memory, row.entry, view, told)
+            return _unfinished_blocks(memory, row.entry, view, story)
         case RowKind.BEING_READ:
             block = _begun_block(memory, row, view)
         case RowKind.UNREAD_HERE:
@@ -353,11 +355,11 @@ def key_of(row: MemoryRow) -> tuple[str, int]:
 
 
 def _unfinished_blocks(
-    memory: GistMemory, entry: MemoryEntry, view: View, told: Told
+    memory: GistMemory, entry: MemoryEntry, view: View, story: StoryPart
 ) -> list[Block]:
     """The section that the user is in, whose gist would tell its end."""
     number = entry.page.number
-    if told.leaves_out(entry.page):
+    if story.leaves_out(entry.page):
         return []
     tail = _tail(entry, view, sourced=False)
     if shows_names(entry, view):

@@ -100,7 +100,7 @@ class MemoryPages:
                 "sign" if page.number == pane.view.here else "muted",
             )
             for page in (entry.page for entry in entries[first:last] if entry.is_read)
-            if not pane.told.leaves_out(page)
+            if not pane.story.leaves_out(page)
         )
         self._context.layers.set(Layer.SECTIONS, marks)
 

@@ -27,7 +27,7 @@ from gistread.session.questions import (
     thread_before,
 )
 from gistread.session.session import Session
-from gistread.store.model import SavedQuestion, SavedThread
+from gistread.store.model import SavedQuestion, SavedThread, SteeringChoice
 from gistread.tui.answer_blocks import Exchange, too_little
 from gistread.tui.book_blocks import chapter_name
 from gistread.tui.reading.asking import AskingController
@@ -316,16 +316,14 @@ class QuestionController:
             pinned.update(again.pinned)
         return tuple(page for page in sorted(pinned) if page <= len(memory.entries))
 
-    def write_anew(self, number: int, refused: Collection[int]) -> None:
-        """Answer this exchange's question once more beside its answer, without these sections.
+    def write_anew(self, number: int, steered: SteeringChoice, left_out: Collection[int]) -> None:
+        """Answer this exchange's question once more beside its answer, steered like this.
 
-        Their numbers are those of the memory that the answer is from; of an older answer, of the
-        memory that is shown.
+        `left_out`: the numbers of the refused sections, in the memory that the answer is from.
         """
         context, session = self._context, self._context.session
         exchange = context.answers_pane.exchanges[number]
-        steered = exchange.record.steered
-        if session is None or session.answering or steered is None:
+        if session is None or session.answering:
             context.warn(self._busy)
             return
         record = exchange.record
@@ -338,9 +336,6 @@ class QuestionController:
             alone = question_alone(record.passage, record.question, context.book)
         else:
             alone = record.question
-        shown = exchange.memory or context.memory_pane.memory or unread_memory(context.book)
-        refused_places = Sections(shown).places_of(refused)
-        refused_at = tuple(start for start, _ in refused_places)
         self._record_to_ask = SavedQuestion(
             alone,
             "",
@@ -352,8 +347,8 @@ class QuestionController:
             pinned=record.pinned,
             passage=record.passage,
             beside=record.asked_at,
-            left_out=tuple(sorted(refused)),
-            steered=replace(steered, refused=refused_at),
+            left_out=tuple(sorted(left_out)),
+            steered=steered,
         )
         options: AskOptions = {
             "here": context.place,
@@ -365,9 +360,9 @@ class QuestionController:
         if record.passage:
             options["passage"] = record.passage
         question = session.question(alone, **options)
-        sections = Sections(session.questions.memory_for(question) or shown)
+        sections = Sections(session.questions.memory_for(question))
         question.steering.pinned = set(map(sections.number_at, steered.pinned))
-        question.steering.refused = set(map(sections.number_at, refused_at))
+        question.steering.refused = set(map(sections.number_at, steered.refused))
         question.steering.only = steered.only
         context.answers_pane.fold(number)
         session.questions.start(question)

@@ -161,10 +161,15 @@ class StepController(InputLineClient):
         count = len(review.sections)
         position = f" ({review.at + 1} of {count})" if count > 1 else ""
         items.append((f"Wants {pages_words(numbers)}{position}", "", self._go_to))
+        return [*items, *self._about_section(section, review.words)]
+
+    def _about_section(self, section: WantedSection, decided: str) -> list[ActionItem]:
+        """Where it stands, what was decided, and what the memory does not say beside it."""
+        items: list[ActionItem] = []
         if section.end:
             items.append(("", self._questions.place_words(section.start), self._go_to))
-        if review.words:
-            items.append(("", review.words, ""))
+        if decided:
+            items.append(("", decided, ""))
         is_beside = self._context.panes.narrow and self._context.panes.shows_memory
         if section.reason and not is_beside:  # Else it stands there.
             items.append(("", section.reason, self._go_to))

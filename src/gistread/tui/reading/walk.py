@@ -3,6 +3,8 @@
 A step can be left out, or taken back: the answer is then written anew beside the old one.
 """
 
+from dataclasses import replace
+
 from gistread.memory.model import GistMemory
 from gistread.memory.sections import Sections, renumbered
 from gistread.memory.sizes import unread_memory
@@ -91,9 +93,10 @@ class WalkController:
             self._context.warn("This answer is older: ask again to leave sections out.")
             return
         sections = Sections(self._memory_of(number))
-        refused = {sections.number_at(offset) for offset in steered.refused} ^ {step.number}
+        left_out = {sections.number_at(offset) for offset in steered.refused} ^ {step.number}
+        refused = tuple(start for start, _ in sections.places_of(left_out))
         self.close()
-        self._questions.write_anew(number, refused)
+        self._questions.write_anew(number, replace(steered, refused=refused), left_out)
 
     def cancel(self) -> bool:
         """Close the walk, unless a question is being typed. Returns whether it was closed."""

@@ -8,7 +8,7 @@ from typing import Any
 from textual.geometry import Size
 from textual.message import Message
 
-from gistread.memory.front_matter import Told
+from gistread.memory.front_matter import StoryPart
 from gistread.memory.model import GistMemory, MemoryEntry, Page
 from gistread.people.mentions import supports_names
 from gistread.people.sections import SectionNames
@@ -60,7 +60,7 @@ class MemoryPane(CommandTarget, LongText):
         self.view = memory_blocks.View()
         # Of each page: what its blocks show, and they
         self._made: dict[int, tuple[object, list[Block]]] = {}
-        self.told = Told()  # Without front matter and imprint
+        self.story = StoryPart()  # Without front matter and imprint
         # (key, width) of the page under way, and its most rows so far
         self._begun_rows: tuple[Hashable, int] = (None, 0)
 
@@ -70,7 +70,7 @@ class MemoryPane(CommandTarget, LongText):
         self.memory = memory
         self._starts = _starts(memory)
         self._made.clear()
-        self.told = Told.of(memory.book) if memory is not None else Told()
+        self.story = StoryPart.of(memory.book) if memory is not None else StoryPart()
         self.view = replace(
             self.view,
             opened={},
@@ -318,7 +318,7 @@ class MemoryPane(CommandTarget, LongText):
         if row.kind is RowKind.GIST and row.entry is not None:
             return self._entry_blocks(memory, row.entry, digits)
         return list(
-            map(self._keep_height, memory_blocks.row_blocks(memory, row, self.view, self.told))
+            map(self._keep_height, memory_blocks.row_blocks(memory, row, self.view, self.story))
         )
 
     def _entry_blocks(self, memory: GistMemory, entry: MemoryEntry, digits: int) -> list[Block]:
@@ -335,7 +335,7 @@ class MemoryPane(CommandTarget, LongText):
         if known is None or known[0] != shows:
             known = self._made[number] = (
                 shows,
-                memory_blocks.entry_blocks(memory, entry, view, self.told),
+                memory_blocks.entry_blocks(memory, entry, view, self.story),
             )
         return known[1]
 
