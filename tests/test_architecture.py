@@ -56,6 +56,18 @@ def test_what_can_be_typed_is_known_without_books_and_engines() -> None:
     }
 
 
+def test_a_western_text_is_opened_without_what_other_texts_need(tmp_path: Path) -> None:
+    book = tmp_path / "book.txt"
+    book.write_text("“Call me Ishmael,” he said — and went to sea.\n" * 40, "utf-8")
+    imported = all_modules_after(
+        f"from gistread.book.open import open_book; open_book({str(book)!r})"
+    )
+    formats = "gistread.book.formats"
+    assert f"{formats}.text" in imported
+    unneeded = {f"{formats}.aozora", f"{formats}.encoding_guess", "gistread.word_patterns"}
+    assert not imported & unneeded
+
+
 @pytest.mark.slow
 def test_the_core_and_the_command_line_never_import_the_screen_or_llama_cpp() -> None:
     names = core_modules()

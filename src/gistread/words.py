@@ -1,45 +1,19 @@
-"""Words in any script: one character of a script without spaces counts as a word."""
+"""Counts words in any script.
+
+Every book is opened with this module, so what is slow to compile stands in `word_patterns.py`.
+"""
 
 import re
-import unicodedata
 
-# Characters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
-UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
-
-# Accents, points and vowel signs of scripts with spaces between words: `\w` matches none of them.
-_FIRST_MARK, _END_OF_INDIC = 0x300, 0xE00
-MARKS = frozenset(
-    character
-    for character in map(chr, range(_FIRST_MARK, _END_OF_INDIC))
-    if unicodedata.category(character) in ("Mn", "Mc")
-)
-# Those that readers leave out when they type: not the vowel signs of Indic scripts.
-_FIRST_INDIC = "\u0900"
-ACCENTS = frozenset(mark for mark in MARKS if mark < _FIRST_INDIC)
-MARK_CLASS = "".join(sorted(MARKS))
-_RUN = f"(?:(?![{UNSPACED}])\\w[{MARK_CLASS}]*)+"
-
-PART = re.compile(f"[{UNSPACED}]|{_RUN}")  # A word, split at apostrophes and hyphens
-WORD = re.compile(f"[{UNSPACED}]|{_RUN}(?:['’]{_RUN})*")  # A word with its apostrophes
-HYPHENATED = re.compile(
-    f"[{UNSPACED}]|{_RUN}(?:['’‑-]{_RUN})*"
-)  # A word with its apostrophes and hyphens
-# A word of letters alone, with its apostrophes and hyphens
-ALPHABETIC = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-
-
-def folded_words(text: str) -> list[str]:
-    """The words of a text without case, to compare texts by."""
-    return WORD.findall(text.casefold())
+# Latin, Greek and Cyrillic letters and most signs are of no script without spaces.
+_MAY_BE_UNSPACED = re.compile("[^\0-\u0dff\u2000-\u303f]")
 
 
 def count_words(text: str) -> int:
     """Number of words; for scripts without spaces, of characters."""
-    if text.isascii():
+    if text.isascii() or not _MAY_BE_UNSPACED.search(text):
         return len(text.split())
+    from gistread.word_patterns import UNSPACED_CHARACTER  # imported here: few books need it
+
     spaced, unspaced = UNSPACED_CHARACTER.subn(" ", text)
     return len(spaced.split()) + unspaced

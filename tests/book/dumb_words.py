@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import PurePosixPath
 
 from gistread.book.model import Book
-from gistread.words import UNSPACED_CHARACTER
+from gistread.word_patterns import UNSPACED_CHARACTER
 
 _COMMENT = re.compile(r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>", re.S | re.I)
 _HEAD = re.compile(r"\A[^<]*(?:<html\b[^>]*>)?\s*<head\b.*?</head\s*>", re.S | re.I)

@@ -9,7 +9,7 @@ import pytest
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.open import open_book
-from gistread.words import WORD
+from gistread.word_patterns import WORD
 from tests.book.data import epub_book, needs_epubs
 
 pytestmark = [

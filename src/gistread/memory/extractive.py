@@ -11,7 +11,8 @@ from math import log, sqrt
 
 from gistread.book.sentences import sentence_spans
 from gistread.units import close_speech
-from gistread.words import UNSPACED, count_words
+from gistread.word_patterns import UNSPACED
+from gistread.words import count_words
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _UNSPACED = re.compile(f"[{UNSPACED}]+")

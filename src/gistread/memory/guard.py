@@ -15,7 +15,8 @@ from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.prompts import TRAINED
 from gistread.search.tokens import folded
-from gistread.words import ALPHABETIC, UNSPACED_CHARACTER, count_words, folded_words
+from gistread.word_patterns import ALPHABETIC, UNSPACED_CHARACTER, folded_words
+from gistread.words import count_words
 
 
 class Fault(StrEnum):

@@ -23,7 +23,7 @@ from gistread.readers.phrases import pattern
 from gistread.readers.thread import REFERENCE
 from gistread.search.tokens import Terms, code_of, folded, language_of, stop_words
 from gistread.store.model import AnswerMark, AnswerMarkKind
-from gistread.words import ALPHABETIC
+from gistread.word_patterns import ALPHABETIC
 
 NOT_IN_TEXT = "not in the text"
 _QUOTED_WORDS = 4  # Shorter quotations are terms or titles

@@ -39,7 +39,7 @@ from gistread.readers.references import References
 from gistread.readers.steering import Steering
 from gistread.readers.thread import LETTERS, Thread, without_options
 from gistread.search.tokens import ARTICLES, folded, language_of
-from gistread.words import PART, WORD
+from gistread.word_patterns import PART, WORD
 
 SHORT_TOKENS = 40  # Longest answer in a few words
 NOTE_TOKENS = 64

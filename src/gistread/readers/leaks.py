@@ -4,7 +4,7 @@ from functools import cache
 
 from gistread import prompts
 from gistread.book.sentences import sentence_spans
-from gistread.words import WORD, folded_words
+from gistread.word_patterns import WORD, folded_words
 
 _RUN = 8  # Words in a row that an answer has from its instruction and from nowhere else
 _INSTRUCTIONS = ("opening_", "reads_on", "task_", "way_out")  # Beginnings of prompts' names

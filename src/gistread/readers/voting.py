@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gistread.memory.passages import Passage
 from gistread.readers.phrases import pattern
 from gistread.search.tokens import stop_words
-from gistread.words import folded_words
+from gistread.word_patterns import folded_words
 
 _RANK_WEIGHT = 0.1  # Of each place further down the list of passages
 _SHARE_WEIGHT = 0.1  # Of words that another answer shares

@@ -18,7 +18,7 @@ from gistread.errors import UsageError
 from gistread.search.folding import fold, folded_text, parts
 from gistread.search.ranked import Ranker
 from gistread.search.tokens import WordPlace
-from gistread.words import ACCENTS
+from gistread.word_patterns import ACCENTS
 
 MAX_RANKED_HITS = 100
 _POLL_EVERY = 2048

@@ -6,7 +6,7 @@ Case, width, accents, points, final forms, ligatures and typography do not count
 import unicodedata
 from functools import cache
 
-from gistread.words import ACCENTS
+from gistread.word_patterns import ACCENTS
 
 _SINGLE_QUOTES = "'‘’‚‛′`´ʼ׳"
 _DOUBLE_QUOTES = '"“”„‟″«»״'

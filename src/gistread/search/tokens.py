@@ -13,7 +13,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from gistread.search.folding import fold
-from gistread.words import MARK_CLASS, UNSPACED, UNSPACED_CHARACTER
+from gistread.word_patterns import MARK_CLASS, UNSPACED, UNSPACED_CHARACTER
 
 _RUN = f"(?:(?![{UNSPACED}_])\\w[{MARK_CLASS}]*)+"
 _TOKEN = re.compile(f"[{UNSPACED}]+|{_RUN}(?:['’]{_RUN})*")

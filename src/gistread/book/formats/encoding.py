@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import dataclass
 from unicodedata import category, name
 
-from gistread.book.formats.encoding_guess import decode_damaged, guess_codec
 from gistread.book.formats.encoding_names import codec_of as codec_of
 from gistread.units import agreeing
 
@@ -118,6 +117,8 @@ def decode_as(data: bytes, codec: str) -> Decoded:
 
 def _decode_guessed(data: bytes) -> Decoded:
     """Decode by letters; lines that another program added in UTF-8 are read as such."""
+    from gistread.book.formats.encoding_guess import decode_damaged, guess_codec  # Rarely needed
+
     lines = data.split(b"\n")
     in_utf8 = {number for number, line in enumerate(lines) if _is_surely_utf8(line)}
     others = [line for number, line in enumerate(lines) if number not in in_utf8]

@@ -241,8 +241,7 @@ def _gutenberg_header(root: etree._Element) -> Metadata:
     if header is None:
         return Metadata()
     parts = (each for each in header.iter() if local_name(each) in ("p", "div"))
-    _, metadata = strip_gutenberg("\n".join(map(plain_text, parts)))
-    return metadata
+    return strip_gutenberg("\n".join(map(plain_text, parts))).header
 
 
 def _meta(root: etree._Element) -> dict[str, list[str]]:

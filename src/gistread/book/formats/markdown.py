@@ -25,7 +25,7 @@ from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.book.normalise import clean, language_tag, one_line
 from gistread.errors import BookError
-from gistread.words import count_words, folded_words
+from gistread.words import count_words
 
 _SLUG_DROPPED = re.compile(r"[^\w\- ]")
 _YAML = re.compile(
@@ -143,6 +143,8 @@ def _left_out_metadata(source: str, text: str, metadata: Metadata) -> dict[str, 
     """Words of the front matter, without those of title and authors."""
     if len(text) == len(source):
         return {}
+    from gistread.word_patterns import folded_words  # imported here: few texts need it
+
     front = source[: len(source) - len(text)]
     lines = [line for line in front.split("\n") if not _KNOWN_FIELD.match(line)]
     words = Counter(folded_words("\n".join(lines)))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from gistread.book.builder import BookBuilder, Metadata, left_out_notices
-from gistread.book.formats.aozora import read_aozora
 from gistread.book.formats.encoding import decode, encoding_notices
 from gistread.book.formats.headings import heading_candidate, is_short_line, split_heading
 from gistread.book.formats.outline import Outline, outline
@@ -66,8 +65,8 @@ def find_bounds(paragraphs: Sequence[str]) -> BookBounds:
     end = next((n for n in range(first, count) if _END.search(paragraphs[n])), count)
     if first == end:
         return BookBounds(0, count, Metadata())
-    _, header = strip_gutenberg("\n".join(paragraphs[:first]))
-    return BookBounds(first, end, header)
+    before = strip_gutenberg("\n".join(paragraphs[:first]))
+    return BookBounds(first, end, before.header)
 
 
 def _paragraphs_of_header(paragraphs: Sequence[str]) -> int:
@@ -82,15 +81,20 @@ def _paragraphs_of_header(paragraphs: Sequence[str]) -> int:
     return len(paragraphs)
 
 
-def strip_gutenberg(text: str) -> tuple[str, Metadata]:
-    """`text` without header, credits, footer and licence, unchanged if it has none.
+@dataclass(frozen=True, slots=True)
+class GutenbergText:
+    """A text of Project Gutenberg, or any other text as its own body."""
 
-    And the header's metadata.
-    """
+    body: str
+    header: Metadata
+    licence: str  # Header, credits, footer and licence: whole lines around the body
+
+
+def strip_gutenberg(text: str) -> GutenbergText:
     head = text[:_HEADER_CHARACTERS]
     start = _START.search(head)
     if start is None and not _MENTION.search(head[:_OLD_HEADER_CHARACTERS]):
-        return text, Metadata()
+        return GutenbergText(text, Metadata(), licence="")
     header = head[:_OLD_HEADER_CHARACTERS]
     first = 0
     if start is not None:
@@ -98,9 +102,10 @@ def strip_gutenberg(text: str) -> tuple[str, Metadata]:
         first = start.end()
     while credit := _CREDIT.match(text, first):
         first = credit.end()
-    end = _END.search(text, first)
-    body = text[first : end.start() if end else len(text)]
-    return body.strip("\n"), _header_metadata(header)
+    footer = _END.search(text, first)
+    end = footer.start() if footer else len(text)
+    licence = f"{text[:first]}\n{text[end:]}"
+    return GutenbergText(text[first:end].strip("\n"), _header_metadata(header), licence)
 
 
 def _header_metadata(header: str) -> Metadata:
@@ -124,6 +129,7 @@ _EMPHASIS = re.compile(r"(?<![\w_])_(?=[^\s_])([^_]{1,2000}?)(?<=[^\s_])_(?![\w_
 # A line that ends with a hyphen or dash continues without a space.
 _DASH_AT_LINE_END = re.compile(r"(?<=\w)(--|[-—])\n *(?=\w)")
 _BYLINE = re.compile(r"by (?P<author>\w[^,:;!?]{1,79})", re.IGNORECASE)
+_SIGNS_OF_AOZORA = ("［＃", "【テキスト中に現れる記号について】")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 
 
@@ -138,17 +144,21 @@ def read_text(data: bytes, name: str) -> Book:
             f"{name} is not a book but unknown binary data.", f"gistread reads {SUPPORTED_FORMATS}."
         )
     text = clean(decoded.text)
-    body, header = strip_gutenberg(text)
-    licence = 0 if len(body) == len(text) else count_words(text) - count_words(body)
+    stripped = strip_gutenberg(text)
+    body = stripped.body
+    header = stripped.header
     left_out = {
         "control character(s)": _count_controls(decoded.text),
-        "word(s) of the licence": licence,
+        "word(s) of the licence": count_words(stripped.licence),
     }
-    aozora = read_aozora(body)
-    if aozora is not None:
-        body = aozora.text
-        header = aozora.metadata
-        left_out["word(s) of notes for typesetters"] = aozora.left_out
+    if any(sign in body for sign in _SIGNS_OF_AOZORA):
+        from gistread.book.formats.aozora import read_aozora  # imported here: few texts need it
+
+        aozora = read_aozora(body)
+        if aozora is not None:
+            body = aozora.text
+            header = aozora.metadata
+            left_out["word(s) of notes for typesetters"] = aozora.left_out
     blocks = [part for block in split_into_blocks(body) for part in split_heading(block)]
     shape = outline(blocks)
     builder = BookBuilder()

@@ -165,7 +165,8 @@ def _ends_sentences(filled: Sequence[str]) -> bool:
 
 
 # Chinese and Japanese have no spaces: a row of theirs was wrapped only if it is full.
-_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_FIRST_KANA = "\u3040"
+_IDEOGRAPHS = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
 _SAMPLED_LINES = 400
 _SPARE_COLUMNS = 3  # Punctuation that may not begin a row leaves so many free
 _MOST_EARLY_ENDS = 0.2
@@ -173,7 +174,9 @@ _MOST_EARLY_ENDS = 0.2
 
 def _is_ideographic(lines: Sequence[str]) -> bool:
     sample = "".join(lines[:_SAMPLED_LINES])
-    return len(_IDEOGRAPH.findall(sample)) * 2 > len(sample)
+    if max(sample, default="") < _FIRST_KANA:
+        return False
+    return len(re.findall(_IDEOGRAPHS, sample)) * 2 > len(sample)
 
 
 def _ends_lines_early(followed: Sequence[tuple[str, str]], width: int) -> bool:

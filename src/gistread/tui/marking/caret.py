@@ -16,7 +16,7 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.memory.passages import sentence_at
 from gistread.tui.commands import Command, CommandKeys, CommandTarget, Scope
 from gistread.tui.text import LongText, selecting
-from gistread.words import HYPHENATED
+from gistread.word_patterns import HYPHENATED
 
 Range = tuple[int, int]  # `[start, end)` of the book's text
 

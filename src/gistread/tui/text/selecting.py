@@ -12,7 +12,7 @@ from textual.widget import Widget
 from gistread.tui.text.cells import cell_len
 from gistread.tui.text.rows import RowIndex, TextPlace
 from gistread.tui.text.typesetting import offset_at, set_row
-from gistread.words import HYPHENATED
+from gistread.word_patterns import HYPHENATED
 
 _FAR = 1 << 62  # an offset after every text
 _LONGEST_WORD = 64  # Characters of a word before and after a place in it

@@ -189,10 +189,9 @@ _IDEOGRAPH = (
 )
 # A line break in the source is a space, except between ideographs.
 _MARKS = f"{inline.MARK_PATTERN}{{0,8}}"
-_WRAPPED_IDEOGRAPHS = re.compile(rf"({_IDEOGRAPH}{_MARKS})[ \t\r]*\n\s*(?={_MARKS}{_IDEOGRAPH})")
-_SPACES = re.compile(r"\s+")
-_BEFORE_IDEOGRAPH = re.compile(f" (?={_IDEOGRAPH})")
-_AFTER_IDEOGRAPH = re.compile(f"(?<={_IDEOGRAPH}) ")
+_WRAPPED_IDEOGRAPHS = rf"({_IDEOGRAPH}{_MARKS})[ \t\r]*\n\s*(?={_MARKS}{_IDEOGRAPH})"
+# All of them, and others between. The patterns are slow to compile, and most books have no match.
+_MAY_BE_IDEOGRAPH = re.compile("[^\0-\u2e7f\U000f0000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +230,11 @@ class BlockContext:
 
 def join_ideographs(text: str) -> str:
     """One line, without the spaces beside ideographs that wrapping has made."""
-    line = _SPACES.sub(" ", text)
-    return _AFTER_IDEOGRAPH.sub("", _BEFORE_IDEOGRAPH.sub("", line))
+    line = re.sub(r"\s+", " ", text)
+    if not _MAY_BE_IDEOGRAPH.search(line):
+        return line
+    joined = re.sub(f" (?={_IDEOGRAPH})", "", line)
+    return re.sub(f"(?<={_IDEOGRAPH}) ", "", joined)
 
 
 def context_inside(
@@ -307,8 +309,8 @@ def _kind_in(context: BlockContext, words: Sequence[str]) -> ParagraphKind:
 
 
 def _fold_lines(text: str) -> list[str]:
-    if "\n" in text and not text.isascii():
-        text = _WRAPPED_IDEOGRAPHS.sub(r"\1", text)
+    if "\n" in text and not text.isascii() and _MAY_BE_IDEOGRAPH.search(text):
+        text = re.sub(_WRAPPED_IDEOGRAPHS, r"\1", text)
     if LINE_END not in text:
         return [" ".join(text.split())]
     return [line for line in (" ".join(part.split()) for part in text.split(LINE_END)) if line]

@@ -33,7 +33,6 @@ from gistread.book.formats.elements.paragraphs import (
 from gistread.book.formats.elements.semantics import Types
 from gistread.book.inline import InlineMark, Marks
 from gistread.book.model import ParagraphKind
-from gistread.words import WORD
 
 _COLUMN_END = " | "
 _STRING_LENGTH = etree.XPath("string-length()")
@@ -133,6 +132,8 @@ class _Walker:
         """Count the words that no rule of this class has seen: a net below the rules."""
         if _length(root) == self._collector.characters:
             return
+        from gistread.word_patterns import WORD  # imported here: few pages need it
+
         source = Counter(WORD.findall(" ".join(map(str, root.itertext()))))
         read = Counter(WORD.findall(" ".join(each.words for each in self.document.paragraphs)))
         missing = (source - read).total() - self.document.left_out.total()
@@ -586,6 +587,8 @@ def _length(element: etree._Element) -> int:
 
 
 def _ids_of(element: etree._Element) -> tuple[str, ...]:
+    if not element.attrib:
+        return ()
     return tuple(filter(None, map(element.get, ("id", _XML_ID, "name"))))
 
 
