@@ -1,6 +1,8 @@
 """The session without a screen: what it does in the background, and what it tells."""
 
 import asyncio
+import gc
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,6 +41,18 @@ async def test_the_book_is_read_to_its_end_and_stored(tmp_path: Path) -> None:
     file.write_bytes(b"".join([lines[0], b"x" + lines[1][1:], *lines[2:]]))
     await again.show_saved_memory()
     assert "is damaged" in log_again.of(events.Notice)[0].text
+
+
+async def test_a_closed_session_leaves_memory(tmp_path: Path) -> None:
+    session, log = session_on(tmp_path, SteppedEngine())
+    await session.use_model("fake")
+    await log.until(lambda: log.of(events.MemoryComplete))
+    await session.close()
+    closed = weakref.ref(session)
+    del session
+    await asyncio.sleep(0)  # Callbacks of what the session cancelled
+    gc.collect()
+    assert closed() is None
 
 
 async def test_a_pace_learned_in_other_books_estimates_reading_and_questions_up_to_the_bound(

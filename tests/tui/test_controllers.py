@@ -1,9 +1,12 @@
 """Commands and clicks reach exactly one controller."""
 
+import asyncio
 import re
+import threading
 from pathlib import Path
 
 import pytest
+from textual.screen import Screen
 
 import gistread.tui
 from gistread.marking import MarkKind, new_mark, quote_at
@@ -57,6 +60,45 @@ async def test_nothing_is_drawn_on_a_screen_that_is_being_removed(tmp_path: Path
         await app.pop_screen()
         controllers._redraw()  # Was due when the book was closed.
         assert not screen.is_attached
+
+
+async def test_a_worker_that_meets_a_screen_being_removed_is_no_defect(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE):
+        screen = Screen[None]()
+        await app.push_screen(screen)
+        late = asyncio.Event()
+
+        async def draw_late() -> None:
+            while not screen._pruning:  # noqa: ASYNC110 - Textual has no event for it
+                await asyncio.sleep(0)
+            late.set()
+            screen.query_one("#header")
+
+        screen.run_worker(draw_late())
+        await app.pop_screen()
+        assert late.is_set()
+        assert app.is_running
+
+
+async def test_closing_a_book_ends_what_still_opens_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_indexing, may_end = threading.Event(), threading.Event()
+
+    def index_slowly(*_: object) -> None:
+        is_indexing.set()
+        may_end.wait()
+
+    monkeypatch.setattr("gistread.tui.screens.reading.index_new_books", index_slowly)
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, is_indexing.is_set)
+        await screen.close()
+        running = [worker for worker in app.workers if not worker.is_finished]
+        may_end.set()
+        assert not running
 
 
 async def test_a_click_on_a_key_runs_its_command(tmp_path: Path) -> None:

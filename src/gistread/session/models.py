@@ -247,11 +247,15 @@ class ModelPair:
         self, post: Callable[[Callable[[], Awaitable[None]]], None], *, in_use: bool
     ) -> None:
         """Post `unload_idle` as a command after `IDLE_S` without use."""
+        self.unload_never()
+        if not in_use:  # A model may still be loading
+            self._unloading = asyncio.get_running_loop().call_later(IDLE_S, post, self.unload_idle)
+
+    def unload_never(self) -> None:
+        """Take back `unload_later`."""
         if self._unloading is not None:
             self._unloading.cancel()
             self._unloading = None
-        if not in_use:  # A model may still be loading
-            self._unloading = asyncio.get_running_loop().call_later(IDLE_S, post, self.unload_idle)
 
     async def unload_idle(self) -> None:
         """Unload the idle models on this machine."""

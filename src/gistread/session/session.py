@@ -116,6 +116,7 @@ class Session:
         if not self._actor.closed:
             await self._actor.do(self._close)
             await self._actor.close()
+            self.models.unload_never()  # The timer would keep the session, and its book, in memory
 
     # Questions
 

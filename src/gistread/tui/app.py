@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual import events
+from textual._context import active_message_pump
 from textual.app import App
+from textual.css.query import NoMatches
+from textual.dom import DOMNode
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
 from textual.widgets import Input
+from textual.worker import WorkerFailed, get_current_worker
 
 from gistread.book.model import Book
 from gistread.config import Config
@@ -506,10 +510,24 @@ class GistreadApp(CommandTarget, App[None]):
     def _handle_exception(self, error: Exception) -> None:
         # Textual prints a traceback over the terminal, unless the error has `__rich__`; there is no
         # public hook.
+        if not self.is_running or _meets_removed_widgets(error):
+            log.warning("Drawn on a screen that is being removed\n%s", traceback_text(error))
+            return
         log.error("A defect ended the app\n%s", traceback_text(error))
-        if not self.is_running:
-            return  # A worker met a screen that is being removed
         super()._handle_exception(DefectError(error, self.paths.log_file))
+
+
+def _meets_removed_widgets(error: Exception) -> bool:
+    """Whether what failed looked for widgets of a screen that is being removed.
+
+    Widgets leave before the workers and callbacks of their screen end.
+    """
+    cause: BaseException = error
+    node: object = active_message_pump.get(None)
+    if isinstance(error, WorkerFailed):
+        cause = error.error
+        node = get_current_worker().node
+    return isinstance(cause, NoMatches) and isinstance(node, DOMNode) and node._pruning
 
 
 def _placement_and_pace(session: Session) -> str:

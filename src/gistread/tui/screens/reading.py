@@ -12,6 +12,7 @@ from textual.containers import Container, Grid, Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
 from textual.widgets import Input, Static
+from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from gistread.book.formats.encoding import CHOOSE_ENCODING
 from gistread.book.model import Book
@@ -86,6 +87,7 @@ class ReadingScreen(CommandTarget, BookScreen):
             threading.Event()
         )  # set when the screen is closed, also before the book is open
         self.controllers: Controllers | None = None  # None until the book is open
+        self._opening: Worker[None] | None = None  # Opens the book, then its session
         self.unsaved = ""  # after `close`: what could not be saved, in words
 
     @property
@@ -145,7 +147,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.lines = StatusLines(self, lambda: self.controllers)
         if isinstance(self._source, Path):
             self.book_pane.show((Block(f"Opening {self._source.name} …", style="muted"),))
-        self.run_worker(self._open(), exit_on_error=True)
+        self._opening = self.run_worker(self._open(), exit_on_error=True)
 
     async def on_unmount(self) -> None:
         self._left.set()
@@ -217,7 +219,11 @@ class ReadingScreen(CommandTarget, BookScreen):
             self.start_tour()
         if notices := "\n".join(filter(None, (*book.notices, opened.notice))):
             self.notify(notices.replace(CHOOSE_ENCODING, self._encoding_hint), timeout=8)
-        self.call_after_refresh(lambda: self.run_worker(self._start_session(controllers)))
+        self.call_after_refresh(self._start, controllers)
+
+    def _start(self, controllers: Controllers) -> None:
+        if not self._left.is_set():
+            self._opening = self.run_worker(self._start_session(controllers))
 
     @property
     def _encoding_hint(self) -> str:
@@ -271,6 +277,7 @@ class ReadingScreen(CommandTarget, BookScreen):
 
     async def close(self) -> None:
         """Save everything and close the session. The screen is unusable afterwards."""
+        await self._stop_opening()
         controllers = self.controllers
         if controllers is None:
             return
@@ -291,6 +298,15 @@ class ReadingScreen(CommandTarget, BookScreen):
         controllers.is_closed = True
         if context.session is not None:
             await context.session.close()
+
+    async def _stop_opening(self) -> None:
+        """End what still opens the book: it would draw on a screen that is being removed."""
+        self._left.set()
+        if self._opening is None or self._opening.is_finished:
+            return
+        self._opening.cancel()
+        with contextlib.suppress(WorkerFailed, WorkerCancelled):
+            await self._opening.wait()
 
     async def save(self) -> str:
         """Save everything now. Returns what could not be saved, in words."""
