@@ -131,6 +131,21 @@ async def test_the_model_is_asked_about_a_word_that_the_dictionary_lacks(
         assert screen.book.text[slice(*about.options.selection)] == "Ada"
 
 
+async def test_the_model_is_asked_where_no_dictionary_is_installed(
+    tmp_path: Path, about: ScriptedReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        screen.controllers.line.choose_bound(BoundChoice(whole=True))
+        await pilot.press("w", "w")
+        await until_shown(pilot, "No dictionary found")
+        assert "No definition found" not in text_of(app), "no dictionary was asked"
+        await pilot.press("enter")
+        await until(pilot, lambda: about.questions == [CHOICES[3][1]])
+
+
 async def test_words_ahead_of_the_place_are_asked_about_with_the_text_up_to_them(
     tmp_path: Path, about: ScriptedReader
 ) -> None:

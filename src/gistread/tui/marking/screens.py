@@ -237,16 +237,19 @@ class LookupScreen(Panel[bool | None]):
         self.run_worker(self._look_up(), exit_on_error=True)
 
     async def _look_up(self) -> None:
+        about = self._lookup.program
         try:
             text = await look_up(self._lookup)
             style = "text"
+            self._offers_model = not contains_entry(text)
+            if self._offers_model:
+                about = "No definition found. Enter asks the model."
         except DictionaryError as error:
             text = str(error)
             style = "warning"
-        about = self._lookup.program
-        self._offers_model = not contains_entry(text)
+            self._offers_model = True
+            about = "Enter asks the model."
         if self._offers_model:
-            about = "No definition found. Enter asks the model."
             self.query_one(Actions).show_actions(("Enter", "ask the model", "ask_or_close"))
         self.query_one("#lookup-note", Static).update(about)
         lines = [Block(line, style=style, blank_before=0) for line in text.split("\n")]
