@@ -97,9 +97,9 @@ def test_links_in_the_documents_lead_somewhere() -> None:
         )
 
 
-def test_a_reader_finds_twenty_tasks_from_the_index() -> None:
+def test_a_reader_finds_each_task_from_the_index() -> None:
     tasks = table("index", "to")
-    assert len(tasks) == 20
+    assert len(tasks) > 25
     assert all(re.fullmatch(r"\[.+\]\([a-z-]+\.md#[a-z-]+\)", cell) for _, cell in tasks)
 
 
