@@ -1,6 +1,7 @@
 """OPDS catalogues of both versions."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ ATOM = b"""<?xml version="1.0"?>
     <link rel="subsection" type="application/atom+xml;profile=opds-catalog" href="/authors"/>
   </entry>
 </feed>"""
-JSON = {
+JSON: dict[str, Any] = {
     "metadata": {"title": "New books"},
     "links": [
         {"rel": "search", "href": "/find{?query}", "type": "application/opds+json"},
@@ -56,6 +57,25 @@ JSON = {
         }
     ],
 }
+
+
+_THUMBNAIL = b"""<link rel="http://opds-spec.org/image" href="/large.jpg"/>
+<link rel="http://opds-spec.org/image/thumbnail" href="/small.jpg"/><title>Emma</title>"""
+_IMAGES = [{"href": "/large.jpg", "width": 900}, {"href": "/small.jpg", "width": 90}]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        ATOM.replace(b"<title>Emma</title>", _THUMBNAIL),
+        json.dumps(
+            JSON | {"publications": [{**JSON["publications"][0], "images": _IMAGES}]}
+        ).encode(),
+    ],
+)
+def test_the_smallest_cover_is_named(data: bytes) -> None:
+    (book,) = parse_feed(data, URL).books
+    assert book.cover == "https://books.example/small.jpg"
 
 
 @pytest.mark.parametrize("data", [ATOM, json.dumps(JSON).encode()])

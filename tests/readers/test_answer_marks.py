@@ -120,6 +120,18 @@ def test_words_that_the_text_lacks_are_marked(answer: str, words: list[str]) -> 
     assert marked(answer, "Who laughed?") == words
 
 
+def test_a_date_may_be_abbreviated_in_the_text() -> None:
+    diary = "Dec. 24th. It snows. I wait for her until Thurs. or Friday."
+    book = make_book([diary], title="A Diary")
+
+    def marked_dates(answer: str) -> list[str]:
+        marks = find_marks(answer, "When does he write?", diary, book)
+        return [answer[mark.start : mark.end] for mark in marks]
+
+    assert marked_dates("He writes on the 24th of December, and waits until Thursday.") == []
+    assert marked_dates("He writes in November, on a Tuesday.") == ["November", "Tuesday"]
+
+
 def test_a_short_answer_is_in_the_language_of_its_question() -> None:
     assert marked("Ein Paar Hühner.", "Was brachte er mit in das Haus?") == []
     assert marked("Ein Paar Hühner.") == ["Paar Hühner"]

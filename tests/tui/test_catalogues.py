@@ -13,6 +13,7 @@ from gistread.config import Config, load_config
 from gistread.engine.fetching.network import Network
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.catalogues import CatalogueScreen
+from gistread.tui.screens.image import FigureView
 from tests.book.make_epub import epub as make_epub
 from tests.book.make_epub import package, page
 from tests.cli.test_get import epub
@@ -24,6 +25,7 @@ from tests.engine.fetching.server import (
     without_environment,
 )
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until, until_shown
+from tests.tui.test_pictures import png
 
 _SIZE = (80, 24)
 _FEED = """<feed xmlns="http://www.w3.org/2005/Atom" xmlns:dc="http://purl.org/dc/terms/">
@@ -241,3 +243,40 @@ async def test_frankenstein_is_open_four_keys_after_an_empty_library(
         screen = await opened(pilot)
         assert screen.book.title == "Frankenstein"
         await until_shown(pilot, "You will rejoice")
+
+
+@pytest.mark.parametrize("is_within", [False, True])
+async def test_a_cover_is_fetched_only_when_one_asks_for_it(
+    server: FaultyServer, tmp_path: Path, is_within: bool
+) -> None:
+    """Project Gutenberg's feeds have the picture itself."""
+    picture = png(size=(30, 40))
+    address = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+    cover = '<link rel="http://opds-spec.org/image/thumbnail" type="image/png" href="{}"/></entry>'
+    written = cover.format(address if is_within else "/cover.png")
+    lamp = _BOOK.format(title="The Lamp", name="lamp").replace("</entry>", written)
+    server.files["/search"] = _feed(lamp)
+    server.files["/cover.png"] = File(picture)
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await _panel(app, pilot)
+        await pilot.press(*"lamp", "enter")
+        await until_shown(pilot, "F2 cover")
+        assert server.gets("/cover.png") == []
+        await pilot.press("f2")
+        await until(pilot, lambda: bool(app.screen.query(FigureView)))
+        assert "Ada Ro" in text_of(app)
+        assert len(server.gets("/cover.png")) == (not is_within)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, CatalogueScreen))
+        assert "F2 cover" in text_of(app)
+
+
+async def test_a_book_without_a_cover_is_told(server: FaultyServer, tmp_path: Path) -> None:
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await _panel(app, pilot)
+        await pilot.press(*"lamp", "enter")
+        await until_shown(pilot, "F2 cover")
+        await pilot.press("f2")
+        await until_shown(pilot, "The Lamp has no cover in this catalogue.")

@@ -1,6 +1,7 @@
 """Finds books in a catalogue: by words, or shelf by shelf."""
 
 import re
+from base64 import b64decode
 from dataclasses import dataclass
 
 from gistread.acquisition.download import CatalogueClient, NotThereError
@@ -8,6 +9,7 @@ from gistread.acquisition.opds import Acquisition, Feed, OfferedBook, search_url
 from gistread.acquisition.sources import Source
 from gistread.errors import FetchError
 
+_PICTURE = re.compile(r"data:image/[\w.+-]+;base64,(.+)", re.DOTALL)
 _GUTENBERG_BOOK = re.compile(r"/ebooks/\d+\.opds$")
 
 
@@ -50,6 +52,22 @@ def _page(feed: Feed) -> CataloguePage:
     if numbered and not feed.books:
         return CataloguePage(numbered, (), feed.next)
     return CataloguePage(feed.books, feed.shelves, feed.next)
+
+
+async def cover_of(book: OfferedBook, catalogue: CatalogueClient) -> bytes:
+    """The picture of a book's cover, from its own feed if need be. Raises FetchError."""
+    if not book.cover and book.feed:
+        book = next(iter((await catalogue.feed(book.feed)).books), book)
+    if not book.cover:
+        raise FetchError(f"{book.title} has no cover in this catalogue.", "Get the book to see it.")
+    within = _PICTURE.fullmatch(book.cover)
+    if within is None:
+        data, _ = await catalogue.document(book.cover)
+        return data
+    try:
+        return b64decode(within[1])
+    except ValueError as error:
+        raise FetchError(f"The cover of {book.title} is damaged.", "Get the book.") from error
 
 
 async def file_of(book: OfferedBook, catalogue: CatalogueClient) -> Acquisition:

@@ -3,6 +3,7 @@
 https://specs.opds.io/opds-1.2 and https://drafts.opds.io/opds-2.0
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ BOOK_SUFFIXES = {  # Media types that gistread reads, the best first, and the fi
 }
 _TYPES = tuple(BOOK_SUFFIXES)
 _LONGEST_LINE = 60
+# The smallest picture first: a terminal shows no more
+_COVERS = ("http://opds-spec.org/image/thumbnail", "http://opds-spec.org/image")
 _FEED_TYPES = ("application/atom+xml", "application/opds+json")
 _DESCRIPTION_TYPE = "application/opensearchdescription+xml"
 
@@ -54,6 +57,7 @@ class OfferedBook:
     files: tuple[Acquisition, ...] = ()  # Free ones that gistread reads, the best first
     feed: str = ""  # Address of a feed with more about it; empty if none
     about: str = ""  # A short line; at Project Gutenberg the author
+    cover: str = ""  # Address of a picture, or the picture as a `data:` address
 
     @property
     def by(self) -> str:
@@ -169,6 +173,7 @@ def _atom_book(entry: etree._Element, url: str) -> OfferedBook:
         _files(links, url),
         _absolute(url, feed),
         _short_line(_text(entry, f"{_ATOM}content")),
+        _cover(links, url),
     )
 
 
@@ -219,7 +224,25 @@ def _json_book(publication: Mapping[str, Any], url: str) -> OfferedBook:
         language if isinstance(language, str) else ", ".join(language),
         _files(links, url),
         _link(links, url, "self", ("application/opds-publication+json",)),
+        cover=_smallest(publication.get("images", []), url),
     )
+
+
+def _cover(links: Sequence[Mapping[str, Any]], url: str) -> str:
+    """The address of the smallest picture of a book; empty if there is none."""
+    covers = (_link(links, url, relation, ("",)) for relation in _COVERS)
+    return next(filter(None, covers), "")
+
+
+def _smallest(images: Sequence[Mapping[str, Any]], url: str) -> str:
+    """The address of the picture with the least width; empty if there is none."""
+
+    def width(image: Mapping[str, Any]) -> float:
+        written = image.get("width")
+        return written if isinstance(written, int | float) else math.inf
+
+    smallest = min(images, key=width, default=None)
+    return "" if smallest is None else _absolute(url, smallest["href"])
 
 
 def _names(contributor: Any) -> list[str]:

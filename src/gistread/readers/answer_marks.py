@@ -32,6 +32,7 @@ _NEAR = 0.2  # Largest relative error of a number after "about"
 _SIMILAR = 0.8  # Least similarity (`difflib`) of two spellings of a name
 _COMMON_LETTERS = 4  # With which a name begins in two languages
 _LEAST_LETTERS = 3  # Of a name
+_COMMON_LETTERS_OF_DATES = 3  # Of a month or day and its abbreviation
 _HUNDRED = 100  # Other languages write smaller and round numbers in words of their own
 _DECADE = 10  # Years
 _CENTURY = 100  # Years
@@ -425,7 +426,8 @@ def _is_foreign_date(match: re.Match[str], answer: str, text: _Text, language: s
     word = match[0].lower()
     if not match[0].istitle() or not text.language == language == "en":
         return False
-    names_it = re.compile(rf"\b{word}s?\b", re.IGNORECASE)
+    abbreviated = word[:_COMMON_LETTERS_OF_DATES].title()
+    names_it = re.compile(rf"(?i:\b{word}s?\b)|\b{abbreviated}[a-z]{{0,2}}\.")
     if names_it.search(text.shown):
         return False
     sentence = _sentence_around(answer, match.start())

@@ -25,7 +25,7 @@ from gistread.acquisition.download import (
     is_same_server,
     open_catalogue,
 )
-from gistread.acquisition.finding import CataloguePage, file_of, open_page, search
+from gistread.acquisition.finding import CataloguePage, cover_of, file_of, open_page, search
 from gistread.acquisition.opds import OfferedBook
 from gistread.acquisition.sources import (
     Source,
@@ -92,7 +92,7 @@ class LoginScreen(Panel[Login | None]):
 class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
     """Dismissed with the path of a downloaded book, which is in the library then."""
 
-    KEYS = (("tab", "next_source", "another catalogue"),)
+    KEYS = (("tab", "next_source", "another catalogue"), ("f2", "cover", "cover"))
     BINDINGS = own_keys(*KEYS, priority=True)
     TALL = True
     FILTERS = False
@@ -147,7 +147,9 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             word = "search"
         elif self._pages and self._pages[-1].books:
             word = "get"
-        keys = (("Enter", word, "choose"), ("Tab", "another catalogue", "next_source"))
+        keys = [("Enter", word, "choose"), ("Tab", "another catalogue", "next_source")]
+        if word == "get":
+            keys.append(("F2", "cover", "cover"))
         self.query_one("#row-keys", Actions).show_actions(*keys)
 
     def action_choose(self) -> None:
@@ -174,6 +176,22 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             return
         at = self._sources.index(self._source)
         self._use(self._sources[(at + 1) % len(self._sources)])
+
+    def action_cover(self) -> None:
+        """Fetch the cover of the chosen book and show it."""
+        if isinstance(self.chosen, OfferedBook) and not self._is_busy:
+            self._run(self._show_cover(self.chosen))
+
+    async def _show_cover(self, book: OfferedBook) -> None:
+        """Raises FetchError."""
+        # Imported when the first cover is shown, as decoders of pictures take a while.
+        from gistread.tui.screens.image import CoverScreen
+
+        self.say(f"Asking {self._source.host} …")
+        data = await self._with_login(lambda client: cover_of(book, client))
+        self._show(at=book)
+        drawer = self._services.drawer
+        await self.app.push_screen(CoverScreen(book.title, book.by, data, drawer))
 
     def action_leave(self) -> None:
         """Stop what goes on, else go back a page, else close."""

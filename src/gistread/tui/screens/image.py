@@ -16,7 +16,7 @@ from textual.widgets import Static
 from gistread.book.model import Book, Image
 from gistread.errors import GistreadError
 from gistread.tui.commands import own_keys
-from gistread.tui.drawing import Drawer, read_picture, unpack
+from gistread.tui.drawing import Drawer, Picture, read_picture, unpack
 from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure
 from gistread.tui.widgets.lines import Actions, Line
@@ -86,14 +86,54 @@ class ImageScreen(ModalScreen[int | None]):
             picture = await asyncio.to_thread(
                 lambda: unpack(read_picture(self._path, image.source))
             )
-            figure = await asyncio.to_thread(self._drawer.enlarged, picture)
-            drawn = self._drawer.sixels(picture) or FigureView(figure, self._drawer.forget)
+            drawn = await _enlarged(self._drawer, picture)
             title += f" · {picture.width} × {picture.height} · {picture.kind}"
         except GistreadError as error:
             drawn = Static(clean(str(error)), classes="viewer-message", markup=False)
         await room.remove_children()
         await room.mount(drawn)
         self.query_one("#viewer-title", Line).update(title)
+
+
+class CoverScreen(ModalScreen[None]):
+    """One picture that belongs to no opened book, as large as the screen allows."""
+
+    BINDINGS = own_keys(("escape,q,enter,f2", "dismiss(None)", "Close"))
+
+    def __init__(self, title: str, caption: str, data: bytes, drawer: Drawer) -> None:
+        super().__init__()
+        self._title = title
+        self._caption = caption
+        self._data = data
+        self._drawer = drawer
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="viewer"):
+            yield Line(id="viewer-title")
+            yield Container(id="viewer-picture")
+            yield Static(clean(self._caption), id="viewer-caption", markup=False)
+            yield Actions(("Esc", "close", "dismiss(None)"), id="viewer-keys")
+
+    def on_mount(self) -> None:
+        self.query_one("#viewer-title", Line).update(clean(self._title))
+        self.run_worker(self._draw())
+
+    async def _draw(self) -> None:
+        try:
+            picture = await asyncio.to_thread(unpack, self._data)
+            drawn = await _enlarged(self._drawer, picture)
+        except GistreadError as error:
+            drawn = Static(clean(str(error)), classes="viewer-message", markup=False)
+        await self.query_one("#viewer-picture", Container).mount(drawn)
+
+    def on_click(self) -> None:
+        self.dismiss(None)
+
+
+async def _enlarged(drawer: Drawer, picture: Picture) -> Widget:
+    """The picture as large as possible. Raises DrawingError."""
+    figure = await asyncio.to_thread(drawer.enlarged, picture)
+    return drawer.sixels(picture) or FigureView(figure, drawer.forget)
 
 
 class FigureView(Widget):
