@@ -121,7 +121,10 @@ def test_words_that_the_text_lacks_are_marked(answer: str, words: list[str]) -> 
 
 
 def test_a_date_may_be_abbreviated_in_the_text() -> None:
-    diary = "Dec. 24th. It snows. I wait for her until Thurs. or Friday."
+    diary = (
+        "Dec. 24th. It snowed all day, and the road to the village was white. I shall wait here "
+        "for her until Thurs. or Friday, if there is wood enough in the house."
+    )
     book = make_book([diary], title="A Diary")
 
     def marked_dates(answer: str) -> list[str]:

@@ -1,9 +1,9 @@
 """The sources of an answer whose model cited none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gistread.engine.protocol import Choice
+from gistread.engine.protocol import Choice, Priority, Prompt
 from gistread.errors import EngineError
 from gistread.memory.model import GistMemory, PageSize
 from gistread.readers.answering import Asking, ReaderOptions
@@ -26,6 +26,20 @@ OPEN = "Ferrand confessed that he had stolen the key to find the ledger that wou
 class Failing(FakeEngine):
     async def choose(self, *_: object) -> Choice:
         raise EngineError("It stopped.")
+
+
+class Listing(FakeEngine):
+    """Keeps the texts of its choices."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    async def choose(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
+        self.texts.append(prompt[-1].content)
+        return await super().choose(prompt, options, priority)
 
 
 async def sources(engine: FakeEngine, reply: str = DOUBTFUL) -> list[str]:
@@ -94,6 +108,24 @@ async def test_the_model_names_the_cited_sentence_of_an_answer_in_another_langua
         named = await with_cited_sentences(replace(answered, answer=question), asking, ())
         quotes += [citation.quote for citation in named.citations]
     assert quotes == [sentences[1], sentences[0]]
+
+
+async def test_a_long_sentence_is_offered_with_its_end() -> None:
+    road = "along the road that led past the mill and the chapel and the pond " * 4
+    long = f"The brown hen walked {road}and laid two eggs."
+    sentences = ["The baker slept in his chair.", long, "Rain fell on the roofs of the village."]
+    memory = GistMemory(make_book([" ".join(sentences)]), PageSize(50, 150), "")
+    engine = Listing()
+    engine.source = 1
+    asking = Asking("Que fait la poule ?", memory, engine, Steering(), ReaderOptions(model=LARGE))
+    answered = Answered(
+        "Elle pond deux œufs.",
+        citations=(citation_of((0, len(sentences[0])), memory),),
+        cited=((0, len(memory.book.text)),),
+    )
+    named = await with_cited_sentences(answered, asking, ())
+    assert [citation.quote for citation in named.citations] == [long]
+    assert any("and laid two eggs." in text for text in engine.texts)
 
 
 def as_cited(memory: GistMemory, answer: str, engine: FakeEngine) -> tuple[Answered, Asking]:

@@ -149,7 +149,8 @@ _MOST_IN_DOUBT = 5  # The sentence of a page that tells is among so many for 70 
 _MOST_ASKED = 6  # Statements of one answer, so that the sources follow soon
 _SHORT_PLACE = 800  # Characters of a cited place whose sentence words find well enough
 _NO_SOURCE = "0"  # The model's choice if no sentence tells the answer
-_LONGEST_CHARACTERS = 200  # Of a sentence offered
+_LONGEST_CHARACTERS = 400  # Of a sentence offered
+_EXAMPLE_CHARACTERS = 200  # Of the text that shows the language of the book
 _TRANSLATION_TOKENS = 192  # Of an answer; its beginning finds the first source
 
 
@@ -268,7 +269,7 @@ async def _in_book_language(
     """
     book = asking.memory.book
     start = places[0][0] if places else 0
-    example = book.text[start : start + _LONGEST_CHARACTERS].strip()
+    example = book.text[start : start + _EXAMPLE_CHARACTERS].strip()
     prompt = user_prompt("in_book_language", text=example, answer=answer)
     try:
         completion = await asking.engine.complete(prompt, Sampling(_TRANSLATION_TOKENS))
