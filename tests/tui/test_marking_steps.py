@@ -3,7 +3,7 @@
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.memory.passages import sentence_at
 from gistread.tui.marking import caret as steps
-from gistread.tui.marking.caret import Unit
+from gistread.tui.marking.caret_commands import Unit
 from tests.tui.books import small_book
 
 BOOK = small_book()

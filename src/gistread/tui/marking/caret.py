@@ -6,7 +6,6 @@ A caret moves by words, lines, sentences and paragraphs, then extends the select
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from textual import events
 from textual.message import Message
@@ -14,7 +13,8 @@ from textual.selection import Selection
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.memory.passages import sentence_at
-from gistread.tui.commands import Command, CommandKeys, CommandTarget, Scope
+from gistread.tui.commands import Command, CommandKeys, CommandTarget
+from gistread.tui.marking.caret_commands import DROP_SELECTION, EXTENDING, SELECTING, Unit
 from gistread.tui.text import LongText, selecting
 from gistread.word_patterns import HYPHENATED
 
@@ -63,13 +63,6 @@ def paragraph_at(book: Book, offset: int) -> Range:
         return 0, len(book.text)
     paragraph = book.paragraphs[book.paragraph_index(offset)]
     return paragraph.start, paragraph.end
-
-
-class Unit(StrEnum):
-    WORD = "word"
-    SENTENCE = "sentence"
-    PARAGRAPH = "paragraph"
-    ROW = "row"
 
 
 _AT: dict[Unit, Callable[[Book, int], Range]] = {
@@ -268,113 +261,3 @@ class SelectableText(CommandTarget, LongText):
         self.bring_into_view(self.caret.head[0])
         self.bring_into_view(max(self.caret.head[0], self.caret.head[1] - 1))
         self.post_message(self.CaretMoved())
-
-
-_MOVING_CARET: tuple[Command[SelectableText], ...] = (
-    Command(
-        Scope.SELECTING,
-        "caret-next-word",
-        "right",
-        "Caret to the next word",
-        lambda text: text.move_caret(Unit.WORD, forward=True),
-    ),
-    Command(
-        Scope.SELECTING,
-        "caret-previous-word",
-        "left",
-        "Caret to the previous word",
-        lambda text: text.move_caret(Unit.WORD, forward=False),
-    ),
-    Command(
-        Scope.SELECTING,
-        "caret-next-row",
-        "down,j",
-        "Caret to the next line",
-        lambda text: text.move_caret(Unit.ROW, forward=True),
-    ),
-    Command(
-        Scope.SELECTING,
-        "caret-previous-row",
-        "up,k",
-        "Caret to the previous line",
-        lambda text: text.move_caret(Unit.ROW, forward=False),
-    ),
-    Command(
-        Scope.SELECTING,
-        "caret-next-sentence",
-        ")",
-        "Caret to the next sentence",
-        lambda text: text.move_caret(Unit.SENTENCE, forward=True),
-    ),
-    Command(
-        Scope.SELECTING,
-        "caret-previous-sentence",
-        "(",
-        "Caret to the previous sentence",
-        lambda text: text.move_caret(Unit.SENTENCE, forward=False),
-    ),
-    Command(
-        Scope.SELECTING,
-        "caret-next-paragraph",
-        "}",
-        "Caret to the next paragraph",
-        lambda text: text.move_caret(Unit.PARAGRAPH, forward=True),
-    ),
-    Command(
-        Scope.SELECTING,
-        "caret-previous-paragraph",
-        "{",
-        "Caret to the previous paragraph",
-        lambda text: text.move_caret(Unit.PARAGRAPH, forward=False),
-    ),
-)
-EXTENDING: tuple[Command[SelectableText], ...] = (
-    Command(
-        Scope.SELECTING,
-        "extend-next-word",
-        "shift+right",
-        "Extend by a word; starts a selection",
-        lambda text: text.extend_selection(Unit.WORD, forward=True),
-    ),
-    Command(
-        Scope.SELECTING,
-        "extend-previous-word",
-        "shift+left",
-        "Extend back by a word",
-        lambda text: text.extend_selection(Unit.WORD, forward=False),
-    ),
-    Command(
-        Scope.SELECTING,
-        "extend-next-row",
-        "shift+down",
-        "Extend by a line",
-        lambda text: text.extend_selection(Unit.ROW, forward=True),
-    ),
-    Command(
-        Scope.SELECTING,
-        "extend-previous-row",
-        "shift+up",
-        "Extend back by a line",
-        lambda text: text.extend_selection(Unit.ROW, forward=False),
-    ),
-)
-DROP_SELECTION: Command[SelectableText] = Command(
-    Scope.SELECTING,
-    "drop-selection",
-    "escape",
-    "Clear the selection",
-    lambda text: text.drop_selection(),
-)
-SELECTING: tuple[Command[SelectableText], ...] = (
-    *_MOVING_CARET,
-    *EXTENDING,
-    Command(
-        Scope.SELECTING,
-        "caret-anchor",
-        "V,v",
-        "Begin the selection here",
-        lambda text: text.toggle_anchor(),
-        help="Arrows extend it.",
-    ),
-    DROP_SELECTION,
-)

@@ -12,7 +12,8 @@ from gistread.exporting.names import ExportFormat
 from gistread.marking import Color, Mark, MarkKind, new_mark, quote_at, with_changes
 from gistread.readers.introductions import names_to_learn
 from gistread.store.user_data import MarkStore
-from gistread.tui.marking.caret import Unit, whole_words
+from gistread.tui.marking.caret import whole_words
+from gistread.tui.marking.caret_commands import Unit
 from gistread.tui.marking.describe import (
     COLOR_SIGNS,
     is_passage,

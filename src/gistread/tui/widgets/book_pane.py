@@ -11,7 +11,8 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.tui.book_blocks import BookBlocks, PageStyle, is_story
 from gistread.tui.commands import bindings
-from gistread.tui.marking.caret import SELECTING, SelectableText
+from gistread.tui.marking.caret import SelectableText
+from gistread.tui.marking.caret_commands import SELECTING
 from gistread.tui.text.bidi import reorders
 from gistread.tui.text.figure import Figure
 from gistread.tui.widgets.moving import MOVING

@@ -14,23 +14,12 @@ from gistread.people.mentions import supports_names
 from gistread.people.sections import SectionNames
 from gistread.readers.events import OpenedBy
 from gistread.tui import memory_blocks
-from gistread.tui.commands import Command, CommandTarget, Scope, bindings
+from gistread.tui.commands import CommandTarget, bindings
 from gistread.tui.memory_rows import MemoryRow, PlaceInMemory, RowKind, memory_rows
 from gistread.tui.text import Block, LongText
 from gistread.tui.text.layout import lay_out
+from gistread.tui.widgets.memory_commands import MEMORY
 from gistread.tui.widgets.moving import MOVING
-
-MEMORY: tuple[Command["MemoryPane"], ...] = (
-    Command(
-        Scope.MEMORY,
-        "go-to-page",
-        "o",
-        "Go to the section in the book",
-        lambda pane: pane.go_to_page(),
-        short="go to",
-        panes=("memory",),
-    ),
-)
 
 _PLACE_OF_CURRENT = 0.3  # Of the view's height, for the section at the book's place
 

@@ -1,9 +1,13 @@
 """The commands that move in a pane or a list."""
 
-from gistread.tui.commands import Command, Scope
-from gistread.tui.text import LongText
+from typing import TYPE_CHECKING
 
-MOVING: tuple[Command[LongText], ...] = (
+from gistread.tui.commands import Command, Scope
+
+if TYPE_CHECKING:  # `gistread keys` lists the commands and needs no widget
+    from gistread.tui.text import LongText
+
+MOVING: "tuple[Command[LongText], ...]" = (
     Command(
         Scope.MOVING,
         "page-down",
