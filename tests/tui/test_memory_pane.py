@@ -327,6 +327,24 @@ async def test_what_is_unread_between_leads_to_the_book(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place == start)
 
 
+async def test_what_is_unread_to_the_end_leads_to_the_book(tmp_path: Path) -> None:
+    app, engine = begun_in_the_middle(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        pane = screen.memory_pane
+        await engine.stopped.wait()
+        await until(pilot, lambda: pane.memory and len(pane.memory.read_entries) > 2)
+        assert pane.memory
+        rest = pane.rows()[-1]
+        assert screen.book_pane.place < pane.memory.read_until
+        assert rest.first > len(pane.memory.entries)
+        await pilot.press("tab")  # It puts the cursor on the user's place.
+        pane.set_cursor(("rest", rest.first))
+        await pilot.press("enter")
+        read_until = pane.memory.read_until
+        await until(pilot, lambda: screen.book_pane.place >= read_until)
+
+
 async def test_the_pane_follows_the_place_after_a_gap(tmp_path: Path) -> None:
     app, engine = begun_in_the_middle(tmp_path)
     async with app.run_test(size=(120, 14)) as pilot:

@@ -23,6 +23,7 @@ from tests.tui.scripted import (
     read_whole,
     text_of,
     until,
+    until_gone,
     until_shown,
 )
 
@@ -123,6 +124,10 @@ async def test_the_lines_lead_by_mouse_to_the_help_the_contents_any_place_and_an
         await until_shown(pilot, "Enter ask")
         assert "Esc A" not in text_of(app)
         assert "method: Careful" in text_of(app)
+        await pilot.press("escape")
+        await until_gone(pilot, "Enter ask")  # In the book Enter asks nothing.
+        await pilot.press("a")
+        await until_shown(pilot, "Enter ask")
         await pilot.click("#question-chips", offset=(4, 0))
         await until(pilot, lambda: isinstance(app.screen, ModelScreen))  # None has been chosen.
 

@@ -107,13 +107,13 @@ class MemoryPages:
     def page_chosen(self, event: MemoryPane.PageChosen) -> None:
         """The user moved to a page of the memory, or goes to it in the book."""
         if event.go:
-            self._context.navigation.jump(event.page.start)
+            self._context.navigation.jump(event.start)
             self._context.panes.show(Pane.BOOK)
             return
         if not self.walking:
             self.walking = True
-            self._context.navigation.jumps.leave(self._context.place, event.page.start)
-        self._context.navigation.show(event.page.start)
+            self._context.navigation.jumps.leave(self._context.place, event.start)
+        self._context.navigation.show(event.start)
 
     def clicked(self, event: Clicked) -> None:
         pane, services = self._context.memory_pane, self._context.services

@@ -195,7 +195,9 @@ class StatusLines:
         chips: list[_Chip] = []
         question = controllers.context.question
         if question.value.strip():
-            chips.append((display_key("enter"), "ask", question.action_submit))
+            # In another pane Enter does something else: there only a click asks.
+            key = display_key("enter") if typing else ""
+            chips.append((key, "ask", question.action_submit))
         if typing and controllers.line.follows:
             chips.append(self._thread_chip(controllers))
         return chips

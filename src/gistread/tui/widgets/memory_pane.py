@@ -10,6 +10,7 @@ from textual.message import Message
 
 from gistread.memory.front_matter import StoryPart
 from gistread.memory.model import GistMemory, MemoryEntry, Page
+from gistread.memory.sections import Sections
 from gistread.people.mentions import supports_names
 from gistread.people.sections import SectionNames
 from gistread.readers.events import OpenedBy
@@ -33,7 +34,7 @@ class MemoryPane(CommandTarget, LongText):
     class PageChosen(Message):
         """The user moved to a page, or goes to it in the book (`go`)."""
 
-        page: Page
+        start: int  # Offset of the page in the book
         go: bool
 
     class Changed(Message):
@@ -329,22 +330,25 @@ class MemoryPane(CommandTarget, LongText):
         return known[1]
 
     def go_to_page(self) -> None:
-        if (page := self._chosen_page()) is not None:
-            self.post_message(self.PageChosen(page, go=True))
+        if (start := self._chosen_start()) is not None:
+            self.post_message(self.PageChosen(start, go=True))
 
     def action_line_down(self, count: int = 1) -> None:
         self.move_cursor(count)
-        if (page := self._chosen_page()) is not None:
-            self.post_message(self.PageChosen(page, go=False))
+        if (start := self._chosen_start()) is not None:
+            self.post_message(self.PageChosen(start, go=False))
 
-    def _chosen_page(self) -> Page | None:
+    def _chosen_start(self) -> int | None:
+        """Where the chosen page begins in the book; estimated, if the model has not read it."""
+        if self.memory is None:
+            return None
+        begun = self.view.begun
         match self.cursor_key:
-            case ("page" | "rest", int(number)) if self.memory and number <= len(
-                self.memory.entries
-            ):
-                return self.memory.entry(number).page
-            case (memory_blocks.BEGUN, int()):
-                return self.view.begun
+            case (memory_blocks.BEGUN, int()) if begun is not None:
+                return begun.start
+            case ("page" | "rest" | memory_blocks.BEGUN, int(number)):
+                section = Sections(self.memory).numbered(number)
+                return None if section is None else section.start
         return None
 
 
