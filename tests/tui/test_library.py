@@ -1,5 +1,7 @@
 """The library screen: opened, filtered, sorted, chosen from."""
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,30 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mou
             pilot, lambda: app.reading is not screen and isinstance(app.screen, ReadingScreen)
         )
         assert (await opened(pilot)).book.title == "The Long Tale"
+
+
+async def test_going_to_another_book_frees_the_one_before_and_the_lines_drawn_of_it(
+    tmp_path: Path, folder: Path
+) -> None:
+    await read_first(folder / "The Long Tale.txt", tmp_path)
+    app = app_on(folder / "A Short Tale.txt", tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await until_shown(pilot, "Once upon a time there was A Short Tale")
+        book = weakref.ref(screen.book)
+        drawn = [weakref.ref(widget._styles_cache) for widget in screen.query("*")]
+        del screen
+        await pilot.press("L")
+        await until_shown(pilot, "by last read", "The Long Tale")
+        await pilot.press("down", "enter")
+        await until_shown(pilot, "Once upon a time there was The Long Tale")
+        assert (await opened(pilot)).book.title == "The Long Tale"
+
+        def is_freed() -> bool:
+            gc.collect()
+            return book() is None and not any(lines() for lines in drawn)
+
+        await until(pilot, is_freed)
 
 
 async def test_books_are_removed_restored_and_sorted(tmp_path: Path, folder: Path) -> None:

@@ -43,6 +43,7 @@ from gistread.tui.commands import AnyCommand, CommandKeys, CommandTarget, Scope,
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, Drawer, choose_mode
 from gistread.tui.model_rows import ModelKey, Role
+from gistread.tui.removed_widgets import free_removed_widgets
 from gistread.tui.screens.choosing import FOR_BOOKS, ReaderScreen, ThemeScreen, figures_panel
 from gistread.tui.screens.help import (
     HelpLine,
@@ -93,6 +94,7 @@ class GistreadApp(CommandTarget, App[None]):
     ) -> None:
         has_own_driver = bool(os.environ.get("TEXTUAL_DRIVER"))
         super().__init__(driver_class=None if has_own_driver else FollowingDriver)
+        free_removed_widgets()
         self.paths = paths
         self.settings = Settings(config, paths.config_file, self._warn)
         self._downloads: ModelDownloads | None = None  # None until the user looks at models
