@@ -282,6 +282,21 @@ async def test_themes_of_the_person_are_read_anew_when_the_chooser_opens(tmp_pat
         await until(pilot, lambda: app.reading.styles.background.hex.lower() == shown)
 
 
+async def test_themes_as_they_were_change_no_style(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = app_on(small_book(), tmp_path, config=Config(theme="night"))
+    async with app.run_test(size=(110, 40)) as pilot:
+        await opened(pilot)
+        changes: list[str] = []
+        monkeypatch.setattr(app, "refresh_css", lambda **_: changes.append(app.theme))
+        await pilot.press("T")
+        await until(pilot, lambda: isinstance(app.screen, ThemeScreen))
+        app.theme = "paper"
+        await until(pilot, lambda: bool(changes))
+        assert changes == ["paper"]
+
+
 async def test_the_chooser_fits_small_terminals_and_a_click_beside_it_keeps_the_old_theme(
     tmp_path: Path,
 ) -> None:

@@ -256,9 +256,11 @@ class GistreadApp(CommandTarget, App[None]):
 
     def action_choose_theme(self) -> None:
         """Read the themes again first, so that one can be edited while it is shown."""
+        known = self._palettes
         problems = self._read_themes()
         self.theme = before = self._theme_for(self.theme)
-        self.mutate_reactive(GistreadApp.theme)  # its file may have changed
+        if self._palettes.get(before) != known.get(before):
+            self.mutate_reactive(GistreadApp.theme)
 
         def chosen(name: str | None) -> None:
             if name is not None:
