@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -84,6 +85,19 @@ async def test_from_an_empty_library_to_page_one_in_three_keys_and_the_words(
         screen = await opened(pilot)
         assert screen.book.title == "The Lamp"
     assert [path.name for path in paths_in(tmp_path).books.iterdir()] == ["lamp.epub"]
+
+
+async def test_enter_comes_after_the_letters_however_fast_they_are_typed(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await _panel(app, pilot)
+        for letter in "lamp":
+            app.post_message(events.Key(letter, letter))
+        app.post_message(events.Key("enter", "\r"))
+        await until_shown(pilot, "Ada Ro")
+        assert [request.path for request in server.requests] == ["/search"]
 
 
 async def test_shelves_open_pages_go_on_and_escape_leads_back(

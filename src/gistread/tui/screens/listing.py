@@ -136,10 +136,9 @@ class ListScreen(Panel[T | None]):
             ("pageup", "move('turn', -1)"),
             ("ctrl+home", "move('top')"),
             ("ctrl+end", "move('bottom')"),
-            ("enter", "choose"),
             priority=True,
         ),
-        *own_keys(("q", "leave"), ("slash", "filter")),
+        *own_keys(("enter", "choose"), ("q", "leave"), ("slash", "filter")),
     ]
     AUTO_FOCUS = ""
     ENTER = ""  # What Enter does, in a word; empty: it is plain
@@ -294,6 +293,11 @@ class ListScreen(Panel[T | None]):
     @on(Input.Changed, "#typed")
     def _line_changed(self) -> None:
         self.filtered()
+
+    @on(Input.Submitted, "#typed")
+    async def _line_entered(self) -> None:
+        """Enter comes after the letters before it, however fast they are typed."""
+        await self.run_action("choose")
 
     def filtered(self) -> None:
         """The line has changed."""
