@@ -1,5 +1,7 @@
 """Folders of Calibre, and folders with files that are no books."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from gistread.library.adding import AddResult, add_folder
@@ -12,6 +14,23 @@ OPF = """<package xmlns="http://www.idpf.org/2007/opf"><metadata
 xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{title}</dc:title>
 <dc:creator>Ada Ro</dc:creator><dc:subject>Sea</dc:subject><dc:subject>Lamps</dc:subject>
 <meta name="calibre:series" content="Lights"/></metadata></package>"""
+
+DATABASE = """
+CREATE TABLE books (id, title, path);
+CREATE TABLE authors (id, name);
+CREATE TABLE books_authors_link (id, book, author);
+CREATE TABLE series (id, name);
+CREATE TABLE books_series_link (id, book, series);
+CREATE TABLE tags (id, name);
+CREATE TABLE books_tags_link (id, book, tag);
+INSERT INTO books VALUES (1, 'The Lamp', 'Ada Ro/The Lamp (1)');
+INSERT INTO authors VALUES (1, 'Lee| Jr.'), (2, 'Ada Ro');
+INSERT INTO books_authors_link VALUES (1, 1, 2), (2, 1, 1);
+INSERT INTO series VALUES (1, 'Nights');
+INSERT INTO books_series_link VALUES (1, 1, 1);
+INSERT INTO tags VALUES (1, 'Sea');
+INSERT INTO books_tags_link VALUES (1, 1, 1);
+"""
 
 
 def add(folder: Path) -> tuple[Catalogue, AddResult]:
@@ -32,6 +51,26 @@ def test_calibre_gives_title_authors_series_and_tags_and_one_format(
     (file,) = catalogue.read().files.values()
     assert (file.title, file.authors, file.path.suffix) == ("The Lamp", ("Ada Ro",), ".md")
     assert catalogue.read().tags[f"file:{file.digest}"] == ("Lights", "Sea", "Lamps")
+
+
+def test_the_database_of_calibre_is_newer_than_the_file_beside_a_book(tmp_path: Path) -> None:
+    book = tmp_path / "Ada Ro" / "The Lamp (1)"
+    book.mkdir(parents=True)
+    (book / "metadata.opf").write_text(OPF.format(title="Lampp"))
+    (book / "lamp.txt").write_text(PROSE)
+    with closing(sqlite3.connect(tmp_path / "metadata.db")) as database:
+        database.executescript(DATABASE)
+    catalogue, _ = add(tmp_path)
+    (file,) = catalogue.read().files.values()
+    assert (file.title, file.authors) == ("The Lamp", ("Ada Ro", "Lee, Jr."))
+    assert catalogue.read().tags[f"file:{file.digest}"] == ("Nights", "Sea")
+
+
+def test_a_damaged_database_of_calibre_costs_no_book(tmp_path: Path) -> None:
+    (tmp_path / "metadata.db").write_text("This is no database, whatever its name says. " * 50)
+    (tmp_path / "lamp.txt").write_text(PROSE)
+    _, added = add(tmp_path)
+    assert added.new == 1
 
 
 def test_a_damaged_metadata_file_costs_no_book(tmp_path: Path) -> None:

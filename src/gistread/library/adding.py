@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,7 +14,13 @@ from gistread.book.model import Book
 from gistread.book.open import open_book
 from gistread.book.series import read_series
 from gistread.errors import BookError, UsageError
-from gistread.library.calibre import METADATA, best_format, metadata_beside
+from gistread.library.calibre import (
+    METADATA,
+    CalibreMetadata,
+    best_format,
+    metadata_beside,
+    metadata_of_library,
+)
 from gistread.library.entries import LibraryEntry, absolute, is_folder
 from gistread.library.metadata import examine_file, has_book_suffix, read_book_file
 from gistread.library.scratch import FOLDERS, is_scratch
@@ -91,17 +97,18 @@ def add_folder(
     Raises StorageError.
     """
     folder = absolute(folder)
+    calibre = metadata_of_library(folder)
     known = catalogue.read()
     files_of = known.paths
     digests = set(known.files)
     added = AddResult(folder=folder)
     batch: list[BookFile] = []
     try:
-        for path in _book_files(folder, added, stopped):
+        for path in _book_files(folder, added, stopped, calibre):
             added.folder = path.parent
             before = files_of.get(path)
             try:
-                file = _read_if_changed(path, before, stopped)
+                file = _read_if_changed(path, before, stopped, calibre)
             except Exception as error:  # Whatever is wrong with one file, the others are added.
                 added.failed.append(Unreadable(path, _reason(path, error)))
                 continue
@@ -116,21 +123,35 @@ def add_folder(
                 batch.append(file)
             report(added)
             if len(batch) >= _BATCH_SIZE:
-                _store(catalogue, batch, known)
+                _store(catalogue, batch, known, calibre)
                 batch = []
     finally:
-        _store(catalogue, batch, known)
+        _store(catalogue, batch, known, calibre)
     catalogue.add_folder(folder)
     return added
 
 
-def _read_if_changed(path: Path, before: BookFile | None, stopped: Callable[[], bool]) -> BookFile:
+def _read_if_changed(
+    path: Path,
+    before: BookFile | None,
+    stopped: Callable[[], bool],
+    calibre: Mapping[Path, CalibreMetadata],
+) -> BookFile:
     """The file; the very one that is known if it has not changed. Raises what reading does."""
     status = path.stat()
     now = (status.st_size, status.st_mtime_ns)
     if before is not None and now == (before.size, before.modified_ns):
         return before
-    return _with_metadata(read_book_file(path, stopped))
+    file = read_book_file(path, stopped)
+    metadata = _metadata_of(path, calibre)
+    if metadata is None:
+        return file
+    return replace(file, title=metadata.title, authors=metadata.authors or file.authors)
+
+
+def _metadata_of(path: Path, calibre: Mapping[Path, CalibreMetadata]) -> CalibreMetadata | None:
+    """What Calibre knows about a book: its database, else the file beside the book."""
+    return calibre.get(path.parent) or metadata_beside(path)
 
 
 def _takes_place(file: BookFile, known: BookFile | None) -> bool:
@@ -145,28 +166,30 @@ def _reason(path: Path, error: Exception) -> str:
     return f"{path.name} cannot be read: {problem}."
 
 
-def _with_metadata(file: BookFile) -> BookFile:
-    """The file with the title and the authors that Calibre knows, if it does."""
-    metadata = metadata_beside(file.path)
-    if metadata is None:
-        return file
-    return replace(file, title=metadata.title, authors=metadata.authors or file.authors)
-
-
-def _store(catalogue: Catalogue, files: Sequence[BookFile], known: CatalogueContents) -> None:
+def _store(
+    catalogue: Catalogue,
+    files: Sequence[BookFile],
+    known: CatalogueContents,
+    calibre: Mapping[Path, CalibreMetadata],
+) -> None:
     """Add files, and to new ones the series and tags that Calibre knows. Raises StorageError."""
     catalogue.add(files)
     for file in files:
         if file.digest in known.files:
             continue
-        metadata = metadata_beside(file.path)
+        metadata = _metadata_of(file.path, calibre)
         if metadata is None:
             continue
         for tag in metadata.tags:
             catalogue.tag((_id_of(file),), tag)
 
 
-def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Iterator[Path]:
+def _book_files(
+    top: Path,
+    added: AddResult,
+    stopped: Callable[[], bool],
+    calibre: Mapping[Path, CalibreMetadata],
+) -> Iterator[Path]:
     """Every file below `top` with a book's suffix, without following links out of it.
 
     Failures and an early end are noted in `added`.
@@ -180,6 +203,8 @@ def _book_files(top: Path, added: AddResult, stopped: Callable[[], bool]) -> Ite
     for folder, folders, files in os.walk(top, onerror=note):
         folders[:] = sorted(filter(_may_have_books, folders))
         names = _names_of_books(files)
+        if METADATA in files or Path(folder) in calibre:
+            names = best_format(names)
         examined += len(files) - len(names)
         for name in names:
             examined += 1
@@ -209,9 +234,8 @@ def _leads_out(path: Path, top: Path) -> bool:
 
 
 def _names_of_books(files: Sequence[str]) -> list[str]:
-    """Those with a book's suffix; in a folder of Calibre one."""
-    names = sorted(name for name in files if has_book_suffix(name) and not name.startswith("."))
-    return best_format(names) if METADATA in files else names
+    """Those with a book's suffix."""
+    return sorted(name for name in files if has_book_suffix(name) and not name.startswith("."))
 
 
 def _is_no_book(path: Path) -> bool:

@@ -1,6 +1,12 @@
-"""The metadata that Calibre keeps beside each book of its library (`metadata.opf`)."""
+"""The metadata that Calibre keeps of its library, and beside each book (`metadata.opf`).
 
-from collections.abc import Iterable, Sequence
+Calibre writes the file beside a book some time after a change, and only while its window is open.
+"""
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +18,13 @@ METADATA = "metadata.opf"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _OPF = "{http://www.idpf.org/2007/opf}"
 _MOST_BYTES = 2_000_000
+_DATABASE = "metadata.db"
+_AUTHORS = """SELECT link.book, name FROM books_authors_link AS link
+    JOIN authors ON authors.id = link.author ORDER BY link.id"""
+_SERIES = """SELECT link.book, name FROM books_series_link AS link
+    JOIN series ON series.id = link.series"""
+_TAGS = """SELECT link.book, name FROM books_tags_link AS link
+    JOIN tags ON tags.id = link.tag ORDER BY link.id"""
 # Of the formats of one book the first is read
 _BEST = (".epub", ".fb2", ".fbz", ".docx", ".html", ".htm", ".md", ".txt", ".pdf")
 
@@ -34,6 +47,43 @@ def best_format(names: Sequence[str]) -> list[str]:
         if suffix in by_suffix:
             return [by_suffix[suffix]]
     return list(names)
+
+
+def metadata_of_library(folder: Path) -> Mapping[Path, CalibreMetadata]:
+    """What Calibre's database says, by the folder of each book.
+
+    Empty if `folder` is no library of Calibre, or its database is damaged.
+    """
+    file = folder / _DATABASE
+    if not file.is_file():
+        return {}
+    try:
+        # As immutable, so that nothing is written beside it
+        address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(address, uri=True)) as database:
+            authors = _names_by_book(database, _AUTHORS)
+            series = _names_by_book(database, _SERIES)
+            tags = _names_by_book(database, _TAGS)
+            books = database.execute("SELECT id, title, path FROM books").fetchall()
+    except sqlite3.Error:
+        return {}
+    return {
+        folder / path: CalibreMetadata(
+            clean_line(title),
+            # Calibre has "|" for a comma in a name
+            tuple(author.replace("|", ",") for author in authors[number]),
+            tuple(dict.fromkeys([*series[number], *tags[number]])),
+        )
+        for number, title, path in books
+    }
+
+
+def _names_by_book(database: sqlite3.Connection, query: str) -> dict[int, list[str]]:
+    """The names of a query by the number of their book. Raises sqlite3.Error."""
+    names: dict[int, list[str]] = defaultdict(list)
+    for book, name in database.execute(query):
+        names[book] += _clean([name])
+    return names
 
 
 def metadata_beside(path: Path) -> CalibreMetadata | None:
