@@ -7,6 +7,7 @@ from pathlib import Path
 from gistread.library.adding import AddResult, add_folder
 from gistread.library.figures import describe_added
 from gistread.store.catalogue import Catalogue
+from tests.book.make_epub import epub, page
 from tests.folders import paths_in
 
 PROSE = "The lamp burned all night, and nobody trimmed it before the morning.\n\n" * 60
@@ -91,6 +92,19 @@ def test_files_of_programs_and_data_are_left_out_and_counted(tmp_path: Path) -> 
     _, added = add(tmp_path)
     assert (added.new, added.scratch) == (1, 3)
     assert describe_added(added) == "1 book added, 3 files left out as no book."
+
+
+def test_texts_of_a_program_are_left_out_and_its_books_are_not(tmp_path: Path) -> None:
+    docs = tmp_path / "lamps" / "docs" / "guide"
+    docs.mkdir(parents=True)
+    (tmp_path / "lamps" / "pyproject.toml").write_text("[project]")
+    (docs / "guide.md").write_text(PROSE)
+    (docs / "guide.epub").write_bytes(epub({"a.xhtml": page(f"<p>{PROSE}</p>")}))
+    (tmp_path / "lamp.txt").write_text(PROSE)
+    catalogue, added = add(tmp_path)
+    assert (added.new, added.scratch) == (2, 1)
+    names = sorted(path.name for path in catalogue.read().paths)
+    assert names == ["guide.epub", "lamp.txt"]
 
 
 def test_text_in_an_old_encoding_is_a_book(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from gistread.library.calibre import (
 )
 from gistread.library.entries import LibraryEntry, absolute, is_folder
 from gistread.library.metadata import examine_file, has_book_suffix, read_book_file
-from gistread.library.scratch import FOLDERS, is_scratch
+from gistread.library.scratch import FOLDERS, is_program, is_scratch
 from gistread.store.catalogue import Catalogue, CatalogueContents
 from gistread.store.files import write_document
 from gistread.store.model import BookFile
@@ -200,7 +200,11 @@ def _book_files(
         added.failed.append(Unreadable(Path(error.filename), reason))
 
     examined = 0
+    programs: set[Path] = set()  # Their folders, and all below
     for folder, folders, files in os.walk(top, onerror=note):
+        of_program = is_program(files) or Path(folder).parent in programs
+        if of_program:
+            programs.add(Path(folder))
         folders[:] = sorted(filter(_may_have_books, folders))
         names = _names_of_books(files)
         if METADATA in files or Path(folder) in calibre:
@@ -217,7 +221,7 @@ def _book_files(
             path = Path(folder, name)
             if _leads_out(path, top):
                 added.failed.append(Unreadable(path, f"{name} is a link out of the folder."))
-            elif _is_no_book(path):
+            elif _is_no_book(path, of_program):
                 added.scratch += 1
             else:
                 yield path
@@ -238,9 +242,9 @@ def _names_of_books(files: Sequence[str]) -> list[str]:
     return sorted(name for name in files if has_book_suffix(name) and not name.startswith("."))
 
 
-def _is_no_book(path: Path) -> bool:
+def _is_no_book(path: Path, of_program: bool) -> bool:
     try:
-        return is_scratch(path)
+        return is_scratch(path, of_program=of_program)
     except OSError:
         return False  # Reading it says what is wrong.
 
