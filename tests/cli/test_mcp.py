@@ -138,6 +138,7 @@ def test_nothing_behind_the_bound_reaches_the_client_or_the_model(
         assert hidden_name["found"] == []
         message = hidden_name.pop("message")  # It repeats the name that was looked up
         assert f"no name “{SENTINEL}”" in message
+        assert replies["recap"]["cut_by_bound"]
         assert SENTINEL not in json.dumps(replies)
 
     with_client(walk)

@@ -29,6 +29,8 @@ def test_people_and_places_are_listed_up_to_a_place(run: Run, farm: Path) -> Non
         listed = run("people", farm, "--all", "--json", *options).json["names"]
         return {entity["name"] for entity in listed}
 
+    assert run("people", farm, "--json", "--upto", "40").json["upto"] == 40
+    assert run("people", farm, "--json", "--upto", "all").json["upto"] is None
     assert names() - names("--upto", "chapter:1") == {"the Clerk", "Dr. Ames", "Hollow Farm"}
 
 
@@ -42,7 +44,8 @@ def test_one_of_them_is_shown_with_what_the_book_says_first(run: Run, farm: Path
     unknown = run("people", farm, "Clerk", "--upto", "40%")
     assert (unknown.status, unknown.out) == (ExitStatus.FAILED, "")
     assert "The text up to 40% has no name “Clerk”" in unknown.err
-    assert run("people", farm, "Clerk", "--upto", "40%", "--json").json == {"found": []}
+    nobody = run("people", farm, "Clerk", "--upto", "400", "--json").json
+    assert nobody == {"found": [], "upto": 400}
 
 
 def test_the_place_that_was_reached_bounds_it(run: Run, farm: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from gistread.book.open import open_book
 from gistread.cli.memory import memory_store, saved_memories
 from gistread.errors import ExitStatus
+from gistread.units import ELLIPSIS
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -26,6 +27,8 @@ def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngin
     assert document["chapter"] == "Chapter 1: The Keeper"
     assert document["before"] == []
     assert document["told"]
+    assert document["upto"] > document["told"][-1]["start"]
+    assert run("recap", book, "--upto", "all", "--json").json["upto"] is None
 
 
 def test_a_recap_names_the_place_that_was_asked_for(
@@ -38,7 +41,7 @@ def test_a_recap_names_the_place_that_was_asked_for(
     assert "Up to 33%: " in up_to
     assert "You stopped at" not in up_to
     cut = run("recap", book, "--upto", "4000")
-    assert cut.out.endswith(" …\n")
+    assert cut.out.endswith(f"{ELLIPSIS}\n")
 
 
 def test_a_recap_says_where_a_short_memory_ends(

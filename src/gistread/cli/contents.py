@@ -72,7 +72,7 @@ def _recap(arguments: argparse.Namespace) -> ExitStatus:
         lines = _recap_lines(story, book)
         if bound is not None:
             lines += _place_lines(story, book, bound, arguments.upto)
-    report(arguments, recap_document(story), lines)
+    report(arguments, {**recap_document(story), "upto": bound}, lines)
     if not has_story:
         say("There is no story up to this place.")
         return ExitStatus.FAILED

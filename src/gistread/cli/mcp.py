@@ -361,7 +361,8 @@ class Library:
         read this part, and they are sentences of the chapter.
         """
         view = self._view(book)
-        return recap_document(recap(view.memory(), view.corrections))
+        story = recap(view.memory(), view.corrections)
+        return {**recap_document(story), "cut_by_bound": view.is_cut}
 
     async def ask(
         self, question: _Words, context: Context, book: _AnyBook = None, tag: _Tag = None

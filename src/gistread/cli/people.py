@@ -30,12 +30,12 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     corrections = UserData(default_paths()).name_corrections(book.sha256)
     index = Index.from_book(book).upto(end, corrections)
     if not arguments.name:
-        _list_names(index, book, arguments)
+        _list_names(index, book, bound, arguments)
         return ExitStatus.DONE
     name = " ".join(arguments.name)
     cards = [index.card(entity) for entity in index.find(name)]
     documents = [card_document(card, index) for card in cards]
-    report(arguments, {"found": documents}, _separated(cards, index, book))
+    report(arguments, {"found": documents, "upto": bound}, _separated(cards, index, book))
     if cards:
         return ExitStatus.DONE
     place = "" if bound is None else f" up to {percent(len(index.book.text), len(book.text))}"
@@ -43,11 +43,12 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.FAILED
 
 
-def _list_names(index: Index, book: Book, arguments: argparse.Namespace) -> None:
+def _list_names(index: Index, book: Book, bound: int | None, arguments: argparse.Namespace) -> None:
     least = 0 if arguments.all else _LEAST_LISTED
     shown = [entity for entity in index.entities if entity.count >= least]
     documents = [_name_document(entity) for entity in shown]
-    report(arguments, {"names": documents}, [_name_line(entity, book) for entity in shown])
+    lines = [_name_line(entity, book) for entity in shown]
+    report(arguments, {"names": documents, "upto": bound}, lines)
     hidden = len(index.entities) - len(shown)
     if hidden:
         say(f"{counted(hidden, 'rarer name')} not shown; `--all` shows them.")
