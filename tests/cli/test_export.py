@@ -42,6 +42,12 @@ def test_markdown_comes_on_standard_output(run: Run, marked: Path) -> None:
     assert "### Who?" in ran.out
 
 
+def test_an_output_without_a_format_is_explained(run: Run, marked: Path, tmp_path: Path) -> None:
+    ran = run("export", marked, "--output", tmp_path / "nowhere")
+    assert ran.status == ExitStatus.USAGE
+    assert "nowhere is no folder, and its name does not say the format." in ran.err
+
+
 def test_a_dash_is_standard_output(
     run: Run, marked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,7 +55,10 @@ def format_of(arguments: argparse.Namespace, output: Path | None) -> Form:
         return format_named(chosen or ExportFormat.MARKDOWN)
     form = format_for(output)
     if form is None:
-        raise UsageError(f"Unknown format: {output}", f"Use --format {', '.join(ExportFormat)}.")
+        raise UsageError(
+            f"{output} is no folder, and its name does not say the format.",
+            f"Use --format {', '.join(ExportFormat)}.",
+        )
     return form
 
 
