@@ -63,6 +63,17 @@ async def test_nothing_is_drawn_on_a_screen_that_is_being_removed(tmp_path: Path
         assert not screen.is_attached
 
 
+async def test_nothing_is_drawn_once_the_app_has_ended(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        controllers = screen.controllers
+        assert controllers is not None
+    assert not screen.query("#header")
+    with app._context():
+        controllers._redraw()  # Was due when the app was closed, its screen with it.
+
+
 async def test_a_worker_that_meets_a_screen_being_removed_is_no_defect(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE):

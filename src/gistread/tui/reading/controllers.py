@@ -113,7 +113,8 @@ class Controllers:
 
     def _redraw(self) -> None:
         self._redraw_due = False
-        if self.is_closed:
+        is_ending = not self.context.screen.app.is_running  # Its widgets leave before the screen
+        if self.is_closed or is_ending:
             return
         self.questions.flush()
         self.questions.ask_waiting()
