@@ -223,3 +223,15 @@ async def test_at_the_end_all_is_read_also_behind_the_memory(tmp_path: Path) -> 
         screen.redraw_lines()
         assert screen.book_pane.share_read(book) == 1.0
         await until(pilot, lambda: "100%" in lines(app)[0])
+
+
+async def test_the_line_of_a_look_covers_no_row_at_the_end_of_a_book(tmp_path: Path) -> None:
+    app = app_on(long_book(), tmp_path)
+    async with app.run_test(size=(60, 20)) as pilot:
+        screen = await opened(pilot)
+        await until_shown(pilot, "No model")
+        height = screen.book_pane.size.height
+        await pilot.press("G")
+        await until(pilot, lambda: screen.book_pane.size.height < height)
+        await pilot.pause()
+        assert screen.book_pane.rows_in_view[1] == screen.book_pane.row_count - 1

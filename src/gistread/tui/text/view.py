@@ -20,6 +20,7 @@ _STRIPS_KEPT = 1024
 _TALL = 9  # Rows
 _LEAST_COLUMN = 30  # Cells of a row below which there is one column
 _LEAST_BETWEEN = 5  # Cells between two columns
+_LINE_ROWS = 1  # Of a line that takes its row from the view without covering the end of the text
 _MARGINLESS = 20  # Cells of a view that is too narrow for a margin
 _CELLS_A_MARGIN = 10  # Cells more than that for each cell of a margin
 
@@ -524,12 +525,16 @@ class TextView(ScrollView, inherit_bindings=False):
     ) -> bool:
         # Textual clips the scroll position to the new size before a Resize event. The rows are
         # fitted here, so that neither the clipping nor rows of the old width are seen.
+        height = self._fitted_height
+        was_at_end = 0 < self.max_scroll_y <= self.scroll_offset.y
         self._settling = True
         try:
             changed = super()._size_updated(size, virtual_size, container_size, layout)
         finally:
             self._settling = False
         self._fit()
+        if was_at_end and height - self.size.height == _LINE_ROWS:
+            self._scroll_row(self.max_scroll_y)
         return changed
 
     def _fit(self) -> None:
