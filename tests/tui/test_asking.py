@@ -25,7 +25,8 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
-from gistread.store.model import AnswerMark, AnswerMarkKind, BoundChoice, Citation
+from gistread.store.model import AnswerMark, AnswerMarkKind, BoundChoice, Citation, SavedQuestion
+from gistread.tui.answer_blocks import Exchange
 from gistread.tui.app import GistreadApp
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
@@ -581,3 +582,17 @@ async def test_rival_answers_stand_in_words_below_the_sources_and_lead_to_their_
         assert "[2]" not in text_of(app), "the source of a rival is none of the answer"
         await pilot.press("2")
         await until(pilot, lambda: _marks(screen) == [(rival.start, rival.end)])
+
+
+async def test_what_other_passages_say_is_seen_below_a_long_answer(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: not screen.controllers.context.opening)
+        rival = Citation(1, 0, 4, "Dusk", tells="Ada lit it.")
+        answer = "Penn climbs to the lantern every evening before the sun is down. " * 6
+        record = SavedQuestion("Who lights the lamp?", answer, True, citations=(rival,))
+        screen.answers_pane.show_exchanges([Exchange.saved(record)])
+        screen.panes.show_answers()
+        screen.redraw_lines()
+        await until_shown(pilot, "Who lights the lamp?", "Other passages say: Ada lit it.")

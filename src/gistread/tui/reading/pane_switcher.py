@@ -234,12 +234,15 @@ class PaneSwitcher:
             self._answers.styles.clear_rule("height")
             return
         height = self._screen.size.height
+        largest = int(_LARGEST_HEIGHT * height)
         if self._answers_folded:
             most = _FOLDED_ROWS
         elif self._screen.has_class("-roomy"):
-            most = int(_LARGEST_HEIGHT * height)
+            most = largest
         else:
             most = int(_SHARE_BELOW_BOOK * height) - _ROWS_AROUND_ANSWERS
+            # What other passages say instead belongs to the answer.
+            most = max(most, min(self._answers.rows_to_rivals, largest))
         self._answers.styles.height = max(_LEAST_ROWS, min(self._answers.last_rows, most))
 
     def fit_columns(self, width: int) -> None:

@@ -107,6 +107,15 @@ class AnswersPane(CommandTarget, LongText):
         return self._index.height - self._index.first_row(start)
 
     @property
+    def rows_to_rivals(self) -> int:
+        """Rows of the last exchange down to what other passages say; 0 if they say the same."""
+        index = self._index.find_key(("rivals", len(self.exchanges) - 1))
+        if index is None:
+            return 0
+        _, end = self._index.run_of(index)
+        return self._index.first_row(end) - self._index.first_row(self._last_start)
+
+    @property
     def shown_places(self) -> tuple[tuple[int, int], ...]:
         """Places of the book given to the model for the last question, reported by its reader."""
         if not self.exchanges:
