@@ -178,6 +178,19 @@ async def test_a_small_terminal_says_once_what_is_wanted(tmp_path: Path) -> None
         assert text_of(app).count("& all") == 1
 
 
+async def test_the_key_that_opens_what_is_wanted_is_named_once(tmp_path: Path) -> None:
+    app = passages_app(tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: not screen.controllers.context.opening)
+        await ask(pilot, "which paragraph is about the road?")
+        await until_shown(pilot, "Wants section", "Enter open")
+        screen.panes.show(Pane.MEMORY)
+        screen.redraw_lines()
+        await until_shown(pilot, "p pin")
+        assert text_of(app).count("Enter open") == 1
+
+
 @pytest.mark.parametrize(
     ("size", "keys", "method"),
     [(WIDE, (), "A Careful"), (NARROW, ("a", *"who"), "method: Careful")],

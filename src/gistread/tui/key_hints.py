@@ -23,7 +23,7 @@ def key_hints(
     """The hints for this pane. `leading`: (command id, word) of what matters most now.
 
     `typing`: whether letters go into an input; then only `leading` and the help are named.
-    `hidden`: id of a command that does nothing now.
+    `hidden`: id of a command that does nothing now, or is named elsewhere.
     """
     keys = services.keys
     offered = [command for command in keys.commands if command.short and pane in command.panes]

@@ -272,10 +272,14 @@ class StatusLines:
         controllers = self._controllers()
         typing = isinstance(self._screen.focused, Input)
         leading: list[tuple[str, str]] = []
+        hidden = ""
         if controllers is not None:
             leading = _leading(controllers, typing=typing)
+            if controllers.steps.proposal:
+                hidden = "open-page"  # It opens what is wanted: the line above has it.
         keys = self._screen.query_one("#keys", KeyLine)
-        keys.show_keys(key_hints(self._services, self._panes.current, leading, typing=typing))
+        pane = self._panes.current
+        keys.show_keys(key_hints(self._services, pane, leading, typing=typing, hidden=hidden))
         # On a narrow screen, what can be done with selected text takes the room of the status.
         selected = bool(leading) and leading[-1] == _SELECTED[-1]
         status = self._screen.query_one("#status", StatusLine)
