@@ -22,7 +22,7 @@ def test_a_section_names_who_enters_and_who_was_known() -> None:
     index = Index.from_book(make_book([FIRST + SECOND + THIRD]))
     first, second, third = names_of_sections(index, SECTIONS).values()
     assert first == SectionNames(("Ada Brennan", "Mr. Penn"), ("Tidney",))
-    assert first.title == "Ada Brennan, Mr. Penn · Tidney"
+    assert first.title == "Ada Brennan, Mr. Penn\u00a0· Tidney"
     assert second == SectionNames(("Finch",), (), ("Ada Brennan",))
     assert third == SectionNames(("Dr. Ames",), (), ("Finch",))
 

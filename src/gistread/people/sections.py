@@ -23,9 +23,12 @@ class SectionNames:
 
     @property
     def title(self) -> str:
-        """`Queequeg, Peter Coffin · New Bedford`; empty if nobody enters."""
+        """`Queequeg, Peter Coffin · New Bedford`; empty if nobody enters.
+
+        Where it is wrapped, no row begins with the dot.
+        """
         groups = (", ".join(names) for names in (self.people, self.places))
-        return " · ".join(filter(None, groups))
+        return "\u00a0· ".join(filter(None, groups))
 
 
 @dataclass(frozen=True, slots=True)
