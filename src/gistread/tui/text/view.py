@@ -64,6 +64,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     gutter_cells = 0  # Empty cells before each row
     overlap = 2  # Rows that stay in view when a screen is turned; at most one if it is low
+    keeps_end = False  # In view, beside a line that comes below
 
     def __init__(self, source: BlockSource, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -73,7 +74,6 @@ class TextView(ScrollView, inherit_bindings=False):
         self._left_margin = 0  # Empty cells at the left
         self._fitted_columns = 1
         self._spread: tuple[int, Spread] | None = None  # The last one, with the height
-        self._last_height = 0  # Rows of the view when it was shown last
         # Drawn rows, by column and row
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(_STRIPS_KEPT)
         self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
@@ -202,9 +202,9 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def spread(self) -> Spread:
-        """The rows in view, by column; of a hidden view those that were in view."""
+        """The rows in view, by column."""
         top = self.scroll_offset.y
-        height = self._last_height = self.size.height or self._last_height
+        height = self.size.height
         if self._spread is None or (self._spread[0], self._spread[1].top) != (height, top):
             self._spread = height, self._spread_from(top, height)
         return self._spread[1]
@@ -533,7 +533,7 @@ class TextView(ScrollView, inherit_bindings=False):
         finally:
             self._settling = False
         self._fit()
-        if was_at_end and height - self.size.height == _LINE_ROWS:
+        if self.keeps_end and was_at_end and height - self.size.height == _LINE_ROWS:
             self._scroll_row(self.max_scroll_y)
         return changed
 

@@ -26,6 +26,8 @@ class BookPane(SelectableText):
     OWN_COMMANDS = (*MOVING, *SELECTING)
     BINDINGS = bindings(MOVING)
 
+    keeps_end = True
+
     @dataclass
     class Wanted(Message):
         """The user wants to go to this share of the book, from 0 to 1."""
