@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gistread.memory.model import GistMemory
+from gistread.memory.sections import Sections
 from gistread.readers import registry
 from gistread.readers.answering import ReaderOptions
 from gistread.readers.events import Answered, Noted, Shown
@@ -95,7 +96,7 @@ def test_a_saved_answer_is_walked_as_it_was_when_it_was_new() -> None:
     steering = Steering(pinned={6}, refused={5})
     record = with_steps(record, [shown], steering, memory)
     assert record.steered == SteeringChoice((third.start,), (second.start,))
-    steps = saved_walk(record, memory)
+    steps = saved_walk(record, Sections(memory), memory)
     assert steps == walk_of([shown], record.citations, memory, {5}, QUESTION)
     assert [(step.number, step.is_left_out) for step in steps] == [
         (3, False),
@@ -114,5 +115,5 @@ def test_the_steps_of_a_saved_answer_are_numbered_by_the_memory_of_today() -> No
     del later.entries[:2]
     for number, entry in enumerate(later.entries, start=1):
         later.entries[number - 1] = replace(entry, page=replace(entry.page, number=number))
-    (step,) = saved_walk(record, later)
+    (step,) = saved_walk(record, Sections(later), later)
     assert (step.number, step.place) == (4, (page.start, page.end))

@@ -1,6 +1,8 @@
 """A question on the screen: the agent's steps, the pages that open, the answer and its sources."""
 
+import gc
 import threading
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -150,6 +152,30 @@ async def test_a_source_leads_to_its_words_in_the_book_and_to_its_page_in_the_me
         assert screen.memory_pane.chosen == source.page > 1, "Enter there shows the whole section"
         await pilot.press("2")
         await until_shown(pilot, "has no source 2")
+
+
+async def test_the_next_question_frees_the_text_that_the_one_before_was_answered_from(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await ask(pilot, "who")
+        await until(pilot, lambda: reader.questions == ["who"])
+        beginning = weakref.ref(screen.controllers.context.last_question.memory.book)
+        assert beginning() is not screen.book
+        reader.say(STARTED, answered("It was Finch."))
+        await until_shown(pilot, "It was Finch.")
+        await ask(pilot, "where")
+        await until(pilot, lambda: reader.questions == ["who", "where"])
+        reader.say(STARTED, answered("At the Point."))
+        await until_shown(pilot, "At the Point.")
+
+        def is_freed() -> bool:
+            gc.collect()
+            return beginning() is None
+
+        await until(pilot, is_freed)
 
 
 def _marks(screen: ReadingScreen) -> list[tuple[int, int]]:

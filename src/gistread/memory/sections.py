@@ -72,14 +72,21 @@ class Sections:
         return [section.place for section in sections if section is not None]
 
 
-def renumbered(number: int, memory: GistMemory | None, other: GistMemory | None) -> int:
+def sections_of(memory: GistMemory | None) -> Sections | None:
+    """The sections of a memory, if there is one."""
+    if memory is None:
+        return None
+    return Sections(memory)
+
+
+def renumbered(number: int, sections: Sections | None, other: Sections | None) -> int:
     """The number, in another memory of the book, of the section at the same place."""
-    if memory is None or other is None:
+    if sections is None or other is None:
         return number
-    section = Sections(memory).numbered(number)
+    section = sections.numbered(number)
     if section is None:
         return number
-    same = Sections(other).at(section.start)
+    same = other.at(section.start)
     if same is not None:
         return same.number
     return number

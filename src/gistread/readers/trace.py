@@ -9,7 +9,7 @@ from gistread.book.model import Book
 from gistread.engine.protocol import Usage
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import NEARLY_ALL
-from gistread.memory.sections import renumbered
+from gistread.memory.sections import Sections, renumbered
 from gistread.memory.sizes import TOKENS_PER_WORD
 from gistread.readers import events
 from gistread.readers.events import ReaderEvent, StopReason
@@ -247,12 +247,12 @@ def _step_of_team(event: ReaderEvent, places: Places) -> Step | None:
 
 
 def renumbered_event(
-    event: ReaderEvent, memory: GistMemory | None, other: GistMemory | None
+    event: ReaderEvent, sections: Sections | None, other: Sections | None
 ) -> ReaderEvent:
     """The event with the numbers that its sections have in another memory of the book."""
 
     def number_of(page: int) -> int:
-        return renumbered(page, memory, other)
+        return renumbered(page, sections, other)
 
     match event:
         case events.LookedUp() | events.Expanded() | events.Unfit():

@@ -81,14 +81,13 @@ def with_steps(
     return replace(record, steps=tuple(steps), steered=steered)
 
 
-def saved_walk(record: SavedQuestion, memory: GistMemory) -> list[WalkStep]:
-    """The steps behind a saved answer, with the numbers that their sections have in `memory`.
+def saved_walk(record: SavedQuestion, sections: Sections, memory: GistMemory) -> list[WalkStep]:
+    """The steps behind a saved answer, with the numbers of their sections.
 
-    Of an older answer its sources alone.
+    Of an older answer, which has no steps, its sources in `memory` alone.
     """
     if not record.steps:
         return walk_of((), record.citations, memory, question=record.question)
-    sections = Sections(memory)
     cited = _cited_by_section(record.citations, sections)
     walk: dict[int, WalkStep] = {}
     for step in record.steps:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
-from gistread.memory.model import GistMemory
-from gistread.memory.sections import Sections, renumbered
+from gistread.memory.sections import Sections, renumbered, sections_of
 from gistread.readers import events
 from gistread.readers.thread import GO_ON, REFERENCE, Thread
 from gistread.readers.trace import (
@@ -93,7 +92,8 @@ class Exchange:
     problem: str = ""
     running: bool = False
     kept: bool = False  # Whether the answer was kept as a note on its passage
-    memory: GistMemory | None = None  # What the answer is from: its sections are numbered by it
+    # Those of the memory that the answer is from. The memory itself may hold a copy of the text.
+    sections: Sections | None = None
     thread: Thread = ()  # The exchanges before the question
     folded: bool = False  # Whether only the answer is shown, for one that was written beside it
 
@@ -132,7 +132,8 @@ class Exchange:
 
     def numbered_trace(self, places: Places) -> list[events.ReaderEvent]:
         """The trace with sections numbered as the memory on the screen numbers them."""
-        return [renumbered_event(event, self.memory, places.memory) for event in self.trace]
+        shown = sections_of(places.memory)
+        return [renumbered_event(event, self.sections, shown) for event in self.trace]
 
 
 def _saved_step(step: AnswerStep, places: Places) -> Step:
@@ -327,10 +328,10 @@ def _sections_used(exchange: Exchange, places: Places) -> str:
     record, memory = exchange.record, places.memory
     if not record.left_out:
         return "with all"
-    if record.steered is None or memory is None:
-        left_out = [renumbered(page, exchange.memory, memory) for page in record.left_out]
+    sections = sections_of(memory)
+    if record.steered is None or sections is None:
+        left_out = [renumbered(page, exchange.sections, sections) for page in record.left_out]
     else:
-        sections = Sections(memory)
         left_out = [sections.number_at(offset) for offset in record.steered.refused]
     return f"without {pages_words(left_out)}"
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gistread.errors import StorageError, UsageError
 from gistread.memory.model import GistMemory
-from gistread.memory.sections import Sections, renumbered
+from gistread.memory.sections import Sections, renumbered, sections_of
 from gistread.memory.sizes import unread_memory
 from gistread.readers import events
 from gistread.readers.anticipating import LEAST_WORDS
@@ -413,7 +413,7 @@ class QuestionController:
     def on_started(self, event: QuestionStarted) -> None:
         self._context.answers_pane.change_last(
             record=replace(self._record, model=event.model, memory=event.memory),
-            memory=self._asked_memory,
+            sections=sections_of(self._asked_memory),
         )
 
     def on_reader_event(self, event: events.ReaderEvent) -> None:
@@ -483,11 +483,13 @@ class QuestionController:
 
         The model may have read what lies between since the question began.
         """
-        return renumbered(number, self._asked_memory, self._context.memory_pane.memory)
+        shown = sections_of(self._context.memory_pane.memory)
+        return renumbered(number, sections_of(self._asked_memory), shown)
 
     def asked_number(self, number: int) -> int:
         """The number that a section of the pane has in the memory of the question."""
-        return renumbered(number, self._context.memory_pane.memory, self._asked_memory)
+        shown = sections_of(self._context.memory_pane.memory)
+        return renumbered(number, shown, sections_of(self._asked_memory))
 
     @property
     def _asked_memory(self) -> GistMemory | None:

@@ -6,7 +6,7 @@ A step can be left out, or taken back: the answer is then written anew beside th
 from dataclasses import replace
 
 from gistread.memory.model import GistMemory
-from gistread.memory.sections import Sections, renumbered
+from gistread.memory.sections import Sections, renumbered, sections_of
 from gistread.memory.sizes import unread_memory
 from gistread.readers.trace import with_reason
 from gistread.readers.walk import WalkStep, saved_walk
@@ -92,7 +92,7 @@ class WalkController:
         if steered is None:
             self._context.warn("This answer is older: ask again to leave sections out.")
             return
-        sections = Sections(self._memory_of(number))
+        sections = self._sections_of(number)
         left_out = {sections.number_at(offset) for offset in steered.refused} ^ {step.number}
         refused = tuple(start for start, _ in sections.places_of(left_out))
         self.close()
@@ -159,20 +159,22 @@ class WalkController:
 
     def _steps_of(self, number: int) -> list[WalkStep]:
         record = self._context.answers_pane.exchanges[number].record
-        return saved_walk(record, self._memory_of(number))
+        return saved_walk(record, self._sections_of(number), self._memory)
 
-    def _memory_of(self, number: int | None) -> GistMemory:
-        """The memory that the answer is from; of an older answer, the one that is shown."""
-        memory = None
+    def _sections_of(self, number: int | None) -> Sections:
+        """Those of the memory the answer is from; of an older answer, those that are shown."""
+        sections = None
         if number is not None:
-            memory = self._context.answers_pane.exchanges[number].memory
-        if memory is not None:
-            return memory
+            sections = self._context.answers_pane.exchanges[number].sections
+        return sections or Sections(self._memory)
+
+    @property
+    def _memory(self) -> GistMemory:
         return self._context.memory_pane.memory or unread_memory(self._context.book)
 
     def _in_pane(self, step: WalkStep) -> int:
-        shown = self._context.memory_pane.memory
-        return renumbered(step.number, self._memory_of(self._number), shown)
+        shown = sections_of(self._context.memory_pane.memory)
+        return renumbered(step.number, self._sections_of(self._number), shown)
 
     def _show(self) -> None:
         """Show the step's place in the book, and its section in the memory."""
