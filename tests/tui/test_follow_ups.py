@@ -32,7 +32,7 @@ from tests.tui.scripted import (
 )
 from tests.tui.test_asking import STARTED, WIDE, answered, ask, says
 
-CHIP = "follows your last question"
+CHIP = "starts afresh"
 FOLLOW_UP = "and why did he"
 
 

@@ -22,7 +22,7 @@ from gistread.prompts import TRAINED
 from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
 from gistread.tui.app import GistreadApp
-from gistread.tui.memory_blocks import TAIL, SectionNote
+from gistread.tui.memory_blocks import TAIL, SectionNote, key_of
 from gistread.tui.memory_rows import RowKind
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
@@ -296,6 +296,7 @@ async def test_the_cursor_stays_on_its_section_when_others_come_before_it(tmp_pa
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         pane = screen.memory_pane
+        await until(pilot, lambda: pane.cursor_key is not None)  # On the user's place
         pane.set_cursor(("page", 4))
         first, *others = pane.memory.entries
         middle = (first.page.start + first.page.end) // 2
@@ -335,6 +336,7 @@ async def test_what_is_unread_to_the_end_leads_to_the_book(tmp_path: Path) -> No
         await engine.stopped.wait()
         await until(pilot, lambda: pane.memory and len(pane.memory.read_entries) > 2)
         assert pane.memory
+        await until(pilot, lambda: key_of(pane.rows()[-1])[0] == "rest")
         rest = pane.rows()[-1]
         assert screen.book_pane.place < pane.memory.read_until
         assert rest.first > len(pane.memory.entries)

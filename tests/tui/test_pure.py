@@ -328,7 +328,7 @@ def test_the_steps_fold_to_one_line_after_the_answer() -> None:
     assert strip_lines(exchange, Places(100), 3, 80) == ["? Who?", "✎ 0–5%: A lamp."]
     answered = with_event(exchange, Answered("Ada.", True, (), (), (), 90.0, NO_USAGE))
     folded = exchange_blocks(answered, 0, Places(100))
-    provenance = "section 3 opened · 1 note · walk the steps"
+    provenance = "section 3 opened · 1 note"
     assert [block.text for block in folded.blocks] == ["Who?", "Ada.", provenance]
     assert folded.targets["steps", 0] == Unfold()
 

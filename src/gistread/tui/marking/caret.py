@@ -14,7 +14,13 @@ from textual.selection import Selection
 from gistread.book.model import Book, ParagraphKind
 from gistread.memory.passages import sentence_at
 from gistread.tui.commands import Command, CommandKeys, CommandTarget
-from gistread.tui.marking.caret_commands import DROP_SELECTION, EXTENDING, SELECTING, Unit
+from gistread.tui.marking.caret_commands import (
+    DROP_SELECTION,
+    EXTENDING,
+    SELECTING,
+    CaretText,
+    Unit,
+)
 from gistread.tui.text import LongText, selecting
 from gistread.word_patterns import HYPHENATED
 
@@ -195,7 +201,7 @@ class SelectableText(CommandTarget, LongText):
             event.prevent_default()
             await self.run_command(command)
 
-    def _command_of(self, key: str) -> "Command[SelectableText] | None":
+    def _command_of(self, key: str) -> Command[CaretText] | None:
         """The command for selecting that this key runs now."""
         if self.book is None or self.command_keys is None:
             return None
@@ -204,7 +210,7 @@ class SelectableText(CommandTarget, LongText):
                 return command
         return None
 
-    def _can_run(self, command: "Command[SelectableText]") -> bool:
+    def _can_run(self, command: Command[CaretText]) -> bool:
         if command is DROP_SELECTION:
             return self.selected_range is not None
         return self.selecting or command in EXTENDING

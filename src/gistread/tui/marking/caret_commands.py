@@ -1,12 +1,9 @@
 """The commands that move the caret and extend the selection."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from gistread.tui.commands import Command, Scope
-
-if TYPE_CHECKING:  # `gistread keys` lists the commands and needs no widget
-    from gistread.tui.marking.caret import SelectableText
 
 
 class Unit(StrEnum):
@@ -16,7 +13,19 @@ class Unit(StrEnum):
     ROW = "row"
 
 
-_MOVING_CARET: "tuple[Command[SelectableText], ...]" = (
+class CaretText(Protocol):
+    """A text with a caret. `gistread keys` lists its commands without a widget."""
+
+    def move_caret(self, unit: Unit, *, forward: bool) -> None: ...
+
+    def extend_selection(self, unit: Unit, *, forward: bool) -> None: ...
+
+    def drop_selection(self) -> None: ...
+
+    def toggle_anchor(self) -> None: ...
+
+
+_MOVING_CARET: tuple[Command[CaretText], ...] = (
     Command(
         Scope.SELECTING,
         "caret-next-word",
@@ -74,7 +83,7 @@ _MOVING_CARET: "tuple[Command[SelectableText], ...]" = (
         lambda text: text.move_caret(Unit.PARAGRAPH, forward=False),
     ),
 )
-EXTENDING: "tuple[Command[SelectableText], ...]" = (
+EXTENDING: tuple[Command[CaretText], ...] = (
     Command(
         Scope.SELECTING,
         "extend-next-word",
@@ -104,14 +113,14 @@ EXTENDING: "tuple[Command[SelectableText], ...]" = (
         lambda text: text.extend_selection(Unit.ROW, forward=False),
     ),
 )
-DROP_SELECTION: "Command[SelectableText]" = Command(
+DROP_SELECTION: Command[CaretText] = Command(
     Scope.SELECTING,
     "drop-selection",
     "escape",
     "Clear the selection",
     lambda text: text.drop_selection(),
 )
-SELECTING: "tuple[Command[SelectableText], ...]" = (
+SELECTING: tuple[Command[CaretText], ...] = (
     *_MOVING_CARET,
     *EXTENDING,
     Command(

@@ -1,13 +1,17 @@
 """The commands of the memory pane."""
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from gistread.tui.commands import Command, Scope
 
-if TYPE_CHECKING:  # `gistread keys` lists the commands and needs no widget
-    from gistread.tui.widgets.memory_pane import MemoryPane
 
-MEMORY: "tuple[Command[MemoryPane], ...]" = (
+class Sections(Protocol):
+    """The sections in the memory pane. `gistread keys` lists their commands without a widget."""
+
+    def go_to_page(self) -> None: ...
+
+
+MEMORY: tuple[Command[Sections], ...] = (
     Command(
         Scope.MEMORY,
         "go-to-page",
