@@ -1,7 +1,6 @@
 """Commands and clicks reach exactly one controller."""
 
 import asyncio
-import gc
 import re
 import threading
 from pathlib import Path
@@ -111,15 +110,6 @@ async def test_closing_a_book_ends_what_still_opens_it(
         running = [worker for worker in app.workers if not worker.is_finished]
         may_end.set()
         assert not running
-
-
-async def test_an_open_book_is_not_searched_for_garbage(tmp_path: Path) -> None:
-    before = gc.get_freeze_count()
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot)
-        await until(pilot, lambda: gc.get_freeze_count() > before)
-    assert gc.get_freeze_count() <= before
 
 
 async def test_a_click_on_a_key_runs_its_command(tmp_path: Path) -> None:

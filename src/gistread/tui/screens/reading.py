@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -152,7 +151,6 @@ class ReadingScreen(CommandTarget, BookScreen):
 
     async def on_unmount(self) -> None:
         self._left.set()
-        gc.unfreeze()
         controllers = self.controllers
         if controllers is not None and not controllers.is_closed:
             # A defect ends the app without `close`; a disk that hangs must not keep it.
@@ -273,8 +271,6 @@ class ReadingScreen(CommandTarget, BookScreen):
             await session.use_model(model.name, read=model.along)
             session.reading.paused_by_user = model.paused
         context.opening = False
-        # Looking for garbage in the whole book would now and then delay a key.
-        gc.freeze()
         self.run_worker(controllers.syncing.start(), group="sync")
         controllers.questions.opened()
         self.redraw_lines()
