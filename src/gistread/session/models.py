@@ -5,6 +5,7 @@ If memory is short, they take turns.
 
 import asyncio
 import contextlib
+import contextvars
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -249,7 +250,10 @@ class ModelPair:
         """Post `unload_idle` as a command after `IDLE_S` without use."""
         self.unload_never()
         if not in_use:  # A model may still be loading
-            self._unloading = asyncio.get_running_loop().call_later(IDLE_S, post, self.unload_idle)
+            # A timer that is taken back keeps its context until its time: a whole screen.
+            context = contextvars.Context()
+            loop = asyncio.get_running_loop()
+            self._unloading = loop.call_later(IDLE_S, post, self.unload_idle, context=context)
 
     def unload_never(self) -> None:
         """Take back `unload_later`."""
