@@ -156,6 +156,7 @@ def test_only_the_last_answer_that_the_check_supports_becomes_a_card(
             ("An early answer.", (), (citation,)),
             ("A late answer.", (), (citation,)),
             ("A doubted answer.", (doubt,), (citation,)),
+            ("No sentence says plainly who Ada is. The nearest: …", (), (citation,)),
             ("Another answer.", (), (replace(citation, tells="something else"),)),
         ),
         start=1,
@@ -168,7 +169,7 @@ def test_only_the_last_answer_that_the_check_supports_becomes_a_card(
         )
     cards = run("export", marked, "--format", "anki").out
     assert "A late answer." in cards
-    assert not any(word in cards for word in ("early", "doubted", "Another"))
+    assert not any(word in cards for word in ("early", "doubted", "plainly", "Another"))
     doubted = run("export", marked, "--format", "anki", "--doubted").out
     assert "Another answer." in doubted
     assert "Another passage says “something else”" in doubted

@@ -18,7 +18,7 @@ from gistread.exporting.markup import STRONG
 from gistread.exporting.model import Export, quoted_marks
 from gistread.marking import Mark
 from gistread.people.joining import Entity
-from gistread.store.model import Citation, SavedQuestion
+from gistread.store.model import NO_PLAIN_SENTENCE, Citation, SavedQuestion
 from gistread.units import in_quotes
 
 _HEADERS = (
@@ -152,8 +152,10 @@ def _has_sources(saved: SavedQuestion) -> bool:
 
 
 def _is_doubted(saved: SavedQuestion) -> bool:
-    """Whether the check doubts the answer or its sources."""
-    return bool(saved.marks) or any(citation.tells for citation in saved.citations)
+    """Whether the check doubts the answer or its sources, or no sentence tells it."""
+    is_unplain = saved.answer.startswith(NO_PLAIN_SENTENCE)
+    has_rivals = any(citation.tells for citation in saved.citations)
+    return bool(saved.marks) or is_unplain or has_rivals
 
 
 def _gap(quote: str) -> re.Match[str] | None:

@@ -23,7 +23,7 @@ from gistread.readers.kinds import asks_for_story
 from gistread.readers.ranking import rank
 from gistread.readers.recap import SHORT_RECAP_WORDS, own_story, recap
 from gistread.readers.thread import without_options
-from gistread.store.model import Citation
+from gistread.store.model import NO_PLAIN_SENTENCE, Citation
 
 NAME = "quoting"
 _STORY = "The story so far, in the book's own sentences:"
@@ -148,7 +148,7 @@ def _introduction(introduced: Introductions, text: BookText) -> str:
         return _NOTHING
     if introduced.tells:
         return quoted
-    return f"No sentence says plainly who or what {introduced.name} is. The nearest: {quoted}"
+    return f"{NO_PLAIN_SENTENCE} who or what {introduced.name} is. The nearest: {quoted}"
 
 
 async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> ReaderEvents:
