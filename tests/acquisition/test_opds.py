@@ -61,7 +61,7 @@ JSON: dict[str, Any] = {
 
 _THUMBNAIL = b"""<link rel="http://opds-spec.org/image" href="/large.jpg"/>
 <link rel="http://opds-spec.org/image/thumbnail" href="/small.jpg"/><title>Emma</title>"""
-_IMAGES = [{"href": "/large.jpg", "width": 900}, {"href": "/small.jpg", "width": 90}]
+_IMAGES = [{"width": 9}, {"href": "/large.jpg", "width": 900}, {"href": "/small.jpg", "width": 90}]
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,12 @@ _IMAGES = [{"href": "/large.jpg", "width": 900}, {"href": "/small.jpg", "width":
 def test_the_smallest_cover_is_named(data: bytes) -> None:
     (book,) = parse_feed(data, URL).books
     assert book.cover == "https://books.example/small.jpg"
+
+
+def test_a_book_without_pictures_is_listed() -> None:
+    document = JSON | {"publications": [{**JSON["publications"][0], "images": None}]}
+    (book,) = parse_feed(json.dumps(document).encode(), URL).books
+    assert (book.title, book.cover) == ("Emma", "")
 
 
 @pytest.mark.parametrize("data", [ATOM, json.dumps(JSON).encode()])

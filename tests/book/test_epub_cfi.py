@@ -159,6 +159,13 @@ def test_a_page_number_that_only_the_file_has_does_no_harm(words: str) -> None:
     assert source.place(cfi, text) == (start, start + len(words))
 
 
+def test_edges_in_the_other_order_are_no_place() -> None:
+    moved = epub({"one.xhtml": page("<h1>One</h1><p>qrs omega. mid words here Alpha xyz</p>")})
+    text = "xyz. Alpha 77 omega. qrs"
+    place = (text.index("Alpha"), text.index(" qrs"))
+    assert read_source(moved).identifiers(text, [place]) == [""]
+
+
 def test_nothing_is_said_of_a_place_that_is_not_exactly_in_the_file() -> None:
     files = {**HARD, "three.xhtml": page("<p>A page that <b>is not closed.</p>")}
     data = epub(files, package(list(files)))

@@ -218,10 +218,12 @@ def test_notes_of_calibre_are_found_at_their_places(
     run: Run, tmp_path: Path, kind: str, field: str, suffix: str | None
 ) -> None:
     lamp, notes = _lamp(tmp_path), tmp_path / f"notes{suffix or f'.{kind}'}"
-    entries = [_CALIBRE_HIGHLIGHT, _CALIBRE_BOOKMARK, _CALIBRE_REMOVED]
+    twice = [_CALIBRE_BOOKMARK, {**_CALIBRE_BOOKMARK, "title": "Here too"}]
+    entries = [_CALIBRE_HIGHLIGHT, *twice, _CALIBRE_REMOVED]
     notes.write_text(json.dumps({"version": 1, "type": kind, field: entries}))
     document = run("import", lamp, notes, "--json").json
     assert (document["added"], document["lost"], document["bookmarks"]) == (2, [], 0)
+    assert document["known"] == 1
     book = open_book(lamp)
     burned, bookmark = MarkStore(default_paths()).marks(book.sha256)
     assert burned.start == book.text.index("Line 42 burned") + len("Line 42 ")

@@ -67,6 +67,19 @@ def test_the_database_of_calibre_is_newer_than_the_file_beside_a_book(tmp_path: 
     assert catalogue.read().tags[f"file:{file.digest}"] == ("Nights", "Sea")
 
 
+def test_a_book_without_a_title_in_calibre_keeps_its_own(tmp_path: Path) -> None:
+    book = tmp_path / "Ada Ro" / "The Lamp (1)"
+    book.mkdir(parents=True)
+    (book / "lamp.txt").write_text(PROSE)
+    with closing(sqlite3.connect(tmp_path / "metadata.db")) as database:
+        database.executescript(DATABASE)
+        database.execute("UPDATE books SET title = ' '")
+        database.commit()
+    catalogue, _ = add(tmp_path)
+    (file,) = catalogue.read().files.values()
+    assert file.title
+
+
 def test_a_damaged_database_of_calibre_costs_no_book(tmp_path: Path) -> None:
     (tmp_path / "metadata.db").write_text("This is no database, whatever its name says. " * 50)
     (tmp_path / "lamp.txt").write_text(PROSE)

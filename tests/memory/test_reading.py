@@ -139,12 +139,12 @@ async def test_reading_from_the_current_chapter_ends_with_the_same_memory(
     whole = await read_through(MemoryStore(store.directory / "whole"), engine())
     third = BOOK.chapters[2]
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
-        assert characters_left(kept, 0) == len(BOOK.text)
+        assert characters_left(kept, StoryPart()) == len(BOOK.text)
         order = []
         async for event in read_book(kept, engine(), place=lambda: third.start + 10):
             if isinstance(event, PageRead):
                 order.append(event.entry.page.start)
-                assert characters_left(kept, 0) < len(BOOK.text)
+                assert characters_left(kept, StoryPart()) < len(BOOK.text)
                 if event.entry.page.start < third.start:
                     break
         assert order[:-1]
@@ -301,7 +301,10 @@ async def test_no_model_reads_the_colophon_which_comes_last(store: MemoryStore) 
     assert imprint_start(book) == start
     model = engine()
     with store.open(book, MemoryRequest("fake", "f", SIZE)) as kept:
+        story = StoryPart.of(book)
+        assert characters_left(kept, story) == start - story.start
         events = [event async for event in read_book(kept, model, place=lambda: start)]
+        assert characters_left(kept, story) == 0
     read = [event.entry.page.start for event in events if isinstance(event, PageRead)]
     assert kept.memory.complete
     assert read[-1] >= start

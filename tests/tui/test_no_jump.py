@@ -34,6 +34,7 @@ class Still:
         self._place = screen.book_pane.place
         self._row = screen.book_pane.content_region.y
         self._line = self._first_line()
+        self._row_width = screen.book_pane.row_width
 
     async def after(self, event: str, act: Callable[[], Awaitable[object]]) -> None:
         """Let it happen. Every look at the screen must find the same line at the same row."""
@@ -72,9 +73,13 @@ class Still:
             return f"the book is at {book.place}, not at {self._place}"
         if book.content_region.y != self._row:
             return f"the book begins at row {book.content_region.y}, not {self._row}"
-        common = len(set(self._first_line().split()) & set(self._line.split()))
-        if not common:
-            return f"{self._first_line()!r} is the first line, not {self._line!r}"
+        first_line = self._first_line()
+        if book.row_width == self._row_width:
+            is_same = first_line == self._line
+        else:  # Rows are wrapped anew.
+            is_same = bool(set(first_line.split()) & set(self._line.split()))
+        if not is_same:
+            return f"{first_line!r} is the first line, not {self._line!r}"
         return ""
 
     @property

@@ -177,17 +177,3 @@ async def test_an_answer_leaves_the_book_two_thirds_and_folds_to_its_first_lines
         await until(pilot, lambda: answers.size.height == folded)
         await pilot.press("escape")
         await until(pilot, lambda: not screen.panes.answers_shown)
-
-
-async def test_a_hidden_book_stands_where_it_was_shown_last(tmp_path: Path) -> None:
-    book = long_book(40)
-    app = app_on(book, tmp_path, SteppedEngine(says=says))
-    async with app.run_test(size=(60, 20)) as pilot:
-        screen = await read_whole(pilot)
-        await until_shown(pilot, "The memory is complete")
-        pane = screen.book_pane
-        await pilot.press("G")
-        await until(pilot, lambda: pane.share_read(book) == 1.0)
-        await pilot.press("tab")
-        await until(pilot, lambda: not pane.size.height)
-        assert pane.share_read(book) == 1.0

@@ -326,6 +326,7 @@ def test_the_steps_fold_to_one_line_after_the_answer() -> None:
     ]
     assert [running.targets[line_key(0, index)] for index in (0, 1)] == [ToPage(3), ToPlace(0, 5)]
     assert strip_lines(exchange, Places(100), 3, 80) == ["? Who?", "✎ 0–5%: A lamp."]
+    assert strip_lines(exchange, Places(100), 1, 80) == ["? Who?"]
     answered = with_event(exchange, Answered("Ada.", True, (), (), (), 90.0, NO_USAGE))
     folded = exchange_blocks(answered, 0, Places(100))
     provenance = "section 3 opened · 1 note"

@@ -56,6 +56,26 @@ def keys_beside(screen: ReadingScreen) -> bool:
     return "Enter open, x no, I another, & all" in " ".join(" ".join(rows).split())
 
 
+async def asked_about_the_road(pilot: Pilot[None]) -> ReadingScreen:
+    """The screen of a question about the whole book that has just been asked."""
+    screen = await opened(pilot)
+    await until(pilot, lambda: not screen.controllers.context.opening)
+    screen.controllers.line.choose_bound(BoundChoice(whole=True))
+    await ask(pilot, "which paragraph is about the road?")
+    return screen
+
+
+async def second_section_named(pilot: Pilot[None], screen: ReadingScreen) -> int:
+    """Names the second wanted section while the first is asked about; returns its number."""
+    await until_shown(pilot, "(1 of ")
+    review = screen.controllers.steps.waiting()
+    assert review is not None
+    (second,) = review.sections[1].pages
+    await pilot.press("I", *f"+{screen.controllers.questions.in_pane(second)}", "enter")
+    await until_shown(pilot, "(3 of ")
+    return second
+
+
 async def click(pilot: Pilot[None], words: str) -> None:
     """On these words of the line of the proposal."""
     top = pilot.app.screen.query_one("#step").region.y
@@ -261,10 +281,7 @@ async def test_sections_without_gists_are_decided_one_by_one(
 ) -> None:
     app = passages_app(tmp_path)
     async with app.run_test(size=size) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: not screen.controllers.context.opening)
-        screen.controllers.line.choose_bound(BoundChoice(whole=True))
-        await ask(pilot, "which paragraph is about the road?")
+        screen = await asked_about_the_road(pilot)
         await until_shown(pilot, "Wants section")
         review = screen.controllers.steps.waiting()
         assert review is not None
@@ -294,10 +311,7 @@ async def test_sections_without_gists_are_decided_one_by_one(
 async def test_the_text_of_a_wanted_section_is_quoted_without_its_heading(tmp_path: Path) -> None:
     app = passages_app(tmp_path)
     async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: not screen.controllers.context.opening)
-        screen.controllers.line.choose_bound(BoundChoice(whole=True))
-        await ask(pilot, "which paragraph is about the road?")
+        screen = await asked_about_the_road(pilot)
         await until_shown(pilot, "Wants section")
         review = screen.controllers.steps.waiting()
         assert review is not None
@@ -313,16 +327,10 @@ async def test_the_text_of_a_wanted_section_is_quoted_without_its_heading(tmp_pa
 async def test_a_wanted_section_that_was_named_is_not_asked_for_again(tmp_path: Path) -> None:
     app = passages_app(tmp_path)
     async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: not screen.controllers.context.opening)
-        screen.controllers.line.choose_bound(BoundChoice(whole=True))
-        await ask(pilot, "which paragraph is about the road?")
-        await until_shown(pilot, "(1 of ")
+        screen = await asked_about_the_road(pilot)
+        second = await second_section_named(pilot, screen)
         review = screen.controllers.steps.waiting()
         assert review is not None
-        (second,) = review.sections[1].pages
-        await pilot.press("I", *f"+{screen.controllers.questions.in_pane(second)}", "enter")
-        await until_shown(pilot, "(3 of ")
         assert review.accepted == {0, 1}
         await pilot.press("&")
         await until(pilot, lambda: not screen.session.answering)
@@ -332,16 +340,8 @@ async def test_a_wanted_section_that_was_named_is_not_asked_for_again(tmp_path: 
 async def test_a_section_that_was_named_is_not_opened_once_it_is_refused(tmp_path: Path) -> None:
     app = passages_app(tmp_path)
     async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: not screen.controllers.context.opening)
-        screen.controllers.line.choose_bound(BoundChoice(whole=True))
-        await ask(pilot, "which paragraph is about the road?")
-        await until_shown(pilot, "(1 of ")
-        review = screen.controllers.steps.waiting()
-        assert review is not None
-        (second,) = review.sections[1].pages
-        await pilot.press("I", *f"+{screen.controllers.questions.in_pane(second)}", "enter")
-        await until_shown(pilot, "(3 of ")
+        screen = await asked_about_the_road(pilot)
+        second = await second_section_named(pilot, screen)
         await pilot.press("<")
         await until_shown(pilot, "accepted")
         await pilot.press("x")

@@ -224,7 +224,7 @@ def _json_book(publication: Mapping[str, Any], url: str) -> OfferedBook:
         language if isinstance(language, str) else ", ".join(language),
         _files(links, url),
         _link(links, url, "self", ("application/opds-publication+json",)),
-        cover=_smallest(publication.get("images", []), url),
+        cover=_smallest(publication.get("images") or (), url),
     )
 
 
@@ -241,7 +241,8 @@ def _smallest(images: Sequence[Mapping[str, Any]], url: str) -> str:
         written = image.get("width")
         return written if isinstance(written, int | float) else math.inf
 
-    smallest = min(images, key=width, default=None)
+    addressed = [image for image in images if isinstance(image.get("href"), str)]
+    smallest = min(addressed, key=width, default=None)
     return "" if smallest is None else _absolute(url, smallest["href"])
 
 

@@ -16,7 +16,7 @@ from gistread.paths import default_paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.user_data import MarkStore
 from gistread.syncing.pointers import Pointers
-from gistread.units import agreeing, counted
+from gistread.units import agreeing, counted, short
 
 _MOST_LISTED = 10
 _WORDS_SHOWN = 60
@@ -97,7 +97,4 @@ def _letter_line(mark: Mark) -> str:
 
 def _shown(text: str) -> str:
     """The first words of a text on one line."""
-    words = " ".join(text.split())
-    if len(words) > _WORDS_SHOWN:
-        words = f"{words[:_WORDS_SHOWN]}…"
-    return one_line(words)
+    return one_line(short(text, _WORDS_SHOWN))

@@ -75,6 +75,7 @@ def metadata_of_library(folder: Path) -> Mapping[Path, CalibreMetadata]:
             tuple(dict.fromkeys([*series[number], *tags[number]])),
         )
         for number, title, path in books
+        if clean_line(title)
     }
 
 

@@ -64,18 +64,26 @@ def place_notes(
     ]
     bookmarks = [(note, at) for note, at in pointed if note.is_bookmark]
     others = [(note, at) for note, at in pointed if not note.is_bookmark]
-    placed = _together(own, _place_bookmarks(book, bookmarks, marks))
-    return _together(placed, _place_foreign(book, others, [*marks, *own.marks], text))
+    known = [*marks, *own.marks]
+    placed = _together(own, _place_bookmarks(book, bookmarks, known))
+    return _together(placed, _place_foreign(book, others, known, text))
 
 
 def _place_bookmarks(book: Book, notes: Sequence[_Pointed], marks: Sequence[Mark]) -> PlacedNotes:
     """Bookmarks at the places of other programs' bookmarks."""
     taken = {mark.start for mark in marks if mark.kind is MarkKind.BOOKMARK and not mark.lost}
-    places = [(note, at) for note, at in notes if at is not None]
-    new = {at: _mark(MarkKind.BOOKMARK, note, quote_at(book.text, at)) for note, at in places}
-    known = sum(at in taken for at in new)
-    added = tuple(mark for at, mark in new.items() if at not in taken)
-    return PlacedNotes(added, (), known, (), len(notes) - len(places))
+    added: list[Mark] = []
+    known = 0
+    without_place = 0
+    for note, at in notes:
+        if at is None:
+            without_place += 1
+        elif at in taken:
+            known += 1
+        else:
+            taken.add(at)
+            added.append(_mark(MarkKind.BOOKMARK, note, quote_at(book.text, at)))
+    return PlacedNotes(tuple(added), (), known, (), without_place)
 
 
 def _place_foreign(

@@ -66,7 +66,10 @@ class ForeignNote:
 
 
 def read_notes(path: Path) -> list[ForeignNote]:
-    """Raises NotesError for a missing or damaged file, or one of an unknown program."""
+    """The notes in a file of another program.
+
+    Raises NotesError if it is missing, damaged or of an unknown program.
+    """
     try:
         data = path.read_bytes()[: _MOST_BYTES + 1]
     except OSError as error:
@@ -107,7 +110,7 @@ def _parse(text: str, suffix: str) -> list[ForeignNote] | None:
 
 
 def _reader_of(document: Any) -> Callable[[Any], Iterator[ForeignNote]]:
-    """Which program has written a JSON document."""
+    """The function that reads a JSON document, by the program that has written it."""
     if is_export(document):
         return _gistread
     kind = document.get("type") if isinstance(document, dict) else None

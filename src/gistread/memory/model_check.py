@@ -225,9 +225,9 @@ async def _ask(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -
 async def _until_decided(
     passes: Callable[[_Asked], Awaitable[bool]], questions: Sequence[_Asked], least: float
 ) -> tuple[bool, ...]:
-    """Whether each question was passed, of as many as decide if the share `least` is reached.
+    """Ask until it is decided whether the share `least` of the questions is passed.
 
-    At once are asked as many as are still missing.
+    Each round asks as many at once as are still missing. Returns the results of those asked.
     """
     needed = math.ceil(least * len(questions))
     results: list[bool] = []

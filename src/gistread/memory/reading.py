@@ -14,6 +14,7 @@ from functools import partial
 
 from gistread.engine.protocol import Engine, Priority
 from gistread.memory.front_matter import (
+    StoryPart,
     front_matter_end,
     front_matter_entries,
     imprint_start,
@@ -85,15 +86,13 @@ async def read_book(
         await asyncio.gather(reading, return_exceptions=True)
 
 
-def characters_left(writer: MemoryWriter, story_start: int) -> int:
-    """Characters that the model has still to read; `story_start`: see `first_section`."""
-    start = first_section(writer, story_start)
+def characters_left(writer: MemoryWriter, story: StoryPart) -> int:
+    """Characters that the model has still to read: no front matter, no imprint."""
+    start = first_section(writer, story.start)
+    end = len(writer.memory.book.text) if story.end is None else story.end
     pages = (entry.page for entry in writer.all_entries())
-    return (
-        len(writer.memory.book.text)
-        - start
-        - sum(page.end - page.start for page in pages if page.start >= start)
-    )
+    read = sum(page.end - page.start for page in pages if start <= page.start < end)
+    return max(0, end - start - read)
 
 
 def first_section(writer: MemoryWriter, story_start: int) -> int:

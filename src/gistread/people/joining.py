@@ -195,9 +195,9 @@ class _PersonIndex:
         return None if bare and self._has_other_surname(bare, owner) else owner
 
     def _are_two(self, titled: Group, full: Group) -> bool:
-        """Whether "Mr. Emerson" and "George Emerson" are two: they are often mentioned together.
+        """Whether "Mr. Emerson" and "George Emerson" are two people.
 
-        Or the first name tells two apart, of whom one is called by it.
+        They are often mentioned together, or one of the two is called by the first name.
         """
         called = self._bare.get(full.words[0])
         is_called = called is not None and called.count >= _OFTEN_NAMED

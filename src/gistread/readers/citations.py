@@ -186,7 +186,7 @@ async def with_sources(
 async def with_cited_sentences(
     answered: Answered, asking: Asking, places: Sequence[Passage]
 ) -> Answered:
-    """The answer with the sentence of each cited place that the model names where it is in doubt.
+    """The answer; for citations that are in doubt, with the sentences that the model names.
 
     `places`: what was shown of the book.
     """
@@ -213,7 +213,7 @@ class _Offer:
 
 
 def _doubtful(answered: Answered, asking: Asking, places: Sequence[Passage]) -> list[_Offer]:
-    """The citations of which words do not tell the sentence.
+    """The citations whose sentence shared words cannot decide.
 
     In another language than the book's all sentences of the place are offered, since no shared
     words find the right one. Else those nearest to the statement, if another one is almost as near
@@ -276,8 +276,9 @@ async def _in_book_language(
     except EngineError:
         return answer, NO_USAGE
     translation = completion.text.strip()
-    is_one = bool(translation) and not says_not_found(translation)
-    return translation if is_one else answer, completion.usage
+    if not translation or says_not_found(translation):
+        return answer, completion.usage
+    return translation, completion.usage
 
 
 def _shares_words(answer: str, question: str, memory: GistMemory, citation: Citation) -> bool:

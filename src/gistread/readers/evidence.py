@@ -20,7 +20,7 @@ from gistread.store.model import Citation
 _QUESTION_WEIGHT = 0.5  # Of the question's words, relative to those of the answer
 _NEIGHBOUR_WEIGHT = 0.5  # Of the words in the sentences before and after
 _ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
-# Of the best score: a second sentence that has it leaves in doubt which one tells a statement.
+# Of the best score: with this, a second sentence leaves in doubt which of them tells a statement.
 # Of 72 statements in own words, the nearest of a page told 44 of the 46 that were not in doubt.
 _DOUBT_SHARE = 0.8
 _NEIGHBOURS = 2  # Sentences on each side of the one that tells a note
@@ -238,8 +238,8 @@ def is_in_doubt(ranked: Sequence[tuple[Citation, float]]) -> bool:
 def telling_passage(note: str, question: str, place: Passage, memory: GistMemory) -> Passage:
     """The sentence of a place that tells a note, with its neighbours.
 
-    The place if none does, or if it is in doubt which. For a question in another language the
-    nearest one counts: the answer will share no words that could find it later.
+    The whole place if no sentence does, or if two are about equally near. For a question in another
+    language the nearest one counts: the answer will share no words that could find it later.
     """
     evidence = Evidence(question, memory, [place])
     ranked = evidence.ranked(note, [place])

@@ -84,7 +84,7 @@ def with_steps(
 def saved_walk(record: SavedQuestion, sections: Sections, memory: GistMemory) -> list[WalkStep]:
     """The steps behind a saved answer, with the numbers of their sections.
 
-    Of an older answer, which has no steps, its sources in `memory` alone.
+    An older answer has no steps: only its sources are walked, in `memory`.
     """
     if not record.steps:
         return walk_of((), record.citations, memory, question=record.question)

@@ -10,7 +10,7 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
 from gistread.errors import GistreadError, StorageError
-from gistread.memory.front_matter import front_matter_end
+from gistread.memory.front_matter import StoryPart
 from gistread.memory.guard import clean
 from gistread.memory.model import (
     GistFocus,
@@ -149,7 +149,7 @@ class Reading:
     memory: GistMemory | None = None  # The memory shown, which questions are answered from
     # Of the memory that the model continues; None before it is loaded
     writer: MemoryWriter | None = None
-    _story_start: int = 0  # Where the front matter of its book ends, as an offset
+    _story: StoryPart = field(default_factory=StoryPart)  # What a model reads of its book
     page: Page | None = None  # The next page, while its gist is being made
     _drafts: dict[int, str] = field(default_factory=dict)  # By the start of their page
     seconds_left: float | None = None  # For the rest of the book
@@ -254,7 +254,7 @@ class Reading:
             if self.writer.notice:
                 self._emit(events.Notice(self.writer.notice))
         memory = self.writer.memory
-        self._story_start = front_matter_end(memory.book)
+        self._story = StoryPart.of(memory.book)
         self._expected = expected_pace(engine.info, memory.mode)
         with suppress(StorageError):
             learned = await asyncio.to_thread(
@@ -371,5 +371,5 @@ class Reading:
             self._emit(events.ActivityChanged())
 
     def _estimate(self, writer: MemoryWriter) -> None:
-        left = characters_left(writer, self._story_start)
+        left = characters_left(writer, self._story)
         self.seconds_left = seconds_to_read(writer.memory, self.pace, left)

@@ -203,8 +203,8 @@ class SteeringChoice:
     only: bool = False  # Whether only what the user named was shown
 
 
+# Begins an answer that quotes the nearest sentences, since none tells what was asked
 NO_PLAIN_SENTENCE = "No sentence says plainly"
-"""Begins an answer that quotes the nearest sentences, since none tells what was asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -488,6 +488,8 @@ def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) ->
     """The beginning of the answer, or the latest steps, for a screen with one pane."""
     question = f"? {exchange.record.question}"
     room = lines - 1  # Below the question
+    if not room:
+        return [question]
     if exchange.answer:
         answer = plain_text(exchange.answer)
         return [

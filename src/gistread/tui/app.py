@@ -514,8 +514,11 @@ class GistreadApp(CommandTarget, App[None]):
     def _handle_exception(self, error: Exception) -> None:
         # Textual prints a traceback over the terminal, unless the error has `__rich__`; there is no
         # public hook.
-        if not self.is_running or _meets_removed_widgets(error):
+        if _meets_removed_widgets(error):
             log.warning("Drawn on a screen that is being removed\n%s", traceback_text(error))
+            return
+        if not self.is_running:
+            log.error("A defect after the end of the app\n%s", traceback_text(error))
             return
         log.error("A defect ended the app\n%s", traceback_text(error))
         super()._handle_exception(DefectError(error, self.paths.log_file))

@@ -36,8 +36,8 @@ _INDENTS = {
 _SPEECH = "“\"«„‘'—–»"  # what speech begins with
 _SAMPLED = 400  # paragraphs
 _LEAST_SPEECH = 1 / 8  # Share of the paragraphs of a story that begin with speech
-# Styles that `text` names differently; there `code` is a block
 _BARE_NUMBER = re.compile(r"[IVXLCDM]+|\d+")  # A chapter's title that is only its number
+# Styles that `text` names differently; there `code` is a block
 _STYLES = {Style.CODE: "inline-code"}
 
 

@@ -41,7 +41,7 @@ class NoticeScreen(Screen[Result], Generic[Result]):
         self._withdraw({clean(message)})
 
     def withdraw_all(self) -> None:
-        """Take back all information of the screen.
+        """Take back all informational notices of the screen.
 
         Warnings and errors stay until they expire: most are told only once.
         """

@@ -6,14 +6,15 @@ from textual._styles_cache import StylesCache
 from textual.color import Color
 from textual.style import Style
 
-_CACHED_BACKGROUNDS = 1024  # As many as Textual caches
+_CACHED_BACKGROUNDS = 1024  # Textual's own limit
 
 
 def free_removed_widgets() -> None:
     """Let Python free the drawn lines of removed widgets.
 
-    Textual caches `get_inner_outer` by its instance too. Until 1024 others follow, that instance
-    holds every drawn line of its widget: https://github.com/Textualize/textual/issues/6665
+    Textual's cache of `get_inner_outer` has the instance in its key. It keeps each instance, and
+    every line drawn with it, until 1024 newer entries replace it:
+    https://github.com/Textualize/textual/issues/6665
     """
     StylesCache.get_inner_outer = staticmethod(_backgrounds)  # type: ignore[method-assign, assignment]
 

@@ -1,13 +1,12 @@
 """EPUB Canonical Fragment Identifiers: places of a book as paths into the EPUB's own files.
 
 https://www.w3.org/TR/epub-cfi/. The text of a book is not that of its file: spaces are joined, page
-numbers left out, bullets added. A place is therefore found by its letters and those around it. A
-place whose letters the file does not have in this order has no identifier; a few letters more,
-such as a page number, do no harm.
+numbers left out, bullets added. A place is therefore found by its letters and those around it. It
+has no identifier if the file lacks its letters in this order. A few more letters inside, such as a
+page number, are allowed.
 
-A range of an identifier lies in one document: what reads them takes the document from the part
-before the first comma. A place that goes on in the next document is named as far as its first
-document reaches.
+The range of an identifier lies in one document, which is named before the first comma. Of a place
+that continues in the next document, the part in the first is named.
 """
 
 import io
@@ -97,7 +96,7 @@ class _Letters:
         """As `_same_letters`, where one of the texts has a few letters more inside."""
         start = _find_edge(self.text, first, behind, other.text, from_end=False)
         end = _find_edge(self.text, first, behind, other.text, from_end=True)
-        if start is None or end is None:
+        if start is None or end is None or start >= end:
             return None
         shorter, longer = sorted((self.text[first:behind], other.text[start:end]), key=len)
         is_inserted = 0 < len(longer) - len(shorter) <= _MOST_INSERTED
@@ -207,7 +206,7 @@ class SourceText:
         return self._letters.counterpart(start, end, _Letters(text))
 
     def _range(self, start: int, end: int) -> str:
-        """The identifier of a part of the joined text, as far as its first document reaches."""
+        """The identifier of a part of the joined text, cut at the end of its first document."""
         first = self._chunk_at(start)
         last = self._chunk_at(end - 1)
         if first.reference != last.reference:

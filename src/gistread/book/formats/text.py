@@ -91,6 +91,7 @@ class GutenbergText:
 
 
 def strip_gutenberg(text: str) -> GutenbergText:
+    """Split a text into its body and what Project Gutenberg has put around it."""
     head = text[:_HEADER_CHARACTERS]
     start = _START.search(head)
     if start is None and not _MENTION.search(head[:_OLD_HEADER_CHARACTERS]):

@@ -14,7 +14,7 @@ class Unit(StrEnum):
 
 
 class CaretText(Protocol):
-    """A text with a caret. `gistread keys` lists its commands without a widget."""
+    """A text with a caret. `gistread keys` names its commands without a widget."""
 
     def move_caret(self, unit: Unit, *, forward: bool) -> None: ...
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 
@@ -316,11 +315,8 @@ class QuestionController:
             pinned.update(again.pinned)
         return tuple(page for page in sorted(pinned) if page <= len(memory.entries))
 
-    def write_anew(self, number: int, steered: SteeringChoice, left_out: Collection[int]) -> None:
-        """Answer this exchange's question once more beside its answer, steered like this.
-
-        `left_out`: the numbers of the refused sections, in the memory that the answer is from.
-        """
+    def write_anew(self, number: int, steered: SteeringChoice) -> None:
+        """Answer this exchange's question once more beside its answer, steered like this."""
         context, session = self._context, self._context.session
         exchange = context.answers_pane.exchanges[number]
         if session is None or session.answering:
@@ -336,20 +332,6 @@ class QuestionController:
             alone = question_alone(record.passage, record.question, context.book)
         else:
             alone = record.question
-        self._record_to_ask = SavedQuestion(
-            alone,
-            "",
-            found=False,
-            reader=reader,
-            asked_at=time.time(),
-            upto=record.upto,
-            thread=record.thread or record.asked_at,
-            pinned=record.pinned,
-            passage=record.passage,
-            beside=record.asked_at,
-            left_out=tuple(sorted(left_out)),
-            steered=steered,
-        )
         options: AskOptions = {
             "here": context.place,
             "upto": record.upto,
@@ -364,6 +346,20 @@ class QuestionController:
         question.steering.pinned = set(map(sections.number_at, steered.pinned))
         question.steering.refused = set(map(sections.number_at, steered.refused))
         question.steering.only = steered.only
+        self._record_to_ask = SavedQuestion(
+            alone,
+            "",
+            found=False,
+            reader=reader,
+            asked_at=time.time(),
+            upto=record.upto,
+            thread=record.thread or record.asked_at,
+            pinned=record.pinned,
+            passage=record.passage,
+            beside=record.asked_at,
+            left_out=tuple(sorted(question.steering.refused)),
+            steered=steered,
+        )
         context.answers_pane.fold(number)
         session.questions.start(question)
         if context.panes.narrow:

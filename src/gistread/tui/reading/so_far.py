@@ -135,7 +135,11 @@ class PeopleController:
         if self._indexing is None:
             search = asyncio.to_thread(Index.from_book, self._context.book)
             self._indexing = asyncio.create_task(search)
-        return await asyncio.shield(self._indexing)
+        try:
+            return await asyncio.shield(self._indexing)
+        except Exception:
+            self._indexing = None  # The next caller tries again.
+            raise
 
     def _list(self, view: Index) -> None:
         def chosen(choice: Choice | None) -> None:

@@ -41,8 +41,10 @@ _MOST_BESIDE = 0.7  # share of the question line for what stands beside the plac
 _ASK = "Ask the book"
 _CHIPS_PADDING = 5  # Columns beside what stands below the question line
 _ASK_BRIEFLY = "Ask"  # Where the settings leave no room for more
+_FOLLOWS = "follows your last question"
+_AFRESH = "starts afresh"
 _SHORTER = {
-    "starts afresh (follows your last question)": "starts afresh",
+    f"{_AFRESH} ({_FOLLOWS})": _AFRESH,
     "answers stop at ": "up to ",
     "answers stop ": "up to ",
     "answers use the ": "",
@@ -141,6 +143,8 @@ class StatusLines:
         how = self._how_asked(controllers, typing=typing)
         # Beside the placeholder while there is room; the rest goes below.
         width = side.size.width
+        if not width and side.display:
+            self._screen.call_after_refresh(self._question_laid_out)
         room = width - _CHIPS_PADDING
         if not typing:
             room = round(_MOST_BESIDE * width)
@@ -163,10 +167,15 @@ class StatusLines:
         left = side.size.width - mark.outer_size.width - _cells_of(beside)
         context.question.placeholder = self._placeholder(controllers, left if width else None)
 
+    def _question_laid_out(self) -> None:
+        """Show the question again once it is known how wide it is."""
+        if self._screen.query_one("#question-side").size.width:
+            self.show_question()
+
     def _in_one_row(
         self, first: "list[_Chip]", how: "list[_Chip]", room: int
     ) -> "tuple[list[_Chip], list[_Chip]]":
-        """Both in fewer words, and without the usual key where even these are too many."""
+        """Both in fewer words; if even these are too many, without the chip of Enter."""
         first, how = _in_short(first, _SHORTER), _in_short(how, _SHORTER)
         if _cells_of([*first, *how]) > room:
             how = _in_short(how, _SHORTEST)
@@ -204,13 +213,13 @@ class StatusLines:
 
     def _thread_chip(self, controllers: Controllers) -> "_Chip":
         """Chip for a follow-up; Backspace detaches it while the line is empty."""
-        words, switch = "follows your last question", controllers.line.drop_or_switch
+        switch = controllers.line.drop_or_switch
         if controllers.context.question.value:
-            return "", words, switch
-        return display_key(THREAD_KEY), f"starts afresh ({words})", switch
+            return "", _FOLLOWS, switch
+        return display_key(THREAD_KEY), f"{_AFRESH} ({_FOLLOWS})", switch
 
     def _placeholder(self, controllers: Controllers, cells: int | None) -> str:
-        """What to do in the empty line, in so many cells; None: however many it needs."""
+        """What to do in the empty line, cropped to `cells`; None: uncropped."""
         if cells is not None and cells < cell_len(_ASK):
             return crop(_ASK_BRIEFLY, cells)
         context = controllers.context
@@ -341,14 +350,14 @@ class StatusLines:
         running = session is not None and session.activity.asking is not AskingState.IDLE
         is_covered = panes.narrow and panes.current is not Pane.ANSWERS
         room = max(0, self._screen.size.width - 2)
+        is_waiting = session is not None and session.activity.asking is AskingState.PERSON
+        # What is wanted stands below, and needs the rows of the steps before it.
+        rows = 1 if is_waiting else STRIP_ROWS
         lines: Sequence[str] = ()
         if answers.exchanges and is_covered and (running or panes.unseen_answer):
-            is_waiting = session is not None and session.activity.asking is AskingState.PERSON
-            # What is wanted stands below, and needs the rows of the steps before it.
-            rows = 1 if is_waiting else STRIP_ROWS
             lines = strip_lines(answers.exchanges[-1], answers.places, rows, room)
         strip = self._screen.query_one("#strip", Static)
-        strip.styles.height = 1 if len(lines) == 1 else STRIP_ROWS
+        strip.styles.height = rows
         self._screen.set_class(bool(lines), "-strip")
         text = "\n".join(crop(clean(line), room) for line in lines)
         strip.update(text, layout=False)

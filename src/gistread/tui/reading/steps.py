@@ -164,14 +164,15 @@ class StepController(InputLineClient):
         return [*items, *self._about_section(section, review.words)]
 
     def _about_section(self, section: WantedSection, decided: str) -> list[ActionItem]:
-        """Where it stands, what was decided, and what the memory does not say beside it."""
+        """Its place, the decision so far, and the reason and text that the memory does not show."""
         items: list[ActionItem] = []
         if section.end:
             items.append(("", self._questions.place_words(section.start), self._go_to))
         if decided:
             items.append(("", decided, ""))
-        is_beside = self._context.panes.narrow and self._context.panes.shows_memory
-        if section.reason and not is_beside:  # Else it stands there.
+        # On a narrow screen, the memory in view shows the reason.
+        is_in_memory = self._context.panes.narrow and self._context.panes.shows_memory
+        if section.reason and not is_in_memory:
             items.append(("", section.reason, self._go_to))
         gist = self._questions.gist_of(section)
         if not (gist and self._context.panes.shows_memory):
@@ -201,8 +202,8 @@ class StepController(InputLineClient):
         if section is None:
             pane.show_note(None)
             return
-        keys = ""
-        if not self._context.panes.narrow:  # Else they stand right below.
+        keys = ""  # On a narrow screen they are on the line below.
+        if not self._context.panes.narrow:
             keys = self._context.services.with_keys(_KEYS)
         number = self._questions.in_pane(section.pages[0])
         pane.show_note(SectionNote(number, with_reason("wanted", section.reason), keys))

@@ -31,6 +31,7 @@ class WalkController:
         self._context = context
         self._questions = questions
         self._asked_at = 0.0  # Of the question whose answer is walked
+        self._sections: Sections | None = None  # Those that number the steps
         self._steps: list[WalkStep] = []
         self._at = 0
 
@@ -64,12 +65,15 @@ class WalkController:
             self._context.warn("The answer is still being written.")
             return
         steps: list[WalkStep] = []
+        sections = None
         if 0 <= number < len(exchanges):
-            steps = self._steps_of(number)
+            sections = exchanges[number].sections or Sections(self._memory)
+            steps = saved_walk(exchanges[number].record, sections, self._memory)
         if not steps:
             self._context.warn("No answer with steps to walk.")
             return
         self._asked_at = exchanges[number].record.asked_at
+        self._sections = sections
         self._steps = steps
         self._at = len(steps) - 1 if at_end else 0
         self._show()
@@ -92,11 +96,12 @@ class WalkController:
         if steered is None:
             self._context.warn("This answer is older: ask again to leave sections out.")
             return
-        sections = self._sections_of(number)
+        sections = self._sections
+        assert sections is not None, "no step is shown"
         left_out = {sections.number_at(offset) for offset in steered.refused} ^ {step.number}
         refused = tuple(start for start, _ in sections.places_of(left_out))
         self.close()
-        self._questions.write_anew(number, replace(steered, refused=refused), left_out)
+        self._questions.write_anew(number, replace(steered, refused=refused))
 
     def cancel(self) -> bool:
         """Close the walk, unless a question is being typed. Returns whether it was closed."""
@@ -157,24 +162,13 @@ class WalkController:
             items.append((hint("refuse"), word, self.leave_out))
         return [*items, (hint("cancel"), "close", self.close)]
 
-    def _steps_of(self, number: int) -> list[WalkStep]:
-        record = self._context.answers_pane.exchanges[number].record
-        return saved_walk(record, self._sections_of(number), self._memory)
-
-    def _sections_of(self, number: int | None) -> Sections:
-        """Those of the memory the answer is from; of an older answer, those that are shown."""
-        sections = None
-        if number is not None:
-            sections = self._context.answers_pane.exchanges[number].sections
-        return sections or Sections(self._memory)
-
     @property
     def _memory(self) -> GistMemory:
         return self._context.memory_pane.memory or unread_memory(self._context.book)
 
     def _in_pane(self, step: WalkStep) -> int:
         shown = sections_of(self._context.memory_pane.memory)
-        return renumbered(step.number, self._sections_of(self._number), shown)
+        return renumbered(step.number, self._sections, shown)
 
     def _show(self) -> None:
         """Show the step's place in the book, and its section in the memory."""

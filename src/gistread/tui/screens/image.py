@@ -82,14 +82,11 @@ class ImageScreen(ModalScreen[int | None]):
 
     async def _draw(self, image: Image, title: str) -> None:
         room = self.query_one("#viewer-picture", Container)
-        try:
-            picture = await asyncio.to_thread(
-                lambda: unpack(read_picture(self._path, image.source))
-            )
-            drawn = await _enlarged(self._drawer, picture)
+        drawn, picture = await _drawn(
+            self._drawer, lambda: unpack(read_picture(self._path, image.source))
+        )
+        if picture is not None:
             title += f" · {picture.width} × {picture.height} · {picture.kind}"
-        except GistreadError as error:
-            drawn = Static(clean(str(error)), classes="viewer-message", markup=False)
         await room.remove_children()
         await room.mount(drawn)
         self.query_one("#viewer-title", Line).update(title)
@@ -119,15 +116,20 @@ class CoverScreen(ModalScreen[None]):
         self.run_worker(self._draw())
 
     async def _draw(self) -> None:
-        try:
-            picture = await asyncio.to_thread(unpack, self._data)
-            drawn = await _enlarged(self._drawer, picture)
-        except GistreadError as error:
-            drawn = Static(clean(str(error)), classes="viewer-message", markup=False)
+        drawn, _ = await _drawn(self._drawer, lambda: unpack(self._data))
         await self.query_one("#viewer-picture", Container).mount(drawn)
 
     def on_click(self) -> None:
         self.dismiss(None)
+
+
+async def _drawn(drawer: Drawer, read: Callable[[], Picture]) -> tuple[Widget, Picture | None]:
+    """A picture as large as possible; or why it cannot be drawn, and None."""
+    try:
+        picture = await asyncio.to_thread(read)
+        return await _enlarged(drawer, picture), picture
+    except GistreadError as error:
+        return Static(clean(str(error)), classes="viewer-message", markup=False), None
 
 
 async def _enlarged(drawer: Drawer, picture: Picture) -> Widget:

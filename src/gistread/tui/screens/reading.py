@@ -404,7 +404,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.mount(Tour(self.services), after="#panes")
 
     def end_tour(self) -> None:
-        """Take the tour away, if it is there: it has been left for a question or its steps."""
+        """Remove the tour, if it is shown: a question or a walk takes its place."""
         for tour in self.query_children(Tour):
             tour.step(False)
 

@@ -20,7 +20,7 @@ _STRIPS_KEPT = 1024
 _TALL = 9  # Rows
 _LEAST_COLUMN = 30  # Cells of a row below which there is one column
 _LEAST_BETWEEN = 5  # Cells between two columns
-_LINE_ROWS = 1  # Of a line that takes its row from the view without covering the end of the text
+_LINE_ROWS = 1  # Of a line that appears below; a larger change is a resize
 _MARGINLESS = 20  # Cells of a view that is too narrow for a margin
 _CELLS_A_MARGIN = 10  # Cells more than that for each cell of a margin
 
@@ -64,7 +64,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     gutter_cells = 0  # Empty cells before each row
     overlap = 2  # Rows that stay in view when a screen is turned; at most one if it is low
-    keeps_end = False  # In view, beside a line that comes below
+    keeps_end = False  # Whether the end of the text stays in view when a line appears below
 
     def __init__(self, source: BlockSource, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -206,11 +206,11 @@ class TextView(ScrollView, inherit_bindings=False):
         top = self.scroll_offset.y
         height = self.size.height
         if self._spread is None or (self._spread[0], self._spread[1].top) != (height, top):
-            self._spread = height, self._spread_from(top, height)
+            self._spread = height, self._spread_from(top)
         return self._spread[1]
 
-    def _spread_from(self, top: int, height: int) -> Spread:
-        columns = self._fitted_columns
+    def _spread_from(self, top: int) -> Spread:
+        height, columns = self.size.height, self._fitted_columns
         return spread_of(self._index, top, height, columns=columns, foot=self.foot)
 
     @property

@@ -63,6 +63,7 @@ class BookList(RowList):
         self._entries: Sequence[LibraryEntry] = ()
         self._first: LibraryEntry | None = None  # The book to go on with, above the groups
         self._columns = Columns.of(0)
+        self._drawn_width = 0
         self.now_s = time.time()
 
     @property
@@ -109,7 +110,8 @@ class BookList(RowList):
         self.post_message(self.Moved())
 
     def on_resize(self) -> None:
-        if self._fitting_columns() != self._columns:
+        fitted = self._fitting_columns(), self.row_width
+        if fitted != (self._columns, self._drawn_width):
             self._draw()
 
     def _fitting_columns(self) -> Columns:
@@ -119,6 +121,7 @@ class BookList(RowList):
 
     def _draw(self) -> None:
         self._columns = self._fitting_columns()
+        self._drawn_width = self.row_width
         blocks: list[Block] = []
         heading = ""
         for number, entry in enumerate(self._entries):
@@ -137,7 +140,7 @@ class BookList(RowList):
 def _continue_block(entry: LibraryEntry, number: int, width: int) -> Block:
     """Title and chapter of the book to go on with; without a chapter, title and author.
 
-    On one row: the chapter gives way to what is left of the book, and the title to neither.
+    They are cropped to the room beside the time that is left.
     """
     tail = f"{format_percent(entry.share):>{_PERCENT}}"
     if entry.time_left:

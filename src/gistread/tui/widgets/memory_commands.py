@@ -5,13 +5,13 @@ from typing import Protocol
 from gistread.tui.commands import Command, Scope
 
 
-class Sections(Protocol):
-    """The sections in the memory pane. `gistread keys` lists their commands without a widget."""
+class SectionList(Protocol):
+    """A pane that lists sections. `gistread keys` names its commands without a widget."""
 
     def go_to_page(self) -> None: ...
 
 
-MEMORY: tuple[Command[Sections], ...] = (
+MEMORY: tuple[Command[SectionList], ...] = (
     Command(
         Scope.MEMORY,
         "go-to-page",
