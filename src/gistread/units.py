@@ -61,6 +61,15 @@ def format_share(share: float) -> str:
     return f"{share:.0%}" if share >= _LEAST_PERCENT else "under 1%"
 
 
+def format_place(offset: int, length: int) -> str:
+    """Where an offset lies in a text of `length` characters.
+
+    >>> format_place(40, 100)
+    '40%'
+    """
+    return f"{offset / max(1, length):.0%}"
+
+
 def format_list(names: Sequence[str], most: int) -> str:
     """`a, b, c and 3 more`: at most `most` names."""
     listed = ", ".join(names[:most])

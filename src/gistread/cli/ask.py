@@ -28,7 +28,7 @@ from gistread.cli.opening import (
     open_named,
     resolve_bound,
 )
-from gistread.cli.output import Json, fail, is_quiet, percent, say, write_json
+from gistread.cli.output import Json, fail, is_quiet, say, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
@@ -59,7 +59,7 @@ from gistread.session.session import Session
 from gistread.store.catalogue import Catalogue
 from gistread.store.model import AskingChoice, Citation, SavedQuestion, SavedThread
 from gistread.store.user_data import UserData
-from gistread.units import counted, format_duration
+from gistread.units import counted, format_duration, format_place
 
 if TYPE_CHECKING:
     from gistread.exporting.templates import Template
@@ -315,7 +315,7 @@ def _bound(chosen: str | None, memory: GistMemory, thread: SavedThread | None) -
         return upto
     last_bound = thread.questions[-1].upto
     if last_bound is not None:
-        share = percent(last_bound, len(memory.book.text))
+        share = format_place(last_bound, len(memory.book.text))
         say(
             f"Asked over the book up to {share}, as the last question; `--upto all` asks the "
             "whole book."
@@ -453,7 +453,7 @@ async def _tell_cost(session: Session, memory: GistMemory, upto: int | None) -> 
 def _warn_of_bound(question: Question, book: Book, answered: Answered) -> None:
     """Say even under `--quiet` that an answer may stand behind the bound."""
     if question.upto is not None and not answered.found and is_quiet():
-        share = percent(question.upto, len(book.text))
+        share = format_place(question.upto, len(book.text))
         fail(f"Asked up to {share} only; `--upto all` asks the whole book.")
 
 
@@ -475,7 +475,7 @@ def _document(
 
 def _place(citation: Citation, book: Book) -> str:
     """`section 12`, or `40% · Volume II` of a text that no model has read."""
-    place = percent(citation.start, len(book.text))
+    place = format_place(citation.start, len(book.text))
     if citation.page:
         place = f"section {citation.page}"
     return " · ".join(filter(None, (place, book.volume_title(citation.start))))

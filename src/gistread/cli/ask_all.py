@@ -9,7 +9,7 @@ from gistread.cli.answer_output import PrintedAnswer, print_answered
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import usage_document
 from gistread.cli.opening import check_models, load_settings
-from gistread.cli.output import Json, percent, say
+from gistread.cli.output import Json, say
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.cli.search import indexed_shelf
 from gistread.cli.sessions import announce, answering_models
@@ -21,7 +21,7 @@ from gistread.session.events import ActivityChanged, SessionEvent
 from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
 from gistread.session.models import ModelPair
 from gistread.store.model import Citation
-from gistread.units import counted, fields, in_quotes
+from gistread.units import counted, fields, format_place, in_quotes
 
 # What only a question about one book can have
 _FOR_ONE_BOOK = (
@@ -126,7 +126,7 @@ def _book_line(named: NamedBook) -> str:
 def _place(citation: Citation, question: LibraryQuestion) -> str:
     """`Emma · 12% · Chapter 3`"""
     book, (start, _) = question.source(citation)
-    share = percent(start, book.indexed.length)
+    share = format_place(start, book.indexed.length)
     parts = (book.entry.title, share, book.indexed.chapter_title(start))
     return " · ".join(filter(None, parts))
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from gistread.book.model import Book
 from gistread.cli.memory import memory_store, saved_memories
 from gistread.cli.opening import open_named, story_bound
-from gistread.cli.output import Json, percent, report, say
+from gistread.cli.output import Json, report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.exporting.documents import as_json
 from gistread.exporting.markdown import as_markdown
@@ -19,7 +19,7 @@ from gistread.paths import default_paths
 from gistread.readers.recap import Recap, describe_sources, last_sentence, recap
 from gistread.store.model import SavedThread
 from gistread.store.user_data import UserData
-from gistread.units import counted
+from gistread.units import counted, format_place
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus | None:
@@ -54,7 +54,7 @@ def _toc(arguments: argparse.Namespace) -> None:
     lines = []
     for chapter in chapters:
         number = f"{chapter['number']:{number_width}}"
-        share = percent(chapter["start"], len(book.text))
+        share = format_place(chapter["start"], len(book.text))
         title = chapter["title"] or "Untitled"
         lines.append(f"{number}  {share:>4}  p. {chapter['page']:<5,} {title}")
     report(arguments, document, lines)
@@ -88,7 +88,7 @@ def _recap_lines(story: Recap, book: Book) -> list[str]:
     for title, sentences in parts:
         if sentences:
             lines.append(title)
-            lines += [f"{percent(part.start, length):>5}  {part.text}" for part in sentences]
+            lines += [f"{format_place(part.start, length):>5}  {part.text}" for part in sentences]
             lines.append("")
     if story.people:
         lines.append(f"People here: {', '.join(story.people)}")
@@ -100,7 +100,7 @@ def _place_lines(story: Recap, book: Book, bound: int, upto: str | None) -> list
     if not story.stopped:
         return []
     is_own_place = upto in (None, "here")
-    label = "You stopped at" if is_own_place else f"Up to {percent(bound, len(book.text))}"
+    label = "You stopped at" if is_own_place else f"Up to {format_place(bound, len(book.text))}"
     return [f"{label}: {last_sentence(book, story.stopped)}"]
 
 
@@ -113,7 +113,7 @@ def _tell_sources(story: Recap, book: Book) -> None:
         return
     say(f"Told {describe_sources(story)}.")
     if story.is_behind:
-        read = percent(story.read_until, len(book.text))
+        read = format_place(story.read_until, len(book.text))
         say(f"The model has read up to {read} only. `gistread index BOOK` reads on.")
 
 

@@ -54,15 +54,6 @@ def or_null(document: Callable[[_Value], Any], value: _Value | None) -> Any:
     return document(value)
 
 
-def percent(offset: int, length: int) -> str:
-    """A place in a text of `length` characters.
-
-    >>> percent(40, 100)
-    '40%'
-    """
-    return f"{offset / max(1, length):.0%}"
-
-
 def is_quiet() -> bool:
     return _quiet
 

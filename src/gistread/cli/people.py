@@ -4,7 +4,7 @@ import argparse
 
 from gistread.book.model import Book
 from gistread.cli.opening import open_named, resolve_bound
-from gistread.cli.output import Json, percent, report, say
+from gistread.cli.output import Json, report, say
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
@@ -13,7 +13,7 @@ from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
 from gistread.readers.introductions import introducing_sentences
 from gistread.store.user_data import UserData
-from gistread.units import bars, counted, fields
+from gistread.units import bars, counted, fields, format_place
 
 _LEAST_LISTED = 3  # Minimum of mentions in the list without --all
 _MOST_BARS = 64
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     report(arguments, {"found": documents, "upto": bound}, _separated(cards, index, book))
     if cards:
         return ExitStatus.DONE
-    place = "" if bound is None else f" up to {percent(len(index.book.text), len(book.text))}"
+    place = "" if bound is None else f" up to {format_place(len(index.book.text), len(book.text))}"
     say(f"The text{place} has no name “{name}”. `gistread people BOOK` lists the names.")
     return ExitStatus.FAILED
 
@@ -57,7 +57,7 @@ def _list_names(index: Index, book: Book, bound: int | None, arguments: argparse
 
 
 def _name_line(entity: Entity, book: Book) -> str:
-    first = percent(entity.first, len(book.text))
+    first = format_place(entity.first, len(book.text))
     others = f"  ({', '.join(entity.others)})" if entity.others else ""
     return f"{entity.count:>6}  {entity.kind:<6}  {first:>4}  {entity.name}{others}"
 
@@ -80,11 +80,11 @@ def _card_lines(card: Card, index: Index, book: Book) -> list[str]:
         lines.append(f"  also      {', '.join(entity.others)}")
     for start, end in introducing_sentences(entity, index.book):
         sentence = " ".join(book.text[start:end].split())
-        lines.append(f"  {percent(start, len(book.text)):>4}      {sentence}")
+        lines.append(f"  {format_place(start, len(book.text)):>4}      {sentence}")
     lines.append(f"  mentioned {counted(entity.count, 'time')}{_in_chapters(card)}")
     lines.append(f"            {bars(card.strip, _MOST_BARS)}")
     chapter = index.book.chapter_title(card.last)
-    last = ", ".join(filter(None, (percent(card.last, len(book.text)), chapter)))
+    last = ", ".join(filter(None, (format_place(card.last, len(book.text)), chapter)))
     lines.append(f"  last      {last}")
     if card.together:
         company = [f"{other.name} ({count})" for other, count in card.together]

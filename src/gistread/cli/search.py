@@ -10,7 +10,7 @@ from subprocess import TimeoutExpired
 
 from gistread.book.model import Book
 from gistread.cli.opening import open_named
-from gistread.cli.output import Json, percent, report, say
+from gistread.cli.output import Json, report, say
 from gistread.cli.progress import ProgressLine
 from gistread.errors import ExitStatus, NotReadyError, StorageError, UsageError
 from gistread.library import indexing
@@ -19,7 +19,7 @@ from gistread.memory.spoilers import usual_bound
 from gistread.paths import Paths, default_paths
 from gistread.search.book_search import BookSearch, SearchMode
 from gistread.store.user_data import UserData
-from gistread.units import agreeing, counted, fields
+from gistread.units import agreeing, counted, fields, format_place
 
 _AROUND = 60  # Characters of context on each side of a hit
 _MOST = 20  # Hits in all books, unless --limit says otherwise
@@ -44,7 +44,7 @@ def _search_book(book: Book, words: str, arguments: argparse.Namespace) -> ExitS
     documents = [hit_document(book, *hits.span(index)) for index in range(min(len(hits), limit))]
     lines = []
     for hit in documents:
-        share = percent(hit["start"], len(book.text))
+        share = format_place(hit["start"], len(book.text))
         lines.append(_text(f"{hit['start']}–{hit['end']}  {share:>3}", hit))
     report(arguments, {"hits": documents}, lines)
     if not len(hits):
@@ -69,7 +69,7 @@ def _tell_hits_ahead(book: Book, hits: Sequence[Json]) -> None:
     ahead = sum(hit["end"] > bound for hit in hits)
     if ahead:
         verb = agreeing(ahead, "lies", "lie")
-        place = percent(bound, len(book.text))
+        place = format_place(bound, len(book.text))
         say(f"{counted(ahead, 'hit')} {verb} ahead of your place ({place}).")
 
 
@@ -140,7 +140,7 @@ def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
     }
     lines = []
     for hit in matches.hits:
-        share = percent(hit.start, hit.book.indexed.length)
+        share = format_place(hit.start, hit.book.indexed.length)
         lines.append(_text(f"{hit.book.entry.title}  {share}", place_of(hit)))
     report(arguments, document, lines)
     if not matches.hits and not matches.beyond:

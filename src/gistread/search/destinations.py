@@ -14,7 +14,7 @@ from gistread.book.numbers import parse_number
 from gistread.errors import BookError
 from gistread.search.book_search import FoldedText
 from gistread.search.tokens import folded
-from gistread.units import in_quotes, short
+from gistread.units import format_place, in_quotes, short
 
 MOST = 8
 HINT = '40% · p12 · chapter 7 or a title · "words" · +5% · @ and an offset'
@@ -89,12 +89,12 @@ def named_destinations(typed: str, book: Book, here: int) -> GoToTarget:
         offset = int(match[1])
         if offset > length:
             return GoToTarget(problem=f"The book ends at {length:,}.")
-        return GoToTarget((Destination(offset, f"offset {offset:,}, {_share(offset, book)}"),))
+        place = format_place(offset, length)
+        return GoToTarget((Destination(offset, f"offset {offset:,}, {place}"),))
     if typed.casefold() in _EDGES:
         share = _EDGES[typed.casefold()]
-        return GoToTarget(
-            (Destination(round(length * share), "the beginning" if share == 0 else "the end"),)
-        )
+        name = "the beginning" if share == 0 else "the end"
+        return GoToTarget((Destination(round(length * share), name),))
     places = list(_chapters(typed, book))
     if typed.isdecimal():
         number = int(typed)
@@ -113,12 +113,8 @@ def _words(book: Book, here: int, words: str) -> GoToTarget:
         return GoToTarget(problem=f"{in_quotes(short(words, _SHOWN))} is not in the book.")
     behind = [hit for hit in hits if hit[0] > here]
     before = [hit for hit in hits if hit[0] <= here]
-    return GoToTarget(
-        tuple(
-            Destination(start, f"{_quote(book, start)}, {_share(start, book)}", end)
-            for start, end in islice((*behind, *before), MOST)
-        )
-    )
+    nearest = islice((*behind, *before), MOST)
+    return GoToTarget(tuple(_quoted_destination(book, start, end) for start, end in nearest))
 
 
 def _cfi(book: Book, identifier: str, source: Path | None) -> GoToTarget:
@@ -137,12 +133,14 @@ def _cfi(book: Book, identifier: str, source: Path | None) -> GoToTarget:
     if place is None:
         return GoToTarget(problem="This EPUB has no such place.")
     start, end = place
-    return GoToTarget((Destination(start, f"{_quote(book, start)}, {_share(start, book)}", end),))
+    return GoToTarget((_quoted_destination(book, start, end),))
 
 
-def _quote(book: Book, start: int) -> str:
-    """The words at a place."""
-    return in_quotes(short(book.text[start : start + 2 * _SHOWN], _SHOWN))
+def _quoted_destination(book: Book, start: int, end: int) -> Destination:
+    """A place named by its words and its share of the book."""
+    words = in_quotes(short(book.text[start : start + 2 * _SHOWN], _SHOWN))
+    place = format_place(start, len(book.text))
+    return Destination(start, f"{words}, {place}", end)
 
 
 def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
@@ -151,8 +149,11 @@ def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
         return GoToTarget(problem="Enter a number from 0 to 100.")
     step = round(length * number / 100)
     offset = min(max(0, {"+": here + step, "-": here - step}.get(sign, step)), length)
-    share, chapter = _share(offset, book), book.chapter_title(offset)
-    return GoToTarget((Destination(offset, f"{share}, in {chapter}" if chapter else share),))
+    name = format_place(offset, length)
+    chapter = book.chapter_title(offset)
+    if chapter:
+        name += f", in {chapter}"
+    return GoToTarget((Destination(offset, name),))
 
 
 def _page(book: Book, number: int) -> GoToTarget:
@@ -181,11 +182,9 @@ def _chapters(typed: str, book: Book) -> Iterator[Destination]:
     for rank, index in sorted(ranks):
         chapter = book.chapters[index]
         what = f" (number {index + 1} in the contents)" if rank == 2 else ""
-        above = _above(book, index)
-        yield Destination(
-            chapter.start,
-            f"{above}{chapter.title or 'untitled'}{what}, {_share(chapter.start, book)}",
-        )
+        name = _above(book, index) + (chapter.title or "untitled") + what
+        place = format_place(chapter.start, len(book.text))
+        yield Destination(chapter.start, f"{name}, {place}")
 
 
 def _above(book: Book, index: int) -> str:
@@ -214,7 +213,3 @@ def _number(title: str) -> int | None:
 
 def _plain(text: str) -> str:
     return " ".join(folded(text.casefold()).split())
-
-
-def _share(offset: int, book: Book) -> str:
-    return f"{offset / max(1, len(book.text)):.0%}"

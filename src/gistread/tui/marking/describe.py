@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gistread.book.model import Book
 from gistread.marking import Color, Mark, MarkKind
 from gistread.tui.text import Mark as TextMark
+from gistread.units import format_place
 
 NOTE_SIGN, BOOKMARK_SIGN = "✎", "⚑"
 COLOR_SIGNS = {Color.YELLOW: "●", Color.GREEN: "■", Color.BLUE: "▲", Color.RED: "◆"}
@@ -62,7 +63,7 @@ def title_of(mark: Mark, book: Book) -> str:
     signs = sign_of(mark)
     if mark.kind is MarkKind.HIGHLIGHT and mark.note:
         signs += COLOR_SIGNS[color_of(mark)]
-    where = f"{mark.start / max(1, len(book.text)):.0%}"
+    where = format_place(mark.start, len(book.text))
     if len(book.chapters) > 1 and (chapter := book.chapter_title(mark.start)):
         where += f" · {chapter}"
     if mark.lost:

@@ -26,7 +26,7 @@ from gistread.tui.marking.caret import whole_words
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.widgets.input_line import InputLineClient, QuestionInput
 from gistread.tui.widgets.lines import Actions
-from gistread.units import in_quotes, short
+from gistread.units import format_place, in_quotes, short
 
 _HINT = "40% · page:12 · section:4 · chapter:3 · a title · here · all"
 _QUOTED = 36  # maximum characters quoted
@@ -265,7 +265,8 @@ class QuestionLine(InputLineClient):
         """The bounds for a value of `--upto` that ends at `end`, beside the destinations."""
         upto = BoundChoice(at=end)
         name = f"offset {end:,}" if words.isdecimal() else words
-        label = f"{name}: answers stop at {end / max(1, len(self._context.book.text)):.0%}"
+        place = format_place(end, len(self._context.book.text))
+        label = f"{name}: answers stop at {place}"
         if words == "here":
             return [(label, BoundChoice())]
         if "%" in words and words.startswith("+"):  # From here
@@ -280,15 +281,12 @@ class QuestionLine(InputLineClient):
         """Where the user has read to comes first: the key and Enter never tell the end."""
         book = self._context.book
         whole = ("the end: answers use the whole book", BoundChoice(whole=True))
-        read = (
-            f"where you have read to, {self.place_read / max(1, len(book.text)):.0%}",
-            BoundChoice(),
-        )
+        length = len(book.text)
+        place_read = format_place(self.place_read, length)
+        read = (f"where you have read to, {place_read}", BoundChoice())
         chapter = book.chapters[book.chapter_index(self._context.place)]
-        here = (
-            f"the end of this chapter, {chapter.end / max(1, len(book.text)):.0%}",
-            BoundChoice(at=chapter.end),
-        )
+        chapter_end = format_place(chapter.end, length)
+        here = (f"the end of this chapter, {chapter_end}", BoundChoice(at=chapter.end))
         return [read, here, whole]
 
     def accepted(self, words: str, choice: int | None) -> None:

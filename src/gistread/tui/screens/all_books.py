@@ -25,7 +25,7 @@ from gistread.tui.library_work import Books, LibraryAsker
 from gistread.tui.screens.hits import quote_around
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.services import Opening
-from gistread.units import counted, in_quotes
+from gistread.units import counted, format_place, in_quotes
 
 _MOST_TITLES = 5
 _MOST_HITS = 40
@@ -285,7 +285,7 @@ def _row(
     """
     title = book.entry.title[:40] if titled else ""
     chapter = book.indexed.chapter_title(place[0])[:30]
-    share = f"{place[0] / max(1, book.indexed.length):.0%}"
+    share = format_place(place[0], book.indexed.length)
     tail = " · ".join(filter(None, (title, share, chapter)))
     return Row(Opening(book.path, place, sought), text, about, tail=tail)
 

@@ -6,7 +6,7 @@ from gistread.book.model import Book
 from gistread.search.book_search import SearchHits, SearchMode
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Span
-from gistread.units import ELLIPSIS, counted
+from gistread.units import ELLIPSIS, counted, format_place
 
 MOST = 1000  # maximum hits in the list
 _BEFORE, _AFTER = 70, 110  # characters of context: two rows of a list 88 cells wide
@@ -37,7 +37,8 @@ def hit_row(book: Book, hits: SearchHits, index: int) -> Row[int]:
     start, end = hits.span(index)
     text, spans = quote_around(book.text, 0, (start, end), hits.marked(index))
     chapter = book.chapter_title(start)
-    tail = " · ".join(filter(None, (chapter[:40], f"{start / max(1, len(book.text)):.0%}")))
+    place = format_place(start, len(book.text))
+    tail = " · ".join(filter(None, (chapter[:40], place)))
     return Row(index, text, tail=tail, spans=spans)
 
 

@@ -21,6 +21,7 @@ from gistread.tui.text import Block, Clicked, Span, clean
 from gistread.tui.widgets.input_line import OrderedInput
 from gistread.tui.widgets.lines import ActionItem, Actions
 from gistread.tui.widgets.row_list import RowList
+from gistread.units import format_place
 
 T = TypeVar("T")
 _LEAST_ROWS = 6  # Of a list that takes the height it needs
@@ -33,8 +34,8 @@ def place_in(book: Book, offset: int, length: int = 0) -> str:
 
     `length`: characters of the whole book, if `book` is only its beginning.
     """
-    share = offset / max(1, length or len(book.text))
-    return " · ".join(filter(None, (f"{share:.0%}", book.chapter_title(offset))))
+    place = format_place(offset, length or len(book.text))
+    return " · ".join(filter(None, (place, book.chapter_title(offset))))
 
 
 class Panel(ModalScreen[ScreenResultType]):
