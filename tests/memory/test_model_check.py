@@ -3,10 +3,20 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from gistread.engine.protocol import NO_USAGE, Completion
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.protocol import (
+    GREEDY,
+    NO_USAGE,
+    Completion,
+    Priority,
+    Prompt,
+    Sampling,
+    Usage,
+)
 from gistread.errors import EngineError
 from gistread.memory import model_check
 from gistread.memory.gisting import GistResult
@@ -107,7 +117,7 @@ async def test_replies_in_any_wording_count() -> None:
         (range(6, 12), 12),
         (range(5), 12),
         ((0, 2, 4, 6), 11),
-        ((), 12),
+        ((), 7),
     ],
 )
 async def test_no_question_is_asked_that_decides_nothing(
@@ -144,6 +154,36 @@ async def test_a_model_that_copies_or_loops_does_not_answer() -> None:
 async def test_a_model_that_always_names_the_first_option_does_not_choose() -> None:
     result = await check_model(FakeEngine(says=good, chooses=lambda _, options: 0))
     assert not result.chooses
+
+
+async def test_the_text_is_evaluated_for_the_first_question_only(
+    tiny: Path, tmp_path: Path
+) -> None:
+    questions: list[Usage] = []
+
+    class Counting(LlamaEngine):
+        async def complete(
+            self,
+            prompt: Prompt,
+            sampling: Sampling = GREEDY,
+            priority: Priority = Priority.INTERACTIVE,
+        ) -> Completion:
+            completion = await super().complete(prompt, sampling, priority)
+            if "Question: " in prompt[-1].content:
+                questions.append(completion.usage)
+            return completion
+
+    engine = Counting(tiny, log=tmp_path / "worker.log")
+    try:
+        await engine.start()
+        await check_model(engine)
+        text_tokens = await engine.count(model_check.TEXT)
+    finally:
+        await engine.close()
+    first, *others = questions
+    assert first.prefilled > text_tokens
+    assert [usage for usage in others if usage.prefilled >= text_tokens] == []
+    assert len(others) >= len(QUESTIONS) // 2
 
 
 async def test_a_check_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

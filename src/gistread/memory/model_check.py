@@ -66,7 +66,8 @@ class Options:
 
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_TEXT: str = _TABLES["text"].strip()
+TEXT: str = _TABLES["text"].strip()
+"""What is asked about."""
 QUESTIONS = tuple(Question(*row) for row in _TABLES["questions"])
 UNANSWERED: tuple[str, ...] = tuple(_TABLES["unanswered"])
 OPTIONS = tuple(Options(text, tuple(options), right) for text, options, right in _TABLES["options"])
@@ -119,7 +120,7 @@ async def check_answering(engine: Engine) -> CheckResult | None:
 
 async def _find(engine: Engine, priority: Priority) -> Findings:
     answers = await _ask(engine, priority)
-    prompt = _prompt("check_turn", engine, text=_TEXT)
+    prompt = _prompt("check_turn", engine, text=TEXT)
     turn, chosen, gisted = await asyncio.gather(
         engine.complete(prompt, Sampling(_TURN_TOKENS), priority),
         asyncio.gather(*(_chooses(engine, question, priority) for question in OPTIONS)),
@@ -215,23 +216,29 @@ async def _ask(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -
         reply = await reply_to(question, may_abstain=True)
         return _DENIES.search(reply) is not None
 
+    # The others find the text in the cache, which they would each evaluate if asked at once.
+    first = await answers(QUESTIONS[0])
     right, refused = await asyncio.gather(
-        _until_decided(answers, QUESTIONS[:most], _LEAST_RIGHT),
+        _until_decided(answers, QUESTIONS[:most], _LEAST_RIGHT, [first]),
         _until_decided(refuses, UNANSWERED, _LEAST_REFUSED),
     )
     return Findings(right, refused)
 
 
 async def _until_decided(
-    passes: Callable[[_Asked], Awaitable[bool]], questions: Sequence[_Asked], least: float
+    passes: Callable[[_Asked], Awaitable[bool]],
+    questions: Sequence[_Asked],
+    least: float,
+    known: Sequence[bool] = (),
 ) -> tuple[bool, ...]:
     """Ask until it is decided whether the share `least` of the questions is passed.
 
-    Each round asks as many at once as are still missing. Returns the results of those asked.
+    `known`: the results of the first questions. Each round asks as many at once as are still
+    missing. Returns the results of all that were asked.
     """
     needed = math.ceil(least * len(questions))
-    results: list[bool] = []
-    missing = needed
+    results = list(known)
+    missing = needed - sum(results)
     while 0 < missing <= len(questions) - len(results):
         next_ones = questions[len(results) :][:missing]
         results += await asyncio.gather(*map(passes, next_ones))
@@ -244,7 +251,7 @@ async def _chooses(engine: Engine, question: Options, priority: Priority) -> boo
     pairs = zip(_LETTERS, question.options, strict=True)
     listed = "\n".join(f"{letter}. {option}" for letter, option in pairs)
     text = f"{question.text}\n{listed}"
-    prompt = _prompt("check_option", engine, text=_TEXT, question=text)
+    prompt = _prompt("check_option", engine, text=TEXT, question=text)
     try:
         choice = await engine.choose(prompt, list(_LETTERS), priority)
     except NoChoiceError:
@@ -291,5 +298,5 @@ def _question_prompt(engine: Engine, question: str, *, may_abstain: bool) -> Pro
     task = prompts.load("task_answer" if wording else "task_brief", wording).text
     way_out = f" {prompts.load('way_out').text}" if may_abstain else ""
     opening = prompts.load("opening_part").text
-    values = {"text": _TEXT, "opening": opening, "way_out": way_out, "task": task}
+    values = {"text": TEXT, "opening": opening, "way_out": way_out, "task": task}
     return _prompt("answer_passages", engine, question=question, **values)
