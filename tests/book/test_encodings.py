@@ -75,3 +75,46 @@ def test_a_stray_byte_changes_no_letter_of_a_single_byte_encoding() -> None:
 
 def test_signs_of_an_encoding_without_letters_decide_it() -> None:
     assert text_of("“Well,” he said—“so be it.” ".encode("mac_roman") * 20).startswith("“Well,”")
+
+
+ENGLISH = "He put down the letter, and read the last line of it aloud to the others.\n" * 12
+QUOTED = [
+    ("ru", "Жил-был старик у самого синего моря, и было у него трое сыновей."),
+    ("uk", "Реве та стогне Дніпр широкий, сердитий вітер завива."),
+    ("el", "Στην αρχή ήταν ο λόγος, και ο λόγος ήταν προς τον Θεό."),
+    ("he", "בראשית ברא אלהים את השמים ואת הארץ."),
+    ("ar", "كان يا ما كان في قديم الزمان ملك له ثلاثة أبناء."),
+    ("th", "กาลครั้งหนึ่งนานมาแล้ว มีพระราชาองค์หนึ่ง"),
+    ("ja", "老人は河を見ていた。雨が降っていた。「舟が来る」と彼は言った。"),
+    ("ko", "옛날 옛적에 한 노인이 강가에 살고 있었습니다."),
+]
+IN_THEIR_ENCODINGS = [
+    (line, encoding)
+    for language, line in QUOTED
+    for encoding in ENCODINGS[language]
+    if encoding not in ("iso2022_jp", "cp855", "cp1125")  # ASCII; hardly used for books
+]
+
+
+@pytest.mark.parametrize(("line", "encoding"), IN_THEIR_ENCODINGS)
+def test_an_english_text_that_quotes_another_script_has_its_letters(
+    line: str, encoding: str
+) -> None:
+    text = f"{ENGLISH}{line}\n{ENGLISH}"
+    assert letters(text_of(text.encode(encoding))) == letters(text)
+
+
+def test_a_rare_sign_decides_between_two_encodings_that_are_as_likely() -> None:
+    text = TEXTS["es"] * 30 + " Cuando hayas´terminado, ven.\n"
+    assert letters(text_of(text.encode("iso8859-1"))) == letters(text)
+
+
+def test_rows_of_dots_in_an_english_text_are_no_script() -> None:
+    text = f"{ENGLISH}“Well……” he said. “At the café…”\n{ENGLISH}"
+    assert text_of(text.encode("mac_roman")) == text
+
+
+def test_a_table_drawn_in_an_english_text_is_no_script() -> None:
+    row = "║ Name │ Price ║ Café ║\n╟──────┼───────╫──────╢\n╚══════╧═══════╩══════╝\n"
+    text = f"{ENGLISH}╔══════╤═══════╗\n{row}┌──────┐\n│ five │\n└──────┘\n{ENGLISH}"
+    assert letters(text_of(text.encode("cp437"))) == letters(text)

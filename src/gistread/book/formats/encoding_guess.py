@@ -13,6 +13,12 @@ from gistread.book.formats.encoding_names import codec_of, encoding_tables
 from gistread.book.normalise import language_shares
 
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+_LETTERS_OF_ASCII = re.compile(rb"[A-Za-z]")
+# Bytes of another script than Latin, where letters beyond ASCII stand alone or in pairs.
+_LONG_RUN = re.compile(rb"[\x80-\xff]{3,}")
+_SHARE_IN_LONG_RUNS = 0.7
+_FEWEST_OF_A_SCRIPT = 12  # Different bytes; rows of dots and dashes have fewer
+_WORD_BEYOND_ASCII = re.compile(rb"[^\s\x80-\xff]*[\x80-\xff]\S*\s*")
 _LINE_BYTES = 4000
 _SAMPLE_LINES = 2000
 _SAMPLE_BYTES = 64 * 1024
@@ -57,7 +63,8 @@ _LEAST_FIT = 0.5
 # Languages with this share of the likeliest one's frequent words are likely too.
 _LIKELY = 0.7
 _LEAST_SHARE = 0.06  # Of words that are frequent in the likeliest language
-# How much better another candidate must fit, if the language is known and if it is not.
+# How much better another candidate must fit, if the language is known or chardet finds both equal,
+# and otherwise.
 _GAIN_IF_KNOWN = 1e-6
 _GAIN_IF_UNCLEAR = 0.008
 # Candidates of chardet with less than this share of the best one's confidence do not count.
@@ -73,6 +80,7 @@ _MOST_NAMED = 8  # Of chardet's candidates; it gives all there are
 # Of other scripts and of the Baltic
 _OTHERS_IN_USE = ("cp1251", "koi8-r", "cp866", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257")
 _PUNCTUATION = frozenset("‘’‚“”„«»‹›–—…•§©¡¿\u00a0\u00ad№")
+_DRAWN_LINE = re.compile("[\u2500-\u259f]{3,}")  # One alone is a letter in another encoding
 _SIGNS = frozenset("·°®™£€¢†‡½¼¾²³¹×ªº´")  # Rarer: half as likely as a letter
 _APOSTROPHES = "’‘ʼ´·\u00ad‑-"
 
@@ -101,6 +109,7 @@ def guess_codec(data: bytes) -> str:
     'iso8859-2'
     """
     sample = _telling_part(data)
+    sample = _words_of_another_script(sample) or sample
     candidates = _candidates(sample)
     first = candidates[0].codec if candidates else ""
     return _multibyte(sample, first) or _best_fitting(sample, candidates)
@@ -151,6 +160,20 @@ def _telling_part(data: bytes) -> bytes:
     return b"\n".join(lines)[:_SAMPLE_BYTES]
 
 
+def _words_of_another_script(sample: bytes) -> bytes:
+    """The words beyond ASCII of a text in Latin letters that quotes another script, else nothing.
+
+    Beside many words in ASCII, a passage in Russian looks like signs of a western encoding.
+    """
+    runs = b"".join(_LONG_RUN.findall(sample))
+    beyond = len(_BEYOND_ASCII.findall(sample))
+    is_quoted = beyond < len(_LETTERS_OF_ASCII.findall(sample))
+    are_words = len(runs) >= beyond * _SHARE_IN_LONG_RUNS and len(set(runs)) >= _FEWEST_OF_A_SCRIPT
+    if is_quoted and are_words:
+        return b"".join(_WORD_BEYOND_ASCII.findall(sample))
+    return b""
+
+
 def _multibyte(sample: bytes, first: str) -> str:
     """The multibyte codec of `sample`, also if a few of its bytes are damaged; empty if none is.
 
@@ -195,9 +218,11 @@ def _best_fitting(sample: bytes, candidates: Sequence[_Candidate]) -> str:
         return best
     alphabets = _alphabets(text)
     best_fit = _fit(text, alphabets)
-    gain = _GAIN_IF_KNOWN if len(alphabets) == 1 else _GAIN_IF_UNCLEAR
+    equal = {each.codec for each in candidates if each.confidence == candidates[0].confidence}
     for codec in _rivals(candidates):
         fit = _fit(sample.decode(codec, "replace"), alphabets)
+        is_clear = len(alphabets) == 1 or codec in equal
+        gain = _GAIN_IF_KNOWN if is_clear else _GAIN_IF_UNCLEAR
         if fit >= max(best_fit + gain, _LEAST_FIT):
             best, best_fit = codec, fit
     return best
@@ -246,5 +271,6 @@ def _fit(text: str, alphabets: Sequence[frozenset[str]]) -> float:
     )
     punctuation = sum(count for char, count in beyond.items() if char in _PUNCTUATION)
     signs = sum(count for char, count in beyond.items() if char in _SIGNS)
+    drawn = sum(map(len, _DRAWN_LINE.findall(text)))
     misplaced = len(_MISPLACED.findall(text))
-    return (known + punctuation + signs / 2 - misplaced) / total
+    return (known + punctuation + drawn + signs / 2 - misplaced) / total
