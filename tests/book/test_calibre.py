@@ -1,9 +1,11 @@
 """Conversion by `ebook-convert`, replaced here by a small script."""
 
+import io
 import os
 import signal
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from gistread.book.cache import open_cached
 from gistread.book.formats import calibre
 from gistread.book.open import open_book, open_bytes, open_file, read_book
 from gistread.errors import BookError
-from tests.book.make_epub import epub, page
+from tests.book.make_epub import epub, package, page
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="the converter's stand-in is a shell script"
@@ -76,6 +78,32 @@ def test_a_kindle_book_is_read_through_the_converter(book: Path, install: Instal
 def test_other_formats_are_named_by_their_suffix(install: Install) -> None:
     install(f'case "$1" in *.rtf) cp {install.epub} "$2";; esac')
     assert open_bytes(b"{\\rtf1 Rain}", "rain.doc").text == "Rain\n\nIt rained."
+
+
+@pytest.mark.parametrize("text", ["index.html", "index.txt"])
+def test_an_archive_of_calibre_is_named_by_its_text(text: str, install: Install) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(text, "Rain")
+        archive.writestr("metadata.opf", "<package/>")
+    suffix = {"index.html": "htmlz", "index.txt": "txtz"}[text]
+    install(f'case "$1" in *.{suffix}) cp {install.epub} "$2";; esac')
+    assert open_bytes(buffer.getvalue(), "rain.zip").text == "Rain\n\nIt rained."
+
+
+def test_links_become_no_chapters(install: Install, tmp_path: Path) -> None:
+    nav = '<nav><ol><li><a href="a.xhtml">1</a></li><li><a href="a.xhtml#n">↩</a></li></ol></nav>'
+    item = '<item id="n" href="nav.html" media-type="application/xhtml+xml" properties="nav"/>'
+    files = {"a.xhtml": page('<h1>Rain</h1><p id="n">It rained.</p>'), "nav.html": page(nav)}
+    made = tmp_path / "contents.epub"
+    made.write_bytes(epub(files, package(["a.xhtml"], manifest=item)))
+    install(f'cp {made} "$2"')
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("index.html", "Rain")
+        archive.writestr("metadata.opf", "<package/>")
+    book = open_bytes(buffer.getvalue(), "rain.htmlz")
+    assert [chapter.title for chapter in book.chapters] == ["Rain"]
 
 
 def test_a_converted_book_is_not_converted_again(

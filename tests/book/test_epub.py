@@ -262,6 +262,15 @@ class TestParagraphs:
         )
         assert read_pages(body).text == "It rained[1] and[2] rained."
 
+    def test_types_without_their_namespace_are_types(self) -> None:
+        body = (
+            '<p>It rained<a type="noteref" href="#n">*</a> all <span type="pagebreak">171</span> '
+            'day.</p><aside type="footnote" id="n"><p>In March.</p></aside>'
+        )
+        book = read_pages(body)
+        assert book.text == "It rained[*] all day.\n\nIn March."
+        assert book.notices == ("1 page number was left out.",)
+
     def test_picture_descriptions_are_in_brackets(self) -> None:
         book = read_pages(
             '<p>See <img src="a.png" alt="a grey  bridge"/>.<img src="b.png" alt=""/></p>'
@@ -351,6 +360,26 @@ class TestContents:
         opf = package(["a.xhtml"], metadata="<dc:creator>AT&T & R&D</dc:creator>")
         book = open_bytes(epub({"a.xhtml": page("<p>Rain.</p>")}, opf), "a.epub")
         assert book.authors == ("AT&T & R&D",)
+
+    @pytest.mark.parametrize("prose", ["", "<p>It rained all day long in March, and in May.</p>"])
+    def test_a_page_that_the_guide_calls_contents_is_left_out_if_it_holds_links(
+        self, prose: str
+    ) -> None:
+        links = '<h1>Contents</h1><p><a href="a.xhtml">The Rain</a></p>'
+        files = {
+            "nav.html": page(_NAV),
+            "a.xhtml": page("<h1>The Rain</h1><p>It rained.</p>"),
+            "b.xhtml": page("<h1>The Bridge</h1><p>There was a bridge.</p>"),
+            "z.xhtml": page(links + prose),
+        }
+        guide = '</spine><guide><reference type="toc" href="z.xhtml#x"/></guide><spine>'
+        names = ["a.xhtml", "b.xhtml", "z.xhtml"]
+        opf = package(names, manifest=_NAV_ITEM, spine=guide)
+        book = open_bytes(epub(files, opf), "book.epub")
+        assert book.text.startswith("The Rain\n\nIt rained.\n\nThe Bridge\n\nThere was a bridge.")
+        assert ("Contents" in book.text) == bool(prose)
+        left_out = () if prose else ("3 words of navigation were left out.",)
+        assert book.notices == left_out
 
 
 class TestManifest:

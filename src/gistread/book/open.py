@@ -216,7 +216,7 @@ def _read_foreign(
 
     epub = convert_to_epub(stream, name, kind, cancelled)
     try:
-        book = read_epub(Archive(epub), name)
+        book = read_epub(Archive(epub), name, has_contents=kind.has_contents)
     except ArchiveError as error:
         raise BookError(
             f"{name} is {kind.name}; what ebook-convert made of it cannot be read: {error}."

@@ -34,6 +34,7 @@ class ForeignFormat:
     name: str
     suffix: str = ""  # By which Calibre's `ebook-convert` detects it; empty if it cannot read it
     advice: str = ""
+    has_contents: bool = True  # Else Calibre makes its table of contents from links
 
 
 FileType = ReadableFormat | ForeignFormat
@@ -95,6 +96,12 @@ _OFFICE: tuple[tuple[str, FileType], ...] = (
     ("ppt/", ForeignFormat("a Microsoft PowerPoint presentation (PPTX)")),
     ("visio/", ForeignFormat("a Microsoft Visio drawing (VSDX)")),
 )
+# Calibre's archives of one text with its pictures, by the name of the text.
+_CALIBRE_METADATA = "metadata.opf"
+_CALIBRE_TEXTS = {
+    "index.html": ForeignFormat("an HTMLZ book", ".htmlz", has_contents=False),
+    "index.txt": ForeignFormat("a TXTZ book", ".txtz"),
+}
 _MACOS_METADATA = "__macosx/"
 _PDF_BYTES = 1024  # Where a PDF's signature may stand
 _UTF8_MARK = b"\xef\xbb\xbf"
@@ -173,6 +180,10 @@ def _format_inside(names: list[str]) -> FileType:
         return ReadableFormat.ZIPPED_FB2
     if books:
         return ForeignFormat(f"a zip archive of {len(books)} FictionBooks", advice=_UNPACK)
+    if _CALIBRE_METADATA in names:
+        texts = [kind for name, kind in _CALIBRE_TEXTS.items() if name in names]
+        if texts:
+            return texts[0]
     if names and all(name.endswith(_IMAGES) for name in names):
         return ForeignFormat("a comic book or another archive of images")
     return ForeignFormat("a zip archive", advice=_UNPACK)

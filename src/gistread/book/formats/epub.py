@@ -26,6 +26,7 @@ from gistread.book.formats.elements.linking import LinkedDocuments, assemble
 from gistread.book.formats.elements.markup import (
     Tree,
     is_too_dense,
+    mark_as_navigation,
     parse,
     split_at_empty_lines,
 )
@@ -85,6 +86,8 @@ class _Pages:
             if tree.repaired:
                 self.repaired.append(path)
             split_at_empty_lines(tree.root)
+            if path in package.contents_pages:
+                mark_as_navigation(tree.root)
             yield path, read_document(tree.root, package.language, sheets(path, tree.root))
 
     def damaged(self) -> str:
@@ -106,8 +109,11 @@ class _Pages:
             yield f"{files} not well-formed ({self.repaired[0]}); read as a browser would."
 
 
-def read_epub(archive: Archive, name: str) -> Book:
-    """The book in an open archive; `name` is used in messages. Raises BookError."""
+def read_epub(archive: Archive, name: str, *, has_contents: bool = True) -> Book:
+    """The book in an open archive; `name` is used in messages. Raises BookError.
+
+    `has_contents`: its table of contents is the author's; without one, headings are chapters.
+    """
     try:
         package = read_package(archive)
     except ArchiveError as error:
@@ -119,6 +125,8 @@ def read_epub(archive: Archive, name: str) -> Book:
             f"{name} is encrypted: it is protected by DRM and opens only in the shop's own reader.",
             "gistread reads EPUBs without DRM.",
         )
+    if not has_contents:
+        package = replace(package, contents=())
     pages = _Pages(archive)
     documents = dict(pages.documents(package))
     builder = BookBuilder()

@@ -62,6 +62,7 @@ class Package:
     cover: str
     spine: tuple[str, ...]  # Paths of the text files in reading order, possibly repeated
     contents: tuple[ContentsEntry, ...]
+    contents_pages: frozenset[str]  # Paths of pages that show the table of contents
     unlisted: tuple[str, ...]  # Paths of pages that are neither in the spine nor navigation
     notices: tuple[str, ...]
 
@@ -84,15 +85,18 @@ def read_package(archive: Archive) -> Package:
     spine = _spine(root, items, notices)
     if not spine:
         raise ArchiveError("its package lists no text")
+    folder = posixpath.dirname(path)
+    contents = _contents(archive, root, items)
     languages = (language_tag(plain_text(each)) for each in _metadata(root, "language"))
     return Package(
         title=_title(root),
         authors=_authors(root),
         language=next(filter(None, languages), ""),
         identifiers=_identifiers(root),
-        cover=_cover(archive, root, items, posixpath.dirname(path)),
+        cover=_cover(archive, root, items, folder),
         spine=spine,
-        contents=_contents(archive, root, items),
+        contents=contents,
+        contents_pages=_contents_pages(archive, root, folder) if contents else frozenset(),
         unlisted=_unlisted(archive, listed, spine),
         notices=tuple(notices),
     )
@@ -292,6 +296,13 @@ def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], fold
                     return path
                 return _first_picture(archive, path)
     return ""
+
+
+def _contents_pages(archive: Archive, root: etree._Element, folder: str) -> frozenset[str]:
+    """The pages that the guide of EPUB 2 calls the table of contents."""
+    named = [each for each in root.iter("reference") if each.get("type", "").lower() == "toc"]
+    targets = (resolve_reference(each.get("href", ""), folder)[0] for each in named)
+    return frozenset(filter(None, map(archive.find, targets)))
 
 
 def _first_picture(archive: Archive, path: str) -> str:

@@ -254,6 +254,15 @@ def split_at_empty_lines(root: etree._Element) -> None:
             parent.remove(other)
 
 
+def mark_as_navigation(root: etree._Element) -> None:
+    """Put all that a page holds into a <nav>, which is read unless it is a list of links."""
+    for body in [each for each in root if local_name(each) == "body"]:
+        navigation = etree.Element("nav")
+        navigation.text, body.text = body.text, None
+        navigation.extend(list(body))
+        body.append(navigation)
+
+
 def _line_ends_from(element: etree._Element) -> list[etree._Element]:
     """A <br>, and those after it with only white space between them."""
     run = [element]

@@ -49,8 +49,11 @@ Types = frozenset[str]  # The values of `epub:type` and `role`
 
 
 def types_of(element: etree._Element) -> Types:
-    """The types of an element, of XML or of repaired HTML."""
-    named = element.get(EPUB_TYPE) or element.get("epub:type") or ""
+    """The types of an element, of XML or of repaired HTML.
+
+    Kindle books that Calibre converts have them without their namespace.
+    """
+    named = element.get(EPUB_TYPE) or element.get("epub:type") or element.get("type") or ""
     role = element.get("role") or ""
     if named or role:
         return frozenset((*named.split(), role))
