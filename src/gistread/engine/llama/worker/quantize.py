@@ -8,6 +8,7 @@ import ctypes
 import math
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -36,24 +37,33 @@ def quantize(source: Path, target: Path, quantization: str) -> None:
 
 
 def merge(model: Path, adapter: Path) -> None:
-    """Add a LoRA adapter to the weights of `model`, in place.
+    """Add a LoRA adapter to the weights of `model`, in place, on all cores.
 
     Raises ValueError if it does not match.
     """
     weights, matrices = read_contents(model), read_contents(adapter)
     alpha = float(matrices.pairs.get("adapter.lora.alpha", 0))
-    for name in sorted(matrices.tensors):
-        target = weights.tensors.get(name.removesuffix(_A).removesuffix(_B))
-        if target is None or not name.startswith("blk."):
+
+    def add(layer: str) -> None:
+        target = weights.tensors[layer]
+        low = _matrix(adapter, matrices, matrices.tensors[f"{layer}{_A}"])
+        up = _matrix(adapter, matrices, matrices.tensors[f"{layer}{_B}"])
+        change = (up @ low) * (alpha / len(low) if alpha else 1.0)
+        before = _matrix(model, weights, target)
+        with model.open("r+b") as file:
+            file.seek(weights.data_start + target.offset)
+            file.write((before + change).astype(_DTYPES[target.kind]).tobytes())
+
+    layers = set()
+    for name in matrices.tensors:
+        layer = name.removesuffix(_A).removesuffix(_B)
+        if layer not in weights.tensors or not name.startswith("blk."):
             raise ValueError(f"{name} matches no layer of the model")
-        if name.endswith(_A):
-            low = _matrix(adapter, matrices, matrices.tensors[name])
-            up = _matrix(adapter, matrices, matrices.tensors[f"{name.removesuffix(_A)}{_B}"])
-            change = (up @ low) * (alpha / len(low) if alpha else 1.0)
-            before = _matrix(model, weights, target)
-            with model.open("r+b") as file:
-                file.seek(weights.data_start + target.offset)
-                file.write((before + change).astype(_DTYPES[target.kind]).tobytes())
+        layers.add(layer)
+    # NumPy lets other threads run while it multiplies and converts.
+    with ThreadPoolExecutor(physical_cores()) as threads:
+        for _ in threads.map(add, sorted(layers)):
+            pass
 
 
 def _matrix(path: Path, contents: Contents, tensor: Tensor) -> npt.NDArray[np.float32]:
