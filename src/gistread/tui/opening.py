@@ -1,11 +1,12 @@
 """Opens a book, and finds its model, in a thread."""
 
+import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from gistread.book.cache import file_digest, open_cached
+from gistread.book.cache import cached_text, file_digest, open_cached
 from gistread.book.model import Book
 from gistread.engine import model_search, models
 from gistread.errors import EngineError, StorageError
@@ -73,6 +74,28 @@ class BookModel:
     name: str = ""  # Empty: none
     along: bool = False
     paused: bool = False  # Whether the user turned reading along off for this book
+
+
+def is_new(source: Path, services: AppServices) -> bool:
+    """Whether this file has never been opened, told without reading it as a book."""
+    digest = file_digest(source)
+    text = cached_text(digest, services.paths.texts)
+    if text is None:
+        return bool(digest)  # A folder has none
+    with suppress(StorageError):
+        return not services.user_data.opened_at(hashlib.sha256(text.encode()).hexdigest())
+    return False
+
+
+def model_of_new_book(services: AppServices) -> str:
+    """The model that reads a book along from its first opening on; empty if none does."""
+    if services.named_model:
+        return services.named_model
+    if usual := services.config.model:
+        return usual if services.config.read_along else ""
+    if model_search.starter_path() is not None:
+        return models.STARTER
+    return ""
 
 
 def model_of(book: Book, services: AppServices) -> BookModel:

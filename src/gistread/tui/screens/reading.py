@@ -23,6 +23,7 @@ from gistread.readers.trace import Places
 from gistread.session.session import Session
 from gistread.tui.commands import BOUND_KEY, CommandTarget, bindings, own_keys
 from gistread.tui.marking.caret import SelectableText
+from gistread.tui.model_ahead import ModelAhead
 from gistread.tui.opening import model_of, read_book
 from gistread.tui.reading.commands import READING_COMMANDS
 from gistread.tui.reading.context import ReadingContext
@@ -88,6 +89,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         )  # set when the screen is closed, also before the book is open
         self.controllers: Controllers | None = None  # None until the book is open
         self._opening: Worker[None] | None = None  # Opens the book, then its session
+        self._model_ahead: ModelAhead | None = None  # Of a file, until the book's model is known
         self.unsaved = ""  # after `close`: what could not be saved, in words
 
     @property
@@ -147,6 +149,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.lines = StatusLines(self, lambda: self.controllers)
         if isinstance(self._source, Path):
             self.book_pane.show((Block(f"Opening {self._source.name} …", style="muted"),))
+            self._model_ahead = ModelAhead(self._source, self.services)
         self._opening = self.run_worker(self._open(), exit_on_error=True)
 
     async def on_unmount(self) -> None:
@@ -200,6 +203,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         try:
             opened = await asyncio.to_thread(read_book, self._source, services, self._left.is_set)
         except GistreadError as error:
+            await self._close_model_ahead()
             services.cannot_open(error)
             return
         book = opened.book
@@ -241,6 +245,9 @@ class ReadingScreen(CommandTarget, BookScreen):
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place()
         await asyncio.to_thread(controllers.asking.load)
+        make_engine = services.make_engine
+        if self._model_ahead is not None:
+            make_engine = await self._model_ahead.take()
         context.session = session = await asyncio.to_thread(
             Session,
             book,
@@ -248,7 +255,7 @@ class ReadingScreen(CommandTarget, BookScreen):
             paths=services.paths,
             listener=controllers.on_session_event,
             background=True,
-            make_engine=services.make_engine,
+            make_engine=make_engine,
             place=lambda: context.model_place.offset,
         )
         self.redraw_lines()
@@ -259,8 +266,6 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.question.remember([exchange.record.question for exchange in exchanges])
         if exchanges:
             self.panes.show_answers(self.has_class("-roomy"))
-        with contextlib.suppress(GistreadError, OSError):  # The library says so.
-            await asyncio.to_thread(index_new_books, services.paths)
         await session.show_saved_memory()
         context.memory_looked_for = True
         self.redraw_lines()
@@ -270,6 +275,9 @@ class ReadingScreen(CommandTarget, BookScreen):
         if model.name:
             await session.use_model(model.name, read=model.along)
             session.reading.paused_by_user = model.paused
+        await self._close_model_ahead()
+        with contextlib.suppress(GistreadError, OSError):  # The library says so.
+            await asyncio.to_thread(index_new_books, services.paths)
         context.opening = False
         self.run_worker(controllers.syncing.start(), group="sync")
         controllers.questions.opened()
@@ -278,6 +286,7 @@ class ReadingScreen(CommandTarget, BookScreen):
     async def close(self) -> None:
         """Save everything and close the session. The screen is unusable afterwards."""
         await self._stop_opening()
+        await self._close_model_ahead()
         controllers = self.controllers
         if controllers is None:
             return
@@ -298,6 +307,11 @@ class ReadingScreen(CommandTarget, BookScreen):
         controllers.is_closed = True
         if context.session is not None:
             await context.session.close()
+
+    async def _close_model_ahead(self) -> None:
+        ahead, self._model_ahead = self._model_ahead, None
+        if ahead is not None:
+            await ahead.close()
 
     async def _stop_opening(self) -> None:
         """End what still opens the book: it would draw on a screen that is being removed."""

@@ -1,0 +1,66 @@
+"""Loads the model of a new book while the book is being opened."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from gistread.engine.protocol import Engine
+from gistread.engine.remote.address import is_address
+from gistread.errors import EngineError, GistreadError
+from gistread.tui.opening import is_new, model_of_new_book
+from gistread.tui.services import AppServices
+
+
+class ModelAhead:
+    """An engine that starts before the session that will use it. Await `close`."""
+
+    def __init__(self, source: Path, services: AppServices) -> None:
+        self._source = source
+        self._services = services
+        self._spec = ""
+        self._engine: Engine | None = None  # None also once it has been taken
+        self._starting = asyncio.create_task(self._start(), name="model-ahead")
+
+    async def take(self) -> Callable[[str], Engine]:
+        """How the session gets its engine: the one that was started, if it is for its model.
+
+        Call the function in a thread. Raises EngineError when it is called.
+        """
+        await asyncio.wait({self._starting})
+        return self._make
+
+    async def close(self) -> None:
+        """Close the engine if nobody has taken it."""
+        self._starting.cancel()
+        await asyncio.wait({self._starting})
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await engine.close()
+
+    def _make(self, spec: str) -> Engine:
+        engine = self._engine
+        if engine is None or spec != self._spec:
+            return self._services.make_engine(spec)
+        self._engine = None
+        return engine
+
+    async def _start(self) -> None:
+        """Make the engine and let it load in the background."""
+        spec = await asyncio.to_thread(self._expected)
+        if not spec:
+            return
+        with suppress(GistreadError):  # The session meets the error again, and reports it.
+            self._engine = await asyncio.to_thread(self._services.make_engine, spec)
+            self._spec = spec
+            self._loading = asyncio.create_task(self._load(self._engine))
+
+    async def _load(self, engine: Engine) -> None:
+        with suppress(EngineError):  # The session starts it again, and reports the error.
+            await engine.start()
+
+    def _expected(self) -> str:
+        if not is_new(self._source, self._services):
+            return ""
+        spec = model_of_new_book(self._services)
+        return "" if is_address(spec) else spec
