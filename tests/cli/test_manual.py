@@ -47,9 +47,7 @@ def manual() -> str:
 
 
 def test_the_manual_page_is_up_to_date() -> None:
-    assert without_date(PAGE.read_text()) == without_date(manual()), (
-        "run: python -m tests.cli.test_manual"
-    )
+    assert _words(PAGE.read_text()) == _words(manual()), "run: python -m tests.cli.test_manual"
 
 
 def test_mandoc_finds_nothing_wrong() -> None:
@@ -82,8 +80,9 @@ def test_man_shows_the_manual_page_without_a_warning() -> None:
     assert "--upto PLACE" in done.stdout
 
 
-def without_date(page: str) -> str:
-    return re.sub(r"^\.TH .*$", "", page, count=1, flags=re.M)
+def _words(page: str) -> list[str]:
+    """Without the date, and without line ends: Python 3.13 wraps long usages elsewhere."""
+    return re.sub(r"^\.TH .*$", "", page, count=1, flags=re.M).split()
 
 
 if __name__ == "__main__":
