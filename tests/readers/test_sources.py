@@ -160,6 +160,32 @@ async def test_no_sentence_of_a_place_is_asked_for_if_one_is_much_nearer() -> No
     assert [citation.quote for citation in named.citations] == [FACTS[7]]
 
 
+PEOPLE = (
+    "A man named Hislop, a friend of Turnbull’s, came in to breakfast.",
+    "He made up his mind that I was a pack-shepherd from those parts.",
+)
+RAIN = "It rained on the hills again that day, and nobody went out of the cottage by the burn. "
+
+
+async def test_more_sentences_of_a_part_than_of_a_page_are_in_doubt() -> None:
+    """A part has so many that the nearest by words seldom tells a statement for sure."""
+    answer = "- A pack-shepherd, as Hislop, the friend of Turnbull, takes him to be [1]"
+    offered: list[list[str]] = []
+    for rain in (RAIN, 80 * RAIN):
+        book = make_book([f"{PEOPLE[0]} {rain}", f"{rain}{PEOPLE[1]}"])
+        engine = Listing()
+        engine.source = 1
+        by_words, asking = as_cited(GistMemory(book, PageSize(50, 150), ""), answer, engine)
+        assert by_words.citations[0].quote == PEOPLE[0]
+        named = await with_cited_sentences(by_words, asking, ())
+        offered.append(engine.texts)
+    assert named.citations[0].quote == PEOPLE[1]
+    assert offered[0] == []
+    assert "Answer: A pack-shepherd, as Hislop, the friend of Turnbull, takes him to be\n" in str(
+        offered[1][0]
+    )
+
+
 async def sources_of_german(says: Callable[[str], str], engine: FakeEngine) -> list[str]:
     engine._says = says
     asking = Asking("Wann stahl er?", make_memory(), engine, Steering(), ReaderOptions(model=LARGE))

@@ -24,7 +24,7 @@ from gistread.memory.passages import (
 )
 from gistread.readers.answering import Asking, says_not_found, user_prompt
 from gistread.readers.events import Answered
-from gistread.readers.evidence import Evidence, citation_of, is_in_doubt, statement_spans
+from gistread.readers.evidence import Evidence, citation_of, is_in_doubt, is_part, statement_spans
 from gistread.readers.thread import REFERENCE, without_options
 from gistread.search.ranked import Relevance
 from gistread.search.tokens import code_of, language_of
@@ -146,6 +146,7 @@ def _citing(answer: str, number: int) -> str:
 MOST_OFFERED = 12
 _MOST_OF_A_PLACE = 40  # Sentences of a cited page, to choose one that no words find
 _MOST_IN_DOUBT = 5  # The sentence of a page that tells is among so many for 70 of 72 statements
+_MOST_OF_A_PART = 8  # The same of a part of the book: 111 of 122 with five, 114 with eight
 _MOST_ASKED = 6  # Statements of one answer, so that the sources follow soon
 _SHORT_PLACE = 800  # Characters of a cited place whose sentence words find well enough
 _NO_SOURCE = "0"  # The model's choice if no sentence tells the answer
@@ -233,10 +234,12 @@ def _doubtful(answered: Answered, asking: Asking, places: Sequence[Passage]) -> 
             offered = [citation_of(span, memory) for span in spans]
         else:
             nearest = evidence.nearest(answer, statement, place)
-            is_offered = place[1] - place[0] > _SHORT_PLACE and is_in_doubt(nearest)
-            offered = [citation for citation, _ in nearest[:_MOST_IN_DOUBT]]
+            is_offered = place[1] - place[0] > _SHORT_PLACE and is_in_doubt(nearest, place)
+            most = _MOST_OF_A_PART if is_part(place) else _MOST_IN_DOUBT
+            offered = [citation for citation, _ in nearest[:most]]
         if is_offered:
-            offers.append(_Offer(index, REFERENCE.sub("", statement), offered))
+            bare = _LISTED.sub("", REFERENCE.sub("", statement)).strip()
+            offers.append(_Offer(index, bare, offered))
     return offers
 
 

@@ -23,6 +23,8 @@ _ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
 # Of the best score: with this, a second sentence leaves in doubt which of them tells a statement.
 # Of 72 statements in own words, the nearest of a page told 44 of the 46 that were not in doubt.
 _DOUBT_SHARE = 0.8
+_PART_DOUBT_SHARE = 0.6  # The same of a part, which has many more sentences
+_LONGEST_PAGE = 5_000  # Characters; a longer place is a part of a book
 _NEIGHBOURS = 2  # Sentences on each side of the one that tells a note
 _STUB_TERMS = 4  # Fewer content words: a stub of dialogue, such as `"A sign," he said`
 _STUB_WEIGHT = 0.7
@@ -230,9 +232,15 @@ def _weight_of(quote: str, terms: frozenset[str], own: frozenset[str], told_aski
     return weight
 
 
-def is_in_doubt(ranked: Sequence[tuple[Citation, float]]) -> bool:
-    """Whether another sentence is almost as near as the first."""
-    return len(ranked) > 1 and ranked[1][1] >= _DOUBT_SHARE * ranked[0][1]
+def is_part(place: Passage) -> bool:
+    """Whether a place is a part of the book, as `notes` and `longagent` read it, and no page."""
+    return place[1] - place[0] > _LONGEST_PAGE
+
+
+def is_in_doubt(ranked: Sequence[tuple[Citation, float]], place: Passage) -> bool:
+    """Whether another sentence of the place is almost as near as the first."""
+    share = _PART_DOUBT_SHARE if is_part(place) else _DOUBT_SHARE
+    return len(ranked) > 1 and ranked[1][1] >= share * ranked[0][1]
 
 
 def telling_passage(note: str, question: str, place: Passage, memory: GistMemory) -> Passage:
@@ -243,7 +251,7 @@ def telling_passage(note: str, question: str, place: Passage, memory: GistMemory
     """
     evidence = Evidence(question, memory, [place])
     ranked = evidence.ranked(note, [place])
-    if not ranked or (evidence.is_in_language_of_book and is_in_doubt(ranked)):
+    if not ranked or (evidence.is_in_language_of_book and is_in_doubt(ranked, place)):
         return place
     nearest = ranked[0][0].start
     sentences = list(sentences_of(memory.book, *place))
