@@ -112,6 +112,25 @@ async def test_the_story_so_far_is_told_from_the_gists(question: str) -> None:
 
 
 @pytest.mark.usefixtures("long_text")
+@pytest.mark.parametrize("pages", [0, 3])
+async def test_without_gists_of_most_of_it_the_story_is_told_from_passages_of_all_parts(
+    pages: int,
+) -> None:
+    events = await ask("What has happened so far?", pages=pages)
+    assert choice(events) == ("gistread", "passages of all its parts: there are no gists yet")
+
+
+@pytest.mark.usefixtures("long_text")
+async def test_passages_of_all_parts_are_not_shown_for_words_of_the_question() -> None:
+    book = make_book(["The boat went far out to sea, and the storm blew it far away."] * 99)
+    memory = unread_memory(book)
+    asking = Asking("What has happened so far?", memory, FakeEngine(), Steering(), ReaderOptions())
+    events = [event async for event in METHODS["auto"].reader()(asking)]
+    shown = [event for event in events if isinstance(event, Shown)]
+    assert [any(event.reasons) for event in shown] == [False]
+
+
+@pytest.mark.usefixtures("long_text")
 @pytest.mark.parametrize(
     "question",
     [

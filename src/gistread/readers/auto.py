@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from gistread.readers.answering import Asking
 from gistread.readers.cost import answer_work
 from gistread.readers.events import ReaderEvents, Started
-from gistread.readers.gistread import text_budget
-from gistread.readers.kinds import Kind, asks_for_story, kind_of
+from gistread.readers.gistread import is_told_by_gists, text_budget
+from gistread.readers.kinds import Kind, asks_for_story, asks_how_all_ends, kind_of
 from gistread.readers.quoting import introductions_for, story_so_far
 from gistread.readers.registry import METHODS
+from gistread.readers.thread import without_options
 from gistread.units import format_duration
 
 NAME = "auto"
@@ -71,7 +72,7 @@ async def _fits(asking: Asking) -> bool:
 
 async def _tells_story_by_gists(asking: Asking) -> bool:
     is_story = not asking.options.choices and asks_for_story(asking.question)
-    return is_story and bool(asking.memory.entries)
+    return is_story and is_told_by_gists(asking.memory)
 
 
 async def _needs_whole_book(asking: Asking) -> bool:
@@ -101,6 +102,12 @@ async def _looks_up(asking: Asking) -> bool:
     return asking.options.model.is_believed and asking.memory.complete
 
 
+async def _tells_story_by_passages(asking: Asking) -> bool:
+    question = without_options(asking.question)
+    asks_for_all = asks_for_story(question) or asks_how_all_ends(question)
+    return asks_for_all and not asking.options.choices and not is_told_by_gists(asking.memory)
+
+
 async def _always(asking: Asking) -> bool:
     return True
 
@@ -121,6 +128,7 @@ RULES = (
         _asks_for_a_fact_in_a_long_book,
     ),
     Rule("readagent-s", "the gists of the whole book, with look-ups", _looks_up),
+    Rule("gistread", "passages of all its parts: there are no gists yet", _tells_story_by_passages),
     Rule("gistread", "passages nearest to the question", _always),
 )
 """Of the rules that apply, the first is taken."""

@@ -184,7 +184,9 @@ class BookText(Asking):
     def reasons(self) -> Reasons:
         """Why places are wanted for this question."""
         if self._reasons is None:
-            self._reasons = Reasons.over(self.question, self.memory)
+            # Passages spread over the book are chosen by their place alone.
+            question = "" if self.is_spread else self.question
+            self._reasons = Reasons.over(question, self.memory)
         return self._reasons
 
     def why_shown(self, numbers: Sequence[int]) -> dict[int, str]:

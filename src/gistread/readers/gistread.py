@@ -52,7 +52,7 @@ async def gistread(asking: Asking) -> ReaderEvents:
     is_general = asks_for_all or not ranked.has_matches
     if budget.is_whole or options.choices or not is_general:
         answered = _Passages(text, ranked, budget).answer()
-    elif _is_told_by_gists(memory):
+    elif is_told_by_gists(memory):
         answered = _from_gists(text)
     elif asks_for_all:
         answered = _from_spread(text, ranked, budget)
@@ -223,7 +223,7 @@ async def _unless_not_found(
                 held.clear()
 
 
-def _is_told_by_gists(memory: GistMemory) -> bool:
+def is_told_by_gists(memory: GistMemory) -> bool:
     """Whether the gists tell most of the text up to the bound."""
     length = sum(entry.page.end - entry.page.start for entry in memory.read_entries)
     return length >= _MOST_TOLD * len(memory.book.text.rstrip()) > 0
