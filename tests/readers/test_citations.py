@@ -213,6 +213,8 @@ def test_two_statements_that_cite_one_passage_get_a_number_for_each_sentence() -
             "the narrator only says so.",
         ),
         ("Das Buch nennt keinen Namen. Er hat einen Hund.", "Er hat einen Hund."),
+        ("No. The story does not mention children.", ""),
+        ("No. He had no children.", "No. He had no children."),
     ],
 )
 def test_only_what_an_answer_tells_has_a_source(answer: str, kept: str) -> None:

@@ -25,6 +25,7 @@ from gistread.memory.passages import (
 from gistread.readers.answering import Asking, says_not_found, user_prompt
 from gistread.readers.events import Answered
 from gistread.readers.evidence import Evidence, citation_of, is_in_doubt, is_part, statement_spans
+from gistread.readers.phrases import pattern
 from gistread.readers.thread import REFERENCE, without_options
 from gistread.search.ranked import Relevance
 from gistread.search.tokens import code_of, language_of
@@ -125,7 +126,8 @@ def told_part(answer: str) -> str:
             kept += [piece for piece in further if not says_not_found(piece)]
         else:
             kept.append(statement)
-    return " ".join(kept)
+    told = " ".join(kept)
+    return "" if pattern("is_bare_no").fullmatch(told) else told
 
 
 def _citing(answer: str, number: int) -> str:
