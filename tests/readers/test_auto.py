@@ -1,5 +1,7 @@
 """Which method answers: by model, question, length of the text and pace of the machine."""
 
+from dataclasses import replace
+
 import pytest
 
 from gistread.memory.sizes import unread_memory
@@ -152,6 +154,20 @@ async def test_a_question_about_all_of_it_reads_the_whole_book_and_says_so_first
         "the whole text, part by part: the question is about all of it",
     )
     assert isinstance(events[-1], Answered)
+
+
+@pytest.mark.usefixtures("long_text")
+async def test_a_server_is_said_to_be_sent_the_whole_book() -> None:
+    engine = FakeEngine(says=lambda _: "Nothing new.")
+    engine._info = replace(engine.info, is_remote=True)
+    book = make_book(["The boat went far out to sea, and the storm blew it far away."] * 400)
+    memory = unread_memory(book)
+    asking = Asking("List all the storms.", memory, engine, Steering(), ReaderOptions())
+    events = [event async for event in METHODS["auto"].reader()(asking)]
+    assert choice(events) == (
+        "notes",
+        "the whole text, part by part: the question is about all of it, about 8,000 tokens sent",
+    )
 
 
 @pytest.mark.usefixtures("long_text")

@@ -23,6 +23,7 @@ _WHOLE_BOOK_S = 300.0  # Longest time for which the whole book is read without h
 _WHOLE_BOOK_TOKENS = 60_000  # The same limit before the model is measured, or on a server
 # From about 12,000 words on, most of the passages that share words with a question do not answer it
 _LONG_BOOK_WORDS = 12_000
+_ROUNDED = -3  # Tokens are told in thousands
 
 
 async def auto(asking: Asking) -> ReaderEvents:
@@ -46,16 +47,21 @@ async def choose_method(asking: Asking) -> tuple[str, str]:
     """The name of the method, and why it was chosen, for people."""
     for rule in RULES:
         if await rule.applies(asking):
-            return rule.method, rule.why.format(time=_time_of(rule.method, asking))
+            return rule.method, rule.why.format(cost=_cost_of(rule.method, asking))
     raise AssertionError("the last rule always applies")
 
 
-def _time_of(method: str, asking: Asking) -> str:
+def _cost_of(method: str, asking: Asking) -> str:
+    """The time that a method takes, and the tokens that a server is sent, as far as known."""
     info = asking.engine.info
-    seconds = answer_work(method, asking.memory, info).seconds(info)
-    if seconds is None:
-        return ""
-    return f", about {format_duration(seconds)}"
+    work = answer_work(method, asking.memory, info)
+    cost = ""
+    seconds = work.seconds(info)
+    if seconds is not None:
+        cost = f", about {format_duration(seconds)}"
+    if info.is_remote:
+        cost += f", about {round(work.prefilled, _ROUNDED):,} tokens sent"
+    return cost
 
 
 async def _introduces_somebody(asking: Asking) -> bool:
@@ -119,7 +125,7 @@ RULES = (
     Rule("gistread", "the story so far, from the gists", _tells_story_by_gists),
     Rule(
         "notes",
-        "the whole text, part by part: the question is about all of it{time}",
+        "the whole text, part by part: the question is about all of it{cost}",
         _needs_whole_book,
     ),
     Rule(
