@@ -126,8 +126,9 @@ def told_part(answer: str) -> str:
             kept += [piece for piece in further if not says_not_found(piece)]
         else:
             kept.append(statement)
-    told = " ".join(kept)
-    return "" if pattern("is_bare_no").fullmatch(told) else told
+    if all(pattern("is_bare_no").fullmatch(piece) for piece in kept):
+        return ""
+    return " ".join(kept)
 
 
 def _citing(answer: str, number: int) -> str:
