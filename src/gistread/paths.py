@@ -67,11 +67,34 @@ def pip_install(what: str) -> str:
 
     Uses pip, pipx or uv, as gistread was installed.
     """
-    if Path(sys.prefix, "pipx_metadata.json").exists():
+    if _is_by_pipx():
         return f"pipx runpip gistread install {what}"
     if find_spec("pip") is None:  # uv makes environments without pip.
         return f"uv pip install --python {shlex.quote(sys.executable)} {what}"
     return f"{shlex.quote(sys.executable)} -m pip install {what}"
+
+
+def install_extra(extra: str) -> str:
+    """The command that adds what an extra of gistread needs.
+
+    By pipx, package by package: it would take `gistread[…]` for another source of gistread, and
+    look for upgrades there.
+    """
+    if not _is_by_pipx():
+        return pip_install(f"'gistread[{extra}]'")
+    from importlib.metadata import requires  # Takes long to import
+
+    needed = (requirement.partition(";") for requirement in requires("gistread") or ())
+    packages = [
+        shlex.quote(package.strip())
+        for package, _, condition in needed
+        if condition.strip() in (f"extra == '{extra}'", f'extra == "{extra}"')
+    ]
+    return f"pipx inject gistread {' '.join(packages)}"
+
+
+def _is_by_pipx() -> bool:
+    return Path(sys.prefix, "pipx_metadata.json").exists()
 
 
 def default_paths() -> Paths:

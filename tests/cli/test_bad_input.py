@@ -7,6 +7,7 @@ traceback.
 import contextlib
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import pytest
 from gistread.cli.output import write_json
 from gistread.errors import ExitStatus
 from gistread.memory.store import MemoryStore
-from gistread.paths import default_paths, pip_install
+from gistread.paths import default_paths, install_extra, pip_install
 from gistread.store.journal import Journal, read_records
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -501,11 +502,9 @@ def test_the_way_of_installing_decides_how_an_extra_is_added(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("sys.prefix", str(tmp_path))
-    assert pip_install("'gistread[mcp]'") == f"{sys.executable} -m pip install 'gistread[mcp]'"
+    assert install_extra("mcp") == f"{sys.executable} -m pip install 'gistread[mcp]'"
     monkeypatch.setattr("gistread.paths.find_spec", lambda name: None)
-    assert (
-        pip_install("'gistread[mcp]'")
-        == f"uv pip install --python {sys.executable} 'gistread[mcp]'"
-    )
+    assert install_extra("mcp") == f"uv pip install --python {sys.executable} 'gistread[mcp]'"
     (tmp_path / "pipx_metadata.json").touch()
-    assert pip_install("'gistread[mcp]'") == "pipx runpip gistread install 'gistread[mcp]'"
+    assert re.fullmatch(r"pipx inject gistread 'mcp<\d+,>=[\d.]+'", install_extra("mcp"))
+    assert pip_install("socksio") == "pipx runpip gistread install socksio"

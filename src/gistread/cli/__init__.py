@@ -13,7 +13,7 @@ from pathlib import Path
 from gistread.cli.output import OutputError, discard_output, fail, prepare_streams, write_json
 from gistread.cli.parser import parse
 from gistread.errors import ExitStatus, GistreadError, UsageError, traceback_text
-from gistread.paths import default_paths, pip_install
+from gistread.paths import default_paths, install_extra
 from gistread.store.files import make_folder, private_opener
 
 # Extras by their modules
@@ -91,7 +91,7 @@ def _run(words: list[str]) -> int:
         if module not in _EXTRAS:
             raise
         message = f"`gistread {arguments.command}` needs {module}, which is not installed."
-        raise UsageError(message, pip_install(f"'gistread[{_EXTRAS[module]}]'")) from None
+        raise UsageError(message, install_extra(_EXTRAS[module])) from None
 
 
 def prepare(arguments: argparse.Namespace) -> argparse.Namespace:

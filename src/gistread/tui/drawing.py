@@ -18,7 +18,7 @@ from textual.widget import Widget
 from gistread.book.images import read_image
 from gistread.child_process import run_python
 from gistread.errors import GistreadError
-from gistread.paths import pip_install
+from gistread.paths import install_extra
 from gistread.system import cell_pixels, limit_memory
 from gistread.tui.kitty import Kitty, KittyPicture
 from gistread.tui.text.figure import PIXELS_A_CELL, Figure, Painter, dots, half_blocks
@@ -232,7 +232,7 @@ def _opaque(image: "Pixels") -> "Pixels":
 
 
 def _not_installed() -> DrawingError:
-    how = pip_install("'gistread[images]'")
+    how = install_extra("images")
     return DrawingError("Drawing pictures needs more packages.", f"Install them: {how}")
 
 
