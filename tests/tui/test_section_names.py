@@ -8,14 +8,24 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from gistread.book.open import open_book
 from gistread.config import Config
 from gistread.memory.model import GistMemory, GistSource
 from gistread.people.sections import SectionNames
 from gistread.sample import story_path
 from gistread.session.session import Session
+from gistread.store.user_data import UserData
 from gistread.tui.screens.reading import ReadingScreen
 from tests.book.data import needs_novels, novel
-from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until, until_shown
+from tests.tui.scripted import (
+    SteppedEngine,
+    app_on,
+    opened,
+    paths_in,
+    text_of,
+    until,
+    until_shown,
+)
 from tests.tui.test_never_ahead import memory_of
 
 
@@ -63,6 +73,25 @@ async def test_names_stand_in_place_of_quotations_and_enter_opens_the_text(tmp_p
         assert pane.chosen is not None
         opened_text = pane.memory.text_of(pane.memory.entry(pane.chosen).page)
         assert opened_text.split("\n")[-1] in [block.text for block in pane.blocks]
+
+
+async def test_names_that_come_late_leave_the_section_level_with_its_text(tmp_path: Path) -> None:
+    book = open_book(story_path())
+    place = round(len(book.text) * 0.45)
+    UserData(paths_in(tmp_path)).set_position(book.sha256, place, read=[(0, place)])
+    app = app_on(book, tmp_path, config=Config())
+    async with app.run_test(size=(160, 50)) as pilot:
+        screen = await quoted(pilot)
+        pane = screen.memory_pane
+        await until(pilot, lambda: "Lucy" in str(pane.view.names))
+        await pilot.pause()
+        number = pane.view.here
+        block = pane._index.find_key(("page", number))
+        first = pane._index.first_row(block) + pane._index.layout(block).above
+        on_screen = first - pane.scroll_offset.y + pane.content_region.y
+        start = pane.memory.entry(number).page.start
+        in_book = screen.book_pane.row_in_view(start) + screen.book_pane.content_region.y
+        assert on_screen == in_book
 
 
 async def test_another_memory_with_the_same_sections_is_named_too(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ class Controllers:
         self.people = PeopleController(context, self.line)
         self.recap = RecapController(context, self.line)
         self.syncing = SyncController(context)
-        self.section_names = SectionNamer(context, self.line, self.people)
+        self.section_names = SectionNamer(context, self.pages, self.line, self.people)
         self._redraw_due = False
         self.is_closed = False  # Its screen is being removed: nothing is drawn any more
         self._was_running = False  # whether the model was reading when the lines were last drawn

@@ -22,10 +22,16 @@ class MemoryPages:
         self.memory_stays = False  # do not scroll the memory at the book's next move
         # the user moves through the memory, and the book follows: one jump in the history
         self.walking = False
+        self._is_beside = True  # the memory followed the book at its last move
 
     def book_moved(self) -> None:
-        follows = self._context.panes.current is not Pane.MEMORY and not self.memory_stays
+        self._is_beside = not self.memory_stays
         self.memory_stays = False
+        self.rows_changed()
+
+    def rows_changed(self) -> None:
+        """Keep the memory beside the reader, whose rows may stand elsewhere now."""
+        follows = self._context.panes.current is not Pane.MEMORY and self._is_beside
         self.show_here(scroll=follows)
 
     def appeared(self) -> None:

@@ -7,6 +7,7 @@ from gistread.people.mentions import supports_names
 from gistread.people.sections import names_of_sections
 from gistread.store.model import NameCorrection
 from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.reading.so_far import PeopleController
 
@@ -18,9 +19,14 @@ class SectionNamer:
     """Keeps the names in the memory pane up to what the user has read, and never ahead of it."""
 
     def __init__(
-        self, context: ReadingContext, line: QuestionLine, people: PeopleController
+        self,
+        context: ReadingContext,
+        pages: MemoryPages,
+        line: QuestionLine,
+        people: PeopleController,
     ) -> None:
         self._context = context
+        self._pages = pages
         self._line = line
         self._people = people
         self._named: _State | None = None  # What the names in the pane were made from
@@ -47,5 +53,6 @@ class SectionNamer:
     async def _name(self, sections: _Sections) -> None:
         view = await self._people.known()
         names = await asyncio.to_thread(names_of_sections, view, sections)
-        self._context.memory_pane.show_names(names)
+        if self._context.memory_pane.show_names(names):
+            self._pages.rows_changed()
         self._context.refresh()  # The header says that names are shown.

@@ -217,10 +217,15 @@ class MemoryPane(CommandTarget, LongText):
             self._show_noted()
             self.post_message(self.Changed())
 
-    def show_names(self, names: Mapping[int, SectionNames]) -> None:
-        """Show who enters in the sections, and keep in view a section with a note."""
-        if self.change_view(names=names):
+    def show_names(self, names: Mapping[int, SectionNames]) -> bool:
+        """Show who enters in the sections, and keep in view a section with a note.
+
+        Returns whether the names differ from those shown before.
+        """
+        is_changed = self.change_view(names=names)
+        if is_changed:
             self._show_noted()
+        return is_changed
 
     def _show_noted(self) -> None:
         note = self.view.note
