@@ -1,20 +1,30 @@
 """Why a part of the book is wanted for a question: the words that it shares with it."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.memory.sections import Sections
+from gistread.people.mentions import titles
 from gistread.readers.events import WantedSection
 from gistread.readers.thread import without_options
 from gistread.search.related import related_stems
-from gistread.search.tokens import Terms
+from gistread.search.tokens import Terms, code_of, language_of, stop_words
 from gistread.units import in_quotes
 
 _MOST_WORDS = 4
 # Characters of a section that a passage must cover to ask for that section, too
 _LEAST_PART = 1000
 _AROUND = 1200  # Characters before and after a part in which the ranking still counts words
+# Titles that tell nothing even without a name, unlike "captain"
+_FORMS_OF_ADDRESS = frozenset(
+    "mr mrs ms miss mister mistress sir madam mme mlle dr prof capt col lieut rev".split()
+)
+# Verbs that stand on every page: a reason only where nothing else is shared
+_LIGHT_VERBS = frozenset(
+    "come came get got give gave go goes going gone went let make made put take took".split()
+)
 
 
 class Reasons:
@@ -28,16 +38,37 @@ class Reasons:
         """`question`: as the model is asked it. `language`: BCP 47; empty means English."""
         self._text = text
         self._terms = Terms(language)
-        words = self._terms.words(without_options(question))
-        content = [word for word in words if word not in self._terms.stop_words]
-        self._of_question = frozenset(map(self._terms.stem, content))
+        content = self._content(without_options(question), language)
+        light = {word for word in content if word in _LIGHT_VERBS}
+        self._of_question = frozenset(map(self._terms.stem, content - light))
+        self._light = frozenset(map(self._terms.stem, light))
         related = related_stems(language)
         others = (related.get(stem, frozenset()) for stem in self._of_question)
-        self._related = frozenset().union(*others) - self._of_question
+        self._related = frozenset().union(*others) - self._of_question - self._light
 
     @classmethod
     def over(cls, question: str, memory: GistMemory) -> "Reasons":
         return cls(question, memory.book.text, memory.book.language)
+
+    def _content(self, question: str, language: str) -> set[str]:
+        """The words of a question without stop words and titles of names, such as "Captain Ahab".
+
+        Stop words are those of the book's language, and those of the question's.
+        """
+        asked_in = language_of(question, code_of(language))
+        left_out = self._terms.stop_words | stop_words().get(asked_in, frozenset())
+        left_out |= _FORMS_OF_ADDRESS
+        places = [place for place in self._terms.places(question) if place.word not in left_out]
+        before_names = {
+            place.start
+            for place, after in pairwise(places)
+            if question[place.end : after.start] in (" ", ". ") and question[after.start].isupper()
+        }
+        return {
+            place.word
+            for place in places
+            if place.word not in titles() or place.start not in before_names
+        }
 
     def of(self, places: Iterable[Passage], otherwise: str = "") -> str:
         """Why these places are wanted; `otherwise` if they share nothing with the question."""
@@ -49,6 +80,9 @@ class Reasons:
         near = self._words_in(around, self._of_question)
         if near:
             return f"because near it stands {near}"
+        weak = self._words_in(parts, self._light)
+        if weak:
+            return f"because it has {weak}"
         return otherwise
 
     def in_words(self, text: str) -> str:
@@ -72,7 +106,7 @@ class Reasons:
         counts: dict[str, int] = {}
         for start, end, word in self._terms.places(text):
             stem = self._terms.stem(word)
-            if stem in stems:
+            if stem in stems and word not in _FORMS_OF_ADDRESS:
                 words.setdefault(stem, text[start:end])
                 counts[stem] = counts.get(stem, 0) + 1
         if all(word.isdecimal() for word in words.values()):
