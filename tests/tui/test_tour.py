@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from gistread.config import Config
 from gistread.tui.app import GistreadApp
@@ -84,3 +85,37 @@ async def test_each_step_points_at_what_it_names(
             assert tab in text_of(app)
             await pilot.press("enter")
         await until(pilot, lambda: not screen.query(".-pointed") and not screen.query(Tour))
+
+
+def type_at_once(app: GistreadApp, *keys: tuple[str, str]) -> None:
+    """Send keys as a terminal does that had to wait: none has been handled when the last comes."""
+    for name, character in keys:
+        app.post_message(events.Key(name, character))
+
+
+async def test_keys_typed_right_after_the_tour_ends_go_to_what_they_open(tmp_path: Path) -> None:
+    app = GistreadApp(long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True)
+    async with app.run_test(size=(120, 36)) as pilot:
+        screen = await opened(pilot)
+        await until_shown(pilot, "1 of 4")
+        place = (("3", "3"), ("0", "0"), ("percent_sign", "%"))
+        type_at_once(app, ("escape", "\x1b"), ("colon", ":"), *place, ("enter", "\r"))
+        await until(pilot, lambda: screen.book_pane.place > 0)
+        assert not screen.query(Tour)
+        assert not screen.input_line.is_open
+
+
+async def test_the_tour_begins_anew_where_it_is_asked_for_again(tmp_path: Path) -> None:
+    app = GistreadApp(long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True)
+    async with app.run_test(size=(120, 36)) as pilot:
+        screen = await opened(pilot)
+        await until_shown(pilot, "1 of 4")
+        await pilot.press("enter")
+        await until_shown(pilot, "2 of 4")
+        await pilot.press("f2", "f2")
+        await until_shown(pilot, "1 of 4")
+        assert len(screen.query(Tour)) == 1
+        type_at_once(app, ("escape", "\x1b"), ("f2", ""))
+        await pilot.pause()
+        await until_shown(pilot, "1 of 4")
+        assert len(screen.query(Tour)) == 1

@@ -67,6 +67,7 @@ class BookScreen(NoticeScreen[None]):
         raise NotImplementedError
 
     def start_tour(self) -> None:
+        """Show the tour from its beginning."""
         raise NotImplementedError
 
     def end_tour(self) -> None:

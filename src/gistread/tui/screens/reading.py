@@ -414,6 +414,7 @@ class ReadingScreen(CommandTarget, BookScreen):
         return controllers.walk.cancel()
 
     def start_tour(self) -> None:
+        """Show the tour from its beginning, also in place of one that is shown."""
         self.query_children(Tour).remove()
         self.mount(Tour(self.services), after="#panes")
 

@@ -32,9 +32,10 @@ class Tour(Vertical):
             self.step = step
 
     def __init__(self, services: AppServices) -> None:
-        super().__init__(id="tour")
+        super().__init__()
         self._services = services
         self._at = 0
+        self._is_over = False  # It is being removed, and takes no more keys
 
     def compose(self) -> ComposeResult:
         title, text = STEPS[self._at]
@@ -49,15 +50,18 @@ class Tour(Vertical):
 
     def key(self, event: events.Key) -> None:
         """A key that was pressed on the screen."""
-        if event.key in ("enter", "escape"):
+        if not self._is_over and event.key in ("enter", "escape"):
             event.stop()
             self.step(event.key == "enter")
 
     def step(self, on: bool) -> None:
         """Go on, or end the tour."""
+        if self._is_over:
+            return
         self._at += 1
         if on and self._at < len(STEPS):
             self.refresh(recompose=True)
         else:
+            self._is_over = True
             self.screen.post_message(self.Pointed(len(STEPS)))
             self.remove()
