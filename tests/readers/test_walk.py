@@ -9,7 +9,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sections import Sections
 from gistread.readers import registry
 from gistread.readers.answering import ReaderOptions
-from gistread.readers.events import Answered, Noted, Shown
+from gistread.readers.events import Answered, LookedUp, Noted, Proposed, Shown
 from gistread.readers.model_class import BASIC
 from gistread.readers.steering import Decision, Steering
 from gistread.readers.walk import WalkStep, saved_walk, walk_of, with_steps
@@ -49,6 +49,20 @@ async def test_the_steps_of_every_method_have_places_and_reasons(reader: str) ->
     assert any(step.reason for step in steps)
     cited = {place for step in steps for place in step.cited}
     assert {(source.start, source.end) for source in answered.citations} == cited
+
+
+def test_the_steps_come_in_the_order_in_which_they_were_asked_about() -> None:
+    memory = make_memory()
+    trace = [Proposed((3, 2), 1, 5), Proposed((1,), 2, 5), *(LookedUp(n, n, "") for n in (1, 2, 3))]
+    assert [step.number for step in walk_of(trace, (), memory)] == [3, 2, 1]
+
+
+def test_passages_are_walked_the_nearest_first() -> None:
+    memory = make_memory()
+    first, second = (entry.page for entry in memory.entries[:2])
+    places = (first.start, first.end), (second.start, second.end)
+    shown = Shown(places, ("because it has “leg”", "because it has “arm”"), (1, 0))
+    assert [step.number for step in walk_of([shown], (), memory)] == [2, 1]
 
 
 @pytest.mark.parametrize("reader", PASSAGE_METHODS)

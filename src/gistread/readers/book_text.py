@@ -41,6 +41,7 @@ class BookText(Asking):
 
     name: str  # Of the reader
     shown: list[Passage] = field(default_factory=list)  # The last selection
+    wanted: list[Passage] = field(default_factory=list)  # All that was selected from, in its order
     is_spread: bool = False  # Whether the passages are spread over the book to tell all of it
     marked: Marked | None = None  # What the question is about, in the passages
     accepted: set[int] = field(default_factory=set)  # Sections that the user agreed to
@@ -119,7 +120,9 @@ class BookText(Asking):
             if not first:
                 proposed = [] if is_agreed else self._open_places(ranked, pinned)[:most]
                 limit = named_budget if pinned and named_budget is not None else budget
-            self.shown = await self.fit([*pinned, *proposed], limit)
+            wanted = [*pinned, *proposed]
+            self.wanted += wanted
+            self.shown = await self.fit(wanted, limit)
             if is_agreed:
                 return
             fitting = [place for place in proposed if overlaps(self.shown, place)]
@@ -206,7 +209,18 @@ class BookText(Asking):
         """The event that tells what the model is shown, and why."""
         if self.share(shown) >= NEARLY_ALL:
             return events.Shown(tuple(shown))
-        return events.Shown(tuple(shown), tuple(self.reasons.of([place]) for place in shown))
+        reasons = tuple(self.reasons.of([place]) for place in shown)
+        return events.Shown(tuple(shown), reasons, self._nearest_first(shown))
+
+    def _nearest_first(self, shown: Sequence[Passage]) -> tuple[int, ...]:
+        """The indexes of these places in the order in which they were selected."""
+
+        def rank(index: int) -> int:
+            place = [shown[index]]
+            ranks = (at for at, wanted in enumerate(self.wanted) if overlaps(place, wanted))
+            return next(ranks, len(self.wanted))
+
+        return tuple(sorted(range(len(shown)), key=rank))
 
     def share(self, shown: Sequence[Passage]) -> float:
         length = len(self.memory.book.text.strip())

@@ -74,6 +74,7 @@ class Shown(ReaderEvent):
 
     places: tuple[tuple[int, int], ...]  # Start and end in the book's text, in order
     reasons: tuple[str, ...] = ()  # Why each is shown, if known; empty for the whole text
+    nearest: tuple[int, ...] = ()  # Their indexes, the most important first, if known
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,13 @@ def walk_of(
     left_out: Collection[int] = (),
     question: str = "",
 ) -> list[WalkStep]:
-    """The steps in the order in which they were taken, then those that were left out.
+    """The steps in the order in which they were asked about or taken, then those left out.
 
     Without a trace, as of an older question, the sources alone. `left_out`: numbers of sections
     that were refused. `question`: for the reason of a step that has none.
     """
     sections = Sections(memory)
+    trace = tuple(trace)
     cited = _cited_by_section(citations, sections)
     steps: dict[int, WalkStep] = {}
     for shown in _shown_in(trace, sections):
@@ -59,11 +60,20 @@ def walk_of(
         for number in sorted(left_out)
         for place in sections.places_of([number])
     ]
+    asked = _asked_about(trace)
+    taken = sorted(steps.values(), key=lambda step: asked.get(step.number, len(asked)))
     reasons = Reasons.over(question, memory)
     return [
         step if step.reason else replace(step, reason=reasons.of([(step.start, step.end)]))
-        for step in (*steps.values(), *refused)
+        for step in (*taken, *refused)
     ]
+
+
+def _asked_about(trace: Iterable[ReaderEvent]) -> dict[int, int]:
+    """The sections that the user was asked about, by number: which came first."""
+    proposals = (event for event in trace if isinstance(event, events.Proposed))
+    pages = dict.fromkeys(page for proposal in proposals for page in proposal.pages)
+    return {page: place for place, page in enumerate(pages)}
 
 
 def with_steps(
@@ -132,7 +142,7 @@ def _shown_in(trace: Iterable[ReaderEvent], sections: Sections) -> list[WalkStep
                 add_place((start, end), text)
             case events.Reported(answer=answer, start=start, end=end) if answer:
                 add_place((start, end), answer)
-            case events.Shown(places=places, reasons=reasons):
-                for place, reason in zip(places, reasons, strict=False):
-                    add_place(place, reason)
+            case events.Shown(places=places, reasons=reasons, nearest=nearest):
+                for at in nearest or range(len(reasons)):
+                    add_place(places[at], reasons[at])
     return steps
