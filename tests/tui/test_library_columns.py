@@ -16,7 +16,7 @@ from gistread.library.entries import (
 )
 from gistread.store.user_data import UserData
 from gistread.tui.screens.all_books import AllBooksScreen
-from gistread.tui.widgets.book_list import BookList, Columns
+from gistread.tui.widgets.book_list import BookList, Columns, whole_parts, whole_words
 from gistread.tui.widgets.input_line import FilterInput
 from tests.tui.books import long_book
 from tests.tui.library import SIZE, library_of, read_first
@@ -149,3 +149,28 @@ def test_short_books_come_first_by_length_and_unknown_lengths_last() -> None:
     long = replace(entry("Long"), words=90_000)
     unknown = replace(entry("Unknown"), words=0)
     assert sort_entries([unknown, long, short], Order.LENGTH) == [short, long, unknown]
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        (40, "Emma · Jane Austen · opened just now"),
+        (35, "Emma · Jane Austen"),
+        (12, "Emma"),
+        (3, "Em…"),
+    ],
+)
+def test_facts_that_do_not_fit_are_left_out_whole(cells: int, shown: str) -> None:
+    assert whole_parts("Emma · Jane Austen · opened just now", cells) == shown
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        (30, "the lawyer’s name was Utterson"),
+        (25, "the lawyer’s name was…"),
+        (21, "the lawyer’s name…"),
+    ],
+)
+def test_a_line_is_cut_between_words(cells: int, shown: str) -> None:
+    assert whole_words("the lawyer’s name was Utterson", cells) == shown

@@ -321,10 +321,20 @@ def test_steering_in_a_novel(tmp_path: Path, snap_compare: Compare, size: tuple[
     assert snap_compare(app, terminal_size=size, run_before=show)
 
 
-@pytest.mark.parametrize("size", [NARROW, WIDE])
+@pytest.mark.parametrize(
+    ("size", "colours"),
+    [(NARROW, True), (WIDE, True), ((100, 30), False)],
+    ids=["narrow", "wide", "no-colour"],
+)
 def test_the_walk_of_the_steps(
-    tmp_path: Path, snap_compare: Compare, size: tuple[int, int]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    snap_compare: Compare,
+    size: tuple[int, int],
+    colours: bool,
 ) -> None:
+    if not colours:
+        monkeypatch.setenv("NO_COLOR", "1")
     app = novel(tmp_path, "alone")
 
     async def show(pilot: Pilot[None]) -> None:

@@ -147,7 +147,8 @@ class GistreadApp(CommandTarget, App[None]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """For parsing the style sheet before a theme is set."""
-        return {f"gr-{role}": "#808080" for role in themes.ROLES} | {"gr-cursor-style": "none"}
+        colors = {f"gr-{role}": "#808080" for role in themes.ROLES}
+        return colors | {"gr-cursor-style": "none", "gr-span-style": "none"}
 
     def on_mount(self) -> None:
         self._end_by_signal()

@@ -139,7 +139,7 @@ def entry_blocks(
     gist += notes
     if number == view.here:
         gist = list(map(_railed, gist))
-    elif notes:
+    if notes:
         gist = _tinted(gist)
     return gist
 
@@ -370,10 +370,12 @@ def _unfinished_blocks(
         blocks = _named_blocks(memory, entry, so_far, names, tail)
     else:
         blocks = [_page_block(memory, number, UNFINISHED, "muted", tail)]
-    if notes := _note_blocks(memory, number, view):
-        blocks = _tinted([*blocks, *notes])
+    notes = _note_blocks(memory, number, view)
+    blocks += notes
     if number == view.here:
         blocks = list(map(_railed, blocks))
+    if notes:
+        blocks = _tinted(blocks)
     return blocks
 
 

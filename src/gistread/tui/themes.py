@@ -94,7 +94,7 @@ class Palette:
         c = {role: _textual_color(color) for role, color in self.colors.items()}
         variables = {f"gr-{role}": color for role, color in c.items()}
         variables |= {name: c[role] for role, names in _TEXTUAL.items() for name in names}
-        cursor_style = "none"
+        cursor_style = span_style = "none"
         on_cursor = c["on-mark"]
         selection = c["cursor"]
         # Unlike any highlight, since a selection may overlap one.
@@ -104,11 +104,13 @@ class Palette:
             # Reversed text and background are readable in every terminal; another of its colours
             # may not be.
             cursor_style = "reverse"
+            span_style = "underline"
             on_cursor = c["text"]
             selection = text_selection = c["mark"]
             on_text_selection = c["on-mark"]
         variables |= {
             "gr-cursor-style": cursor_style,
+            "gr-span-style": span_style,
             "block-cursor-foreground": on_cursor,
             "block-cursor-text-style": cursor_style,
             "block-cursor-blurred-foreground": on_cursor,

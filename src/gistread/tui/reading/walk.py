@@ -186,7 +186,7 @@ class WalkController:
         if step.cited:
             marks = [Mark(*place, "cited") for place in step.cited]
         else:
-            marks = [Mark(*step.place, "opened")]
+            marks = [Mark(*step.place, "walked")]
         self._context.layers.set(Layer.CITED, marks)
         self._go_to()
         self._context.refresh()

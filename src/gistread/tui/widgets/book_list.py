@@ -208,6 +208,34 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
     return " · ".join(filter(None, facts))
 
 
+def whole_parts(line: str, cells: int) -> str:
+    """The first parts of a line of facts that fit; of a single one, its beginning.
+
+    >>> whole_parts("Emma · Jane Austen · opened just now", 30)
+    'Emma · Jane Austen'
+    """
+    parts = line.split(" · ")
+    while len(parts) > 1 and cell_len(" · ".join(parts)) > cells:
+        parts.pop()
+    return whole_words(" · ".join(parts), cells)
+
+
+def whole_words(line: str, cells: int) -> str:
+    """The first words of a line that fit, with an ellipsis.
+
+    >>> whole_words("You asked: Who? · “the lawyer’s name", 30)
+    'You asked: Who? · “the…'
+    """
+    cropped = crop(line, cells)
+    if cropped == line:
+        return line
+    kept = cropped.removesuffix("…")
+    is_cut = not line[len(kept) :].startswith(" ")
+    if is_cut and " " in kept:
+        kept = kept.rpartition(" ")[0]
+    return f"{kept.rstrip()}…"
+
+
 class BookDetails(Vertical):
     """Two lines: facts, and the last question with the words at the reading place.
 
@@ -231,9 +259,10 @@ class BookDetails(Vertical):
         else:
             facts = about(entry, self._books.read_by.get(entry.sha256), now_s)
             left = await self._left_at(entry, hint)
-        for name, text, style in (("#facts", facts, "$gr-text"), ("#left", left, "$gr-muted")):
-            line = self.query_one(name, Line)
-            line.show(Content.styled(crop(clean(text), line.room), style))
+        line = self.query_one("#facts", Line)
+        line.show(Content.styled(whole_parts(clean(facts), line.room), "$gr-text"))
+        line = self.query_one("#left", Line)
+        line.show(Content.styled(whole_words(clean(left), line.room), "$gr-muted"))
 
     async def _left_at(self, entry: LibraryEntry, hint: str) -> str:
         """Where the user left a book, or what there is to know of one never read."""
