@@ -286,6 +286,28 @@ async def test_a_cover_is_fetched_only_when_one_asks_for_it(
         assert "F2 cover" in text_of(app)
 
 
+async def test_a_cover_that_is_stopped_is_no_download(server: FaultyServer, tmp_path: Path) -> None:
+    cover = '<link rel="http://opds-spec.org/image/thumbnail" href="/cover.png"/></entry>'
+    lamp = _BOOK.format(title="The Lamp", name="lamp").replace("</entry>", cover)
+    server.files["/search"] = _feed(lamp)
+
+    def stall(handler: Handler) -> bool:
+        server.stall(20.0)
+        return True
+
+    app = app_on(None, tmp_path)
+    async with app.run_test(size=_SIZE) as pilot:
+        await _panel(app, pilot)
+        await pilot.press(*"lamp", "enter")
+        await until_shown(pilot, "F2 cover")
+        server.faults.append(stall)
+        await pilot.press("f2")
+        await until_shown(pilot, "Asking 127.0.0.1")
+        await pilot.press("escape")
+        await until_shown(pilot, "Stopped.")
+        assert "download" not in text_of(app)
+
+
 async def test_a_book_without_a_cover_is_told(server: FaultyServer, tmp_path: Path) -> None:
     app = app_on(None, tmp_path)
     async with app.run_test(size=_SIZE) as pilot:

@@ -49,6 +49,7 @@ from gistread.units import counted, format_size, progress_bar
 
 Result = TypeVar("Result")
 _REDRAW_S = 0.1
+_DOWNLOAD_STOPPED = "Stopped. A download goes on where it stopped."
 _PROBLEM_S = 10.0
 _BAR = 20  # Cells
 _AUTHOR_SHARE = 0.4  # Of what title and author have together
@@ -107,6 +108,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         self._pages: list[CataloguePage] = []  # The last one is shown
         self._searched: str | None = None  # What was typed for the rows that are shown
         self._job: Worker[None] | None = None
+        self._when_stopped = ""  # What to say if Esc stops the job
         self._drawn_s = 0.0  # When progress was shown last
         self.note = self._before
 
@@ -167,7 +169,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         if isinstance(key, NextPage):
             self._run(self._add_page(key.url))
         elif isinstance(key, OfferedBook) and key in page.books:
-            self._run(self._download(key))
+            self._run(self._download(key), when_stopped=_DOWNLOAD_STOPPED)
         elif isinstance(key, OfferedBook):
             self._run(self._open(lambda client: open_page(client, key.feed), deeper=True))
 
@@ -197,7 +199,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         """Stop what goes on, else go back a page, else close."""
         if self._is_busy and self._job is not None:
             self._job.cancel()
-            self.say("Stopped. A download goes on where it stopped.")
+            self.say(self._when_stopped)
         elif len(self._pages) > 1:
             self._pages.pop()
             self._show()
@@ -216,7 +218,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         is_foreign_number = typed.isdecimal() and not self._source.has_numbers
         book = None if is_foreign_number else named_book(typed)
         if book is not None:
-            self._run(self._download(book))
+            self._run(self._download(book), when_stopped=_DOWNLOAD_STOPPED)
             return
         if "://" not in typed:
             source = self._source
@@ -229,7 +231,8 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             return
         self._run(self._open_own(source, typed))
 
-    def _run(self, job: Coroutine[None, None, None]) -> None:
+    def _run(self, job: Coroutine[None, None, None], *, when_stopped: str = "Stopped.") -> None:
+        self._when_stopped = when_stopped
         self._job = self.run_worker(self._with_errors(job), group="catalogue", exclusive=True)
 
     async def _with_errors(self, job: Coroutine[None, None, None]) -> None:
