@@ -610,15 +610,34 @@ async def test_rival_answers_stand_in_words_below_the_sources_and_lead_to_their_
         await until(pilot, lambda: _marks(screen) == [(rival.start, rival.end)])
 
 
+async def _answered_at_length(pilot: Pilot[None], sentences: int) -> None:
+    """The screen with an answer of so many sentences, and what another passage says."""
+    screen = await opened(pilot)
+    await until(pilot, lambda: not screen.controllers.context.opening)
+    rival = Citation(1, 0, 4, "Dusk", tells="Ada lit it.")
+    answer = "Penn climbs to the lantern every evening before the sun is down. " * sentences
+    record = SavedQuestion("Who lights the lamp?", answer, True, citations=(rival,))
+    screen.answers_pane.show_exchanges([Exchange.saved(record)])
+    screen.panes.show_answers()
+    screen.redraw_lines()
+
+
 async def test_what_other_passages_say_is_seen_below_a_long_answer(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: not screen.controllers.context.opening)
-        rival = Citation(1, 0, 4, "Dusk", tells="Ada lit it.")
-        answer = "Penn climbs to the lantern every evening before the sun is down. " * 6
-        record = SavedQuestion("Who lights the lamp?", answer, True, citations=(rival,))
-        screen.answers_pane.show_exchanges([Exchange.saved(record)])
-        screen.panes.show_answers()
-        screen.redraw_lines()
+        await _answered_at_length(pilot, 6)
         await until_shown(pilot, "Who lights the lamp?", "Other passages say: Ada lit it.")
+        assert "Further down" not in text_of(app)
+
+
+async def test_that_other_passages_say_something_is_told_where_they_have_no_room(
+    tmp_path: Path,
+) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await _answered_at_length(pilot, 30)
+        await until_shown(pilot, "Further down: what other passages say")
+        assert "Other passages say" not in text_of(app)
+        last_row = lines(app)[-1]
+        await pilot.click(offset=(last_row.index("Further down"), 29))
+        await until_shown(pilot, "Other passages say: Ada lit it.")

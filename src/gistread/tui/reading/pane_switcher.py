@@ -114,6 +114,13 @@ class PaneSwitcher:
     def answers_shown(self) -> bool:
         return self._screen.has_class(_ANSWERS)
 
+    @property
+    def rivals_below(self) -> bool:
+        """Whether the last answer leaves no room for what other passages say."""
+        if self.narrow or not self.answers_shown:
+            return False
+        return self._answers.rows_to_rivals > self._answers.size.height > 0
+
     def show(self, pane: Pane | str) -> None:
         """Focus this pane; on a narrow screen, show it instead of the others."""
         pane = Pane(pane)

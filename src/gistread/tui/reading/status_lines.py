@@ -271,6 +271,8 @@ class StatusLines:
             if self._screen.has_class("-short"):  # Else the key line has them
                 words += f" · {key('back')}: back · {key('open-page')}: read on"
             return words, context.navigation.back
+        if self._panes.rivals_below:
+            return "Further down: what other passages say", context.answers_pane.scroll_to_rivals
         offer = controllers.recap.offer
         if not offer:
             return "", ""

@@ -183,6 +183,8 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.panes.fit_answers()
         self.lines.show()
         self.call_after_refresh(self._stress_focused)  # once the panes have their new places
+        if self.answers_pane.rows_to_rivals:
+            self.call_after_refresh(self.lines.show_status)  # It says if they have no room.
         if self.controllers is not None:
             self.controllers.pictures.update()
             self.call_after_refresh(self.controllers.links.preview.fit)

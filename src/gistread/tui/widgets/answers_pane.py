@@ -115,6 +115,10 @@ class AnswersPane(CommandTarget, LongText):
         _, end = self._index.run_of(index)
         return self._index.first_row(end) - self._index.first_row(self._last_start)
 
+    def scroll_to_rivals(self) -> None:
+        """Show what other passages say instead of the last answer."""
+        self.scroll_to_key(("rivals", len(self.exchanges) - 1))
+
     @property
     def shown_places(self) -> tuple[tuple[int, int], ...]:
         """Places of the book given to the model for the last question, reported by its reader."""
