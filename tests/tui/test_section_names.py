@@ -75,7 +75,22 @@ async def test_names_stand_in_place_of_quotations_and_enter_opens_the_text(tmp_p
         assert opened_text.split("\n")[-1] in [block.text for block in pane.blocks]
 
 
-async def test_names_that_come_late_leave_the_section_level_with_its_text(tmp_path: Path) -> None:
+def rows_of_place(screen: ReadingScreen) -> tuple[int, int]:
+    """The rows of the terminal in which the reader's section begins, in memory and book."""
+    pane, book = screen.memory_pane, screen.book_pane
+    number = pane.view.here
+    block = pane._index.find_key(("page", number))
+    assert number is not None
+    assert block is not None
+    first = pane._index.first_row(block) + pane._index.layout(block).above
+    start = pane.memory.entry(number).page.start
+    in_book = book.row_in_view(start) + book.content_region.y
+    return first - pane.scroll_offset.y + pane.content_region.y, in_book
+
+
+async def test_the_section_stays_level_with_its_text_when_names_or_the_reader_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     book = open_book(story_path())
     place = round(len(book.text) * 0.45)
     UserData(paths_in(tmp_path)).set_position(book.sha256, place, read=[(0, place)])
@@ -85,13 +100,15 @@ async def test_names_that_come_late_leave_the_section_level_with_its_text(tmp_pa
         pane = screen.memory_pane
         await until(pilot, lambda: "Lucy" in str(pane.view.names))
         await pilot.pause()
-        number = pane.view.here
-        block = pane._index.find_key(("page", number))
-        first = pane._index.first_row(block) + pane._index.layout(block).above
-        on_screen = first - pane.scroll_offset.y + pane.content_region.y
-        start = pane.memory.entry(number).page.start
-        in_book = screen.book_pane.row_in_view(start) + screen.book_pane.content_region.y
-        assert on_screen == in_book
+        in_memory, in_book = rows_of_place(screen)
+        assert in_memory == in_book
+        activity = replace(screen.session.activity, read_by="another model")
+        monkeypatch.setattr(Session, "activity", activity)
+        screen.redraw_lines()
+        await until_shown(pilot, "read by another model")
+        await pilot.pause()
+        in_memory, in_book = rows_of_place(screen)
+        assert in_memory == in_book
 
 
 async def test_another_memory_with_the_same_sections_is_named_too(tmp_path: Path) -> None:

@@ -342,7 +342,12 @@ class StatusLines:
             origin.append(f"as {memory.focus.preset.title}")
         if memory is not None and memory.focus.task:
             origin.append(f"to find out: {memory.focus.task}")
+        had_origin = self._screen.has_class("-origin")
         self._screen.set_class(bool(origin), "-origin")
+        controllers = self._controllers()
+        if had_origin != bool(origin) and controllers is not None:
+            # The line takes its row from the memory.
+            self._screen.call_after_refresh(controllers.pages.rows_changed)
         self._screen.query_one("#memory-origin", Line).show(Content(clean(" · ".join(origin))))
 
     def _show_strip(self, context: ReadingContext) -> None:
