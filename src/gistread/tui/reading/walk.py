@@ -20,7 +20,7 @@ from gistread.tui.widgets.lines import ActionItem
 from gistread.units import in_quotes, short
 
 _TOP = 0.2  # Where in the book's view a step is shown
-_SENTENCE_CHARACTERS = 200
+_AROUND_SENTENCE = 14  # Columns of the step's line beside a cited sentence
 _LEAVE_OUT = "{refuse}\u00a0leave\u00a0out"
 _TAKE_BACK = "{refuse}\u00a0take\u00a0back"
 _KEYS = "{previous-step}\u00a0{next-step}\u00a0steps, "
@@ -139,8 +139,9 @@ class WalkController:
             items.append(("", "left out", self._go_to))
         if step.reason:
             items.append(("", step.reason, self._go_to))
+        room = self._context.screen.size.width - _AROUND_SENTENCE
         for start, end in step.cited:
-            sentence = short(self._context.book.text[start:end], _SENTENCE_CHARACTERS)
+            sentence = short(self._context.book.text[start:end], room)
             items.append(("", f"cited: {in_quotes(sentence)}", self._go_to))
         if not step.cited and not step.is_left_out:
             items.append(("", "not cited", self._go_to))
