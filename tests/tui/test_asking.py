@@ -641,3 +641,14 @@ async def test_that_other_passages_say_something_is_told_where_they_have_no_room
         last_row = lines(app)[-1]
         await pilot.click(offset=(last_row.index("Further down"), 29))
         await until_shown(pilot, "Other passages say: Ada lit it.")
+
+
+async def test_a_number_stays_beside_its_unit_below_an_answer(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        screen = await opened(pilot)
+        cost = "1 min 11 s · about 400 words read"
+        record = SavedQuestion("Who lights the lamp?", "Ada.", True, cost=cost)
+        screen.answers_pane.show_exchanges([Exchange.saved(record)])
+        blocks = [block.text for block in screen.answers_pane.blocks]
+        assert [text for text in blocks if "1\u00a0min 11\u00a0s · about 400 words read" in text]

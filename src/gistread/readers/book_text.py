@@ -41,7 +41,7 @@ class BookText(Asking):
 
     name: str  # Of the reader
     shown: list[Passage] = field(default_factory=list)  # The last selection
-    wanted: list[Passage] = field(default_factory=list)  # All that was selected from, in its order
+    candidates: list[Passage] = field(default_factory=list)  # Of each selection, the nearest first
     is_spread: bool = False  # Whether the passages are spread over the book to tell all of it
     marked: Marked | None = None  # What the question is about, in the passages
     accepted: set[int] = field(default_factory=set)  # Sections that the user agreed to
@@ -120,9 +120,9 @@ class BookText(Asking):
             if not first:
                 proposed = [] if is_agreed else self._open_places(ranked, pinned)[:most]
                 limit = named_budget if pinned and named_budget is not None else budget
-            wanted = [*pinned, *proposed]
-            self.wanted += wanted
-            self.shown = await self.fit(wanted, limit)
+            candidates = [*pinned, *proposed]
+            self.candidates += candidates
+            self.shown = await self.fit(candidates, limit)
             if is_agreed:
                 return
             fitting = [place for place in proposed if overlaps(self.shown, place)]
@@ -217,8 +217,8 @@ class BookText(Asking):
 
         def rank(index: int) -> int:
             place = [shown[index]]
-            ranks = (at for at, wanted in enumerate(self.wanted) if overlaps(place, wanted))
-            return next(ranks, len(self.wanted))
+            ranks = (at for at, other in enumerate(self.candidates) if overlaps(place, other))
+            return next(ranks, len(self.candidates))
 
         return tuple(sorted(range(len(shown)), key=rank))
 

@@ -60,8 +60,8 @@ def walk_of(
         for number in sorted(left_out)
         for place in sections.places_of([number])
     ]
-    asked = _asked_about(trace)
-    taken = sorted(steps.values(), key=lambda step: asked.get(step.number, len(asked)))
+    order = _order_of_asking(trace)
+    taken = sorted(steps.values(), key=lambda step: order.get(step.number, len(order)))
     reasons = Reasons.over(question, memory)
     return [
         step if step.reason else replace(step, reason=reasons.of([(step.start, step.end)]))
@@ -69,7 +69,7 @@ def walk_of(
     ]
 
 
-def _asked_about(trace: Iterable[ReaderEvent]) -> dict[int, int]:
+def _order_of_asking(trace: Iterable[ReaderEvent]) -> dict[int, int]:
     """The sections that the user was asked about, by number: which came first."""
     proposals = (event for event in trace if isinstance(event, events.Proposed))
     pages = dict.fromkeys(page for proposal in proposals for page in proposal.pages)

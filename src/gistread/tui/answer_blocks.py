@@ -1,5 +1,6 @@
 """Questions, the agent's steps and answers as blocks of long text."""
 
+import re
 import textwrap
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,7 @@ from gistread.tui.text import Block, Span
 from gistread.units import ELLIPSIS, in_quotes, progress_bar, short
 from gistread.words import count_words
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h)\b)")  # No row ends there
 _FEW_WORDS = 100  # Words before the bound below which an answer is unlikely
 _LITTLE_TEXT = 2_000  # Characters that surely have that many words
 _WIDTH = 92  # Most columns of an answer, a little wider than the book
@@ -305,7 +307,7 @@ def _about(exchange: Exchange) -> list[str]:
     if record.model and record.memory and record.model != record.memory:
         about.append(f"{record.model}, over the memory of {record.memory}")
     if record.cost and not exchange.running:
-        about.append(record.cost)
+        about.append(_BEFORE_UNIT.sub("\u00a0", record.cost))
     return about
 
 

@@ -54,5 +54,6 @@ class SectionNamer:
         view = await self._people.known()
         names = await asyncio.to_thread(names_of_sections, view, sections)
         if self._context.memory_pane.show_names(names):
-            self._pages.rows_changed()
+            # Once a pane that has just appeared is laid out.
+            self._context.screen.call_after_refresh(self._pages.rows_changed)
         self._context.refresh()  # The header says that names are shown.

@@ -335,7 +335,12 @@ class StatusLines:
             longer = Content.assemble(headers[0], (f" · {WHO_ENTERS}", "$gr-faint"))
             headers.insert(0, longer)
         self._screen.query_one("#memory-header", Line).show_longest(*headers)
-        origin = []
+        self._show_origin(context)
+
+    def _show_origin(self, context: ReadingContext) -> None:
+        """Who read the memory, if it is not the model that reads, and for what."""
+        memory = context.memory_pane.memory
+        origin: list[str] = []
         if context.session is not None and (reader := context.session.activity.read_by):
             origin.append(f"read by {reader}")
         if memory is not None and memory.focus.preset != FICTION:
