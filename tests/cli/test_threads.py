@@ -106,3 +106,12 @@ def test_continue_without_a_book_goes_on_with_the_last_one(
     assert "Asking The Lamp, the book you asked last." in ran.err
     (thread,) = UserData(default_paths()).threads(open_book(book).sha256)
     assert [saved.question for saved in thread.questions] == [FIRST, FOLLOW_UP]
+
+
+def test_continue_without_a_book_knows_the_sample(run: Run, engine: FakeEngine) -> None:
+    """It is in no library before it has been opened."""
+    run("ask", "sample", FIRST, "--reader", "gistread")
+    ran = run("ask", FOLLOW_UP, "--continue", "--reader", "gistread")
+    assert ran.status == ExitStatus.DONE, ran.err
+    assert "Asking the sample, the book you asked last." in ran.err
+    assert FIRST in engine.calls[-1].text

@@ -9,10 +9,11 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
-from gistread.book.open import read_limited
+from gistread.book.open import open_book, read_limited
 from gistread.cli import memory as memories
 from gistread.cli.answer_output import PrintedAnswer, print_answered
 from gistread.cli.ask_all import ask_all
@@ -34,7 +35,7 @@ from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
 from gistread.engine.models import find_chosen, fingerprint_of
 from gistread.errors import EngineError, GistreadError, NotFoundError, StorageError, UsageError
-from gistread.library.entries import LibraryEntry, UnknownBookError, path_of
+from gistread.library.entries import UnknownBookError, path_of
 from gistread.library.metadata import record_text
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import DEFAULT_FOCUS, GistMemory
@@ -47,6 +48,7 @@ from gistread.readers.steering import Steps
 from gistread.readers.thread import GO_ON, with_options
 from gistread.readers.trace import Places, describe_scope, progress_of, step_of
 from gistread.readers.walk import with_steps
+from gistread.sample import story_path
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
 from gistread.session.questions import (
     Question,
@@ -96,7 +98,7 @@ def _fill_in_continued(arguments: argparse.Namespace) -> None:
         return
     if not _is_book(arguments.book):
         arguments.question = arguments.book or ""
-        arguments.book = str(path_of(_last_asked_entry()))
+        arguments.book = str(_last_asked_file())
     if not arguments.question.strip():
         arguments.question = GO_ON
 
@@ -112,17 +114,20 @@ def _is_book(word: str | None) -> bool:
     return True
 
 
-def _last_asked_entry() -> LibraryEntry:
-    """The book that was asked last. Says which. Raises GistreadError."""
+def _last_asked_file() -> Path:
+    """The file of the book that was asked last. Says which. Raises GistreadError."""
     sha256 = UserData(default_paths()).last_asked()
-    entries = [entry for entry in library_entries() if sha256 and entry.sha256 == sha256]
-    if not entries:
-        message = "No book has been asked yet."
-        if sha256:
-            message = "The book that was asked last is not in your library."
-        raise NotFoundError(message, 'Name one: gistread ask BOOK "And why?" --continue')
-    say(f"Asking {entries[0].title}, the book you asked last.")
-    return entries[0]
+    entry = next((entry for entry in library_entries() if entry.sha256 == sha256), None)
+    if sha256 and entry is not None:
+        say(f"Asking {entry.title}, the book you asked last.")
+        return path_of(entry)
+    if sha256 and sha256 == open_book(story_path()).sha256:
+        say("Asking the sample, the book you asked last.")
+        return story_path()
+    message = "No book has been asked yet."
+    if sha256:
+        message = "The book that was asked last is not in your library."
+    raise NotFoundError(message, 'Name one: gistread ask BOOK "And why?" --continue')
 
 
 def _check_question(question: str | None) -> None:
