@@ -62,6 +62,7 @@ _MOST_DAMAGED_PLACES = 20  # In one line; in a worse one, characters may be shif
 _LEAST_FIT = 0.5
 # Languages with this share of the likeliest one's frequent words are likely too.
 _LIKELY = 0.7
+_FEWEST_TELLING = 200  # Characters of lines that are not all ASCII
 _LEAST_SHARE = 0.06  # Of words that are frequent in the likeliest language
 # How much better another candidate must fit, if the language is known or chardet finds both equal,
 # and otherwise.
@@ -248,7 +249,9 @@ def _is_of_another_script(text: str) -> bool:
 def _alphabets(text: str) -> tuple[frozenset[str], ...]:
     """The letters beyond ASCII of the languages the text may be in."""
     letters = encoding_tables()["letters"]
-    shares = language_shares(text)
+    lines = "\n".join(line for line in text.splitlines() if not line.isascii())
+    # The rest may be in another language: a manual, a book for learners.
+    shares = language_shares(lines if len(lines) >= _FEWEST_TELLING else text)
     most = max(shares.values(), default=0)
     likely = [
         letters[language]
