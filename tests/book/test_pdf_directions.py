@@ -16,6 +16,20 @@ def test_hebrew_is_read_from_right_to_left() -> None:
     assert read(Sheet(words)).text == "שלום (12) עולם"
 
 
+def test_points_stand_with_their_letters() -> None:
+    letters = line("שלום", 300, -5)
+    points = [Put(put.x, put.y + 2, "o", 10, actual="\u05b8") for put in letters[:2]]
+    assert read(Sheet([letters[0], points[0], letters[1], points[1], *letters[2:]])).text == (
+        "ש\u05b8ל\u05b8ום"
+    )
+
+
+def test_a_thai_mark_that_is_drawn_late_stands_with_its_letter() -> None:
+    letters = line("สมาชกเลาะ", 20, 5)
+    late = Put(letters[3].x + 2, 500, "o", 4, actual="\u0e34")
+    assert read(Sheet([*letters, late])).text == "สมาช\u0e34กเลาะ"
+
+
 def test_words_from_left_to_right_inside_keep_their_order() -> None:
     words = [*line("אבג דהו", 300, -5), *line("London", 230, 5), *line("זחט יכל", 220, -5)]
     assert read(Sheet(words)).text == "אבג דהו London זחט יכל"

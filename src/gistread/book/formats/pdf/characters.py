@@ -38,6 +38,7 @@ class PageCharacters:
         self.guessed = 0  # Characters that their font does not identify
         self.characters = self._characters()
         self.inserted: dict[int, str] = {}  # By index of the character before
+        self.moved: dict[int, str] = {}  # Likewise: marks that stand there
         self._box = tuple(ctypes.c_double() for _ in Box._fields)
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self._area = pdfium.FS_RECTF()

@@ -83,13 +83,13 @@ def _letters_from_right(page: PageCharacters, line: re.Match[str], turn: int) ->
     indices = reversed(range(*line.span()))
     printed = [index for index in indices if page.characters[index].isprintable()]
     letters = [_Letter(page.characters[index], *page.advance(index, turn)) for index in printed]
+    marks = [each for each in letters if combining(each.text)]
     bases = [each for each in letters if not each.text.isspace() and not combining(each.text)]
     bases.sort(key=lambda base: -base.middle)
     if not bases:
         return []
-    for mark in letters:
-        if combining(mark.text):
-            _nearest(bases, mark).text += mark.text
+    for mark in marks:
+        _nearest(bases, mark).text += mark.text
     return bases
 
 

@@ -33,6 +33,7 @@ from gistread.book.formats.pdf.characters import FontKey, PageCharacters
 from gistread.book.formats.pdf.directions import WholeLine, right_to_left_line, vertical_line
 from gistread.book.formats.pdf.layers import drawn_once
 from gistread.book.formats.pdf.ligatures import WIDTH_RATIO, composed, lost_letter
+from gistread.book.formats.pdf.marks import place_marks
 from gistread.book.formats.pdf.pages import HYPHEN, Box, RunRecord, rotate_box, rotate_point
 from gistread.system import limit_memory
 
@@ -150,6 +151,7 @@ class _PageReader:
         characters = PageCharacters(page.raw, text.raw)
         nameless = sum(1 for _ in _NAMELESS.finditer(characters.characters))
         _compose_accents(characters)
+        place_marks(characters, _DROPPED)
         _measure_spaces(characters, self._lines_to_try)
         _find_lost_letters(characters, self._narrowest_f)
         starts: list[int] = []
@@ -375,9 +377,10 @@ def _run(page: PageCharacters, start: int, stop: int, setting: _Setting) -> RunR
 def _run_text(page: PageCharacters, start: int, stop: int) -> str:
     """The text of characters, with one space for white space, also after it."""
     text = page.characters[start:stop]
-    if page.inserted:
+    if page.inserted or page.moved:
         text = "".join(
-            letter + page.inserted.get(index, "") for index, letter in enumerate(text, start)
+            letter + page.moved.get(index, "") + page.inserted.get(index, "")
+            for index, letter in enumerate(text, start)
         )
     if not text.isascii():  # Two of PDFium's characters may be halves of one
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
