@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,11 @@ _SMALL_NUMBERS, _TENS, _OTHER_LANGUAGES = (
 _HEBREW = {letter: value for value, letter in enumerate("אבגדהוזחט", 1)} | {
     letter: 10 * value for value, letter in enumerate("יכלמנסעפצ", 1)
 }
+_GREEK = {letter: value for value, letter in enumerate("ΑΒΓΔΕϚΖΗΘ", 1)} | {
+    letter: 10 * value for value, letter in enumerate("ΙΚΛΜΝΞΟΠϞ", 1)
+}
+_FULL_WIDTH = re.compile("[０-９]")
+_DOT_OF_I = "\u0307"  # What the lower case of İ has
 _CJK_DIGITS = {
     digit: value
     for row in ("〇一二三四五六七八九", "０１２３４５６７８９")
@@ -74,22 +79,23 @@ _WORDS = {
 
 
 def parse_number(word: str) -> int | None:
-    if word.isascii() and word.isdigit():
+    if word.isdecimal() and not _FULL_WIDTH.match(word):
         if len(word) <= _MOST_DIGITS:
             return int(word)
         return None
     return (
         parse_roman(word)
-        or _WORDS.get(word.lower().replace("ё", "е"))
+        or _WORDS.get(word.lower().replace("ё", "е").replace(_DOT_OF_I, ""))
         or _cjk(word)
-        or _hebrew(word)
+        or _letters(word, _HEBREW)
+        or _letters(word.upper(), _GREEK)
     )
 
 
-def _hebrew(word: str) -> int | None:
-    """Value of a Hebrew numeral below a hundred, written in letters: י״ב is 12."""
-    letters = word.strip("׳״'\"").replace("״", "").replace("׳", "")
-    values = [_HEBREW[letter] for letter in letters if letter in _HEBREW]
+def _letters(word: str, values_of: Mapping[str, int]) -> int | None:
+    """Value of a Hebrew or Greek numeral below a hundred, written in letters: י״ב is 12."""
+    letters = word.strip("׳״'\"΄ʹ").replace("״", "").replace("׳", "")
+    values = [values_of[letter] for letter in letters if letter in values_of]
     if 0 < len(letters) == len(values) <= 2:
         return sum(values)
     return None

@@ -62,11 +62,13 @@ _CONTENTS = re.compile(_TABLES["contents"], re.IGNORECASE)
 # Emphasis, rules and Markdown brackets around a heading.
 _DECORATION = " \t_=*~#-—–[]"
 _ARTICLE = re.compile(r"(?:the|das|der|die|den|le|la|el|il|lo|o|a|het|de)\s+", re.IGNORECASE)
+_SIGNS = "\u0900-\u0963\u0e31-\u0e4e"  # Hindi and Thai write vowels so, which are no \w
 _WORD_NUMBER = re.compile(
-    r"([^\W\d_][\w’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?(\w+(?:-\w+|[״׳]\w*)*)(.*)$",
+    rf"([^\W\d_][\w{_SIGNS}’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?"
+    rf"(\w[\w{_SIGNS}]*(?:-\w+|[״׳΄ʹ]\w*)*)(.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_NUMBER_WORD = re.compile(r"([\w-]+?)\.?\s+([^\W\d_][\w-]*)(.*)$", re.DOTALL)
+_NUMBER_WORD = re.compile(rf"([\w{_SIGNS}-]+?)\.?\s+([^\W\d_][\w{_SIGNS}-]*)(.*)$", re.DOTALL)
 _CJK = re.compile(
     r"[第제]\s*([〇零一二三四五六七八九十百千0-9０-９]{1,6})\s*"
     r"([部巻卷編编篇集冊册章回話话節节幕折장부권편막절])(.*)$",
