@@ -26,7 +26,10 @@ _SERIES = """SELECT link.book, name FROM books_series_link AS link
 _TAGS = """SELECT link.book, name FROM books_tags_link AS link
     JOIN tags ON tags.id = link.tag ORDER BY link.id"""
 # Of the formats of one book the first is read
-_BEST = (".epub", ".fb2", ".fbz", ".docx", ".html", ".htm", ".md", ".txt", ".pdf")
+_BEST = (
+    *(".epub", ".fb2", ".fbz", ".docx", ".html", ".htm", ".md", ".txt"),
+    *(".azw3", ".mobi", ".azw", ".prc", ".pdf"),
+)
 
 
 @dataclass(frozen=True, slots=True)

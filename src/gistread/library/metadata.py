@@ -13,11 +13,19 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
+from gistread.book.formats.calibre import converter_of, kindle_title
 from gistread.book.model import Book
 from gistread.book.normalise import clean_line
 from gistread.book.open import open_file, read_book
 from gistread.book.series import read_series_file
-from gistread.book.sniff import HEAD_BYTES, SERIES_SUFFIX, ReadableFormat, identify, identify_zip
+from gistread.book.sniff import (
+    HEAD_BYTES,
+    SERIES_SUFFIX,
+    ForeignFormat,
+    ReadableFormat,
+    identify,
+    identify_zip,
+)
 from gistread.errors import BookError
 from gistread.library.entries import SERIES_FORMAT, absolute
 from gistread.store.catalogue import Catalogue
@@ -27,6 +35,8 @@ _SUFFIXES = (
     *(".epub", ".fb2", ".fb2.zip", ".fbz", ".docx", ".pdf", SERIES_SUFFIX),
     *(".txt", ".text", ".md", ".markdown"),
     *(".html", ".htm", ".xhtml", ".mhtml", ".mht"),
+    # Through Calibre
+    *(".mobi", ".azw", ".azw3", ".prc", ".lit", ".lrf", ".htmlz", ".txtz"),
 )
 # A page, the tree of pages, or compressed objects, among which they may be
 _PDF_PAGE = re.compile(rb"/(?:Page|Kids|ObjStm)\b")
@@ -66,6 +76,8 @@ def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> 
         case ReadableFormat.SERIES:
             listed = read_series_file(stream, path.name)
             return _named(listed.title, listed.authors, SERIES_FORMAT)
+        case ForeignFormat(suffix=suffix) if suffix:
+            return _foreign(path, stream, kind)
         case None if (zipped := _zipped(path, stream)) is not None:
             return zipped
     stream.seek(0)
@@ -119,9 +131,18 @@ def _zipped(path: Path, stream: BinaryIO) -> _Facts | None:
 
             metadata = metadata_of(archive)
             return _named(metadata.title or path.stem, metadata.authors, "docx")
+        if isinstance(kind, ForeignFormat) and kind.suffix:
+            return _foreign(path, stream, kind)
     except ArchiveError as error:
         raise BookError(f"{path.name} cannot be read: {error}.") from error
     return None
+
+
+def _foreign(path: Path, stream: BinaryIO, kind: ForeignFormat) -> _Facts:
+    """What tells a book that Calibre converts when it is opened, which takes seconds."""
+    converter_of(stream, path.name, kind)
+    title = kindle_title(stream) if kind.suffix == ".mobi" else ""
+    return _named(title or path.stem, (), kind.suffix.removeprefix("."))
 
 
 def _whole(book: Book) -> _Facts:

@@ -32,6 +32,11 @@ _FIRST_RECORD = slice(78, 82)
 _ENCRYPTION_AT = 12
 _ENCRYPTION_BYTES = 2
 _ENCRYPTED = (1, 2)
+# In that record: its code page, and where in it the title begins and how long it is.
+_CODE_PAGE = slice(28, 32)
+_UTF8_CODE_PAGE = 65001
+_TITLE_PLACE = (slice(84, 88), slice(88, 92))
+_HEADER_BYTES = 64 * 1024
 _LONGEST_REASON = 160
 _POLL_SECONDS = 0.1
 
@@ -44,16 +49,7 @@ def convert_to_epub(
     Raises BookError on failure or if `cancelled` returns True.
     """
     description = f"{name} is {kind.name}"
-    stream.seek(0)
-    if kind.suffix in _KINDLE_SUFFIXES and _has_drm(stream):
-        raise _drm_error(description)
-    command = shutil.which(COMMAND)
-    if command is None:
-        raise BookError(
-            f"{description}. gistread reads it through Calibre's {COMMAND}, "
-            "which is not installed.",
-            _INSTALL,
-        )
+    command = converter_of(stream, name, kind)
     try:
         temporary = tempfile.TemporaryDirectory(prefix="gistread-", ignore_cleanup_errors=True)
     except OSError as error:
@@ -78,6 +74,34 @@ def convert_to_epub(
                 f"{description}; {COMMAND} could not convert it: {error.strerror or error}.",
                 _BY_HAND,
             ) from error
+
+
+def converter_of(stream: BinaryIO, name: str, kind: ForeignFormat) -> str:
+    """The path of the program that converts the book. Raises BookError if none can."""
+    description = f"{name} is {kind.name}"
+    stream.seek(0)
+    if kind.suffix in _KINDLE_SUFFIXES and _has_drm(stream):
+        raise _drm_error(description)
+    command = shutil.which(COMMAND)
+    if command is None:
+        raise BookError(
+            f"{description}. gistread reads it through Calibre's {COMMAND}, "
+            "which is not installed.",
+            _INSTALL,
+        )
+    return command
+
+
+def kindle_title(stream: BinaryIO) -> str:
+    """The title in the header of a Kindle book; empty if it has none."""
+    stream.seek(0)
+    head = stream.read(_HEADER_BYTES)
+    first = int.from_bytes(head[_FIRST_RECORD], "big")
+    record = head[first:]
+    start, length = (int.from_bytes(record[place], "big") for place in _TITLE_PLACE)
+    is_utf8 = int.from_bytes(record[_CODE_PAGE], "big") == _UTF8_CODE_PAGE
+    title = record[start : start + length] if start else b""
+    return clean_line(title.decode("utf-8" if is_utf8 else "cp1252", "replace"))
 
 
 def _has_drm(stream: BinaryIO) -> bool:
