@@ -6,7 +6,7 @@ import unicodedata
 # Characters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 
@@ -17,9 +17,10 @@ MARKS = frozenset(
     for character in map(chr, range(_FIRST_MARK, _END_OF_INDIC))
     if unicodedata.category(character) in ("Mn", "Mc")
 )
-# Those that readers leave out when they type: not the vowel signs of Indic scripts.
+# Those that readers leave out when they type: of Indic scripts the dots below, not the vowel signs.
 _FIRST_INDIC = "\u0900"
-ACCENTS = frozenset(mark for mark in MARKS if mark < _FIRST_INDIC)
+_DOTS_BELOW = "\u093c\u09bc\u0a3c\u0abc\u0b3c\u0cbc"
+ACCENTS = frozenset(mark for mark in MARKS if mark < _FIRST_INDIC or mark in _DOTS_BELOW)
 MARK_CLASS = "".join(sorted(MARKS))
 _RUN = f"(?:(?![{UNSPACED}])\\w[{MARK_CLASS}]*)+"
 

@@ -104,6 +104,7 @@ def test_threads_stem_at_once_without_disturbing_each_other() -> None:
         ("fr", "le cœur", "coeur"),
         ("vi", "con đường", "duong"),
         ("hi", "वह हिन्दी में", "हिन्दी"),
+        ("hi", "मेरी क़लम", "कलम"),
     ],
 )
 def test_words_are_found_without_points_and_accents(language: str, text: str, query: str) -> None:
@@ -112,3 +113,7 @@ def test_words_are_found_without_points_and_accents(language: str, text: str, qu
     assert {terms.stem(word) for word in terms.words(query)} <= set(stems)
     places = [text[start:end] for start, end, _ in terms.places(text)]
     assert places == text.split()
+
+
+def test_kana_of_half_width_are_found_like_others() -> None:
+    assert Ranker(["窓を見た。", "ﾃﾚﾋﾞを見た。"], "ja").top("テレビ", 2) == [1]
