@@ -12,6 +12,7 @@ from textual.keys import _character_to_key as character_to_key
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.bound import offset_of
@@ -30,8 +31,10 @@ from gistread.readers.events import (
 from gistread.store.model import AnswerMark, AnswerMarkKind, BoundChoice, Citation, SavedQuestion
 from gistread.tui.answer_blocks import Exchange
 from gistread.tui.app import GistreadApp
+from gistread.tui.opening import BookModel, model_of
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
+from gistread.tui.services import AppServices
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (
     ScriptedReader,
@@ -383,7 +386,12 @@ async def test_a_question_while_the_book_is_being_opened_waits_for_its_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go_on = threading.Event()
-    monkeypatch.setattr("gistread.tui.screens.reading.index_new_books", lambda _: go_on.wait(30))
+
+    def model_in_time(book: Book, services: AppServices) -> BookModel:
+        go_on.wait(30)
+        return model_of(book, services)
+
+    monkeypatch.setattr("gistread.tui.screens.reading.model_of", model_in_time)
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen) and app.screen.session)
