@@ -331,6 +331,18 @@ def test_mr_ware_is_not_his_brother_mr_orrin_ware_who_is_called_orrin() -> None:
     assert {"Mr. Ware", "Mr. Orrin Ware"} in names_of(both, times=1)
 
 
+def test_a_daughter_with_a_name_of_men_is_not_her_father() -> None:
+    """In My Ántonia, Tony Shimerda is not Mr. Shimerda."""
+    father = f"So Mr. Ware spoke, and he sat. {_PAST}" * 25
+    full = f"Then Tony Ware rose. {_PAST}"
+    assert {"Mr. Ware"} in names_of(
+        f"{father}{full}" + f"Later Tony spoke, and she ate. {_PAST}" * 25, times=1
+    )
+    assert {"Tony Ware", "Tony", "Mr. Ware"} in names_of(
+        f"{father}{full}" + f"Later Tony spoke, and he ate. {_PAST}" * 25, times=1
+    )
+
+
 def test_the_king_of_many_tales_is_not_the_one_with_a_name() -> None:
     generic = "So King Orrin came. " * 10 + "Later the King laughed. " * 900
     assert {"King"} in names_of(generic, times=1)

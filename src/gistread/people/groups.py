@@ -125,9 +125,10 @@ class Group:
             by_name = first_names()[0].get(self.words[0])
             if by_name:
                 return by_name
-        return self._sex_by_pronouns()
+        return self.sex_by_pronouns()
 
-    def _sex_by_pronouns(self) -> str:
+    def sex_by_pronouns(self) -> str:
+        """man or woman; "" if unknown."""
         he = count_of(self.contexts, MentionContext.HE)
         she = count_of(self.contexts, MentionContext.SHE)
         pronouns = he + she

@@ -203,6 +203,8 @@ class _PersonIndex:
         is_called = called is not None and called.count >= _OFTEN_NAMED
         if is_called and _is_told_apart(titled, full):
             return True
+        if called is not None and _is_daughter(called, full, titled):
+            return True
         others = [*full.forms, *(called.forms if called else ())]
         return _side_by_side(titled.forms, others)
 
@@ -361,6 +363,18 @@ def _is_told_apart(group: Group, person: Group) -> bool:
     ]
     is_usual = _count(titled) >= max(_OFTEN_NAMED, _count(named_fully) / 2)
     return is_usual and group.count >= _MORE_FREQUENT * _count(named_fully)
+
+
+def _is_daughter(called: Group, full: Group, titled: Group) -> bool:
+    """Whether Tony, as Ántonia Shimerda is called, is not Mr. Shimerda, whatever "Tony" is.
+
+    The full name is rare, and the pronouns after the first name are of the other sex.
+    """
+    if not full.is_full:
+        return False
+    is_rare = _SELDOM_FULL * full.count <= min(called.count, titled.count)
+    by_pronouns = called.sex_by_pronouns()
+    return is_rare and bool(by_pronouns) and by_pronouns != titled.sex
 
 
 def _merged(full: list[Group]) -> list[Group]:
