@@ -28,6 +28,12 @@ _TEX = '<annotation encoding="application/x-tex">x^2</annotation>'
         ),
         ("<mi>e</mi><mo>=</mo><mo>−</mo><mn>1</mn>", "e = −1"),
         (
+            "<mlongdiv><mn>3</mn><mn>435.3</mn><mn>1306</mn><msgroup><mn>12</mn><msline/>"
+            "<mn>10</mn></msgroup></mlongdiv>",
+            "3; 435.3; 1306; 12; 10",
+        ),
+        ("<mstack><mn>424</mn><msrow><mo>+</mo><mn>33</mn></msrow></mstack>", "424; +33"),
+        (
             "<munderover><mo>∑</mo><mrow><mi>k</mi><mo>=</mo><mn>0</mn></mrow><mi>n</mi></munderover>",
             "∑_(k = 0)ⁿ",
         ),

@@ -139,8 +139,8 @@ def _arranged(element: etree._Element, children: list[etree._Element], parts: li
             return f"{superscript(degree).lstrip('^')}√{bracket(inner)}"
         case "msqrt", _:
             return f"√{bracket(_row(children, parts))}"
-        case "mtable", _:
-            return "; ".join(parts)
+        case (("mtable" | "mstack" | "mlongdiv" | "msgroup"), _):  # Rows, also of sums by hand
+            return "; ".join(filter(None, parts))
         case (("mtr" | "mlabeledtr"), _):
             return " ".join(parts)
         case "mfenced", _:
