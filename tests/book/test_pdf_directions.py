@@ -1,5 +1,11 @@
 """PDFs whose script does not run from left to right, and letters beyond U+FFFF."""
 
+from unittest.mock import MagicMock
+
+import pytest
+
+from gistread.book.formats.pdf.characters import PageCharacters
+from gistread.book.formats.pdf.marks import join_vowels
 from tests.book.make_pdf import Put, Sheet, read
 
 
@@ -28,6 +34,18 @@ def test_a_thai_mark_that_is_drawn_late_stands_with_its_letter() -> None:
     letters = line("สมาชกเลาะ", 20, 5)
     late = Put(letters[3].x + 2, 500, "o", 4, actual="\u0e34")
     assert read(Sheet([*letters, late])).text == "สมาช\u0e34กเลาะ"
+
+
+@pytest.mark.parametrize(
+    ("drawn", "text"),
+    [("ประจ;าตัว", "ประจ\0ำตัว"), ("น;\u0e49า", "น\0\u0e49ำ"), ("ຈ;າ", "ຈ\0ຳ"), ("จ;ต", "จ;ต")],
+)
+def test_a_vowel_whose_ring_has_no_name_is_read(drawn: str, text: str) -> None:
+    page = MagicMock(spec=PageCharacters, characters=drawn)
+    page.is_guessed = lambda index: drawn[index] == ";"
+    join_vowels(page, "\0")
+    changed = page.replace.call_args[0][0]
+    assert "".join(changed.get(index, letter) for index, letter in enumerate(drawn)) == text
 
 
 def test_words_from_left_to_right_inside_keep_their_order() -> None:

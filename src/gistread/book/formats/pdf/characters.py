@@ -68,8 +68,12 @@ class PageCharacters:
 
     def note_guess(self, start: int, stop: int) -> None:
         """Count characters of one font as guessed if PDFium cannot map the first to Unicode."""
-        if pdfium.FPDFText_HasUnicodeMapError(self.text, start) == 1:
+        if self.is_guessed(start):
             self.guessed += stop - start
+
+    def is_guessed(self, index: int) -> bool:
+        """Whether PDFium cannot map a character to Unicode."""
+        return bool(pdfium.FPDFText_HasUnicodeMapError(self.text, index) == 1)
 
     def text_object(self, index: int) -> int:
         return _address(pdfium.FPDFText_GetTextObject(self.text, index))

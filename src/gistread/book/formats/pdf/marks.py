@@ -1,6 +1,7 @@
-"""Puts the marks of Thai and Lao after the letters they stand on.
+"""Puts the marks of Thai and Lao after the letters they stand on, and names a vowel's lost half.
 
-Fonts place them by moving back, and PDFium then lists them after later letters.
+Fonts place them by moving back, and PDFium then lists them after later letters. They draw AM as a
+ring and AA, and some PDFs name the AA only.
 """
 
 import re
@@ -12,6 +13,11 @@ from gistread.book.formats.pdf.characters import PageCharacters
 _MARK = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd]")
 _TONES = "\u0e47\u0e48\u0e49\u0e4a\u0e4b\u0e4c\u0ec8\u0ec9\u0eca\u0ecb\u0ecc"  # After vowels
 _LETTER = re.compile("[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]")
+# A letter, a ring that has no name, perhaps a tone, and AA
+_PARTED_AM = re.compile(
+    "[\u0e01-\u0e2e\u0e81-\u0eae]([^\u0e00-\u0eff])[\u0e47-\u0e4c\u0ec8-\u0ecb]?([\u0e32\u0eb2])"
+)
+_AM_OF_AA = {"\u0e32": "\u0e33", "\u0eb2": "\u0eb3"}
 _MOST_MARKS = 20_000  # Of a page
 _NEAR_CHARACTERS = 120  # Between a mark and its letter
 _NEAR_LINE_POINTS = 3  # Between their baselines
@@ -35,6 +41,16 @@ def place_marks(page: PageCharacters, dropped: str) -> None:
         marks = page.moved.get(place, "") + match[0]
         page.moved[place] = "".join(sorted(marks, key=_TONES.__contains__))
         changed[mark] = dropped
+    page.replace(changed)
+
+
+def join_vowels(page: PageCharacters, dropped: str) -> None:
+    """Write AM where its ring has no name; `dropped` replaces the ring."""
+    changed: dict[int, str] = {}
+    for match in islice(_PARTED_AM.finditer(page.characters), _MOST_MARKS):
+        ring, aa = match.start(1), match.start(2)
+        if page.is_guessed(ring):
+            changed |= {ring: dropped, aa: _AM_OF_AA[page.characters[aa]]}
     page.replace(changed)
 
 

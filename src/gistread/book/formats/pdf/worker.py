@@ -33,7 +33,7 @@ from gistread.book.formats.pdf.characters import FontKey, PageCharacters
 from gistread.book.formats.pdf.directions import WholeLine, right_to_left_line, vertical_line
 from gistread.book.formats.pdf.layers import drawn_once
 from gistread.book.formats.pdf.ligatures import WIDTH_RATIO, composed, lost_letter
-from gistread.book.formats.pdf.marks import place_marks
+from gistread.book.formats.pdf.marks import join_vowels, place_marks
 from gistread.book.formats.pdf.pages import HYPHEN, Box, RunRecord, rotate_box, rotate_point
 from gistread.system import limit_memory
 
@@ -151,6 +151,7 @@ class _PageReader:
         characters = PageCharacters(page.raw, text.raw)
         nameless = sum(1 for _ in _NAMELESS.finditer(characters.characters))
         _compose_accents(characters)
+        join_vowels(characters, _DROPPED)
         place_marks(characters, _DROPPED)
         _measure_spaces(characters, self._lines_to_try)
         _find_lost_letters(characters, self._narrowest_f)
