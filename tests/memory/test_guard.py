@@ -176,6 +176,14 @@ PAGE_OF_NORA = (
 )
 
 
+@pytest.mark.parametrize(
+    "second", ["Shortened passage: Hall returns,", "**Summary:** He goes.", "Gist: He\nlooked."]
+)
+def test_a_second_gist_is_cut_off(second: str) -> None:
+    written = f"Hall returned. He looked at her.\n{second}"
+    assert clean(written, cut_off=True) == ("Hall returned. He looked at her.", False)
+
+
 def test_a_short_gist_in_words_of_its_own_passes_by_its_names() -> None:
     gist = "Hearing somebody signal across water, Nora leaves injured Amos indoors, carrying light."
     assert find_fault(Draft(gist, PAGE_OF_NORA)) is None

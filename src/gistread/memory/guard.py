@@ -58,6 +58,7 @@ _ABOUT_ITSELF = re.compile(_PHRASES["about_itself"], re.IGNORECASE | re.VERBOSE 
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
 
 _OPENING = re.compile(_PHRASES["opening"], re.IGNORECASE | re.VERBOSE)
+_SECOND_GIST = re.compile(_PHRASES["second_gist"], re.IGNORECASE | re.VERBOSE | re.DOTALL)
 # A chat template's tokens. Those that end a turn end the gist.
 _TURN_ENDS = re.compile(
     r"(?<=.)(?:<\|(?:im_end|eot_id|end|endoftext|end_of_text|return)\|>|</s>|<end_of_turn>).*",
@@ -98,7 +99,9 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
     text = _LABEL.sub("", without_control_tokens(written))
     for _ in range(3):  # "Sure! Here is the passage: Summary: …"
         text = _OPENING.sub("", text, count=1)
-    text = text.strip().strip("*_#`").strip()
+    text, second_gists = _SECOND_GIST.subn("", text.strip())
+    cut_off = cut_off and not second_gists
+    text = text.strip("*_#`").strip()
     if len(text) > 1 and text[0] + text[-1] in ('""', "“”", "«»", "„“", "''"):
         text = text[1:-1].strip()
     if cut_off:
