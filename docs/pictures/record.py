@@ -227,7 +227,7 @@ async def card(cache: Path, path: Path) -> None:
 
 
 SCREENS = 27  # Of the novel: into its third chapter
-BACK = 8  # Screens
+BACK = 16  # Screens
 
 
 @asynccontextmanager
