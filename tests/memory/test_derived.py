@@ -32,12 +32,12 @@ def start(path: Path, name: str, first: int = 0) -> "subprocess.Popen[str]":
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
 
 
-def kill(process: "subprocess.Popen[str]") -> int:
-    """Ends it in the middle; the last number that it said was kept, -1 for none."""
+def kill(process: "subprocess.Popen[str]", first: int) -> int:
+    """Ends it in the middle; the last number that it said was kept, or `first`, said before."""
     process.send_signal(signal.SIGKILL)
     output, _ = process.communicate()
     whole = output.rpartition("\n")[0].split()
-    return int(whole[-1]) if whole else -1
+    return int(whole[-1]) if whole else first
 
 
 def test_stored_records_are_read_by_the_next_process(path: Path) -> None:
@@ -53,11 +53,12 @@ def test_two_killed_processes_lose_no_stored_record(path: Path) -> None:
     kept = {"a": -1, "b": -1}
     for _ in range(4):
         running = {name: start(path, name, last + 1) for name, last in kept.items()}
-        for process in running.values():
+        firsts = {}
+        for name, process in running.items():
             assert process.stdout is not None
-            process.stdout.readline()
+            firsts[name] = int(process.stdout.readline())
         time.sleep(chance.uniform(0.0, 0.2))
-        kept = {name: max(kept[name], kill(process)) for name, process in running.items()}
+        kept = {name: kill(process, firsts[name]) for name, process in running.items()}
     derived = DerivedRecords(path)
     for name, last in kept.items():
         assert last > 0
