@@ -113,15 +113,18 @@ async def check_answering(engine: Engine) -> CheckResult | None:
     """Check answers only, within `BRIEF_LIMIT_S`; None if they take longer."""
     with contextlib.suppress(TimeoutError, EngineError):
         async with asyncio.timeout(BRIEF_LIMIT_S):
-            findings = await _ask(engine, Priority.INTERACTIVE, _BRIEF_QUESTIONS)
-            return assess(findings)
+            priority = Priority.INTERACTIVE
+            first = await _answers(engine, QUESTIONS[0], priority)
+            return assess(await _ask(engine, first, priority, _BRIEF_QUESTIONS))
     return None
 
 
 async def _find(engine: Engine, priority: Priority) -> Findings:
-    answers = await _ask(engine, priority)
+    # The others find the text in the cache, which they would each evaluate if asked at once.
+    first = await _answers(engine, QUESTIONS[0], priority)
     prompt = _prompt("check_turn", engine, text=TEXT)
-    turn, chosen, gisted = await asyncio.gather(
+    answers, turn, chosen, gisted = await asyncio.gather(
+        _ask(engine, first, priority),
         engine.complete(prompt, Sampling(_TURN_TOKENS), priority),
         asyncio.gather(*(_chooses(engine, question, priority) for question in OPTIONS)),
         _shorten(engine, priority),
@@ -201,28 +204,39 @@ def is_right(reply: str, right: str, wrong: str) -> bool:
     return bool(named) and (named[0] or named[-1])
 
 
-async def _ask(engine: Engine, priority: Priority, most: int = len(QUESTIONS)) -> Findings:
-    """Ask the questions, which share the text, until they decide whether the model passes."""
+async def _ask(
+    engine: Engine, first: bool, priority: Priority, most: int = len(QUESTIONS)
+) -> Findings:
+    """Ask the questions, which share the text, until they decide whether the model passes.
 
-    async def reply_to(question: str, *, may_abstain: bool) -> str:
-        prompt = _question_prompt(engine, question, may_abstain=may_abstain)
-        return (await engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority)).text
-
-    async def answers(question: Question) -> bool:
-        reply = await reply_to(question.text, may_abstain=False)
-        return is_right(reply, question.right, question.wrong)
-
-    async def refuses(question: str) -> bool:
-        reply = await reply_to(question, may_abstain=True)
-        return _DENIES.search(reply) is not None
-
-    # The others find the text in the cache, which they would each evaluate if asked at once.
-    first = await answers(QUESTIONS[0])
+    `first`: the result of the first one.
+    """
     right, refused = await asyncio.gather(
-        _until_decided(answers, QUESTIONS[:most], _LEAST_RIGHT, [first]),
-        _until_decided(refuses, UNANSWERED, _LEAST_REFUSED),
+        _until_decided(
+            lambda question: _answers(engine, question, priority),
+            QUESTIONS[:most],
+            _LEAST_RIGHT,
+            [first],
+        ),
+        _until_decided(
+            lambda question: _refuses(engine, question, priority), UNANSWERED, _LEAST_REFUSED
+        ),
     )
     return Findings(right, refused)
+
+
+async def _answers(engine: Engine, question: Question, priority: Priority) -> bool:
+    """Whether the model answers a question rightly."""
+    prompt = _question_prompt(engine, question.text, may_abstain=False)
+    reply = await engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority)
+    return is_right(reply.text, question.right, question.wrong)
+
+
+async def _refuses(engine: Engine, question: str, priority: Priority) -> bool:
+    """Whether the model says that the text does not tell."""
+    prompt = _question_prompt(engine, question, may_abstain=True)
+    reply = await engine.complete(prompt, Sampling(_ANSWER_TOKENS), priority)
+    return _DENIES.search(reply.text) is not None
 
 
 async def _until_decided(
