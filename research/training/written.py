@@ -112,8 +112,9 @@ class SinglePassGists(Written):
         made: list[Example] = []
         start = 0
         for page in run:
-            page_read, attempts_after, _ = await single_pass.next_page(start)
-            attempts = attempts_after("")
+            page_to_gist = await single_pass.next_page(start)
+            page_read = page_to_gist.page
+            attempts = page_to_gist.attempts_after("")
             if book.text[page_read.start : page_read.end].strip() != page.text.strip():
                 break
             if len(reader.labels) > 1:

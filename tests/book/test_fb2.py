@@ -252,3 +252,12 @@ class TestWords:
         notes = '<body name="notes"><section id="n"><title><p>1</p></title>Rain</section></body>'
         book = open_bytes(fb2(f"<body><p>It</p></body>{notes}</FictionBook>"), "x")
         assert "Rain" in book.text
+
+
+def test_nested_verse_is_read_from_deep_in_another_program() -> None:
+    nested = "<poem><stanza>" * 100 + "<v>A line</v>" + "</stanza></poem>" * 100
+
+    def from_below(frames: int) -> Book:
+        return from_below(frames - 1) if frames else read(f"<body>{nested}</body>")
+
+    assert "A line" in from_below(150).text

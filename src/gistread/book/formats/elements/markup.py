@@ -42,8 +42,8 @@ _VOID = frozenset(
 
 # Levels of a tree: below Python's recursion limit from any caller, so that every caller reads the
 # same book.
-MOST_NESTED = 150
-_MOST_NESTED_TAGS = 100  # Fewer, since parsers add levels such as <tbody>
+MOST_NESTED = 100  # Up to seven frames each, of the thousand that Python allows
+_MOST_NESTED_TAGS = 75  # Fewer, since parsers add levels such as <tbody>
 _TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*+)[^<>]*>")
 # A tag with its attributes. Possessive: each character is read once, whatever quotes are missing.
 _ATTRIBUTES = re.compile(rb"""<[A-Za-z](?:[^"'<>]++|"[^"]*+"|'[^']*+')*+""")
