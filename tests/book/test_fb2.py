@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from gistread.book.formats.fb2 import read_binary
+from gistread.book.formats.fb2 import read_binary, read_fb2
 from gistread.book.model import Book, ParagraphKind, Style
 from gistread.book.open import open_bytes
 from gistread.errors import BookError
@@ -261,3 +261,9 @@ def test_nested_verse_is_read_from_deep_in_another_program() -> None:
         return from_below(frames - 1) if frames else read(f"<body>{nested}</body>")
 
     assert "A line" in from_below(150).text
+
+
+def test_a_link_in_a_damaged_namespace_is_read() -> None:
+    text = fb2('<body><section><p>See <a l:href="#n">there</a></p></section></body>').decode()
+    book = read_fb2(text.replace("/xlink", "/xl}nk").encode(), "book.fb2")
+    assert "See there" in book.text

@@ -171,10 +171,11 @@ def _simply_named(root: etree._Element) -> etree._Element:
     for element in root.iter(etree.Element):
         with suppress(ValueError):  # Some names of damaged files are invalid in parts
             element.tag = _NAMESPACE.sub("", str(element.tag)).lower()
-            for key in map(str, element.keys()):
-                name = _NAMESPACE.sub("", key).lower()
+            # A brace in a damaged namespace hides the attribute from a look-up by its name.
+            for key, value in element.items():
+                name = _NAMESPACE.sub("", str(key)).lower()
                 if name != key and name not in element.attrib:
-                    element.set(name, element.attrib[key])
+                    element.set(name, value)
     return root
 
 
