@@ -67,7 +67,7 @@ class Options:
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 TEXT: str = _TABLES["text"].strip()
-"""What is asked about."""
+"""The text that the questions are about."""
 QUESTIONS = tuple(Question(*row) for row in _TABLES["questions"])
 UNANSWERED: tuple[str, ...] = tuple(_TABLES["unanswered"])
 OPTIONS = tuple(Options(text, tuple(options), right) for text, options, right in _TABLES["options"])

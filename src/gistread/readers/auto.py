@@ -52,7 +52,7 @@ async def choose_method(asking: Asking) -> tuple[str, str]:
 
 
 def _cost_of(method: str, asking: Asking) -> str:
-    """The time that a method takes, and the tokens that a server is sent, as far as known."""
+    """The time of a method, and the tokens sent to a server; empty if neither is known."""
     info = asking.engine.info
     work = answer_work(method, asking.memory, info)
     cost = ""

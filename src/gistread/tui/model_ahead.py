@@ -20,6 +20,7 @@ class ModelAhead:
         self._services = services
         self._spec = ""
         self._engine: Engine | None = None  # None also once it has been taken
+        self._loading: asyncio.Task[None] | None = None  # Kept, or it may be collected
         self._starting = asyncio.create_task(self._start(), name="model-ahead")
 
     async def take(self) -> Callable[[str], Engine]:

@@ -16,7 +16,8 @@ def free_removed_widgets() -> None:
     every line drawn with it, until 1024 newer entries replace it:
     https://github.com/Textualize/textual/issues/6665
     """
-    StylesCache.get_inner_outer = staticmethod(_backgrounds)  # type: ignore[method-assign, assignment]
+    backgrounds = staticmethod(_backgrounds)
+    StylesCache.get_inner_outer = backgrounds  # type: ignore[method-assign, assignment]
 
 
 @lru_cache(_CACHED_BACKGROUNDS)
