@@ -75,8 +75,8 @@ async def test_names_stand_in_place_of_quotations_and_enter_opens_the_text(tmp_p
         assert opened_text.split("\n")[-1] in [block.text for block in pane.blocks]
 
 
-def rows_of_place(screen: ReadingScreen) -> tuple[int, int]:
-    """The rows of the terminal in which the reader's section begins, in memory and book."""
+def is_level(screen: ReadingScreen) -> bool:
+    """Whether the reader's section begins in the same row of the terminal in memory and book."""
     pane, book = screen.memory_pane, screen.book_pane
     number = pane.view.here
     block = pane._index.find_key(("page", number))
@@ -85,7 +85,7 @@ def rows_of_place(screen: ReadingScreen) -> tuple[int, int]:
     first = pane._index.first_row(block) + pane._index.layout(block).above
     start = pane.memory.entry(number).page.start
     in_book = book.row_in_view(start) + book.content_region.y
-    return first - pane.scroll_offset.y + pane.content_region.y, in_book
+    return first - pane.scroll_offset.y + pane.content_region.y == in_book
 
 
 async def test_the_section_stays_level_with_its_text_when_names_or_the_reader_are_told(
@@ -99,16 +99,12 @@ async def test_the_section_stays_level_with_its_text_when_names_or_the_reader_ar
         screen = await quoted(pilot)
         pane = screen.memory_pane
         await until(pilot, lambda: "Lucy" in str(pane.view.names))
-        await pilot.pause()
-        in_memory, in_book = rows_of_place(screen)
-        assert in_memory == in_book
+        await until(pilot, lambda: is_level(screen))
         activity = replace(screen.session.activity, read_by="another model")
         monkeypatch.setattr(Session, "activity", activity)
         screen.redraw_lines()
         await until_shown(pilot, "read by another model")
-        await pilot.pause()
-        in_memory, in_book = rows_of_place(screen)
-        assert in_memory == in_book
+        await until(pilot, lambda: is_level(screen))
 
 
 async def test_another_memory_with_the_same_sections_is_named_too(tmp_path: Path) -> None:
