@@ -50,9 +50,8 @@ class Terminal:
             dimensions=(rows, columns),
             timeout=None,
         )
-        self._screen.write_process_input = (
-            self.process.send
-        )  # it says what it is, as every terminal does
+        # It says what it is, as every terminal does
+        self._screen.write_process_input = self.process.send
 
     @property
     def title(self) -> str:

@@ -196,11 +196,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         config.parent.mkdir(parents=True)
         config.write_text('model = "starter"\nmin_words = 60\nmax_words = 120\n')
         results = CheckResults(default_paths(), installed_version())
+        # Not checked again
         results.save(
             read_header(tiny).fingerprint,
             tiny,
             CheckResult(answers=False, abstains=True, line="known"),
-        )  # not checked again
+        )
         Catalogue(default_paths()).add([read_book_file(folder / "frankenstein.epub")])
         update_index(default_paths())
         yield folder

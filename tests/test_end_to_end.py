@@ -56,9 +56,8 @@ def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tmp_path: Pat
         run.press("q")
         assert run.wait_for_end() == 0
     with terminal([str(book)], tmp_path) as run:
-        run.wait_for(
-            "On day 4 of the passage, at bell 4", "sections"
-        )  # the same place, and the memory without a model
+        # The same place, and the memory without a model
+        run.wait_for("On day 4 of the passage, at bell 4", "sections")
         run.press("q")
         assert run.wait_for_end() == 0
 

@@ -26,9 +26,8 @@ pytestmark = pytest.mark.slow
 def test_no_word_of_a_typeset_story_is_lost_moved_or_misspelt(tmp_path: Path) -> None:
     readable = [row for row in pdf_words.rows(tmp_path) if row[3]]
     assert {(row[2], row[4]) for row in readable} == {("100.00%", "none")}, readable
-    assert all(float(row[3].removesuffix("%")) >= 99.6 for row in readable), (
-        readable
-    )  # a drop capital may come late
+    # A drop capital may come late
+    assert all(float(row[3].removesuffix("%")) >= 99.6 for row in readable), readable
 
 
 @needs_epubs

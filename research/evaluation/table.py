@@ -45,9 +45,8 @@ def estimate(
     if not values:
         return None
     of_document: dict[str, list[float]] = defaultdict(list)
-    for (document, _), value in sorted(
-        values.items()
-    ):  # independent of the order in which a run was resumed
+    # Independent of the order in which a run was resumed
+    for (document, _), value in sorted(values.items()):
         of_document[document].append(value)
     clusters = list(of_document.values())
     documents = len(clusters)

@@ -26,9 +26,8 @@ _RUN = f"(?:(?![{UNSPACED}])\\w[{MARK_CLASS}]*)+"
 
 PART = re.compile(f"[{UNSPACED}]|{_RUN}")  # A word, split at apostrophes and hyphens
 WORD = re.compile(f"[{UNSPACED}]|{_RUN}(?:['’]{_RUN})*")  # A word with its apostrophes
-HYPHENATED = re.compile(
-    f"[{UNSPACED}]|{_RUN}(?:['’‑-]{_RUN})*"
-)  # A word with its apostrophes and hyphens
+# A word with its apostrophes and hyphens
+HYPHENATED = re.compile(f"[{UNSPACED}]|{_RUN}(?:['’‑-]{_RUN})*")
 # A word of letters alone, with its apostrophes and hyphens
 ALPHABETIC = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 

@@ -179,9 +179,8 @@ def _matrix(random: np.random.Generator, columns: int, rows: int, kind: int) -> 
     )
     if kind == _Q8_0:  # A scale and 32 weights from -128 to 127
         blocks[:, :2] = _half(deviation / 73.9)
-    elif (
-        kind == _Q4_K
-    ):  # Scales of eight groups and of their least weights, all 1, and 256 weights from 0 to 15
+    # Scales of eight groups and of their least weights, all 1, and 256 weights from 0 to 15
+    elif kind == _Q4_K:
         blocks[:, :2], blocks[:, 2:4] = _half(deviation / 4.61), _half(7.5 * deviation / 4.61)
         blocks[:, 4:12], blocks[:, 12:16] = 1, 0x11
     else:  # 256 weights from -32 to 31, scales of sixteen groups, all 1, and a scale

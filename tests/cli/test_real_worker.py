@@ -83,8 +83,7 @@ def test_a_model_that_cannot_be_loaded_is_status_4(
     process = start("index", book, *SIZE, "--model", tiny, "--json")
     out, errors = process.communicate(timeout=60)
     assert process.returncode == json.loads(out)["error"]["status"] == ExitStatus.ENGINE, errors
-    problem = errors[
-        errors.index("gistread:") :
-    ]  # A note on the copy that was begun may stand before it.
+    # A note on the copy that was begun may stand before it.
+    problem = errors[errors.index("gistread:") :]
     assert problem.count("\n") <= 2, errors
     assert "Traceback" not in errors

@@ -38,9 +38,8 @@ def prompt_of(text: str) -> Prompt:
     return (Message("user", text),)
 
 
-LONG = prompt_of(
-    "It was a long way to go. " * 40
-)  # 1,000 tokens of the tiny models: several batches
+# 1,000 tokens of the tiny models: several batches
+LONG = prompt_of("It was a long way to go. " * 40)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -114,9 +113,8 @@ async def test_the_log_probability_of_a_text_is_told_where_it_is_wanted(
     assert scored.log_probability is not None
     assert scored.log_probability < 0
     assert first.log_probability is not None
-    assert (
-        -math.log(1_000) <= first.log_probability < 0
-    )  # the likeliest of fewer than a thousand tokens
+    # The likeliest of fewer than a thousand tokens
+    assert -math.log(1_000) <= first.log_probability < 0
 
 
 async def test_decoding_ends_at_a_stop_string(engine: LlamaEngine) -> None:
@@ -209,9 +207,8 @@ async def test_interactive_requests_go_before_background_work(slow_engine: Llama
     question = asyncio.create_task(run("question", prompt_of("Why?"), Priority.INTERACTIVE))
     usage, _ = await asyncio.gather(reading, question)
     assert order == ["question", "reading"]
-    assert usage.prefilled + usage.reused == await slow_engine.measure(
-        LONG
-    )  # interrupted batches are not counted twice
+    # Interrupted batches are not counted twice
+    assert usage.prefilled + usage.reused == await slow_engine.measure(LONG)
 
 
 async def test_cancelling_stops_the_prefill(slow_engine: LlamaEngine) -> None:

@@ -22,9 +22,8 @@ def test_the_starter_is_described(starter: Path) -> None:
     )
     assert (header.context_length, header.layers, header.vocabulary) == (8192, 30, 49152)
     assert header.parameters == 134_515_008
-    assert (
-        header.memory.kv_bytes_per_token == 23_040
-    )  # 30 layers, 3 KV heads of 64, keys and values, 2 bytes each
+    # 30 layers, 3 KV heads of 64, keys and values, 2 bytes each
+    assert header.memory.kv_bytes_per_token == 23_040
     assert "<|im_start|>" in header.chat_template
     assert header.missing_bytes == 0
 

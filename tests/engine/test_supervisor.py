@@ -77,9 +77,8 @@ async def test_a_request_that_crashes_two_workers_fails_and_the_engine_stays_usa
             prompt_of("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3)
         ):
             if isinstance(event, TextDelta) and engine.worker_pid:
-                with contextlib.suppress(
-                    ProcessLookupError
-                ):  # Text may arrive after its worker has died.
+                # Text may arrive after its worker has died.
+                with contextlib.suppress(ProcessLookupError):
                     os.kill(engine.worker_pid, signal.SIGKILL)
 
     with pytest.raises(EngineError, match="twice"):

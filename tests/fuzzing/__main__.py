@@ -12,9 +12,8 @@ from tests.fuzzing.headers import AdapterCases, HeaderCases
 from tests.fuzzing.run import Cases, Tally, run
 from tests.fuzzing.seeds import formats
 
-_HEADERS = {
-    cases.name: cases for cases in (HeaderCases, AdapterCases)
-}  # Beside the formats of books
+# Beside the formats of books
+_HEADERS = {cases.name: cases for cases in (HeaderCases, AdapterCases)}
 
 
 def main() -> int:

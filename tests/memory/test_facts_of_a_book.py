@@ -98,7 +98,6 @@ def test_kills_lose_no_page_and_repeat_none(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert kept(path).total() == len(kept(path)) == PAGES
     lines = output.splitlines()
-    assert (
-        len(lines) == 2 + PAGES - whole
-    )  # begun, each page that was missing, and the facts of all
+    # Begun, each page that was missing, and the facts of all
+    assert len(lines) == 2 + PAGES - whole
     assert lines[-1].startswith(f"pages with facts: {PAGES} ")

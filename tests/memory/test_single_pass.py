@@ -49,9 +49,8 @@ async def test_each_prompt_extends_the_previous_one(tmp_path: Path) -> None:
     memory = await read(tmp_path, model)
     prefilled = sum(entry.usage.prefilled for entry in memory.entries)
     assert memory.complete
-    assert prefilled < 1.56 * tokens_in(
-        BOOK.text
-    )  # pages of 100 words: the tasks weigh more than on real ones
+    # Pages of 100 words: the tasks weigh more than on real ones
+    assert prefilled < 1.56 * tokens_in(BOOK.text)
     careful = await read(tmp_path, engine(), ReadingMode.CAREFUL)
     assert prefilled < 0.7 * sum(entry.usage.prefilled for entry in careful.entries)
 

@@ -39,6 +39,7 @@ TEXTS = (
 )
 # In `note_chunk`, what the prompts of all parts share comes first.
 WITHOUT_TEXT = {"aim", "answer_closed", "note_chunk", "note_language", "noted", "pace", "plan"}
+# Of prompts
 PIECES = (
     "action_",
     "single_pass",
@@ -48,7 +49,7 @@ PIECES = (
     "reads_on",
     "way_out",
     "not_told",
-)  # Of prompts
+)
 WITH_TEXT = sorted(name for name in set(names()) - WITHOUT_TEXT if not name.startswith(PIECES))
 
 

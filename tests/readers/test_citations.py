@@ -157,9 +157,8 @@ def test_a_cited_passage_gives_its_nearest_sentence_in_the_order_of_the_referenc
         [],
         [(0, len(TEXT))],
     )
-    assert [citation.quote for citation in late] == [
-        FACTS[3]
-    ]  # the words of the sentence before count too
+    # The words of the sentence before count too
+    assert [citation.quote for citation in late] == [FACTS[3]]
     strange = cite("Nothing alike [1].", "Why?", MEMORY, [], PLACES[:1])
     assert [citation.page for citation in strange] == [1]
 

@@ -181,9 +181,8 @@ def _killed(
         assert process.stdout is not None
         for _ in range(chance.choice((0, *range(20)))):
             process.stdout.readline()
-        time.sleep(
-            chance.uniform(0, 0.1)
-        )  # Some are killed before the first event, and some between two
+        # Some are killed before the first event, and some between two
+        time.sleep(chance.uniform(0, 0.1))
         process.kill()
         process.communicate()
         pages = home.pages()

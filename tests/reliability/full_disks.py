@@ -81,9 +81,8 @@ def _run(home: Home, *words: str | Path, **environment: str) -> str:
     errors = home.start(
         *words, environment={"PYTHONDONTWRITEBYTECODE": "1", **environment}
     ).communicate()[1]
-    for process in psutil.process_iter(
-        ["cmdline"]
-    ):  # The index of new books is made after the command has ended
+    # The index of new books is made after the command has ended
+    for process in psutil.process_iter(["cmdline"]):
         command = " ".join(process.info["cmdline"] or ())
         if "gistread.library.indexing" in command and str(home.folder) in command:
             with contextlib.suppress(psutil.NoSuchProcess):

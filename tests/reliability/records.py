@@ -36,9 +36,8 @@ class Kind:
     """A kind of saved data, in one file of a folder."""
 
     write: Callable[[Path, int], None]  # Add the record with this number
-    numbers: Callable[
-        [Path], Collection[int]
-    ]  # Numbers of the records, each as often as it is there
+    # Numbers of the records, each as often as it is there
+    numbers: Callable[[Path], Collection[int]]
 
 
 def _add_mark(folder: Path, number: int) -> None:
@@ -106,9 +105,8 @@ KINDS: Mapping[str, Kind] = {
     ),
 }
 _DAMAGED = ["memory", "summaries and facts"]  # Journals; damage of the store has tests of its own
-_SHARED = [
-    name for name in KINDS if name != "memory"
-]  # A memory is written by one process at a time
+# A memory is written by one process at a time
+_SHARED = [name for name in KINDS if name != "memory"]
 
 
 def damage_rows(folder: Path) -> Iterator[tuple[str, ...]]:

@@ -106,9 +106,8 @@ class _Kills:
         before, began = len(self._home.pages()), time.monotonic()
         while len(self._home.pages()) <= before:
             run.look()
-            if (
-                _TRY_AGAIN in run.text
-            ):  # It was killed while it loaded the model, which may have been too large
+            # It was killed while it loaded the model, which may have been too large
+            if _TRY_AGAIN in run.text:
                 if _CHOOSER in run.text:  # Opened for a question that waits for a model
                     run.press("\x1b")
                     run.wait_until_gone(_CHOOSER)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from tests.offline.machine import machine
 
-_LOCAL = re.compile(
-    "AF_UNIX|AF_NETLINK"
-)  # Within this machine: a process that wakes itself, a question to the kernel
+# Within this machine: a process that wakes itself, a question to the kernel
+_LOCAL = re.compile("AF_UNIX|AF_NETLINK")
 _CALLS = "trace=socket,connect,bind,execve"
 
 

@@ -173,9 +173,8 @@ def test_no_heading_is_quoted_where_a_sentence_has_a_word_of_the_question(
     )
     add("The Inn", "\n" + "".join(chapter.format(number) for number in ("I", "II", "III")))
     update_index(paths)
-    _, *others = (
-        open_shelf(paths).search("bandages round head").hits
-    )  # The first chapter begins above its heading
+    # The first chapter begins above its heading
+    _, *others = open_shelf(paths).search("bandages round head").hits
     assert [hit.text for hit in others] == ["He had bandages."] * 2
 
 

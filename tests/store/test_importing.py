@@ -217,9 +217,8 @@ def test_a_kill_at_any_time_loses_and_doubles_nothing(tmp_path: Path) -> None:
             assert process.stdout is not None
             process.stdout.readline()
             try:
-                process.wait(
-                    0.002 * step**1.7 if step < 24 else 60
-                )  # One ends by itself, however busy the machine
+                # One ends by itself, however busy the machine
+                process.wait(0.002 * step**1.7 if step < 24 else 60)
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
             seen.add(process.wait())

@@ -44,9 +44,8 @@ async def test_the_reader_chooser_shows_needs_and_times(tmp_path: Path) -> None:
     app = app_on(long_book(20), tmp_path, engine, replace(GRAPHREADER, reader="readagent-s"))
     async with app.run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
-        await pilot.press(
-            "A"
-        )  # the method in the settings is none of the usual three: all are listed
+        # The method in the settings is none of the usual three: all are listed
+        await pilot.press("A")
         await until_shown(pilot, "needs facts")
         session = screen.session
         assert session is not None

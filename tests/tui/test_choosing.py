@@ -215,9 +215,8 @@ async def test_themes_change_at_once_and_are_remembered(tmp_path: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         before = app.theme
-        await pilot.press(
-            "T", "down", "down"
-        )  # another start takes it from the settings: test_themes.py
+        # Another start takes it from the settings: test_themes.py
+        await pilot.press("T", "down", "down")
         await until(pilot, lambda: app.theme != before)
         chosen = app.theme
         assert app.screen is not app.reading

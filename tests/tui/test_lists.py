@@ -34,6 +34,7 @@ async def test_a_list_can_be_closed_while_it_opens(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         screen = await opened(pilot)
+        # Of the event loop before the key: its parts are mounted between them
         for turns in (
             0,
             5,
@@ -41,7 +42,7 @@ async def test_a_list_can_be_closed_while_it_opens(tmp_path: Path) -> None:
             20,
             40,
             60,
-        ):  # of the event loop before the key: its parts are mounted between them
+        ):
             app.push_screen(ListScreen("Colours", rows=[Row("r", "red")]))
             for _ in range(turns):
                 await asyncio.sleep(0)

@@ -126,9 +126,8 @@ async def test_leaving_a_changed_note_asks_and_quitting_keeps_it(tmp_path: Path)
         await pilot.press("V", "e")
         await until(pilot, lambda: isinstance(app.screen, NoteScreen))
         await pilot.press("escape")
-        await until(
-            pilot, lambda: isinstance(app.screen, ReadingScreen)
-        )  # nothing was written: nothing is asked
+        # Nothing was written: nothing is asked
+        await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
         await pilot.press("e")
         await until(pilot, lambda: isinstance(app.screen, NoteScreen))
         await pilot.press(*"draft", "escape")

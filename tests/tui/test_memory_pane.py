@@ -100,9 +100,8 @@ class Writing(SteppedEngine):
 async def test_a_gist_appears_in_its_card_while_it_is_written_and_a_rejected_one_leaves_its_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        ReadingScreen, "set_timer", lambda *_: None
-    )  # Textual loses a timer that begins late.
+    # Textual loses a timer that begins late.
+    monkeypatch.setattr(ReadingScreen, "set_timer", lambda *_: None)
     rejected = "I cannot help with that because I am an assistant and " * 3
     engine = Writing(
         [rejected, "The lamp and the boy are spoken of here.", *["The lamp is lit by Anna."] * 20]
@@ -390,9 +389,8 @@ async def test_the_gist_in_view_is_level_with_its_section_also_where_the_rest_is
             before = screen.memory_pane.view.here
             await pilot.press("space")
             await until(pilot, lambda before=before: screen.memory_pane.view.here != before)
-            assert (
-                abs(gist_row(screen) - section_row(screen)) <= 3
-            )  # a chapter's title may stand between
+            # A chapter's title may stand between
+            assert abs(gist_row(screen) - section_row(screen)) <= 3
         assert TO_COME.search(text_of(app))
         await pilot.press("q")
     again = app_on(long_book(), tmp_path)

@@ -202,8 +202,7 @@ async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is screen)
         assert not screen.controllers.recap.offer
-        await pilot.press(
-            "a", "ctrl+t", *"all", "enter", "down", "enter", "escape", "*"
-        )  # of the whole book
+        # Of the whole book
+        await pilot.press("a", "ctrl+t", *"all", "enter", "down", "enter", "escape", "*")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         assert "You stopped at" not in text_of(app)

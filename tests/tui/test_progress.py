@@ -202,9 +202,8 @@ async def test_the_reading_speed_is_loaded_and_saved(tmp_path: Path) -> None:
             await pilot.press("space")
             await pilot.pause()
         days, sha256 = app.services.user_data.reading_days, screen.book.sha256
-        await until(
-            pilot, lambda: bool(days())
-        )  # Saved while reading: a kill loses a minute at most.
+        # Saved while reading: a kill loses a minute at most.
+        await until(pilot, lambda: bool(days()))
         clock.now += 8 * 3600  # A night with the book open
         await pilot.press("space", "space")
         await pilot.press("ctrl+r")

@@ -154,9 +154,8 @@ def test_each_pane_on_a_narrow_screen(
     async def show(pilot: Pilot[None]) -> None:
         await ask(pilot, reader)
         await pilot.press(*{"book": ["tab"], "memory": ["tab", "tab"], "answers": []}[pane])
-        await until(
-            pilot, lambda: pane == "answers" or "─┬─" in text_of(app)
-        )  # the rule under the header
+        # The rule under the header
+        await until(pilot, lambda: pane == "answers" or "─┬─" in text_of(app))
         await still(pilot)
 
     assert snap_compare(app, terminal_size=NARROW, run_before=show)

@@ -92,9 +92,8 @@ async def test_each_look_up_is_decided_by_key_or_click(
     app = asking_app(tmp_path)
     async with app.run_test(size=size) as pilot:
         screen = await read_whole(pilot)
-        await pilot.press(
-            "a", "ctrl+t", *"all", "enter", "down", "enter", "escape"
-        )  # the whole book
+        # The whole book
+        await pilot.press("a", "ctrl+t", *"all", "enter", "down", "enter", "escape")
         await ask(pilot, "who")
         await until_shown(pilot, "Wants section 1")
         assert "Enter open" in text_of(app)

@@ -23,9 +23,8 @@ _QUESTIONS = "-questions.csv"
 _SHORT = {"valid": "val", "validation": "val"}  # Folder names of splits
 _NUMBER = re.compile(r"\d+")
 _EMPTY_LINE = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
-_ANSWERS = tuple(
-    f"answer{number}" for number in range(1, 7)
-)  # Columns of two annotators; most are empty
+# Columns of two annotators; most are empty
+_ANSWERS = tuple(f"answer{number}" for number in range(1, 7))
 
 
 def load_fairytaleqa(path: Path, options: TaskOptions) -> Iterator[Document]:

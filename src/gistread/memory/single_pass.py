@@ -33,11 +33,12 @@ from gistread.memory.sizes import TOKENS_PER_WORD
 from gistread.prompts import TRAINED
 from gistread.words import count_words
 
+# Part of a memory's identity
 PROMPTS = (
     "single_pass_text",
     "single_pass_pause",
     "single_pass_gist",
-)  # Part of a memory's identity
+)
 
 WINDOW_TOKENS = 4096  # Longest prompt: distant text costs time and helps little to choose a pause
 _CHEAP_SHARE = 0.2

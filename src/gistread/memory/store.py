@@ -205,9 +205,8 @@ def _records(path: Path) -> list[Record]:
 def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
     records = file.records
     notice = _REREAD_NOTICE if file.cut_bytes else ""
-    if (
-        records and "format" not in records[0]
-    ):  # Only the header is damaged; the file name identifies the memory
+    # Only the header is damaged; the file name identifies the memory
+    if records and "format" not in records[0]:
         records = [header, *records]
         file.rewrite(records)
     if records and not _same_key(records[0], header):

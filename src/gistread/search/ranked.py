@@ -187,9 +187,10 @@ def _bm25(documents: list[list[str]]) -> Any:
     """
     if not any(documents):
         return None
+    # Imported here: it brings numpy, and only a ranked search needs it
     from rank_bm25 import (
         BM25Plus,
-    )  # imported here: it brings numpy, and only a ranked search needs it
+    )
 
     index = BM25Plus(documents)
     index.doc_freqs.clear()

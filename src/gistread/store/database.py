@@ -32,10 +32,11 @@ _MOST_PROBED = 20_000  # Rows looked up one by one between two damaged pages
 
 _OF_TEXTS = ("days", "questions", "threads", "names", "marks", "asking")
 
+# Messages about a damaged schema may not be UTF-8
 _READ_ERRORS = (
     sqlite3.DatabaseError,
     UnicodeDecodeError,
-)  # Messages about a damaged schema may not be UTF-8
+)
 
 _preparing = threading.Lock()
 _checked: set[tuple[int, int]] = set()  # (device, inode) of files this process found whole
@@ -210,13 +211,11 @@ class Database:
 def _connect(uri: str) -> Connection:
     connection = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, isolation_level=None)
     connection.row_factory = sqlite3.Row
-    connection.text_factory = lambda data: data.decode(
-        errors="replace"
-    )  # a damaged byte costs that character alone
+    # A damaged byte costs that character alone
+    connection.text_factory = lambda data: data.decode(errors="replace")
     connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute(
-        "PRAGMA synchronous = FULL"
-    )  # NORMAL loses the last transactions in a power cut
+    # NORMAL loses the last transactions in a power cut
+    connection.execute("PRAGMA synchronous = FULL")
     return connection
 
 

@@ -238,9 +238,8 @@ class UserData(Database):
         """The corrections in the order made, without undone ones."""
         rows = self.rows("SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", sha256)
         facts = (from_json(row["correction"]) | {"made_at": row["made_at"]} for row in rows)
-        return tuple(
-            filter(None, (decoded(NameCorrection, fact) for fact in facts))
-        )  # Without others that 0.2 had
+        # Without others that 0.2 had
+        return tuple(filter(None, (decoded(NameCorrection, fact) for fact in facts)))
 
     def correct_names(self, sha256: str, *corrections: NameCorrection) -> None:
         """Record corrections; skips those recorded before, even if undone."""

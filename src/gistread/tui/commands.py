@@ -37,6 +37,7 @@ class Scope(StrEnum):
     ANYWHERE = "Anywhere"
 
 
+# Of the reading screen, in any pane
 READING = (
     Scope.ASKING,
     Scope.REMEMBERING,
@@ -44,7 +45,7 @@ READING = (
     Scope.SEARCHING,
     Scope.MARKING,
     Scope.VIEWING,
-)  # of the reading screen, in any pane
+)
 _OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)  # Their keys come before all others while active
 
 

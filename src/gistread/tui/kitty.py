@@ -40,9 +40,8 @@ _DIACRITICS = (
 _COLOR_BYTES = 3  # Of an exact colour, which names a picture
 _BYTES_A_PIXEL = 4  # RGBA, as a terminal keeps it
 _CHUNK = 4096  # Most bytes of a picture in one escape sequence
-_MOST_BYTES = (
-    192 * 1024 * 1024
-)  # Total size of unpacked pictures; above 320 MB the terminal drops the oldest
+# Total size of unpacked pictures; above 320 MB the terminal drops the oldest
+_MOST_BYTES = 192 * 1024 * 1024
 
 
 class Kitty:
@@ -112,9 +111,8 @@ class KittyPicture:
     def __init__(self, kitty: Kitty, pixels: "Pixels") -> None:
         packed = io.BytesIO()
         pixels.save(packed, "JPEG", quality=90)
-        self._packed = (
-            packed.getvalue()
-        )  # A tenth of the data sent; a book may have hundreds of pictures
+        # A tenth of the data sent; a book may have hundreds of pictures
+        self._packed = packed.getvalue()
         self._data = _png(pixels)
         self.size_bytes = _BYTES_A_PIXEL * pixels.width * pixels.height
         self._kitty = kitty

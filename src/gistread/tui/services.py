@@ -21,11 +21,12 @@ from gistread.tui.text import clean
 if TYPE_CHECKING:
     from gistread.acquisition.download import Login
 
+# Values of TERM_PROGRAM; others take OSC 9;4 for a notification
 _WITH_PROGRESS = {
     "ghostty",
     "WezTerm",
     "mintty",
-}  # values of TERM_PROGRAM; others take OSC 9;4 for a notification
+}
 
 
 class TerminalSignals:
@@ -121,9 +122,8 @@ class AppServices:
     # Called in a thread: finding a model by its name reads headers. Raises EngineError.
     make_engine: Callable[[str], Engine]
     named_model: str  # The model named on the command line, which reads along; empty for none
-    download_note: Callable[
-        [], str
-    ]  # Progress of a model download in a few words; empty without one
+    # Progress of a model download in a few words; empty without one
+    download_note: Callable[[], str]
     cannot_open: Callable[[GistreadError], None]
     back_to_library: Callable[[Opening], None]  # To the list that led to this place
     # Closes the open book, calls a function in a thread, and opens the file anew

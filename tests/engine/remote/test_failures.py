@@ -187,9 +187,8 @@ async def test_a_server_that_dies_while_reading_loses_no_page(
             for request in elsewhere.requests
             if request.body["max_tokens"] > 30 and "response_format" not in request.body
         ]
-        assert (
-            0 < len(gists) <= whole - kept
-        )  # Pages of the second chapter may have been kept, too.
+        # Pages of the second chapter may have been kept, too.
+        assert 0 < len(gists) <= whole - kept
     assert len(store.find(BOOK)) == 1
 
 

@@ -34,8 +34,7 @@ async def test_rated_answers_are_not_rated_again(tmp_path: Path) -> None:
         await rate(tmp_path, FakeEngine(chooses=chooses))
     judge = FakeEngine(chooses=lambda _, options: "no")
     await rate(tmp_path, judge)
-    assert (
-        len({call.text for call in judge.calls if "yes" in call.options}) == 2
-    )  # The same words, strict and permissive.
+    # The same words, strict and permissive.
+    assert len({call.text for call in judge.calls if "yes" in call.options}) == 2
     assert len(judge.calls) == 4
     assert rated(tmp_path) == [100, 0, 0, 0]

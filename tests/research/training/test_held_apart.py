@@ -46,12 +46,13 @@ def evaluated() -> Iterator[str]:
         yield " ".join(turn["content"] for turn in meeting["meeting_transcripts"])
     for book in records(SHARED / "literaryqa" / "literaryqa_dev.jsonl"):
         yield (SHARED / book["text_file"]).read_text(encoding="utf-8", errors="replace")
+    # Alice, The Time Machine, The Cask of Amontillado, He Walked Around the Horses
     for number in (
         11,
         35,
         1063,
         18807,
-    ):  # Alice, The Time Machine, The Cask of Amontillado, He Walked Around the Horses
+    ):
         (path,) = (SHARED / "books").glob(f"{number}_*.txt")
         yield path.read_text(encoding="utf-8", errors="replace")
 

@@ -278,9 +278,8 @@ class LlamaEngine(Observable, Engine):
             case EngineState(phase=Phase.LOADING):
                 self.publish(replace(self.state, phase=Phase.LOADING, fraction=event.fraction))
             case EngineState():
-                if (
-                    self.state.phase is not Phase.LOADING
-                ):  # The worker is idle before the load has finished here.
+                # The worker is idle before the load has finished here.
+                if self.state.phase is not Phase.LOADING:
                     if event.tokens_per_s:
                         self._rates[event.phase] = event.tokens_per_s
                     self.publish(event)

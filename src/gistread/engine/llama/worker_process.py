@@ -128,9 +128,8 @@ class WorkerProcess:
                         attempt = event
                     self._on_event(*received)
         status = await self._wait()
-        if (
-            status == 1 and attempt is None
-        ):  # An exception in Python: check whether llama.cpp can be loaded.
+        # An exception in Python: check whether llama.cpp can be loaded.
+        if status == 1 and attempt is None:
             await asyncio.to_thread(ask_library)
         raise LoadError(
             f"The model's process ended while loading ({_reason(status)}).",

@@ -83,9 +83,8 @@ class Controllers:
         match event:
             case events.MemoryOpened(memory=memory):
                 pane.show_memory(memory)
-                pane.change_view(
-                    bound=self.line.bound
-                )  # or what is hidden would move the section in view later
+                # First: hidden text would move the section in view later.
+                pane.change_view(bound=self.line.bound)
                 context.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
                 self.pages.show_here(scroll=True)
             case events.QuestionAsked(question=question):

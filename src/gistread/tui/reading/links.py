@@ -14,9 +14,8 @@ from gistread.tui.reading.note_previews import NotePreviews
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Clicked, Mark
 
-Place = tuple[
-    int | None, int
-]  # A link: the open note in which it stands (None: the text), and its index
+# A link: the open note in which it stands (None: the text), and its index
+Place = tuple[int | None, int]
 
 
 def links_in(book: Book, start: int, end: int) -> list[int]:

@@ -81,9 +81,8 @@ def sorted_help(
         for entry in keys.help_entries()
     ]
     rank = {place: number for number, place in enumerate(first)}
-    table.sort(
-        key=lambda line: rank.get(Scope(line.heading), len(rank))
-    )  # stable: the rest keeps its order
+    # Stable: the rest keeps its order
+    table.sort(key=lambda line: rank.get(Scope(line.heading), len(rank)))
     return [*panel, *table]
 
 

@@ -81,12 +81,10 @@ class ReadingScreen(CommandTarget, BookScreen):
         self._look_at = look_at
         self._looked = False
         self._is_new = False
-        self._not_begun: Snapshot | None = (
-            None  # Of a new book, until the user reads in it and not only looks
-        )
-        self._left = (
-            threading.Event()
-        )  # set when the screen is closed, also before the book is open
+        # Of a new book, until the user reads in it and not only looks
+        self._not_begun: Snapshot | None = None
+        # Set when the screen is closed, also before the book is open
+        self._left = threading.Event()
         self.controllers: Controllers | None = None  # None until the book is open
         self._opening: Worker[None] | None = None  # Opens the book, then its session
         self._model_ahead: ModelAhead | None = None  # Of a file, until the book's model is known
@@ -105,9 +103,8 @@ class ReadingScreen(CommandTarget, BookScreen):
         return self.controllers.context.session
 
     def compose(self) -> ComposeResult:
-        self._set_size_classes(
-            self.app.size, update=False
-        )  # later they would style everything twice
+        # Set here: later the classes would style everything twice.
+        self._set_size_classes(self.app.size, update=False)
         yield HeaderLine(id="header")
         yield ProgressRule(id="header-rule")
         with Grid(id="panes"):

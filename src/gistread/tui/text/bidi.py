@@ -39,10 +39,11 @@ _KINDS = {
     "BN": "M",
 }
 _DIRECTIONS = {"L": "L", "R": "R", "E": "R", "N": "R"}  # Of kinds that are not neutral
+# I1 and I2, by base level
 _LEVELS = (
     {"L": 0, "R": 1, "E": 2, "N": 2},
     {"L": 2, "R": 1, "E": 2, "N": 2},
-)  # I1 and I2, by base level
+)
 
 
 def runs_right_to_left(text: str) -> bool:

@@ -131,9 +131,8 @@ class RowIndex:
 
     def find_key(self, key: Hashable) -> int | None:
         if self._by_key is None:
-            self._by_key = {
-                self.block(index).key: index for index in reversed(range(len(self)))
-            }  # The first of each
+            # The first of each
+            self._by_key = {self.block(index).key: index for index in reversed(range(len(self)))}
         return self._by_key.get(key)
 
     def book_offset(self, place: TextPlace) -> int | None:

@@ -223,9 +223,8 @@ def column_widths(text: str, room: int) -> tuple[int, ...]:
         return ()
     cells = [[text[start:end] for start, end in cells_of(text, *line)] for line in lines]
     between = len(SEPARATOR) * (max(map(len, cells)) - 1)
-    if (
-        between > room
-    ):  # also keeps short lines from being filled up to the length of an endless one
+    # Also keeps short lines from being filled up to the length of an endless one
+    if between > room:
         return ()
     columns = list(zip_longest(*cells, fillvalue=""))
     widths = [max(map(cell_len, column)) for column in columns]

@@ -50,9 +50,8 @@ class AnswersPane(CommandTarget, LongText):
         self._targets: dict[Hashable, AnswerTarget] = {}
         self._last_start = 0
         self._drawn_width = 0
-        self._left_at = (
-            -1
-        )  # row of the last automatic scroll; at another row, the user has scrolled
+        # Row of the last automatic scroll; at another row, the user has scrolled
+        self._left_at = -1
         self._followed = True  # before the last resize
 
     @property

@@ -13,9 +13,8 @@ from gistread.tui.commands import display_key
 from gistread.tui.services import AppServices
 from gistread.tui.widgets.lines import Actions
 
-STEPS = tuple(
-    tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
-)  # (title, text) of each
+# (title, text) of each
+STEPS = tuple(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items())
 
 
 class Tour(Vertical):

@@ -39,9 +39,8 @@ class ChatTemplate:
         if not self._head:
             head = orjson.dumps([self._source, bos, eos]) + b"\n"
             with self._lock:
-                if (
-                    self._process.poll() is not None
-                ):  # It was killed while a copy of the model was made
+                # It was killed while a copy of the model was made
+                if self._process.poll() is not None:
                     self._start()
                 self._ask(head)
             self._head = head
