@@ -9,8 +9,21 @@ import pytest
 
 from gistread.book.model import Book, ParagraphKind
 from gistread.errors import EngineError
-from gistread.memory.front_matter import StoryPart, front_matter_end, imprint_start
-from gistread.memory.model import Gist, GistMemory, GistSource, Page, PageSize, ReadingMode
+from gistread.memory.front_matter import (
+    StoryPart,
+    front_matter_end,
+    imprint_start,
+    without_imprint,
+)
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+    ReadingMode,
+)
 from gistread.memory.reading import PageFound, PageRead, characters_left, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.prompts import TRAINED
@@ -309,6 +322,25 @@ async def test_no_model_reads_the_colophon_which_comes_last(store: MemoryStore) 
     assert kept.memory.complete
     assert read[-1] >= start
     assert not any(colophon[:40] in call.text for call in model.calls)
+
+
+def test_a_colophon_before_the_notes_is_told_since_the_model_reads_it() -> None:
+    book = with_colophon(prose(150, seed=99))
+    *story, notes, colophon = book.chapters
+    titles = ("One", "Two", "Colophon", "Endnotes")
+    chapters = tuple(
+        replace(chapter, title=title) for chapter, title in zip(book.chapters, titles, strict=True)
+    )
+    book = replace(book, chapters=chapters)
+    sections = [
+        MemoryEntry(
+            Page(number, chapter.start, chapter.end, 40), Gist("A gist.", 2, GistSource.MODEL)
+        )
+        for number, chapter in enumerate((*story, notes, colophon), 1)
+    ]
+    memory = GistMemory(book, SIZE, "fake", sections)
+    assert imprint_start(book) == len(book.text)
+    assert without_imprint(memory, book).entries == memory.entries
 
 
 def test_the_memory_tells_the_notes_and_not_the_colophon() -> None:

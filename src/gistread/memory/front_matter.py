@@ -124,14 +124,8 @@ def without_imprint(memory: GistMemory, book: Book) -> GistMemory:
 
     `book`: the whole book, if the memory ends at a bound.
     """
-    part = StoryPart(front_matter_end(book))
-    ends = back_matter_start(book)
-    story = [
-        entry
-        for entry in memory.entries
-        if not part.leaves_out(entry.page)
-        and not (entry.page.start >= ends and _is_imprint(_chapter_at(book, entry.page)))
-    ]
+    part = StoryPart.of(book)
+    story = [entry for entry in memory.entries if not part.leaves_out(entry.page)]
     return replace(memory, entries=story)
 
 
@@ -142,10 +136,6 @@ def sections_ahead(memory: GistMemory, book: Book, end: int) -> list[Page]:
     """
     read = without_imprint(memory, book).read_entries
     return [entry.page for entry in read if entry.page.start >= end]
-
-
-def _chapter_at(book: Book, page: Page) -> Chapter:
-    return book.chapters[book.chapter_index(page.start)]
 
 
 def _is_imprint(chapter: Chapter) -> bool:
