@@ -184,6 +184,13 @@ def test_a_second_gist_is_cut_off(second: str) -> None:
     assert clean(written, cut_off=True) == ("Hall returned. He looked at her.", False)
 
 
+def test_a_summary_of_the_page_itself_is_no_second_gist() -> None:
+    page = "Agenda: the harbour wall.\n\nSummary: it was agreed to raise it by a foot.\n"
+    gist = "The harbour wall was discussed.\nSummary: it will be raised."
+    assert clean(gist, page)[0] == gist
+    assert clean(f"{gist}\nGist: They agreed.", page)[0] == gist
+
+
 def test_a_short_gist_in_words_of_its_own_passes_by_its_names() -> None:
     gist = "Hearing somebody signal across water, Nora leaves injured Amos indoors, carrying light."
     assert find_fault(Draft(gist, PAGE_OF_NORA)) is None

@@ -151,14 +151,15 @@ async def _write(
                     on_draft(written)
                     if len(written) >= checked + _CHECKED_EVERY:
                         checked = len(written)
-                        so_far, _ = clean(written)
+                        so_far, _ = clean(written, draft.page)
                         if fault := find_final_fault(replace(draft, text=so_far)):
                             return _Written(so_far, fault, usage)
                 case protocol.StreamRestarted():
                     written = ""
                     checked = 0
                 case protocol.Completion():
-                    gist, cut_off = clean(event.text, cut_off=event.finish != "end")
+                    is_cut = event.finish != "end"
+                    gist, cut_off = clean(event.text, draft.page, cut_off=is_cut)
                     fault = find_fault(replace(draft, text=gist, cut_off=cut_off))
                     return _Written(gist, fault, event.usage)
     return _Written("", Fault.EMPTY, usage)

@@ -58,7 +58,7 @@ _ABOUT_ITSELF = re.compile(_PHRASES["about_itself"], re.IGNORECASE | re.VERBOSE 
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
 
 _OPENING = re.compile(_PHRASES["opening"], re.IGNORECASE | re.VERBOSE)
-_SECOND_GIST = re.compile(_PHRASES["second_gist"], re.IGNORECASE | re.VERBOSE | re.DOTALL)
+_SECOND_GIST = re.compile(_PHRASES["second_gist"], re.IGNORECASE | re.VERBOSE)
 # A chat template's tokens. Those that end a turn end the gist.
 _TURN_ENDS = re.compile(
     r"(?<=.)(?:<\|(?:im_end|eot_id|end|endoftext|end_of_text|return)\|>|</s>|<end_of_turn>).*",
@@ -94,14 +94,17 @@ _LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")  # A pause label of a prompt
 _REFUSAL = re.compile(_PHRASES["refusal"], re.IGNORECASE | re.VERBOSE)
 
 
-def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
-    """The cleaned gist, one line a paragraph, and whether it is still cut off in mid-sentence."""
+def clean(written: str, page: str = "", *, cut_off: bool = False) -> tuple[str, bool]:
+    """The cleaned gist, one line a paragraph, and whether it is still cut off in mid-sentence.
+
+    `page`: the text that it tells, which may have a "Summary:" of its own.
+    """
     text = _LABEL.sub("", without_control_tokens(written))
     for _ in range(3):  # "Sure! Here is the passage: Summary: …"
         text = _OPENING.sub("", text, count=1)
-    text, second_gists = _SECOND_GIST.subn("", text.strip())
-    cut_off = cut_off and not second_gists
-    text = text.strip("*_#`").strip()
+    first_gist = _first_gist(text.strip(), page)
+    cut_off = cut_off and first_gist == text.strip()
+    text = first_gist.strip("*_#`").strip()
     if len(text) > 1 and text[0] + text[-1] in ('""', "“”", "«»", "„“", "''"):
         text = text[1:-1].strip()
     if cut_off:
@@ -110,6 +113,15 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
         if count_words(whole) >= count_words(text) / 2:
             text, cut_off = whole, False
     return _without_repetition(text), cut_off
+
+
+def _first_gist(text: str, page: str) -> str:
+    """The text up to the name of a second gist; names that the page has are its own."""
+    names_of_page = {match["name"].casefold() for match in _SECOND_GIST.finditer(f"\n{page}")}
+    for match in _SECOND_GIST.finditer(text):
+        if match["name"].casefold() not in names_of_page:
+            return text[: match.start()]
+    return text
 
 
 def without_control_tokens(written: str) -> str:

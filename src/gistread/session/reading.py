@@ -96,15 +96,21 @@ class MemoryChoice:
         return MemoryRequest(info.name, info.fingerprint, size, mode, focus)
 
     def _focus(self, own: Sequence[MemoryHeader], chosen: GistFocus | str | None) -> GistFocus:
-        """What the gists keep: as chosen, else as in the furthest of the model's `own` memories."""
+        """The chosen focus, or one with the chosen task.
+
+        Where none is chosen, that of the furthest of the model's `own` memories.
+        """
         if isinstance(chosen, GistFocus):
             return chosen
-        preset = self._config.preset
-        if own and chosen is None and preset in (AUTO, own[0].focus.preset.name):
-            return own[0].focus
-        if own and preset == AUTO:
-            return GistFocus(own[0].focus.preset, chosen or "")
-        name = detect_preset(self.book) if preset == AUTO else preset
+        name = self._config.preset
+        if own:
+            furthest = own[0].focus
+            if chosen is None and name in (AUTO, furthest.preset.name):
+                return furthest
+            if name == AUTO:
+                return GistFocus(furthest.preset, chosen or "")
+        if name == AUTO:
+            name = detect_preset(self.book)
         return GistFocus(find_preset(name, self._presets), chosen or "")
 
     def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
@@ -181,7 +187,8 @@ class Reading:
         """The unfinished gist of `page`; empty between two attempts."""
         if not self.page:
             return ""
-        return clean(self._drafts.get(self.page.start, ""))[0]
+        page = self.choice.book.text[self.page.start : self.page.end]
+        return clean(self._drafts.get(self.page.start, ""), page)[0]
 
     def signal(self, signal: Signal) -> None:
         if (state := next_state(self.state, signal)) is not self.state:
