@@ -86,7 +86,20 @@ def short(text: str, limit: int) -> str:
     line = " ".join(text.split())
     if len(line) <= limit:
         return line
-    return line[:limit].rsplit(" ", 1)[0] + ELLIPSIS
+    return whole_words(line, limit) + ELLIPSIS
+
+
+def whole_words(line: str, end: int) -> str:
+    """The words of a line before `end`; of a single word that goes on, its beginning.
+
+    >>> whole_words("the lawyer’s name", 10), whole_words("the lawyer’s name", 12)
+    ('the', 'the lawyer’s')
+    """
+    before = line[:end]
+    is_cut = end < len(line) and line[end] != " "
+    if is_cut and " " in before:
+        before = before.rpartition(" ")[0]
+    return before.rstrip()
 
 
 def in_quotes(text: str) -> str:

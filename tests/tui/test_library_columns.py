@@ -16,7 +16,8 @@ from gistread.library.entries import (
 )
 from gistread.store.user_data import UserData
 from gistread.tui.screens.all_books import AllBooksScreen
-from gistread.tui.widgets.book_list import BookList, Columns, whole_parts, whole_words
+from gistread.tui.text.cells import crop_words
+from gistread.tui.widgets.book_list import BookList, Columns, whole_parts
 from gistread.tui.widgets.input_line import FilterInput
 from tests.tui.books import long_book
 from tests.tui.library import SIZE, library_of, read_first
@@ -173,4 +174,4 @@ def test_facts_that_do_not_fit_are_left_out_whole(cells: int, shown: str) -> Non
     ],
 )
 def test_a_line_is_cut_between_words(cells: int, shown: str) -> None:
-    assert whole_words("the lawyer’s name was Utterson", cells) == shown
+    assert crop_words("the lawyer’s name was Utterson", cells) == shown

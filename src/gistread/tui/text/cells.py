@@ -9,7 +9,18 @@ from itertools import accumulate
 
 from rich.cells import cell_len, get_character_cell_size, split_graphemes
 
-__all__ = ["cell_len", "clean", "crop", "fit", "get_character_cell_size", "index_at", "is_narrow"]
+from gistread.units import whole_words
+
+__all__ = [
+    "cell_len",
+    "clean",
+    "crop",
+    "crop_words",
+    "fit",
+    "get_character_cell_size",
+    "index_at",
+    "is_narrow",
+]
 
 NARROW = (
     "\\x20-\\x7e\\xa0-\\xac\\xae-\\u02ff\\u0370-\\u0482\\u048a-\\u052f\\u1e00-\\u1fff"
@@ -138,6 +149,18 @@ def crop(text: str, width: int) -> str:
     if cell_len(kept) < width:
         return f"{kept}…"
     return "…"
+
+
+def crop_words(line: str, width: int) -> str:
+    """Cut to `width` cells between words, with an ellipsis.
+
+    >>> crop_words("You asked: Who? · “the lawyer’s name", 30)
+    'You asked: Who? · “the…'
+    """
+    cropped = crop(line, width)
+    if cropped == line:
+        return line
+    return f"{whole_words(line, len(cropped.removesuffix('…')))}…"
 
 
 def index_at(text: str, cell: int) -> int:

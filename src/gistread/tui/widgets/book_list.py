@@ -15,7 +15,7 @@ from gistread.library.figures import format_percent, relative_time
 from gistread.memory.store import BookProgress
 from gistread.tui.library_work import Books
 from gistread.tui.text import Block, Span, clean
-from gistread.tui.text.cells import cell_len, crop
+from gistread.tui.text.cells import cell_len, crop, crop_words
 from gistread.tui.widgets.lines import Line, Rule
 from gistread.tui.widgets.row_list import RowList
 from gistread.units import progress_bar
@@ -217,23 +217,7 @@ def whole_parts(line: str, cells: int) -> str:
     parts = line.split(" · ")
     while len(parts) > 1 and cell_len(" · ".join(parts)) > cells:
         parts.pop()
-    return whole_words(" · ".join(parts), cells)
-
-
-def whole_words(line: str, cells: int) -> str:
-    """The first words of a line that fit, with an ellipsis.
-
-    >>> whole_words("You asked: Who? · “the lawyer’s name", 30)
-    'You asked: Who? · “the…'
-    """
-    cropped = crop(line, cells)
-    if cropped == line:
-        return line
-    kept = cropped.removesuffix("…")
-    is_cut = not line[len(kept) :].startswith(" ")
-    if is_cut and " " in kept:
-        kept = kept.rpartition(" ")[0]
-    return f"{kept.rstrip()}…"
+    return crop_words(" · ".join(parts), cells)
 
 
 class BookDetails(Vertical):
@@ -262,7 +246,7 @@ class BookDetails(Vertical):
         line = self.query_one("#facts", Line)
         line.show(Content.styled(whole_parts(clean(facts), line.room), "$gr-text"))
         line = self.query_one("#left", Line)
-        line.show(Content.styled(whole_words(clean(left), line.room), "$gr-muted"))
+        line.show(Content.styled(crop_words(clean(left), line.room), "$gr-muted"))
 
     async def _left_at(self, entry: LibraryEntry, hint: str) -> str:
         """Where the user left a book, or what there is to know of one never read."""
