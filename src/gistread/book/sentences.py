@@ -28,6 +28,7 @@ _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—–-]*$")
 # "z. B.", "d. h.", "т. е.", "p. ej.": a letter and a stop, after or before another one.
 _SPACED_BEFORE = re.compile(r"(?:^|[\s(«„])[^\W\d_]{1,2}\.\s$")
 _SPACED_AFTER = re.compile(r"\s(?:[^\W\d_]|ej|ex|es|UU)\.")
+_OF_THE_STATES = "EE"  # Spanish "EE. UU.", the United States
 _MAY_END_SPACED = frozenset("дпa")  # и т. д., и т. п.; u. a.
 # A German date or ordinal: "am 3. Januar", "der 2. Stock".
 _BEFORE_ORDINAL = re.compile(
@@ -124,11 +125,11 @@ def _stop_at(text: str, dot: int, end: int) -> _Stop:
 
 
 def _spaced_abbreviation(stop: _Stop) -> bool | None:
-    """\"z. B.", "d. h.", "т. е.", "p. ej."."""
+    """An abbreviation of several parts: "z. B.", "d. h.", "т. е.", "p. ej."."""
     word = stop.word
     if len(word) > 2 or not word.isalpha():
         return None
-    is_shout = len(word) > 1 and word.isupper() and word != "EE"
+    is_shout = len(word) > 1 and word.isupper() and word != _OF_THE_STATES
     if not is_shout and _SPACED_AFTER.match(stop.after):
         return False
     if len(word) == 1 and word.islower() and _SPACED_BEFORE.search(stop.led):

@@ -279,7 +279,7 @@ def _continued_thread(book: Book, arguments: argparse.Namespace) -> SavedThread 
 
 
 def _check_continued(thread: SavedThread | None, arguments: argparse.Namespace) -> None:
-    """Raises UsageError if nothing was cut that could be gone on with."""
+    """Raises UsageError if the last answer is to go on, but is complete."""
     goes_on = getattr(arguments, "continue") and arguments.question == GO_ON
     is_cut = thread is not None and thread.questions[-1].cut
     if goes_on and not is_cut:

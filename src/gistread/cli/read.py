@@ -224,13 +224,18 @@ def _serve(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def _screen_command(arguments: argparse.Namespace) -> list[str]:
-    words = python_command("gistread", outlives_parent=True)
-    for option in ("model", "asking_model", "context_tokens"):
-        value = getattr(arguments, option)
-        if value:
-            words += [f"--{option.removesuffix('_tokens').replace('_', '-')}", str(value)]
+    """The command that each browser page runs. Raises UsageError, BookError."""
     if arguments.book == STANDARD_INPUT:
         raise UsageError("A browser page cannot read standard input.", "Name a file.")
+    words = python_command("gistread", outlives_parent=True)
+    options = {
+        "--model": arguments.model,
+        "--asking-model": arguments.asking_model,
+        "--context": arguments.context_tokens,
+    }
+    for option, value in options.items():
+        if value:
+            words += [option, str(value)]
     if arguments.book:
         book = book_path(arguments.book)
         open_file(book).close()

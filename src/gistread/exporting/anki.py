@@ -77,16 +77,21 @@ def _cards(export: Export) -> Iterator[_Card]:
     book = export.book
     for mark in quoted_marks(export.marks):
         yield from _highlight_cards(book, mark)
-    last = {
-        _same_question(saved): saved
-        for saved in export.questions
-        if _has_sources(saved) and (export.doubted or not _is_doubted(saved))
-    }
-    for words, saved in last.items():
+    for words, saved in _last_answers(export).items():
         guid = hashlib.sha256(f"{book.sha256} {words}".encode()).hexdigest()[:_GUID]
         yield _question_card(book, saved, guid)
     for entity, sentence in export.names:
         yield from _name_cards(book, entity, sentence)
+
+
+def _last_answers(export: Export) -> dict[str, SavedQuestion]:
+    """The last answer with sources to each question, by its words."""
+    answers: dict[str, SavedQuestion] = {}
+    for saved in export.questions:
+        is_believed = export.doubted or not _is_doubted(saved)
+        if _has_sources(saved) and is_believed:
+            answers[_same_question(saved)] = saved
+    return answers
 
 
 def _highlight_cards(book: Book, mark: Mark) -> Iterator[_Card]:

@@ -83,7 +83,7 @@ async def build(
                 written += "\n"  # Its last line is whole
             lines = _lines_of(written)
             before = told_before(memory.book.text, entry.page.start, engine.info.wording)
-            kept = _guard(lines, text, before) or _sentences_as_facts(text)
+            kept = _borne_out(lines, text, before) or _sentences_as_facts(text)
             facts = [[fact, list(elements)] for fact, elements in kept]
             memory.derived.put(_KIND, _key(text), {"facts": facts})
             return reply.usage
@@ -148,7 +148,11 @@ def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
     return None
 
 
-def _guard(lines: Iterable[_Line], page: str, before: str) -> list[_Line]:
+def _borne_out(lines: Iterable[_Line], page: str, before: str) -> list[_Line]:
+    """The facts that their page bears out, each with the elements that the page names.
+
+    `before`: the text before the page.
+    """
     own_words = prompts.load("extract").own_words
     terms = set(shared_terms(page))
     kept: dict[str, _Line] = {}
@@ -156,13 +160,13 @@ def _guard(lines: Iterable[_Line], page: str, before: str) -> list[_Line]:
         draft = Draft(fact, page, own_words, told_before=before)
         is_faulty = find_fault(draft, (Fault.FOREIGN_NAMES, Fault.REFUSAL, Fault.PROMPT))
         own_terms = set(shared_terms(fact)) - _added_names(fact, page, before)
-        shared = own_terms & terms
-        if is_faulty or len(shared) < max(1, _MIN_SHARED * len(own_terms)):
+        least_shared = max(1, _MIN_SHARED * len(own_terms))
+        if is_faulty or len(own_terms & terms) < least_shared:
             continue
         named = tuple(
             element
             for element in elements[:_MAX_ELEMENTS]
-            if set(shared_terms(element)) & terms or element in page
+            if element in page or not terms.isdisjoint(shared_terms(element))
         )
         kept.setdefault(fact.casefold(), (fact, named or tuple(elements_in(fact))))
     return list(kept.values())

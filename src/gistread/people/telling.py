@@ -298,16 +298,19 @@ def _sex_of(role: str) -> str:
 
 @lru_cache(maxsize=2)
 def _marked(text: str) -> str:
-    """The text with a mark for the space in front of each role: patterns need not list all."""
+    """The text with a mark for the space in front of each role.
+
+    So patterns find roles without a list of them.
+    """
 
     @cache
-    def marked(token: str) -> str:
+    def with_space(token: str) -> str:
         word = _WORD_OR_COMPOUND.match(token)
-        if word and _role_of(word[0]):
-            return f"{_MARK}{token}"
-        return f" {token}"
+        space = _MARK if word and _role_of(word[0]) else " "
+        return f"{space}{token}"
 
-    return "".join(map(marked, text.split(" ")))[1:]
+    first, *others = text.split(" ")
+    return first + "".join(map(with_space, others))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,21 +34,31 @@ async def seconds_to_answer(
 
     None if unknown.
     """
-    reader, info = reader or session.reader, session.models.answering.info
-    if info is None or info.rates is None:  # Before the model is measured, use its reading pace.
-        if info is not None and reader in WHOLE_BOOK:
-            seconds = seconds_to_read_all(session)
-        else:
-            seconds = None
-        if seconds is None or upto is None:
-            return seconds
-        return seconds * upto / max(1, len(session.book.text))
+    reader = reader or session.reader
+    info = session.models.answering.info
+    if info is None:
+        return None
+    if info.rates is None:
+        return _seconds_at_reading_pace(session, reader, upto)
     memory = session.memory or unread_memory(session.book, info.name)
     built = BUILT_FIRST.intersection(METHODS[reader].artifacts)
     left = (await artifacts_left(session, *built, upto=upto)).values() if built else ()
     check = await session.reading.checks.stored(info)
     own = answer_work(reader, memory, info, upto, model=class_of(info, check))
     return sum(work.seconds(info) or 0.0 for work in (*left, own))
+
+
+def _seconds_at_reading_pace(session: Session, reader: str, upto: int | None) -> float | None:
+    """The time of an answer over the whole text, by the pace of a model not measured yet.
+
+    None if unknown, and for methods that read a part of it.
+    """
+    if reader not in WHOLE_BOOK:
+        return None
+    seconds = seconds_to_read_all(session)
+    if seconds is None or upto is None:
+        return seconds
+    return seconds * upto / max(1, len(session.book.text))
 
 
 async def tokens_to_send(session: Session, upto: int | None = None) -> int:

@@ -324,15 +324,16 @@ def _copy_rows(damaged: Path, new: Connection) -> int:
 
 def _readable_rows(old: Connection, table: str) -> Iterator[Row]:
     """The rows from both ends up to the damage, and those between that their ids can find."""
-    ends = [0, 0]
-    for end, order in enumerate(("ASC", "DESC")):
+    last_ids = {"ASC": 0, "DESC": 0}  # The last id that could be read from each end
+    for order in last_ids:
         try:
             for row in old.execute(f"SELECT * FROM {table} ORDER BY id {order}"):
-                ends[end] = row["id"]
+                last_ids[order] = row["id"]
                 yield row
-            return
+            return  # No row is damaged.
         except _READ_ERRORS:
             continue
-    for identifier in range(ends[0] + 1, min(ends[1], ends[0] + _MOST_PROBED)):
+    before, after = last_ids["ASC"], last_ids["DESC"]
+    for identifier in range(before + 1, min(after, before + _MOST_PROBED)):
         with contextlib.suppress(*_READ_ERRORS):
             yield from old.execute(f"SELECT * FROM {table} WHERE id = ?", (identifier,))

@@ -46,6 +46,7 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 _PERMISSIONS = 0o777
 _USUAL_MODE = 0o666  # Of a new file, less what the user's mask takes away
+_COMMON_MASK = 0o022
 
 
 class ExistsError(GistreadError):
@@ -73,10 +74,16 @@ def write_document(path: Path, content: str, *, replace: bool = False) -> None:
             f"{path} already exists.", "Use another name, or --force to overwrite it."
         )
     try:
-        os.umask(mask := os.umask(0o022))
-        replace_file(path, content.encode(), mode=_USUAL_MODE & ~mask)
+        replace_file(path, content.encode(), mode=_USUAL_MODE & ~_file_mask())
     except OSError as error:
         raise _not_written(path, error) from error
+
+
+def _file_mask() -> int:
+    """What the user's mask takes away. It can be read only by setting another."""
+    mask = os.umask(_COMMON_MASK)
+    os.umask(mask)
+    return mask
 
 
 def _not_written(path: Path, error: OSError) -> StorageError:

@@ -73,9 +73,7 @@ def read_markdown(data: bytes, name: str) -> Book:
         tokens = parser.parse(_TOO_DEEP.sub(r"\1 ", text), env)
     _number_headings(tokens)
     rendered = parser.renderer.render(tokens, parser.options, env)
-    root = None
-    if rendered.strip():
-        root = parse_page(f"<body>{rendered}</body>")
+    root = parse_page(f"<body>{rendered}</body>") if rendered.strip() else None
     if root is None:
         raise BookError(f"{name} contains no text, or too much.")
     mark_backlinks(root)

@@ -42,10 +42,7 @@ class ReadingContext:
     def __init__(
         self, screen: BookScreen, book: Book, path: Path | None, saved: ReadingPlace
     ) -> None:
-        """`path`: the file the book came from, None for standard input; `saved`.
-
-        Where the user was.
-        """
+        """`path`: the book's file, None for standard input. `saved`: where the user was."""
         self.screen = screen
         self.services = services = screen.services
         self.book = book

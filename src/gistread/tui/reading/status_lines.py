@@ -301,25 +301,7 @@ class StatusLines:
         """Explain the memory and what to do next: (text, id of the command that a click runs)."""
         steps = [(_ABOUT_MEMORY, "")]
         if session is not None:
-            activity = session.activity
-            if not session.has_model:
-                steps.append(
-                    (
-                        "{choose-model} chooses a model on this machine, or one to download.",
-                        "choose-model",
-                    )
-                )
-            elif activity.problem:
-                steps.append((activity.problem, ""))
-                steps.append(
-                    ("{choose-model} chooses another model, {resume} tries again.", "choose-model")
-                )
-            elif activity.reading is ReadingState.LOADING:
-                steps.append((f"{activity.model} is being loaded …", ""))
-            elif activity.reading in (ReadingState.IDLE, ReadingState.PAUSED):
-                steps.append((f"{{resume}} lets {activity.model} read along.", "resume"))
-            elif activity.reading is ReadingState.RUNNING:
-                steps.append(("The first section is being read …", ""))
+            steps += _reading_steps(session)
             if is_starter(session.models.reading.spec):
                 weak = f"{TRYING_OUT}: its gists are quotations, and its answers are often wrong."
                 steps.append((f"{weak} {{choose-model}} offers better ones.", "choose-model"))
@@ -373,6 +355,26 @@ class StatusLines:
         self._screen.set_class(bool(lines), "-strip")
         text = "\n".join(crop(clean(line), room) for line in lines)
         strip.update(text, layout=False)
+
+
+def _reading_steps(session: Session) -> list[tuple[str, str]]:
+    """What keeps the model from reading or lets it read on: as in `StatusLines._guide`."""
+    activity = session.activity
+    if not session.has_model:
+        text = "{choose-model} chooses a model on this machine, or one to download."
+        return [(text, "choose-model")]
+    if activity.problem:
+        text = "{choose-model} chooses another model, {resume} tries again."
+        return [(activity.problem, ""), (text, "choose-model")]
+    match activity.reading:
+        case ReadingState.LOADING:
+            return [(f"{activity.model} is being loaded …", "")]
+        case ReadingState.IDLE | ReadingState.PAUSED:
+            return [(f"{{resume}} lets {activity.model} read along.", "resume")]
+        case ReadingState.RUNNING:
+            return [("The first section is being read …", "")]
+        case _:
+            return []
 
 
 def _counter_of(memory: GistMemory | None) -> str:

@@ -91,17 +91,19 @@ class Pictures:
 
         Paragraphs above the view come last.
         """
-        book, view = self._context.book, self._context.book_pane.visible_range
+        book = self._context.book
+        view = self._context.book_pane.visible_range
         if view is None:
             return None
-        first, top, last = map(
-            book.paragraph_index,
-            (max(0, view[0] - _NEAR_CHARACTERS), view[0], view[1] + _NEAR_CHARACTERS),
-        )
-        near = (*range(top, last + 1), *range(top - 1, first - 1, -1))
-        return next(
-            (index for index in near if index in self._sources and index not in self._figures), None
-        )
+        start, end = view
+        top = book.paragraph_index(start)
+        first = book.paragraph_index(max(0, start - _NEAR_CHARACTERS))
+        last = book.paragraph_index(end + _NEAR_CHARACTERS)
+        near: tuple[int, ...] = (*range(top, last + 1), *range(top - 1, first - 1, -1))
+        for index in near:
+            if index in self._sources and index not in self._figures:
+                return index
+        return None
 
     async def _load(self) -> None:
         try:

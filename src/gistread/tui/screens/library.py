@@ -203,23 +203,29 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         empty.update(note)
         empty.display = bool(note)
         self._show_about()
+        self._show_keys()
+
+    def _show_keys(self) -> None:
         if self.query_one(FilterInput).has_focus:
-            self.query_one("#keys", KeyLine).show_keys(key_hints(self._services, "filter"))
-            return
+            hints = key_hints(self._services, "filter")
+        else:
+            closes_nothing = self._session is None and not self._adding
+            hidden = "library-close" if closes_nothing else ""
+            hints = key_hints(self._services, "library", self._leading_keys(), hidden=hidden)
+        self.query_one("#keys", KeyLine).show_keys(hints)
+
+    def _leading_keys(self) -> list[tuple[str, str]]:
+        """The keys that matter now, each with what it does."""
         leading: list[tuple[str, str]] = []
-        hidden = ""
         if self._adding:
             leading.append(("library-close", "stop"))
-        elif self._session is None:
-            hidden = "library-close"
         if not self._has_books:
             leading.append(("library-get", "get a book"))
         if self._session is None:
             leading.append(("quit", "quit"))
         if self._removed:
             leading.append(("library-undo", "undo"))
-        hints = key_hints(self._services, "library", leading, hidden=hidden)
-        self.query_one("#keys", KeyLine).show_keys(hints)
+        return leading
 
     @property
     def _has_books(self) -> bool:

@@ -129,14 +129,15 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _move_anchor(self, splice: "_Splice", shown: Block | None) -> None:
         """Keep the top of the view. `shown`: the block there, if it has been removed."""
-        all_are_new = splice.end == 0 and splice.growth == len(self._index)
-        if not len(self._index) or all_are_new:
+        was_empty = splice.end == 0 and splice.growth == len(self._index)
+        if not len(self._index) or was_empty:
             self._anchor = _BEGINNING
         elif shown is not None:
             new = range(splice.at, splice.new_end)
-            last = min(self._anchor.block, max(0, splice.new_end - 1))
+            last_new = max(0, splice.new_end - 1)
+            nearest = self._anchor._replace(block=min(self._anchor.block, last_new))
             recalled = self._index.recall(self._anchor, shown, new)
-            self._anchor = recalled or self._anchor._replace(block=last)
+            self._anchor = recalled or nearest
         elif self._anchor is not _BEGINNING:
             self._anchor = splice.moved(self._anchor)
 

@@ -110,7 +110,7 @@ class MemoryPane(CommandTarget, LongText):
         return has_new
 
     def _renumber(self, starts: list[int]) -> None:
-        """Give what the user did with pages their new numbers. `starts`: of the pages before."""
+        """Renumber what the user opened, pinned and refused. `starts`: of the pages before."""
         number_of = partial(self._number_now, starts=starts)
         view = replace(
             self.view,

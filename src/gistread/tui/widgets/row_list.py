@@ -56,7 +56,9 @@ class RowList(CommandTarget, LongText):
         first, last = (self._index.locate(row)[0] for row in self.rows_in_view)
         keys = {self._index.block(number).key for number in range(first, last + 1)} - {None}
         top = self.scroll_offset.y
-        self.move_cursor(round(screens * max(1, len(keys) - 1)) or round(2 * screens))
+        rows = round(screens * max(1, len(keys) - 1))
+        least = round(2 * screens)  # Half a screen with few rows moves the cursor, too.
+        self.move_cursor(rows or least)
         self._scroll_row(top + round(screens * self._page))
         self.scroll_to_key(self.cursor_key)
 
