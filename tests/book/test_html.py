@@ -110,6 +110,29 @@ class TestText:
             f"<p>One</p><{name}><p>Two <b>three</b> &amp; four</p></{name}>"
         ).text.split() == (["One", "Two", "three", "&", "four"])
 
+    @pytest.mark.parametrize("value", ['"<p>Page</p>"', "'<p>Page</p>'", "Page"])
+    def test_an_embedded_page_in_a_value_is_no_text(self, value: str) -> None:
+        book = read(f"<p>One<p><iframe srcdoc={value}>Two</iframe> <b>three</b>")
+        assert book.text.split() == ["One", "Two", "three"]
+
+    @pytest.mark.parametrize(
+        ("body", "text"),
+        [
+            ('<p class="a>Two</p><p class="b">Three', "One Two Three"),
+            ("<p class='a>Two</p><p class='b'>Three", "One Two Three"),
+            ('<p class="a>Two words</p><p>Three', "One Two words Three"),
+            ('<p class="a" id="b>Two</p>', "One Two"),
+            ('<p class="a > b">Two</p><p class="<c>"/>Three', "One Two Three"),
+            ('<p title="\'tis>so">Two</p>', "One Two"),
+            ("<p><![CDATA[Two < three]]></p>", "One Two < three"),
+        ],
+    )
+    def test_open_quotes_and_cdata_swallow_no_words(self, body: str, text: str) -> None:
+        assert read(f"<p>One{body}").text.split() == text.split()
+
+    def test_many_unclosed_tags_of_raw_text_take_no_time(self) -> None:
+        assert read("<p>One<p>" + "<iframe " * 200_000).text.split()[0] == "One"
+
     def test_paragraphs_lists_quotations_tables_and_code_are_what_they_are(self) -> None:
         book = read(
             "<p>It\n rained.<p>And<hr><blockquote><p>Said "

@@ -284,7 +284,7 @@ class TestEncodings:
 class TestCharacters:
     def test_terminal_escapes_become_harmless_text(self) -> None:
         book = read("Red \x1b[31malert\x1b[0m and \x1b]0;title\x07 and \x9b2J.")
-        assert book.text == "Red [31malert[0m and ]0;title and 2J."
+        assert book.text == "Red alert and ]0;title and 2J."
 
     def test_direction_overrides_and_invisible_characters_are_removed(self) -> None:
         assert read("a\u202eb\u2066c\u200bd\u00ade\ufefff\U000e0041g").text == "abcdefg"
@@ -302,6 +302,21 @@ class TestCharacters:
         book = read(b"Once upon\x00 a time. " + b"There was a king who had a son. " * 20 + b"\x00")
         assert book.text.startswith("Once upon a time.")
         assert book.notices == ("2 control characters were left out.",)
+
+    @pytest.mark.parametrize(
+        ("shown", "text"),
+        [
+            ("b\bbo\bol\bld", "bold"),
+            ("_\bu_\bn_\bd_\be_\br", "under"),
+            ("u\b_n\b_", "un"),
+            ("\x1b[1;31mred\x1b[0m", "red"),
+            ("\x1b]8;;http://127.0.0.1\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ],
+    )
+    def test_codes_of_terminals_and_typewriters_leave_no_letters(
+        self, shown: str, text: str
+    ) -> None:
+        assert read(f"It is {shown}.").text == f"It is {text}."
 
     @pytest.mark.parametrize("end", ["\r\n", "\r"])
     def test_line_ends_of_every_system(self, end: str) -> None:

@@ -132,6 +132,10 @@ _DASH_AT_LINE_END = re.compile(r"(?<=\w)(--|[-—])\n *(?=\w)")
 _BYLINE = re.compile(r"by (?P<author>\w[^,:;!?]{1,79})", re.IGNORECASE)
 _SIGNS_OF_AOZORA = ("［＃", "【テキスト中に現れる記号について】")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
+# Colours of a terminal, and the addresses of its links.
+_ESCAPE_SEQUENCE = re.compile("\x1b(?:\\[[0-9;:]*m|\\]8;[^\x07\x1b\n]*(?:\x07|\x1b\\\\))")
+# Typewriters struck a letter twice to make it bold, and "_" below it to underline it.
+_OVERSTRUCK = re.compile("_\x08(?=[^\n\x08])|[^\n\x08]\x08(?=[^\n_\x08])|\x08_")
 
 
 def read_text(data: bytes, name: str) -> Book:
@@ -144,7 +148,7 @@ def read_text(data: bytes, name: str) -> Book:
         raise BookError(
             f"{name} is not a book but unknown binary data.", f"gistread reads {SUPPORTED_FORMATS}."
         )
-    text = clean(decoded.text)
+    text = clean(_without_terminal_codes(decoded.text))
     stripped = strip_gutenberg(text)
     body = stripped.body
     header = stripped.header
@@ -176,6 +180,15 @@ def read_text(data: bytes, name: str) -> Book:
 
 
 _END_OF_FILE = "\x1a"
+
+
+def _without_terminal_codes(text: str) -> str:
+    """The text that a terminal or a typewriter shows: manual pages and RFCs have such codes."""
+    if "\x1b" in text:
+        text = _ESCAPE_SEQUENCE.sub("", text)
+    if "\x08" in text:
+        text = _OVERSTRUCK.sub("", text)
+    return text
 
 
 def _count_controls(text: str) -> int:

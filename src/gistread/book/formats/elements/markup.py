@@ -23,7 +23,18 @@ _BARE_AMPERSAND = re.compile(rb"&(?!#?\w{1,41};)")
 _CHARACTER_REFERENCE = re.compile(r"&#([xX][0-9A-Fa-f]{1,8}|[0-9]{1,8});?")
 NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
-_RAW_TEXT = re.compile(rb"<(/?)(noframes|noembed|iframe)\b[^>]*>(\s*</\2\s*>)?", re.IGNORECASE)
+# A tag of raw text. A value in quotation marks may hold ">". No "<" outside values, for speed.
+_RAW_TEXT = re.compile(
+    rb"""<(/?)(noframes|noembed|iframe)\b(?:(?:[^"'<>]|"[^"]*"|'[^']*')*+|[^<>]*)>"""
+    rb"""(\s*</\2\s*>)?""",
+    re.IGNORECASE,
+)
+_CDATA_START, _CDATA_END = b"<![CDATA[", b"]]>"
+# A tag up to a value in quotation marks that holds ">".
+_OPEN_VALUE = re.compile(
+    rb"""(<[A-Za-z](?:[^"'<>]++|"[^"<>]*"|'[^'<>]*')*+)(["'])([^"'<>]*>)""",
+)
+_AFTER_VALUE = re.compile(rb"[\s/>]")
 _EMPTY_LINE = 2  # Line ends in a row
 _NAMESPACE = re.compile(r".*[}:]")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
@@ -304,6 +315,7 @@ def _html_root(data: bytes) -> etree._Element | None:
     parser = html.HTMLParser(
         encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True
     )
+    data = _drop_open_quotes(_escape_cdata(data))
     data = _RAW_TEXT.sub(_close_raw_text, _drop_many_attributes(data))
     try:
         root = html.document_fromstring(data, parser)
@@ -333,6 +345,38 @@ def _drop_many_attributes(data: bytes) -> bytes:
         return tag
 
     return _ATTRIBUTES.sub(without_attributes, data)
+
+
+def _escape_cdata(data: bytes) -> bytes:
+    """Write CDATA sections as text: HTML parsers would take them for comments."""
+    before, *parts = data.split(_CDATA_START)
+    written = [before]
+    for part in parts:
+        section, end, rest = part.partition(_CDATA_END)
+        if not end:
+            written += [_CDATA_START, part]
+            continue
+        text = section.replace(b"&", b"&amp;").replace(b"<", b"&lt;")
+        written += [text, rest]
+    return b"".join(written)
+
+
+def _drop_open_quotes(data: bytes) -> bytes:
+    """Remove the quotation mark of a value that is not closed: parsers would swallow the text.
+
+    In `<p class="a>Rain</p><p class="b">` the value would end before `b`, where no value ends.
+    """
+
+    def is_closed(match: re.Match[bytes]) -> bool:
+        closing = data.find(match[2], match.end())
+        return closing >= 0 and _AFTER_VALUE.match(data, closing + 1) is not None
+
+    def without_quote(match: re.Match[bytes]) -> bytes:
+        if is_closed(match):
+            return match[0]
+        return match[1] + match[3]
+
+    return _OPEN_VALUE.sub(without_quote, data)
 
 
 def _close_raw_text(match: re.Match[bytes]) -> bytes:
