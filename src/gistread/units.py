@@ -102,6 +102,22 @@ def whole_words(line: str, end: int) -> str:
     return before.rstrip()
 
 
+def stripped_range(text: str, start: int, end: int) -> tuple[int, int]:
+    """The range of `text` without the white space at its ends.
+
+    >>> stripped_range("He said:  Go. ", 8, 14)
+    (10, 13)
+    """
+    inside = text[start:end]
+    leading = len(inside) - len(inside.lstrip())
+    return start + leading, start + len(inside.rstrip())
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital at its beginning: a message or a notice as a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def in_quotes(text: str) -> str:
     """The text in double quotation marks, with single ones for those in it.
 
@@ -156,7 +172,10 @@ def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
 
 def ranges_words(numbers: Iterable[int]) -> str:
     """`3, 5–7`."""
-    words = [str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers)]
+    words: list[str] = []
+    for first, last in ranges(numbers):
+        is_single = first == last
+        words.append(str(first) if is_single else f"{first}–{last}")
     return ", ".join(words)
 
 

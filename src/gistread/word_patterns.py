@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 # Characters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
 UNSPACED = (
@@ -35,3 +36,13 @@ ALPHABETIC = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 def folded_words(text: str) -> list[str]:
     """The words of a text without case, to compare texts by."""
     return WORD.findall(text.casefold())
+
+
+def runs_of(words: Sequence[str], length: int) -> list[tuple[str, ...]]:
+    """All runs of `length` words in a row.
+
+    >>> runs_of(["the", "old", "mill"], 2)
+    [('the', 'old'), ('old', 'mill')]
+    """
+    starts = range(len(words) - length + 1)
+    return [tuple(words[start : start + length]) for start in starts]

@@ -62,11 +62,15 @@ def clean_line(text: str) -> str:
     return one_line(clean(text))
 
 
+_ENDS_TITLE_PART = ".:;,—–-!?…"  # After these signs no full stop is needed
+
+
 def join_title(parts: Sequence[str]) -> str:
     """Join the parts of a title, such as a number and a name, in one line."""
     text = parts[0]
     for part in parts[1:]:
-        text += f" {part}" if text[-1:] in ".:;,—–-!?…" else f". {part}"
+        gap = " " if text[-1:] in _ENDS_TITLE_PART else ". "
+        text += gap + part
     return text
 
 

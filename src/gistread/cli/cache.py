@@ -56,8 +56,9 @@ def _list(arguments: argparse.Namespace) -> None:
             "size": size_bytes,
         }
         parts.append(part)
+        size = format_size(size_bytes)
         files = counted(len(sizes), "file")
-        lines.append(f"{name:11}{format_size(size_bytes):>8}  {files:>12}  {meaning}")
+        lines.append(f"{name:11}{size:>8}  {files:>12}  {meaning}")
     report(arguments, {"parts": parts, "size": sum(part["size"] for part in parts)}, lines)
     say(
         "`gistread cache clear` deletes all but the memories; models are listed by `gistread "

@@ -56,7 +56,8 @@ def _toc(arguments: argparse.Namespace) -> None:
         number = f"{chapter['number']:{number_width}}"
         share = format_place(chapter["start"], len(book.text))
         title = chapter["title"] or "Untitled"
-        lines.append(f"{number}  {share:>4}  p. {chapter['page']:<5,} {title}")
+        page = f"p. {chapter['page']:<5,}"
+        lines.append(f"{number}  {share:>4}  {page} {title}")
     report(arguments, document, lines)
 
 

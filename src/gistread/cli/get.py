@@ -23,7 +23,7 @@ from gistread.library.metadata import has_book_suffix, read_book_file
 from gistread.paths import default_paths
 from gistread.store.catalogue import Catalogue
 from gistread.store.model import BookFile
-from gistread.units import format_size, progress_bar
+from gistread.units import capitalised, format_size, progress_bar
 
 _PASSWORD = "GISTREAD_CATALOGUE_PASSWORD"
 _BAR_COLUMNS = 20
@@ -157,7 +157,7 @@ async def _download(catalogue: CatalogueClient, file: Acquisition, folder: Path)
         def show(progress: BookProgress) -> None:
             done = format_size(progress.done_bytes)
             if progress.notice:
-                line.say(f"{progress.notice[:1].upper()}{progress.notice[1:]}.")
+                line.say(f"{capitalised(progress.notice)}.")
             elif progress.total_bytes:
                 bar = progress_bar(progress.done_bytes / progress.total_bytes, _BAR_COLUMNS)
                 line.show(f"{bar}  {done} of {format_size(progress.total_bytes)}")

@@ -27,7 +27,7 @@ from gistread.engine.fetching.plan import Plan, check_disk, get, make_plan, pres
 from gistread.engine.model_text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.errors import UsageError
 from gistread.paths import default_paths
-from gistread.units import format_size, progress_bar
+from gistread.units import capitalised, format_size, progress_bar
 
 
 def show_catalogue(arguments: argparse.Namespace) -> None:
@@ -127,7 +127,7 @@ async def _download(plan: Plan, folder: Path, network: Network) -> Path:
             nonlocal last_notice
             notice = progress.notice.partition("; again")[0]
             if notice and notice != last_notice:
-                line.say(f"{notice[0].upper()}{notice[1:]}.")
+                line.say(f"{capitalised(notice)}.")
             last_notice = notice
             line.show(f"{progress_bar(share_of(progress))}  {progress_text(progress)}")
 

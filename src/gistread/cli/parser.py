@@ -17,6 +17,7 @@ from gistread import __version__
 from gistread.cli import arguments
 from gistread.cli.output import write
 from gistread.errors import GistreadError, UsageError
+from gistread.units import capitalised
 
 _VERSION = f"gistread {__version__}"
 _NEEDS_NO_MODEL = "Needs no model."  # At the end of a summary: left out of the list
@@ -73,7 +74,7 @@ class Parser(argparse.ArgumentParser):
         hint = f"See `{self.prog} --help`."
         if message.startswith("unrecognized arguments"):
             hint += " Put -- before a name that begins with a dash."
-        raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
+        raise UsageError(f"{capitalised(message)}.", hint)
 
     def format_help(self) -> str:
         """The help; of a group of commands with the arguments of its default action."""

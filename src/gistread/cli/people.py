@@ -58,7 +58,9 @@ def _list_names(index: Index, book: Book, bound: int | None, arguments: argparse
 
 def _name_line(entity: Entity, book: Book) -> str:
     first = format_place(entity.first, len(book.text))
-    others = f"  ({', '.join(entity.others)})" if entity.others else ""
+    others = ""
+    if entity.others:
+        others = f"  ({', '.join(entity.others)})"
     return f"{entity.count:>6}  {entity.kind:<6}  {first:>4}  {entity.name}{others}"
 
 

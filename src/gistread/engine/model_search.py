@@ -138,7 +138,9 @@ def _ollama_models(folder: Path) -> Iterator[ModelFile]:
                 )
                 host, *names, tag = manifest.relative_to(manifests).parts
                 shown = "/".join(names).removeprefix("library/")
-                name = f"{shown}:{tag}" if host == "registry.ollama.ai" else f"{host}/{shown}:{tag}"
+                if host != "registry.ollama.ai":
+                    shown = f"{host}/{shown}"
+                name = f"{shown}:{tag}"
             except (
                 OSError,
                 ValueError,

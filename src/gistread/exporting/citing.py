@@ -65,8 +65,11 @@ def _csl_name(name: str) -> dict[str, str]:
 def _key(book: Book) -> str:
     """`shelley-frankenstein-modern`, in ASCII; the same for every copy of a book."""
     family = _csl_name(book.authors[0]).get("family", "") if book.authors else ""
-    words = re.findall(r"[a-z0-9]+", f"{family} {book.title}".lower())
-    return "-".join(words[: _KEY_WORDS + bool(family)]) or f"book-{book.sha256[:8]}"
+    most = _KEY_WORDS + 1 if family else _KEY_WORDS
+    words = re.findall(r"[a-z0-9]+", f"{family} {book.title}".lower())[:most]
+    if not words:
+        return f"book-{book.sha256[:8]}"
+    return "-".join(words)
 
 
 def _isbn(book: Book) -> str:

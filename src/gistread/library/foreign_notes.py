@@ -11,6 +11,7 @@ from gistread.library.exported_marks import is_letter_elsewhere, known_mark, pla
 from gistread.library.moving import SearchableText, find_quote
 from gistread.library.note_files import ForeignNote, joined_notes
 from gistread.marking import Mark, MarkKind, TextQuote, new_mark, quote_at, with_changes
+from gistread.units import stripped_range
 
 _CLOSE = 200  # Letters between a pointer and its words: other programs count some differently
 _Pointed = tuple[ForeignNote, int | None]  # A note, and where its pointer leads in the book
@@ -211,4 +212,4 @@ def _whole_words(text: str, start: int, end: int) -> tuple[int, int]:
         start += 1
     while end > start and text[end - 1].isalnum() and text[end : end + 1].isalnum():
         end -= 1
-    return start + len(text[start:end]) - len(text[start:end].lstrip()), end
+    return stripped_range(text, start, end)

@@ -126,8 +126,10 @@ def _agreed_around(at: int, quote: _Letters, letters: str) -> float:
     end = at + len(quote.exact)
     before = letters[max(0, at - len(quote.prefix)) : at]
     after = letters[end : end + len(quote.suffix)]
-    agreed = _agreement(before[::-1], quote.prefix[::-1]) + _agreement(after, quote.suffix)
-    return agreed / max(1, len(quote.prefix) + len(quote.suffix))
+    agreed_before = _agreement(before[::-1], quote.prefix[::-1])
+    agreed_after = _agreement(after, quote.suffix)
+    letters_around = len(quote.prefix) + len(quote.suffix)
+    return (agreed_before + agreed_after) / max(1, letters_around)
 
 
 class _Edge(NamedTuple):

@@ -258,6 +258,7 @@ def _keys_of_others(terms: Terms) -> set[str]:
 
 
 def _usual_form(forms: Counter[str]) -> str:
+    """The most frequent form; among equals one with a capital, then the shortest."""
     return max(forms, key=lambda form: (forms[form], form[:1].isupper(), -len(form)))
 
 

@@ -15,7 +15,7 @@ from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
 from gistread.prompts import TRAINED
 from gistread.search.tokens import folded
-from gistread.word_patterns import ALPHABETIC, UNSPACED_CHARACTER, folded_words
+from gistread.word_patterns import ALPHABETIC, UNSPACED_CHARACTER, folded_words, runs_of
 from gistread.words import count_words
 
 
@@ -141,8 +141,8 @@ def _copied_share(draft: Draft) -> float:
     length = 16 if UNSPACED_CHARACTER.search(draft.text) else 8
     on_page = _runs(draft.page, length)
     copied = [False] * len(words)
-    for at in range(len(words) - length + 1):
-        if tuple(words[at : at + length]) in on_page:
+    for at, run in enumerate(runs_of(words, length)):
+        if run in on_page:
             copied[at : at + length] = [True] * length
     return sum(copied) / len(words)
 
@@ -307,12 +307,12 @@ def _is_repeated(words: set[str], earlier: Iterable[set[str]]) -> bool:
 
 def _needs_space(text: str) -> bool:
     """Whether a space separates a text from the next sentence."""
-    return bool(text) and not UNSPACED_CHARACTER.match(text[-1]) and text[-1] not in "。！？」』"
+    last = text[-1:]
+    return bool(last) and not UNSPACED_CHARACTER.match(last) and last not in "。！？」』"
 
 
 def _runs(text: str, length: int) -> set[tuple[str, ...]]:
-    words = folded_words(text)
-    return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
+    return set(runs_of(folded_words(text), length))
 
 
 def _names(text: str) -> set[str]:

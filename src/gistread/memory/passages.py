@@ -68,10 +68,12 @@ def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
     """The passages in the book's order, joined where only white space is between them."""
     joined: list[Passage] = []
     for start, end in sorted(passages):
-        if joined and not book.text[joined[-1][1] : start].strip():
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
-        else:
-            joined.append((start, end))
+        if joined:
+            first, last = joined[-1]
+            if not book.text[last:start].strip():
+                joined[-1] = first, max(end, last)
+                continue
+        joined.append((start, end))
     return joined
 
 
@@ -146,9 +148,11 @@ def _shown(start: int, end: int, book: Book, marked: Marked | None) -> str:
         return text.strip()
     first, last = marked.span
     if start < last <= end:
-        text = f"{text[: last - start]}{marked.end}{text[last - start :]}"
+        at = last - start
+        text = text[:at] + marked.end + text[at:]
     if start <= first < end:
-        text = f"{text[: first - start]}{marked.begin}{text[first - start :]}"
+        at = first - start
+        text = text[:at] + marked.begin + text[at:]
     return text.strip()
 
 

@@ -54,7 +54,8 @@ def parse_name(text: str) -> NameParts:
             words[-1] = f"st {word}"
         else:
             words.append(word)
-    return NameParts((*named[:heads], *named[end:]), tuple(words) or (named[-1],))
+    heads_and_rank = (*named[:heads], *named[end:])
+    return NameParts(heads_and_rank, tuple(words) or (named[-1],))
 
 
 def _is_head(word: str, following: str) -> bool:

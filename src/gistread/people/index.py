@@ -185,7 +185,10 @@ def _words(name: str) -> list[str]:
 
 def _stands_at(name: str, text: str, offset: int) -> bool:
     """Whether the name, as whole words, covers this offset."""
-    at = text.find(name, max(0, offset - len(name) + 1), offset + len(name))
-    if at < 0:
+    start = text.find(name, max(0, offset - len(name) + 1), offset + len(name))
+    if start < 0:
         return False
-    return not (text[at - 1 : at].isalnum() or text[at + len(name) : at + len(name) + 1].isalnum())
+    end = start + len(name)
+    begins_in_word = text[start - 1 : start].isalnum()
+    ends_in_word = text[end : end + 1].isalnum()
+    return not (begins_in_word or ends_in_word)

@@ -218,7 +218,7 @@ class _NameWords:
 def _name_words(runs: Iterable[_Run], small: Mapping[str, int]) -> _NameWords:
     """By how often words are capitalised inside sentences, and how often `small`."""
     inside = Counter(word for run in runs for word in run.words[run.opens :])
-    never = {*word_set("never"), *(stop_words()["en"] - titles().keys())}
+    never = word_set("never") | (stop_words()["en"] - titles().keys())
     never |= {word for word in inside if _IS_NO_NAME.fullmatch(word)}
     not_names = never | {word for word in inside if inside[word] < _SELDOM * small[word]}
     opening = {

@@ -86,5 +86,6 @@ def version(*names: str, given: Mapping[str, str] | None = None, wording: str = 
     """
     digest = hashlib.sha256()
     for name in names:
-        digest.update(f"{name}\0{load(name, wording).given(given or {}).wording}\0".encode())
+        template = load(name, wording).given(given or {})
+        digest.update(f"{name}\0{template.wording}\0".encode())
     return digest.hexdigest()[:12]

@@ -118,7 +118,9 @@ def find_marks(
 def _blank_out(text: str, matches: Iterable[re.Match[str]]) -> str:
     """The text with blanks in place of the matches, so that offsets stay."""
     for match in matches:
-        text = f"{text[: match.start()]}{' ' * len(match[0])}{text[match.end() :]}"
+        start, end = match.span()
+        blanks = " " * (end - start)
+        text = f"{text[:start]}{blanks}{text[end:]}"
     return text
 
 

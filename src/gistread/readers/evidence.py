@@ -239,8 +239,11 @@ def is_part(place: Passage) -> bool:
 
 def is_in_doubt(ranked: Sequence[tuple[Citation, float]], place: Passage) -> bool:
     """Whether another sentence of the place is almost as near as the first."""
+    if len(ranked) < 2:
+        return False
+    (_, best), (_, second), *_ = ranked
     share = _PART_DOUBT_SHARE if is_part(place) else _DOUBT_SHARE
-    return len(ranked) > 1 and ranked[1][1] >= share * ranked[0][1]
+    return second >= share * best
 
 
 def telling_passage(note: str, question: str, place: Passage, memory: GistMemory) -> Passage:

@@ -173,9 +173,13 @@ def _forms(name: str) -> Iterator[str]:
     The words before "of" and the like, or without title and first names.
     """
     words = re.sub(r"^the\s", "", name, flags=re.IGNORECASE).split()
-    ends = [at for at, word in enumerate(words) if word.lower() in _ENDS_NAME and at]
-    shorter = [words[: ends[0]]] if ends else [words[at:] for at in range(1, len(words))]
-    yield from map(" ".join, (words, *shorter))
+    yield " ".join(words)
+    end = next((at for at, word in enumerate(words) if at and word.lower() in _ENDS_NAME), None)
+    if end is not None:
+        yield " ".join(words[:end])
+        return
+    for first in range(1, len(words)):
+        yield " ".join(words[first:])
 
 
 def _without_diacritics(text: str) -> str:

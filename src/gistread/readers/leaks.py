@@ -1,10 +1,12 @@
 """Finds words of a prompt's own instructions in an answer, as weak models repeat them."""
 
+from collections.abc import Iterator
 from functools import cache
 
 from gistread import prompts
 from gistread.book.sentences import sentence_spans
-from gistread.word_patterns import WORD, folded_words
+from gistread.memory.passages import Passage, overlaps
+from gistread.word_patterns import WORD, folded_words, runs_of
 
 _RUN = 8  # Words in a row that an answer has from its instruction and from nowhere else
 _INSTRUCTIONS = ("opening_", "reads_on", "task_", "way_out")  # Beginnings of prompts' names
@@ -16,28 +18,32 @@ def without_leaks(answer: str, wording: str = "") -> str:
     >>> without_leaks("If this does not tell what is asked, say so. It was Dunstan.")
     'It was Dunstan.'
     """
-    words = list(WORD.finditer(answer))
-    leaks = [
-        (words[at].start(), words[at + _RUN - 1].end())
-        for at, run in enumerate(_runs_of([word[0].casefold() for word in words]))
-        if run in _runs(wording)
-    ]
+    leaks = list(_leaks(answer, wording))
     if not leaks:
         return answer
     kept = [
         answer[start:end].strip()
         for start, end in sentence_spans(answer)
-        if not any(start < until and since < end for since, until in leaks)
+        if not overlaps(leaks, (start, end))
     ]
     return " ".join(filter(None, kept))
 
 
+def _leaks(answer: str, wording: str) -> Iterator[Passage]:
+    """The places of an answer that repeat eight words of an instruction."""
+    words = list(WORD.finditer(answer))
+    folded = [word[0].casefold() for word in words]
+    for at, run in enumerate(runs_of(folded, _RUN)):
+        if run in _runs_of_instructions(wording):
+            last = words[at + _RUN - 1]
+            yield words[at].start(), last.end()
+
+
 @cache
-def _runs(wording: str) -> frozenset[tuple[str, ...]]:
-    names = (name for name in prompts.names(wording) if name.startswith(_INSTRUCTIONS))
-    texts = (prompts.load(name, wording).text for name in names)
-    return frozenset(run for text in texts for run in _runs_of(folded_words(text)))
-
-
-def _runs_of(words: list[str]) -> list[tuple[str, ...]]:
-    return [tuple(words[at : at + _RUN]) for at in range(len(words) - _RUN + 1)]
+def _runs_of_instructions(wording: str) -> frozenset[tuple[str, ...]]:
+    runs: set[tuple[str, ...]] = set()
+    for name in prompts.names(wording):
+        if name.startswith(_INSTRUCTIONS):
+            words = folded_words(prompts.load(name, wording).text)
+            runs.update(runs_of(words, _RUN))
+    return frozenset(runs)

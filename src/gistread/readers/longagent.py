@@ -233,8 +233,8 @@ async def _conflict(team: _Team, question: str, reports: list[_Report]) -> tuple
     prompt = answering.user_prompt(
         "leader_conflict", reports=listed, question=without_options(question)
     )
-    options = [*(f"{first + 1} and {second + 1}" for first, second in pairs), _NONE]
-    index = await team.choose(prompt, options, len(pairs))
+    named_pairs = [f"{first + 1} and {second + 1}" for first, second in pairs]
+    index = await team.choose(prompt, [*named_pairs, _NONE], len(pairs))
     if index >= len(pairs):
         return None
     return pairs[index]

@@ -18,6 +18,7 @@ from gistread.errors import UsageError
 from gistread.search.folding import fold, folded_text, parts
 from gistread.search.ranked import Ranker
 from gistread.search.tokens import WordPlace
+from gistread.units import stripped_range
 from gistread.word_patterns import ACCENTS
 
 MAX_RANKED_HITS = 100
@@ -269,9 +270,7 @@ def best_sentence(
         if total > most:
             best = (start, end)
             most = total
-    start, end = best
-    piece = text[start:end]
-    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
+    return stripped_range(text, *best)
 
 
 class PatternError(UsageError):

@@ -89,7 +89,8 @@ class Terms:
         words: list[str] = []
         for token in _TOKEN.findall(text.replace("’", "'")):
             if UNSPACED_CHARACTER.match(token):
-                words += [token[i : i + 2] for i in range(len(token) - 1)] or [token]
+                pairs = [token[start : start + 2] for start in range(len(token) - 1)]
+                words += pairs or [token]
             elif self._elides and "'" in token:
                 words += token.split("'")
             else:

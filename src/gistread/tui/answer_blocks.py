@@ -303,7 +303,8 @@ def _about(exchange: Exchange) -> list[str]:
     record = exchange.record
     about: list[str] = []
     if record.scope:
-        about.append(f"{record.scope[:1].lower()}{record.scope[1:].rstrip('.')}")
+        scope = record.scope.rstrip(".")
+        about.append(f"{scope[:1].lower()}{scope[1:]}")
     if record.model and record.memory and record.model != record.memory:
         about.append(f"{record.model}, over the memory of {record.memory}")
     if record.cost and not exchange.running:

@@ -14,7 +14,7 @@ from gistread.readers.trace import with_reason
 from gistread.tui.book_blocks import chapter_name, inline_spans, turnover
 from gistread.tui.memory_rows import TO_COME, MemoryRow, RowKind
 from gistread.tui.text import Block, Span
-from gistread.units import ELLIPSIS, in_quotes, short
+from gistread.units import ELLIPSIS, in_quotes, short, stripped_range
 
 _ALL = StoryPart()
 AHEAD = "ahead of you"
@@ -167,7 +167,9 @@ def _text_blocks(memory: GistMemory, page: Page, excerpt: list[Range]) -> list[B
     blocks: list[Block] = []
     for first, last in excerpt or [(page.start, page.end)]:
         for paragraph in book.paragraphs_between(first, last):
-            start, end = _trimmed(book, max(paragraph.start, first), min(paragraph.end, last))
+            start = max(paragraph.start, first)
+            end = min(paragraph.end, last)
+            start, end = stripped_range(book.text, start, end)
             text = book.text[start:end]
             block = Block(
                 text,
@@ -186,12 +188,6 @@ def _text_blocks(memory: GistMemory, page: Page, excerpt: list[Range]) -> list[B
     else:
         end_line = f"end of section {page.number} · {page.words:,} words"
     return [*blocks, Block(end_line, key=key, style="muted", rail=rail, blank_before=0)]
-
-
-def _trimmed(book: Book, start: int, end: int) -> Range:
-    """The range without spaces at its ends."""
-    text = book.text[start:end]
-    return start + len(text) - len(text.lstrip()), start + len(text.rstrip())
 
 
 def chapter_of(row: MemoryRow, book: Book, view: View) -> int | None:

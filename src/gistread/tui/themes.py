@@ -200,8 +200,10 @@ def _faint(colors: Mapping[str, str]) -> str:
 
 
 def _blended(first: str, second: str, share: float) -> str:
+    """The colour that has `share` of the second, and the rest of the first."""
     parts = zip(bytes.fromhex(first[1:]), bytes.fromhex(second[1:]), strict=True)
-    return "#" + bytes(round(a + (b - a) * share) for a, b in parts).hex()
+    blended = bytes(round(own + (other - own) * share) for own, other in parts)
+    return f"#{blended.hex()}"
 
 
 def _luminance(color: str) -> float:

@@ -48,8 +48,9 @@ def read_aozora(text: str) -> AozoraText | None:
     metadata = Metadata(language="ja")
     left_out = 0
     if box is not None and has_legend:
-        names = [line.strip() for line in text[: box.start()].splitlines() if line.strip()]
-        metadata = Metadata(title="".join(names[:1]), authors=tuple(names[1:][-1:]), language="ja")
+        lines = map(str.strip, text[: box.start()].splitlines())
+        title, *names = [line for line in lines if line] or [""]
+        metadata = Metadata(title=title, authors=tuple(names[-1:]), language="ja")
         left_out = count_words(box["legend"])
         text = f"{text[: box.start()]}\n{text[box.end() :]}"
     text = _RARE_CHARACTER.sub(_rare_character, text)

@@ -262,7 +262,8 @@ def _may_follow(rest: str, before: str) -> bool:
         title = _bare_rest(rest)
         return not title[0].islower() or before.isupper()
     title = rest.strip()
-    begins_title = rest[:1].isspace() and (title[0].isupper() or _has_no_case(title[0]))
+    first = title[0]
+    begins_title = rest[:1].isspace() and (first.isupper() or _has_no_case(first))
     ends_title = title[-1] not in ".,;:"
     return begins_title and ends_title and len(title) < _LONGEST_AFTER_NUMBER
 

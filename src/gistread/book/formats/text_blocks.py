@@ -289,7 +289,11 @@ def _is_narrow_prose(group: list[str], width: int) -> bool:
 def _is_marked(group: Sequence[str]) -> bool:
     """Whether the lines are list items, with continuation lines indented under them."""
     pattern = _BULLET if _BULLET.match(group[0]) else _NUMBERED
-    margin = len(group[0]) - len(group[0].lstrip())
-    items = sum(bool(pattern.match(line)) for line in group)
+    margin = _indent_of(group[0])
     others = [line for line in group if not pattern.match(line)]
-    return items >= 2 and all(len(line) - len(line.lstrip()) > margin for line in others)
+    has_items = len(group) - len(others) >= 2
+    return has_items and all(_indent_of(line) > margin for line in others)
+
+
+def _indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -368,7 +368,10 @@ class _Reader:
         dimensions = self._number("I")
         if dimensions > _MOST_DIMENSIONS:
             raise _DamagedError
-        tensor = Tensor(self._unpack(f"{dimensions}Q")[::-1], self._number("I"), self._number("Q"))
+        shape = self._unpack(f"{dimensions}Q")[::-1]
+        kind = self._number("I")
+        offset = self._number("Q")
+        tensor = Tensor(shape, kind, offset)
         if tensor.weights > _LARGEST_NUMBER or tensor.offset > _LARGEST_NUMBER:
             raise _DamagedError
         return name, tensor

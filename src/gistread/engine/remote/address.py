@@ -65,7 +65,8 @@ def named_fingerprint(model: str) -> str:
 
     Servers do not identify weights.
     """
-    return hashlib.sha256(f"server\0{short_name(model).casefold()}".encode()).hexdigest()[:32]
+    name = short_name(model).casefold()
+    return hashlib.sha256(f"server\0{name}".encode()).hexdigest()[:32]
 
 
 def is_address(spec: str) -> bool:

@@ -176,7 +176,8 @@ class QuestionLine(InputLineClient):
 
         In the first translation the language is left to be typed.
         """
-        return (*CHOICES[:-1], (CHOICES[-1][0], self._translation))
+        *others, (translate, _) = CHOICES
+        return (*others, (translate, self._translation))
 
     def _show(self, place: Passage | None) -> None:
         self.selection = place

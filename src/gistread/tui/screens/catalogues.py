@@ -45,7 +45,7 @@ from gistread.tui.services import AppServices
 from gistread.tui.text import Span, clean
 from gistread.tui.text.cells import cell_len, crop
 from gistread.tui.widgets.lines import Actions
-from gistread.units import counted, format_size, progress_bar
+from gistread.units import capitalised, counted, format_size, progress_bar
 
 Result = TypeVar("Result")
 _REDRAW_S = 0.1
@@ -320,7 +320,7 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
     def _report(self, progress: BookProgress) -> None:
         now = time.monotonic()
         if progress.notice:
-            self.say(f"{progress.notice[:1].upper()}{progress.notice[1:]}. Esc stops.")
+            self.say(f"{capitalised(progress.notice)}. Esc stops.")
         elif now - self._drawn_s >= _REDRAW_S:
             self._drawn_s = now
             self.say(f"{_progress_text(progress)} · Esc stops")

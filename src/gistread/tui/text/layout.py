@@ -130,8 +130,11 @@ class Layout:
             cells = cells_of(self.shown, start, end)
             *before, last = self.columns[: len(cells)]
             used = sum(map(abs, before)) + len(before) * len(DRAWN_SEPARATOR)
-            return used + (-last if last < 0 else cell_len(self.shown[slice(*cells[-1])]))
-        return cell_len(self.shown[start:end]) + (end in self.parted) + self.spare(row)
+            if last < 0:
+                return used - last
+            return used + cell_len(self.shown[slice(*cells[-1])])
+        has_hyphen = end in self.parted
+        return cell_len(self.shown[start:end]) + has_hyphen + self.spare(row)
 
     def text_cell(self, row: int) -> int:
         shift = self._shift(self.line_of(row))
@@ -154,7 +157,11 @@ class Layout:
 
     def _begins_line(self, line: int) -> bool:
         """Whether a row of text is the first of its line."""
-        return not line or "\n" in self.shown[self.spans[line - 1][1] : self.spans[line][0]]
+        if not line:
+            return True
+        end_before = self.spans[line - 1][1]
+        start = self.spans[line][0]
+        return "\n" in self.shown[end_before:start]
 
 
 def text_cells(block: Block, width: int, left: int) -> int:

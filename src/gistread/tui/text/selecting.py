@@ -50,7 +50,8 @@ def selected_between(
     if not len(index):
         return None
     if selection.start is None and selection.end is None:
-        return TextPlace(0, 0), TextPlace(len(index) - 1, len(index.block(len(index) - 1).text))
+        last_block = len(index) - 1
+        return TextPlace(0, 0), TextPlace(last_block, len(index.block(last_block).text))
     start = Offset(0, top) if selection.start is None else selection.start
     end = Offset(_FAR, bottom) if selection.end is None else selection.end
     first, last = point_at(index, start.y, start.x), point_at(index, end.y, end.x)

@@ -25,6 +25,16 @@ _MARGINLESS = 20  # Cells of a view that is too narrow for a margin
 _CELLS_A_MARGIN = 10  # Cells more than that for each cell of a margin
 
 
+def _same_at_start(first: Sequence[Block], second: Sequence[Block]) -> int:
+    """How many blocks at the beginning of both are the same."""
+    same = 0
+    for block, other in zip(first, second, strict=False):
+        if block != other:
+            break
+        same += 1
+    return same
+
+
 @dataclass(frozen=True, slots=True)
 class _Splice:
     """Blocks `at` to `end` are replaced by others, `growth` more of them."""
@@ -170,12 +180,8 @@ class TextView(ScrollView, inherit_bindings=False):
         old = [self._index.block(number) for number in range(at, len(self._index))]
         if old == new:
             return
-        least = min(len(old), len(new))
-        head = next((number for number in range(least) if old[number] != new[number]), least)
-        tail = next(
-            (number for number in range(least - head) if old[-1 - number] != new[-1 - number]),
-            least - head,
-        )
+        head = _same_at_start(old, new)
+        tail = _same_at_start(old[head:][::-1], new[head:][::-1])
         self.splice(at + head, len(old) - head - tail, new[head : len(new) - tail])
 
     @property

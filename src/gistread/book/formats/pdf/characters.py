@@ -174,7 +174,9 @@ def _moved(x: float, y: float, form: Any, page: Any) -> tuple[float, float]:
     scale = _determinant(form)
     along = (form.d * x - form.c * y) / scale
     up = (form.a * y - form.b * x) / scale
-    return page.a * along + page.c * up + page.e, page.b * along + page.d * up + page.f
+    right = page.a * along + page.c * up + page.e
+    above = page.b * along + page.d * up + page.f
+    return right, above
 
 
 def _address(pointer: Any) -> int:

@@ -99,12 +99,13 @@ def _keys(text: str, page: int) -> Iterator[_Key]:
         number = int(match[0]) if is_decimal else parse_roman(match[0])
         if number is None:
             continue
-        around = f"{text[: match.start()]}#{text[match.end() :]}".casefold()
+        start, end = match.span()
+        around = f"{text[:start]}#{text[end:]}".casefold()
         first = number - page + _FIRST_IS_1 - 1
         yield _Key(" ".join(around.split()), first)
-        if is_decimal and match.start() == 0:
+        if is_decimal and start == 0:
             yield _Key(_STARTS, first)
-        elif is_decimal and match.end() == len(text):
+        elif is_decimal and end == len(text):
             yield _Key(_ENDS, first)
 
 

@@ -250,7 +250,8 @@ def _device(cards: tuple[Gpu, ...], placement: Placement) -> str:
     if not placement.gpu_layers:
         return f"CPU, {counted(placement.threads, 'thread')}"
     counts = Counter(card.name for card in cards)
-    names = " + ".join(f"{count} × {name}" if count > 1 else name for name, count in counts.items())
+    kinds = [f"{count} × {name}" if count > 1 else name for name, count in counts.items()]
+    names = " + ".join(kinds)
     return f"{names} ({placement.gpu_layers} of {placement.layers} layers)"
 
 
