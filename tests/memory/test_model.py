@@ -1,5 +1,8 @@
 """Figures of a memory, and the memory up to the spoiler bound."""
 
+import gc
+import weakref
+
 import pytest
 
 from gistread.engine.protocol import EngineInfo
@@ -31,6 +34,18 @@ def make_memory(pages: int = 4, read: int | None = None) -> GistMemory:
             )
         )
     return memory
+
+
+def test_equal_bounds_share_one_copy_of_the_text_while_it_is_used() -> None:
+    memory = make_memory()
+    bound = memory.entry(2).page.end
+    bounded = memory.upto(bound)
+    assert memory.upto(bound).book is bounded.book
+    assert memory.upto(bound - 1).book is not bounded.book
+    used = weakref.ref(bounded.book)
+    del bounded
+    gc.collect()
+    assert used() is None
 
 
 def test_pages_past_the_bound_are_absent() -> None:

@@ -1,7 +1,9 @@
 """The index of names: finding them, joining those of a person, cutting the index at a place."""
 
+import gc
 import random
 import tomllib
+import weakref
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from gistread.book.model import Book
 from gistread.book.open import open_book, open_bytes
 from gistread.people.contexts import MentionContext, context_of
-from gistread.people.index import Index
+from gistread.people.index import Index, index_of
 from gistread.people.joining import Entity
 from gistread.people.kinds import Kind
 from gistread.people.mentions import supports_names
@@ -53,6 +55,17 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 @pytest.fixture(scope="module")
 def index(book: Book) -> Index:
     return Index.from_book(book)
+
+
+def test_the_index_of_an_earlier_place_is_not_kept(book: Book) -> None:
+    earlier = book.upto(len(book.text) // 2)
+    kept = index_of(earlier)
+    assert index_of(earlier) is kept
+    used = weakref.ref(earlier)
+    del earlier, kept
+    index_of(book.upto(len(book.text) - 100))
+    gc.collect()
+    assert used() is None
 
 
 def forms(index: Index) -> dict[str, set[str]]:

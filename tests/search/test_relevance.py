@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from gistread.search import ranked
 from gistread.search.ranked import NEAR_WORDS, Relevance, spread
 
 FILLING = "the wind went round and the clock struck the hours " * 10
@@ -68,6 +69,16 @@ def test_options_only_decide_between_equal_passages() -> None:
     scores = relevance.scores("Who stole the stolen tarts?", ["the queen", "the queen who baked"])
     assert scores.alone[1] > scores.alone[0]
     assert relevance.scores("Which is it?", ["the knave", "the hatter"]).has_matches
+
+
+def test_the_index_of_a_book_up_to_another_place_is_not_kept() -> None:
+    passages = [f"Mile {number} of the long road {FILLING}" for number in range(20)]
+    other = [f"Step {number} of the long stair {FILLING}" for number in range(20)]
+    Relevance(other)
+    for end in (10, 15, 20):
+        Relevance(passages[:end])
+    kept = [len(middles) for _, middles in ranked._indexes.values()]
+    assert kept == [len(other), len(passages)]
 
 
 @pytest.mark.slow

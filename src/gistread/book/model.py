@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import islice
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from gistread.words import count_words
 
@@ -239,12 +240,24 @@ class Book:
         titles = (self.volume_title(offset), self.chapters[self.chapter_index(offset)].title)
         return " · ".join(dict.fromkeys(title for title in titles if title))
 
+    @cached_property
+    def _views(self) -> WeakValueDictionary[int, "Book"]:
+        """The views that are in use, by their end: each has a copy of the text."""
+        return WeakValueDictionary()
+
     def upto(self, offset: int) -> "Book":
         """The book as known to a reader at `offset`: without title, authors and marks.
 
-        In a series, numbers replace the titles of volumes.
+        In a series, numbers replace the titles of volumes. Callers with the same offset share one
+        view while one of them uses it.
         """
         offset = max(0, min(offset, len(self.text)))
+        view = self._views.get(offset)
+        if view is None:
+            view = self._views[offset] = self._cut(offset)
+        return view
+
+    def _cut(self, offset: int) -> "Book":
         paragraphs = (p for p in self.paragraphs if p.start < offset)
         chapters = (c for c in self.chapters if c.start < offset or not c.start)
         volumes = [volume for volume in self.volumes if volume.heading < offset]

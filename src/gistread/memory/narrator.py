@@ -5,6 +5,7 @@ who says "my name is …". The rules for names are English.
 """
 
 import re
+from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -116,13 +117,13 @@ class _BookIdentity:
 def _narration(identity: _BookIdentity) -> Narration:
     book = identity.book
     speech, narrated = _speech_and_narration(book)
-    words: list[int] = []
-    named: dict[str, list[int]] = defaultdict(list)
+    words = _new_offsets()
+    named: dict[str, array[int]] = defaultdict(_new_offsets)
     for word in _matches(_WORD, narrated, book):
         words.append(word.start())
         if word[0][0].isupper():
             named[word[0]].append(word.start())
-    first_person = [match.start() for match in _matches(_I, narrated, book)]
+    first_person = array("I", (match.start() for match in _matches(_I, narrated, book)))
     presented = [(match.end(), match[1]) for match in _matches(_PRESENTS, narrated, book)]
     narration = Narration(words, first_person, named, (), {}, presented)
     chapters = [
@@ -137,6 +138,11 @@ def _narration(identity: _BookIdentity) -> Narration:
     ]
     starts = [chapter.start for chapter in chapters]
     return Narration(words, first_person, named, starts, _called(spoken, book), presented)
+
+
+def _new_offsets() -> "array[int]":
+    """Offsets without an object for each: a long novel has half a million words."""
+    return array("I")
 
 
 def _called(spoken: Sequence[Span], book: Book) -> dict[str, list[int]]:

@@ -165,9 +165,16 @@ _indexes: dict[tuple[str, int], Index] = {}  # Of the last two books or views, b
 
 
 def index_of(book: Book) -> Index:
-    """The index of a book or of a view; those of the last two are kept."""
+    """The index of a book or of a view; those of the last two are kept.
+
+    That of an earlier view of the same book is not: it holds a copy of the text.
+    """
     key = (book.sha256, len(book.text))
-    _indexes[key] = index = _indexes.pop(key, None) or Index.from_book(book)
+    index = _indexes.pop(key, None) or Index.from_book(book)
+    for other, kept in list(_indexes.items()):
+        if book.text.startswith(kept.book.text):
+            _indexes.pop(other, None)
+    _indexes[key] = index
     for old in list(_indexes)[:-2]:
         _indexes.pop(old, None)
     return index

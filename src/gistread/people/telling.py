@@ -296,7 +296,7 @@ def _sex_of(role: str) -> str:
     return "man" if role in word_set("roles", "man") or kind == "man" else ""
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)  # Each takes twice the text
 def _marked(text: str) -> str:
     """The text with a mark for the space in front of each role.
 

@@ -35,6 +35,7 @@ _TOGETHER_WORDS = 3  # Largest distance of words that stand together
 _NOWHERE = 2**40  # Position of a word that does not occur
 RELATED_WEIGHT = 0.8  # Of a related word, relative to the word of the question itself
 _CACHED_INDEXES = 2  # War and Peace takes about 4 MB
+_FIRST_TEXTS = 8  # By which the index of a book up to another place is known
 
 Related = Mapping[str, frozenset[str]]  # Stems that mean about the same, by stem
 NOTHING_RELATED: Related = MappingProxyType({})
@@ -293,21 +294,34 @@ def _names_in(question: str) -> frozenset[str]:
     return frozenset(word.lower() for word in words[1:] if word[0].isupper())
 
 
-_indexes: dict[tuple[bytes, str], tuple[Ranker, "array[float]"]] = {}
-"""The last ones used, by a hash of their texts.
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Which texts an index is of, by hashes: themselves, they would take more memory than it."""
 
-The texts themselves would take more memory than the indexes.
-"""
+    language: str
+    first: bytes  # Of the first few
+    all: bytes
+
+    @classmethod
+    def of(cls, texts: Sequence[str], language: str) -> "_Texts":
+        known = hashlib.sha256()
+        first = b""
+        for number, text in enumerate(texts, start=1):
+            known.update(b"%d " % len(text) + text.encode("utf-8", "surrogatepass"))
+            if number == _FIRST_TEXTS:
+                first = known.digest()
+        return cls(language, first, known.digest())
+
+
+_indexes: dict[_Texts, tuple[Ranker, "array[float]"]] = {}  # The last ones used
 
 
 def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]"]:
     """The ranker of these texts, and the position of the middle of each in words."""
-    known = hashlib.sha256()
-    for text in texts:
-        known.update(b"%d " % len(text) + text.encode("utf-8", "surrogatepass"))
-    key = (known.digest(), language)
+    key = _Texts.of(texts, language)
     index = _indexes.pop(key, None)
     if index is None:
+        _forget_other_ends(key)
         sizes = [count_words(text) for text in texts]
         ends = accumulate(sizes)
         middles = array("d", (end - size / 2 for end, size in zip(ends, sizes, strict=True)))
@@ -316,6 +330,13 @@ def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]
     for old in list(_indexes)[:-_CACHED_INDEXES]:
         _indexes.pop(old, None)
     return index
+
+
+def _forget_other_ends(key: _Texts) -> None:
+    """Drop the index of texts that begin alike: of the same book up to another place."""
+    for other in list(_indexes):
+        if key.first and (other.language, other.first) == (key.language, key.first):
+            _indexes.pop(other, None)
 
 
 def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:

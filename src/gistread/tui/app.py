@@ -43,7 +43,6 @@ from gistread.tui.commands import AnyCommand, CommandKeys, CommandTarget, Scope,
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, Drawer, choose_mode
 from gistread.tui.model_rows import ModelKey, Role
-from gistread.tui.removed_widgets import free_removed_widgets
 from gistread.tui.screens.choosing import FOR_BOOKS, ReaderScreen, ThemeScreen, figures_panel
 from gistread.tui.screens.help import (
     HelpLine,
@@ -54,6 +53,7 @@ from gistread.tui.screens.help import (
 )
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices, Opening, Settings, TerminalSignals
+from gistread.tui.small_caches import keep_caches_small
 from gistread.tui.text import clean
 from gistread.tui.text.bidi import terminal_order_off
 
@@ -94,7 +94,7 @@ class GistreadApp(CommandTarget, App[None]):
     ) -> None:
         has_own_driver = bool(os.environ.get("TEXTUAL_DRIVER"))
         super().__init__(driver_class=None if has_own_driver else FollowingDriver)
-        free_removed_widgets()
+        keep_caches_small()
         self.paths = paths
         self.settings = Settings(config, paths.config_file, self._warn)
         self._downloads: ModelDownloads | None = None  # None until the user looks at models
