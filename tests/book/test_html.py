@@ -124,11 +124,25 @@ class TestText:
             ('<p class="a" id="b>Two</p>', "One Two"),
             ('<p class="a > b">Two</p><p class="<c>"/>Three', "One Two Three"),
             ('<p title="\'tis>so">Two</p>', "One Two"),
+            ("<p>Two</em, <pThree</p><p>Four</p>", "One Two, <pThree Four"),
+            ('<p><a href="x"Two</a> three</p>', "One Two three"),
+            ("<p Two three</p><p>Four</p>", "One Two three Four"),
+            ('<p"Two three." Four</p><p>"Five."</p>', 'One "Two three." Four "Five."'),
+            ("<p>Two <//b>three</p", "One Two three"),
+            ("<!-- Two --><!--><p>Three", "One Three"),
+            ("<!-- Two --><p>Three<!-- four<p>Five", "One Three four Five"),
             ("<p><![CDATA[Two < three]]></p>", "One Two < three"),
         ],
     )
-    def test_open_quotes_and_cdata_swallow_no_words(self, body: str, text: str) -> None:
+    def test_damaged_tags_and_cdata_swallow_no_words(self, body: str, text: str) -> None:
         assert read(f"<p>One{body}").text.split() == text.split()
+
+    @pytest.mark.parametrize(
+        "title", ["<title>Rain", "<title>Rain<//title>", "<title>Rain</tilte>"]
+    )
+    def test_a_title_that_is_not_closed_swallows_no_page(self, title: str) -> None:
+        book = read("<p>One</p><svg><title>Two</title></svg>", title)
+        assert (book.title, book.text.split()[0]) == ("Rain", "One")
 
     def test_many_unclosed_tags_of_raw_text_take_no_time(self) -> None:
         assert read("<p>One<p>" + "<iframe " * 200_000).text.split()[0] == "One"

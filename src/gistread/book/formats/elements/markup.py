@@ -16,6 +16,7 @@ from html.entities import html5
 from lxml import etree, html
 
 from gistread.book.formats.archive import Archive, ArchiveError
+from gistread.book.formats.elements.damaged_tags import mend_tags
 from gistread.book.formats.encoding import decode_declared
 
 _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
@@ -30,11 +31,6 @@ _RAW_TEXT = re.compile(
     re.IGNORECASE,
 )
 _CDATA_START, _CDATA_END = b"<![CDATA[", b"]]>"
-# A tag up to a value in quotation marks that holds ">".
-_OPEN_VALUE = re.compile(
-    rb"""(<[A-Za-z](?:[^"'<>]++|"[^"<>]*"|'[^'<>]*')*+)(["'])([^"'<>]*>)""",
-)
-_AFTER_VALUE = re.compile(rb"[\s/>]")
 _EMPTY_LINE = 2  # Line ends in a row
 _NAMESPACE = re.compile(r".*[}:]")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
@@ -315,7 +311,7 @@ def _html_root(data: bytes) -> etree._Element | None:
     parser = html.HTMLParser(
         encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True
     )
-    data = _drop_open_quotes(_escape_cdata(data))
+    data = mend_tags(_escape_cdata(data))
     data = _RAW_TEXT.sub(_close_raw_text, _drop_many_attributes(data))
     try:
         root = html.document_fromstring(data, parser)
@@ -359,24 +355,6 @@ def _escape_cdata(data: bytes) -> bytes:
         text = section.replace(b"&", b"&amp;").replace(b"<", b"&lt;")
         written += [text, rest]
     return b"".join(written)
-
-
-def _drop_open_quotes(data: bytes) -> bytes:
-    """Remove the quotation mark of a value that is not closed: parsers would swallow the text.
-
-    In `<p class="a>Rain</p><p class="b">` the value would end before `b`, where no value ends.
-    """
-
-    def is_closed(match: re.Match[bytes]) -> bool:
-        closing = data.find(match[2], match.end())
-        return closing >= 0 and _AFTER_VALUE.match(data, closing + 1) is not None
-
-    def without_quote(match: re.Match[bytes]) -> bytes:
-        if is_closed(match):
-            return match[0]
-        return match[1] + match[3]
-
-    return _OPEN_VALUE.sub(without_quote, data)
 
 
 def _close_raw_text(match: re.Match[bytes]) -> bytes:
