@@ -8,7 +8,7 @@ from gistread.memory.sizes import unread_memory
 from gistread.readers import cost
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, LookedUp, ReaderEvent, Shown, Started
-from gistread.readers.model_class import BASIC, LARGE, ModelClass
+from gistread.readers.model_class import BASIC, LARGE, SMALL, ModelClass
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
@@ -79,6 +79,12 @@ async def test_a_text_of_two_sentences_is_shown_to_its_end() -> None:
     [
         (LARGE, 8, "readagent-s", "the gists of the whole book, with look-ups"),
         (
+            SMALL,
+            8,
+            "gistread",
+            "passages nearest to the question",
+        ),
+        (
             BASIC,
             8,
             "gistread",
@@ -98,7 +104,7 @@ async def test_a_text_of_two_sentences_is_shown_to_its_end() -> None:
         ),
     ],
 )
-async def test_models_that_choose_look_pages_up_and_others_get_ranked_passages(
+async def test_large_models_look_pages_up_and_others_get_ranked_passages(
     model: ModelClass, pages: int, reader: str, why: str
 ) -> None:
     assert choice(await ask(pages=pages, options=ReaderOptions(model=model))) == (reader, why)

@@ -105,7 +105,7 @@ async def _asks_for_a_fact_in_a_long_book(asking: Asking) -> bool:
 
 
 async def _looks_up(asking: Asking) -> bool:
-    return asking.options.model.is_believed and asking.memory.complete
+    return asking.options.model.looks_up and asking.memory.complete
 
 
 async def _tells_story_by_passages(asking: Asking) -> bool:

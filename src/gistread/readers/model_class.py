@@ -23,6 +23,7 @@ class ModelClass:
     is_believed: bool  # Its answers stand as they are; else useless ones are replaced by quotations
     abstains: bool = True  # It is offered "The book does not say."
     sees_absence: bool = False  # It notices when a question is about somebody whom the book lacks
+    looks_up: bool = False  # Over its own gists of a whole book, it opens the pages that answer
 
 
 _ANY = 10**9
@@ -36,6 +37,7 @@ LARGE = ModelClass(
     remembers=True,
     is_believed=True,
     sees_absence=True,
+    looks_up=True,
 )
 SMALL = ModelClass(
     "small", 700, 3, 4096, cites=False, chooses=True, remembers=False, is_believed=True
