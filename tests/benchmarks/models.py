@@ -53,6 +53,7 @@ class PlainQuestion:
     text: str
     accepted: str = ""  # Expressions that a right answer matches, separated by " & "
     references: tuple[str, ...] = ()  # Or answers to compare with, by ROUGE-L
+    evidence: str = ""  # Words of the book among those that tell the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,13 @@ def novels_of(name: str) -> Iterator[tuple[Book, list[PlainQuestion]]]:
             yield (
                 open_book(path),
                 [
-                    PlainQuestion(novel, row["kind"], row["question"], row["accepted"])
+                    PlainQuestion(
+                        novel,
+                        row["kind"],
+                        row["question"],
+                        row["accepted"],
+                        evidence=row["evidence"],
+                    )
                     for row in its_rows
                 ],
             )
