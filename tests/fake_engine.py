@@ -36,6 +36,7 @@ from gistread.errors import PromptTooLongError
 _TOKEN = re.compile(r"[a-zA-Z0-9]+|[^a-zA-Z0-9\s]")
 _TEMPLATE_TOKENS = 4
 _SOURCE = "Which of the sentences above tells this answer?"
+_ABSENCE = "Does the reply say that the book does not tell this"
 
 Say = str | Completion | Exception
 """What the model is to say.
@@ -86,6 +87,8 @@ class FakeEngine:
         """The beginnings of prompts that were evaluated in advance."""
         self.source = 0
         """The sentence that it names as the source of an answer."""
+        self.absent: frozenset[str] = frozenset()
+        """The statements that it takes for "the book does not tell"."""
         self.restarts = 0
         """How many of the next streams are lost once after their first word."""
         self.counted = 0
@@ -177,6 +180,9 @@ class FakeEngine:
         assert len(set(options)) == len(options), "options are not distinct"
         if _SOURCE in _text(prompt):  # Asked after any answer without sources; no test scripts it
             return Choice(range(len(options))[self.source], None, NO_USAGE)
+        if _ABSENCE in _text(prompt):
+            is_absent = any(f"Reply: {statement}\n" in _text(prompt) for statement in self.absent)
+            return Choice(0 if is_absent else 1, None, NO_USAGE)
         longest = max(map(self._count, options))
         usage = await self._take(
             kind, prompt, tuple(options), Sampling(max_tokens=longest), priority

@@ -5,7 +5,7 @@ Prepared answers to known questions, or the nearest recorded reply.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,17 +26,21 @@ class Prepared:
     """Gives known questions their answers.
 
     It knows the words that tell each, and names the sentence that has them. `cites`: its answers
-    end with the number of the passage.
+    end with the number of the passage. `absent`: statements that say "the book does not tell".
     """
 
     answers: Mapping[str, str]
     telling: Mapping[str, str] = field(default_factory=dict)
     cites: bool = False
+    absent: Collection[str] = ()
 
     def __call__(self, request: RecordedRequest) -> str:
         question = next((answer for answer in self.answers if answer in request.text), None)
         if question is None:
             return "The book does not say."
+        if "Does the reply say that the book does not tell this" in request.text:
+            is_absent = any(f"Reply: {statement}\n" in request.text for statement in self.absent)
+            return "yes" if is_absent else "no"
         tell = [folded(words) for words in self.telling.get(question, "").split("|")]
         if "tells this answer?" in request.text:
             return self._number(_LISTED, request.text, tell) or "1"

@@ -38,7 +38,16 @@ TEXTS = (
     "notes",
 )
 # In `note_chunk`, what the prompts of all parts share comes first.
-WITHOUT_TEXT = {"aim", "answer_closed", "note_chunk", "note_language", "noted", "pace", "plan"}
+WITHOUT_TEXT = {
+    "absence",
+    "aim",
+    "answer_closed",
+    "note_chunk",
+    "note_language",
+    "noted",
+    "pace",
+    "plan",
+}
 # Of prompts
 PIECES = (
     "action_",

@@ -1,8 +1,26 @@
-"""Absence is understood in other words than the agreed ones, in nine languages."""
+"""Absence is understood in other words than the agreed ones, in nine languages.
+
+By expressions, or by the model where a word of negation or lack leaves it open.
+"""
+
+from collections.abc import Sequence
 
 import pytest
 
-from gistread.readers.answering import says_not_found
+from gistread.engine.protocol import NO_USAGE, Choice, Priority, Prompt
+from gistread.errors import EngineError
+from gistread.readers.absence import judged_absence, may_say_not_found, says_not_found, told_part
+from gistread.readers.answering import Asking, ReaderOptions
+from gistread.readers.events import Answered
+from gistread.readers.model_class import LARGE, SMALL, ModelClass
+from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import make_memory
+
+NAMELESS = "The wife of Ferrand remains nameless in the story."
+DENIED = "Ferrand did not tell his wife that he had stolen the key."
+QUESTION = "What is the wife of Ferrand called?"
 
 ABSENT = (
     "Nowhere in the passages is the colour of her eyes given.",
@@ -283,10 +301,102 @@ TOLD = (
 
 
 @pytest.mark.parametrize("answer", ABSENT)
-def test_absence_in_other_words_is_understood(answer: str) -> None:
-    assert says_not_found(answer)
+def test_absence_in_other_words_is_understood_or_asked_about(answer: str) -> None:
+    assert says_not_found(answer) or may_say_not_found(answer)
 
 
 @pytest.mark.parametrize("answer", TOLD)
 def test_what_people_do_not_do_or_say_is_no_absence(answer: str) -> None:
     assert not says_not_found(answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("He came by sea.", "He came by sea."),
+        ("The book does not say who he was.", ""),
+        (
+            "The book does not say what it was; the narrator only says so.",
+            "the narrator only says so.",
+        ),
+        ("Das Buch nennt keinen Namen. Er hat einen Hund.", "Er hat einen Hund."),
+        ("No. The story does not mention children.", ""),
+        ("No. He had no children.", "No. He had no children."),
+    ],
+)
+def test_only_what_an_answer_tells_has_a_source(answer: str, kept: str) -> None:
+    assert told_part(answer) == kept
+
+
+async def answered(engine: FakeEngine, reply: str, model: ModelClass = LARGE) -> Answered:
+    engine._says = lambda _: reply
+    options = ReaderOptions(model=model)
+    asking = Asking(QUESTION, make_memory(), engine, Steering(), options)
+    last = [event async for event in METHODS["gistread"].reader()(asking)][-1]
+    assert isinstance(last, Answered)
+    assert last.answer == reply
+    return last
+
+
+async def test_what_the_model_takes_for_absence_has_no_source() -> None:
+    engine = FakeEngine()
+    engine.absent = frozenset({NAMELESS})
+    answer = await answered(engine, NAMELESS)
+    assert (answer.found, answer.citations, answer.marks) == (False, (), ())
+
+
+async def test_what_the_book_tells_with_a_negation_keeps_its_source() -> None:
+    answer = await answered(FakeEngine(), DENIED)
+    assert answer.found
+    assert answer.citations
+
+
+async def test_what_a_model_says_beside_the_absence_has_a_source() -> None:
+    engine = FakeEngine()
+    engine.absent = frozenset({NAMELESS})
+    answer = await answered(engine, f"{NAMELESS} Ferrand confessed that he had stolen the key.")
+    assert not answer.found
+    assert "stolen the key" in answer.citations[0].quote
+
+
+class Doubting(FakeEngine):
+    """Takes everything for absence and keeps what it is asked, or fails."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.fails = fails
+
+    async def choose(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
+        if self.fails:
+            raise EngineError("It stopped.")
+        self.texts.append(prompt[-1].content)
+        return Choice(0, None, NO_USAGE)
+
+
+async def test_the_model_is_asked_about_uncited_statements_with_a_negation_alone() -> None:
+    engine = Doubting()
+    statements = [
+        "No.",
+        "The book does not say so.",
+        "He never went to sea [1].",
+        "He never came home. [2]",
+        "He had a dog.",
+        NAMELESS,
+    ]
+    absence = await judged_absence(QUESTION, " ".join(statements), engine)
+    assert absence.statements == (NAMELESS,)
+    assert [f"Reply: {NAMELESS}\n" in text for text in engine.texts] == [True]
+
+
+async def test_an_answer_counts_as_told_if_its_model_fails_when_it_is_asked() -> None:
+    absence = await judged_absence(QUESTION, NAMELESS, Doubting(fails=True))
+    assert not absence.begins(NAMELESS)
+
+
+async def test_a_small_model_is_not_asked_about_absence() -> None:
+    engine = FakeEngine()
+    engine.absent = frozenset({NAMELESS})
+    assert (await answered(engine, NAMELESS, SMALL)).found

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gistread.readers.absence import says_not_found, says_only_not_found
 from gistread.readers.answer_marks import find_marks
-from gistread.readers.answering import says_not_found, says_only_not_found
 from tests.engine.remote.server import RecordedRequest
 from tests.memory.books import make_book
 from tests.replies import RECORDED, Recorded

@@ -3,11 +3,11 @@
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, Completion, Message
+from gistread.readers.absence import says_not_found
 from gistread.readers.answering import (
     Asking,
     ReaderOptions,
     is_looping,
-    says_not_found,
     without_repetition,
 )
 from gistread.readers.events import Answered

@@ -7,7 +7,7 @@ import pytest
 
 from gistread.memory.model import GistMemory, PageSize
 from gistread.memory.sizes import unread_memory
-from gistread.readers.citations import cite, nearest_sentences, told_part
+from gistread.readers.citations import cite, nearest_sentences
 from gistread.readers.evidence import TellingSentences, telling_passage
 from gistread.readers.references import References
 from tests.memory.books import make_book
@@ -200,24 +200,6 @@ def test_two_statements_that_cite_one_passage_get_a_number_for_each_sentence() -
     )
     sources = cite(kept, "What happened?", MEMORY, [], references.cited)
     assert [citation.quote for citation in sources] == [FACTS[7], FACTS[3]]
-
-
-@pytest.mark.parametrize(
-    ("answer", "kept"),
-    [
-        ("He came by sea.", "He came by sea."),
-        ("The book does not say who he was.", ""),
-        (
-            "The book does not say what it was; the narrator only says so.",
-            "the narrator only says so.",
-        ),
-        ("Das Buch nennt keinen Namen. Er hat einen Hund.", "Er hat einen Hund."),
-        ("No. The story does not mention children.", ""),
-        ("No. He had no children.", "No. He had no children."),
-    ],
-)
-def test_only_what_an_answer_tells_has_a_source(answer: str, kept: str) -> None:
-    assert told_part(answer) == kept
 
 
 def test_a_stub_of_dialogue_is_no_better_a_source_than_the_sentence_that_tells() -> None:

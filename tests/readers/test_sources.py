@@ -167,12 +167,11 @@ PEOPLE = (
 RAIN = "It rained on the hills again that day, and nobody went out of the cottage by the burn. "
 
 
-async def test_more_sentences_of_a_part_than_of_a_page_are_in_doubt() -> None:
-    """A part has so many that the nearest by words seldom tells a statement for sure."""
+async def test_the_model_is_asked_about_long_places_with_the_sentences_that_are_near() -> None:
     answer = "- A pack-shepherd, as Hislop, the friend of Turnbull, takes him to be [1]"
     offered: list[list[str]] = []
     for rain in (RAIN, 80 * RAIN):
-        book = make_book([f"{PEOPLE[0]} {rain}", f"{rain}{PEOPLE[1]}"])
+        book = make_book([f"{PEOPLE[0]} {rain}", f"{rain}He knew Turnbull. {PEOPLE[1]}"])
         engine = Listing()
         engine.source = 1
         by_words, asking = as_cited(GistMemory(book, PageSize(50, 150), ""), answer, engine)
@@ -181,9 +180,9 @@ async def test_more_sentences_of_a_part_than_of_a_page_are_in_doubt() -> None:
         offered.append(engine.texts)
     assert named.citations[0].quote == PEOPLE[1]
     assert offered[0] == []
-    assert "Answer: A pack-shepherd, as Hislop, the friend of Turnbull, takes him to be\n" in str(
-        offered[1][0]
-    )
+    prompt = offered[1][0]
+    assert prompt.startswith(f"1. {PEOPLE[0]}\n2. {PEOPLE[1]}\n\n---")
+    assert "Answer: A pack-shepherd, as Hislop, the friend of Turnbull, takes him to be\n" in prompt
 
 
 async def sources_of_german(says: Callable[[str], str], engine: FakeEngine) -> list[str]:

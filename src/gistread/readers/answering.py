@@ -8,9 +8,7 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
 from gistread import prompts
@@ -30,6 +28,7 @@ from gistread.memory.guard import clean, without_control_tokens
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers import reply_forms
+from gistread.readers.absence import NO_ABSENCE, Absence, judged_absence, says_not_found
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvents, Restarted
 from gistread.readers.evidence import TellingSentences
 from gistread.readers.kinds import form_of
@@ -307,14 +306,24 @@ class Asking:
         text, finish = self._tidied(written.text, written.finish)
         references = new_references()
         answer = (references.add(text) + references.rest()).strip()
+        absence = await self._absence_in(answer)
         yield replace(
             draft,
             answer=answer,
-            found=draft.found and bool(answer) and not says_not_found(answer),
+            found=draft.found and bool(answer) and not absence.begins(answer),
+            absence=absence.statements,
             usage=self.usage,
             cited=references.cited,
             finish=finish,
         )
+
+    async def _absence_in(self, answer: str) -> Absence:
+        # A selection is in front of the model, and its words may be negations.
+        if self.options.selection or not self.options.model.judges_absence:
+            return NO_ABSENCE
+        absence = await judged_absence(without_options(self.question), answer, self.engine)
+        self.usage += absence.usage
+        return absence
 
     async def _stream_answer(
         self, written: "_Written", prompt: Prompt, new_references: Callable[[], References]
@@ -451,26 +460,6 @@ _LONG_RUN = 4  # Words of a run that is not said twice in a row
 _LEAST_REPEATED_WORDS = 6  # Of all repetitions of a shorter run
 _LEAST_KEPT = 0.5  # Share of a cut answer that stays when it is cut back to a sentence
 _LONGEST_RUN = 40  # Words of a run that may be repeated; longer ones are sentences
-_SAME_PHRASE = 0.85  # Least similarity (`difflib`) to such a phrase
-# "The book does not say", in the languages of books
-_AGREED_PHRASES = Path(__file__).with_name("not_found.txt").read_text("utf-8").splitlines()
-
-
-def says_not_found(answer: str) -> bool:
-    """Whether an answer begins with "the book does not say", also in other languages.
-
-    An explanation may follow.
-    """
-    beginning = re.split(r"[.!?。！？;:]", answer, maxsplit=1)[0]
-    return bool(pattern("does_not_say").match(answer)) or says_only_not_found(beginning)
-
-
-def says_only_not_found(answer: str) -> bool:
-    """Whether an answer is the agreed phrase alone, without an explanation."""
-    plain = re.sub(r"[^\w\s]", "", answer).casefold().strip()
-    return any(
-        SequenceMatcher(None, plain, known).ratio() > _SAME_PHRASE for known in _AGREED_PHRASES
-    )
 
 
 def adds_nothing(note: str) -> bool:

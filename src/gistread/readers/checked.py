@@ -17,13 +17,9 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import NEARLY_ALL, Passage, join
 from gistread.people.mentions import supports_names, titles, word_set
 from gistread.readers import selection
+from gistread.readers.absence import says_not_found, says_only_not_found
 from gistread.readers.answer_marks import find_marks
-from gistread.readers.answering import (
-    Asking,
-    Reader,
-    says_not_found,
-    says_only_not_found,
-)
+from gistread.readers.answering import Asking, Reader
 from gistread.readers.book_text import places_of
 from gistread.readers.citations import cite, with_cited_sentences, with_sources
 from gistread.readers.closest import closest_sentences

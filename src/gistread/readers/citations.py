@@ -22,10 +22,10 @@ from gistread.memory.passages import (
     sentences_of,
     split_into_passages,
 )
-from gistread.readers.answering import Asking, says_not_found, user_prompt
+from gistread.readers.absence import says_not_found, told_part
+from gistread.readers.answering import Asking, user_prompt
 from gistread.readers.events import Answered
-from gistread.readers.evidence import Evidence, citation_of, is_in_doubt, is_part, statement_spans
-from gistread.readers.phrases import pattern
+from gistread.readers.evidence import Evidence, almost_nearest, citation_of, statement_spans
 from gistread.readers.thread import REFERENCE, without_options
 from gistread.search.ranked import Relevance
 from gistread.search.tokens import code_of, language_of
@@ -36,7 +36,6 @@ _FURTHER_PASSAGES = 4  # Of the whole book, beside those shown
 _LEAST_SHARE = 2 / 3  # Least score of a further one, as a share of the best
 
 _LEAST_SHARED = 0.3  # Share of the words of an answer that a sentence has which surely tells it
-_ABSENT_PIECE = re.compile(r"[;—]\s|,?\s(?:but|aber|sondern|mais|pero|sino|ma|mas|maar|ale|но)\s")
 
 _LISTED = re.compile(r"^[ \t]*(?:[-*•|]|\d+[.)])", re.MULTILINE)
 
@@ -112,25 +111,6 @@ def _told_elsewhere(
                 yield passages[index]
 
 
-def told_part(answer: str) -> str:
-    """The answer without what it says that the book does not tell.
-
-    >>> told_part("The book does not say who he was; he came by sea. He had a dog.")
-    'he came by sea. He had a dog.'
-    """
-    kept: list[str] = []
-    for start, end in statement_spans(answer):
-        statement = answer[start:end]
-        if says_not_found(statement):
-            _, *further = _ABSENT_PIECE.split(statement)
-            kept += [piece for piece in further if not says_not_found(piece)]
-        else:
-            kept.append(statement)
-    if all(pattern("is_bare_no").fullmatch(piece) for piece in kept):
-        return ""
-    return " ".join(kept)
-
-
 def _citing(answer: str, number: int) -> str:
     """The statements that cite this number.
 
@@ -147,9 +127,9 @@ def _citing(answer: str, number: int) -> str:
 
 # Sentences to choose from; one of them tells 95% of answers (`tests/benchmarks/answers.py`)
 MOST_OFFERED = 12
+_OFFERED_SHARE = 0.4  # Least score of one, as a share of the best
 _MOST_OF_A_PLACE = 40  # Sentences of a cited page, to choose one that no words find
-_MOST_IN_DOUBT = 5  # The sentence of a page that tells is among so many for 70 of 72 statements
-_MOST_OF_A_PART = 8  # The same of a part of the book: 111 of 122 with five, 114 with eight
+_MOST_IN_DOUBT = 8  # The same if words leave in doubt which of a page tells
 _MOST_ASKED = 6  # Statements of one answer, so that the sources follow soon
 _SHORT_PLACE = 800  # Characters of a cited place whose sentence words find well enough
 _NO_SOURCE = "0"  # The model's choice if no sentence tells the answer
@@ -167,7 +147,7 @@ async def with_sources(
     `places`: what was shown of the book. `closed`: places that may not be cited.
     """
     question, memory = asking.question, asking.memory
-    answer = told_part(answered.answer)
+    answer = told_part(answered.answer, answered.absence)
     if not answer:
         return replace(answered, citations=())
     if asking.options.model.cites and _is_foreign(answer, without_options(question), memory):
@@ -178,7 +158,7 @@ async def with_sources(
     is_clear = len(nearest) == 1 and _shares_words(answer, question, memory, nearest[0])
     if not nearest or is_clear or not asking.options.model.cites:
         return replace(answered, citations=nearest)
-    offered = [citation for citation, _ in ranked[:MOST_OFFERED]]
+    offered = almost_nearest(ranked, _OFFERED_SHARE)[:MOST_OFFERED]
     with contextlib.suppress(EngineError):  # The answer is kept if the model fails after it.
         first, usage = await _named_source(asking, answer, offered)
         others = [citation for citation in nearest if citation != first]
@@ -236,10 +216,8 @@ def _doubtful(answered: Answered, asking: Asking, places: Sequence[Passage]) -> 
             is_offered = 1 < len(spans) <= _MOST_OF_A_PLACE
             offered = [citation_of(span, memory) for span in spans]
         else:
-            nearest = evidence.nearest(answer, statement, place)
-            is_offered = place[1] - place[0] > _SHORT_PLACE and is_in_doubt(nearest, place)
-            most = _MOST_OF_A_PART if is_part(place) else _MOST_IN_DOUBT
-            offered = [citation for citation, _ in nearest[:most]]
+            offered = almost_nearest(evidence.nearest(answer, statement, place))[:_MOST_IN_DOUBT]
+            is_offered = place[1] - place[0] > _SHORT_PLACE and len(offered) > 1
         if is_offered:
             bare = _LISTED.sub("", REFERENCE.sub("", statement)).strip()
             offers.append(_Offer(index, bare, offered))

@@ -290,3 +290,5 @@ class Answered(ReaderEvent):
     cited: tuple[tuple[int, int], ...] = ()
     finish: Finish = "end"  # Why the answer ends; else it is cut off, and can be gone on with
     quoted: bool = False  # The citations are the answer, in the book's own words
+    # Statements of the answer that its model takes for "the book does not tell"
+    absence: tuple[str, ...] = ()

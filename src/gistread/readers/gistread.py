@@ -21,7 +21,8 @@ from dataclasses import dataclass, field, replace
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, overlaps
 from gistread.readers import events
-from gistread.readers.answering import Asking, says_not_found
+from gistread.readers.absence import may_say_not_found, says_not_found
+from gistread.readers.answering import Asking
 from gistread.readers.book_text import BookText, opening_event, places_of
 from gistread.readers.cost import LEAST_TOKENS, readable_tokens, whole_text_tokens
 from gistread.readers.events import ReaderEvent, ReaderEvents
@@ -37,6 +38,8 @@ NAME = "gistread"
 _SPARE = 6
 _MOST_TOLD = 0.8  # Share of the text that gists tell, for an answer from them alone
 _DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
+# In other words it is seldom longer; the model is asked about it when the answer ends
+_UNDECIDED_CHARACTERS = 300
 _LOOKS = 2  # The first passages, then the next after "not found"
 
 
@@ -148,7 +151,8 @@ class _Passages:
         answered = text.answer(shown, tuple(self.opened), {*self.opened, *pinned})
         ending = _after_stop(events.Stopped(reason), answered, text, seen)
         if may_look_again and not everything:
-            ending = _unless_not_found(ending, steering, self.held)
+            judges_absence = text.options.model.judges_absence
+            ending = _unless_not_found(ending, steering, self.held, judges_absence=judges_absence)
         async with aclosing(ending) as stream:
             async for event in stream:
                 yield event
@@ -197,11 +201,15 @@ async def _after_stop(
 
 
 async def _unless_not_found(
-    answered: ReaderEvents, steering: Steering, held: list[ReaderEvent]
+    answered: ReaderEvents,
+    steering: Steering,
+    held: list[ReaderEvent],
+    *,
+    judges_absence: bool,
 ) -> ReaderEvents:
     """Yield the events once the answer is clearly not "not found".
 
-    Until then, and otherwise, they are in `held`.
+    Until then, and otherwise, they are in `held`. `judges_absence`: see `ModelClass`.
     """
     draft = ""
     is_answer = False
@@ -211,8 +219,7 @@ async def _unless_not_found(
             match event:
                 case events.AnswerDelta(piece):
                     draft += piece
-                    is_long = len(draft) >= _DECISIVE_CHARACTERS
-                    is_answer = is_answer or (is_long and not says_not_found(draft))
+                    is_answer = is_answer or _is_surely_answer(draft, judges_absence)
                 case events.Restarted():
                     draft = ""
                 case events.Answered(found=found):
@@ -221,6 +228,14 @@ async def _unless_not_found(
                 for each in held:
                     yield each
                 held.clear()
+
+
+def _is_surely_answer(draft: str, judges_absence: bool) -> bool:
+    """Whether the beginning of an answer shows that it is not "not found"."""
+    if len(draft) < _DECISIVE_CHARACTERS or says_not_found(draft):
+        return False
+    is_undecided = len(draft) < _UNDECIDED_CHARACTERS and may_say_not_found(draft)
+    return not (judges_absence and is_undecided)
 
 
 def is_told_by_gists(memory: GistMemory) -> bool:

@@ -18,6 +18,7 @@ from gistread.errors import PromptTooLongError
 from gistread.memory.derived import as_finished
 from gistread.memory.passages import Span, join, render
 from gistread.readers import answering, events
+from gistread.readers.absence import says_not_found
 from gistread.readers.answering import REPEAT_PENALTY, words_of
 from gistread.readers.book_text import chunks_to_read, setting_of
 from gistread.readers.evidence import statement_spans, telling_passage
@@ -175,7 +176,7 @@ async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
     sampling = Sampling(_REPORT_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=("\n",))
     report = await team.complete(prompt, sampling)
     answer = " ".join(report.split()).strip(" .\"'“”")
-    if answering.says_not_found(answer):
+    if says_not_found(answer):
         return ""
     return answer
 
@@ -253,7 +254,7 @@ async def _next_question(team: _Team) -> str:
     reply = await team.complete(team.leader("leader_ask"), sampling)
     question = " ".join(reply.split()).strip('"“” ')
     is_known = any(agree(question, earlier) for earlier, _ in team.history)
-    if is_known or answering.says_not_found(question):
+    if is_known or says_not_found(question):
         return ""
     return question
 

@@ -22,6 +22,7 @@ class ModelClass:
     remembers: bool  # It is shown the whole conversation before a question, not the last exchange
     is_believed: bool  # Its answers stand as they are; else useless ones are replaced by quotations
     abstains: bool = True  # It is offered "The book does not say."
+    judges_absence: bool = False  # It can tell whether an answer says "the book does not tell"
     sees_absence: bool = False  # It notices when a question is about somebody whom the book lacks
     looks_up: bool = False  # Over its own gists of a whole book, it opens the pages that answer
 
@@ -36,6 +37,7 @@ LARGE = ModelClass(
     chooses=True,
     remembers=True,
     is_believed=True,
+    judges_absence=True,
     sees_absence=True,
     looks_up=True,
 )

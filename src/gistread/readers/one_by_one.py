@@ -19,7 +19,8 @@ from gistread.errors import NoChoiceError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, overlaps, sentence_at
 from gistread.readers import events
-from gistread.readers.answering import SHORT_TOKENS, Asking, says_not_found
+from gistread.readers.absence import says_not_found
+from gistread.readers.answering import SHORT_TOKENS, Asking
 from gistread.readers.book_text import BookText, share_of
 from gistread.readers.citations import cite
 from gistread.readers.cost import readable_tokens

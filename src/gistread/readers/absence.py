@@ -1,0 +1,124 @@
+"""Recognizes answers which say that the book does not tell what is asked.
+
+Expressions know the common forms. A model that can name options is asked about other statements
+with a word of negation or lack.
+"""
+
+import contextlib
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+
+from gistread import prompts
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Usage, choose_or
+from gistread.errors import EngineError
+from gistread.readers.evidence import statement_spans
+from gistread.readers.phrases import pattern
+from gistread.readers.thread import REFERENCE
+
+_SAME_PHRASE = 0.85  # Least similarity (`difflib`) to such a phrase
+# "The book does not say", in the languages of books
+_AGREED_PHRASES = Path(__file__).with_name("not_found.txt").read_text("utf-8").splitlines()
+_MOST_ASKED = 3  # Statements of one answer
+_YES_OR_NO = ("yes", "no")
+_REFERENCES = re.compile(rf"\s*{REFERENCE.pattern}")  # Behind a statement
+_PIECE = re.compile(r"[;—]\s|,?\s(?:but|aber|sondern|mais|pero|sino|ma|mas|maar|ale|но)\s")
+
+
+def says_not_found(answer: str) -> bool:
+    """Whether an answer begins with "the book does not say", also in other languages.
+
+    An explanation may follow.
+    """
+    beginning = re.split(r"[.!?。！？;:]", answer, maxsplit=1)[0]
+    return bool(pattern("does_not_say").match(answer)) or says_only_not_found(beginning)
+
+
+def says_only_not_found(answer: str) -> bool:
+    """Whether an answer is the agreed phrase alone, without an explanation."""
+    plain = re.sub(r"[^\w\s]", "", answer).casefold().strip()
+    return any(
+        SequenceMatcher(None, plain, known).ratio() > _SAME_PHRASE for known in _AGREED_PHRASES
+    )
+
+
+def may_say_not_found(text: str) -> bool:
+    """Whether a text has a word of negation or lack, in one of nine languages.
+
+    >>> may_say_not_found("The dog remains nameless."), may_say_not_found("He has a dog.")
+    (True, False)
+    """
+    return bool(pattern("negation").search(text) or pattern("lack").search(text))
+
+
+def is_bare_no(text: str) -> bool:
+    return bool(pattern("is_bare_no").fullmatch(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """The statements of an answer that a model takes for "the book does not tell"."""
+
+    statements: tuple[str, ...] = ()
+    usage: Usage = NO_USAGE
+
+    def begins(self, answer: str) -> bool:
+        """Whether the answer begins with one, after a bare "No."."""
+        spans = statement_spans(answer)
+        statements = (answer[start:end] for start, end in spans)
+        first = next((statement for statement in statements if not is_bare_no(statement)), "")
+        return says_not_found(answer) or first in self.statements
+
+
+NO_ABSENCE = Absence()
+
+
+async def judged_absence(question: str, answer: str, engine: Engine) -> Absence:
+    """What the model takes for "the book does not tell" in an answer; nothing if it fails."""
+    absent: list[str] = []
+    usage = NO_USAGE
+    with contextlib.suppress(EngineError):  # The answer is kept if the model fails after it.
+        for statement in list(_undecided(answer))[:_MOST_ASKED]:
+            filled = prompts.load("absence").fill(question=question, answer=statement)
+            # A model that names neither option says nothing of absence.
+            choice = await choose_or(engine, (Message("user", filled),), _YES_OR_NO, 1)
+            usage += choice.usage
+            if choice.index == 0:
+                absent.append(statement)
+    return Absence(tuple(absent), usage)
+
+
+def _undecided(answer: str) -> Iterator[str]:
+    """The statements that may say so, cite nothing, and are not decided by their form."""
+    for start, end in statement_spans(answer):
+        statement = answer[start:end]
+        is_cited = bool(_REFERENCES.match(answer, end) or REFERENCE.search(statement))
+        is_decided = is_cited or says_not_found(statement) or is_bare_no(statement)
+        if not is_decided and may_say_not_found(statement):
+            yield statement
+
+
+def told_part(answer: str, absent: Collection[str] = ()) -> str:
+    """The answer without what it says that the book does not tell.
+
+    `absent`: statements that the model takes for that.
+
+    >>> told_part("The book does not say who he was; he came by sea. He had a dog.")
+    'he came by sea. He had a dog.'
+    """
+    kept: list[str] = []
+    for start, end in statement_spans(answer):
+        statement = answer[start:end]
+        if statement in absent:
+            _, *further = _PIECE.split(statement)
+            kept += [piece for piece in further if not may_say_not_found(piece)]
+        elif says_not_found(statement):
+            _, *further = _PIECE.split(statement)
+            kept += [piece for piece in further if not says_not_found(piece)]
+        else:
+            kept.append(statement)
+    if all(map(is_bare_no, kept)):
+        return ""
+    return " ".join(kept)
