@@ -27,7 +27,8 @@ from gistread.engine.protocol import Engine, Sampling
 from gistread.memory.passages import Passage, sentence_at
 from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
-from gistread.readers.answering import SHORT_TOKENS, Asking, ReaderOptions, says_not_found
+from gistread.readers.absence import says_not_found
+from gistread.readers.answering import SHORT_TOKENS, Asking, ReaderOptions
 from gistread.readers.kinds import Kind, kind_of
 from gistread.readers.model_class import SMALL
 from gistread.readers.steering import Steering
