@@ -1,5 +1,6 @@
 """`gistread ask`: the answer on standard output, everything else on standard error."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -168,6 +169,15 @@ def test_events_are_those_of_the_reader(run: Run, indexed: Path) -> None:
         event["text"] for event in events if event["event"] == "answer_delta"
     ).startswith("He counted")
     assert names[-1] == "answered"
+
+
+def test_what_a_short_question_sends_to_a_server_is_said(
+    run: Run, indexed: Path, engine: FakeEngine
+) -> None:
+    sends = re.compile(r"gistread sends about [\d,]+ tokens\.")
+    assert not sends.search(run("ask", indexed, QUESTION, "--reader", "gistread").err)
+    engine._info = replace(engine.info, is_remote=True)
+    assert sends.search(run("ask", indexed, QUESTION, "--reader", "gistread").err)
 
 
 def test_nothing_past_the_bound_reaches_the_model(

@@ -6,7 +6,7 @@ from pathlib import Path
 from gistread.config import Config
 from gistread.engine.protocol import Rates
 from gistread.memory.sizes import unread_memory
-from gistread.session.estimate import is_long
+from gistread.session.estimate import is_costly
 from gistread.store.model import BoundChoice
 from gistread.store.user_data import UserData
 from gistread.tui.screens.choosing import cost_words
@@ -46,9 +46,21 @@ async def test_a_costly_answer_is_announced_and_a_quick_one_offered(tmp_path: Pa
 def test_a_long_answer_is_announced_also_where_the_speed_is_unknown() -> None:
     long, short = unread_memory(long_book(240)), unread_memory(small_book())
     assert [
-        is_long(reader, None, long) for reader in ("notes", "graphreader", "auto", "gistread")
+        is_costly(reader, None, 0, long) for reader in ("notes", "graphreader", "auto", "gistread")
     ] == [True] * 2 + [False] * 2
-    assert not is_long("notes", None, short)
+    assert not is_costly("notes", None, 0, short)
+    assert is_costly("gistread", None, 40_000, short)
     assert cost_words("notes", long, None).endswith(
         "sections. This model's speed is not known yet."
     )
+
+
+async def test_what_a_short_question_sends_to_a_server_is_said(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=says)
+    engine._info = replace(engine.info, is_remote=True)
+    config = Config(min_words=400, max_words=900, reader="gistread")
+    app = app_on(small_book(), tmp_path, engine, config)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        await read_whole(pilot)
+        await pilot.press("a", *"why", "enter")
+        await until(pilot, lambda: "tokens to the server." in text_of(app))

@@ -49,7 +49,7 @@ from gistread.readers.thread import GO_ON, with_options
 from gistread.readers.trace import Places, describe_scope, progress_of, step_of
 from gistread.readers.walk import with_steps
 from gistread.sample import story_path
-from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
+from gistread.session.estimate import find_cheaper, is_costly, seconds_to_answer, tokens_to_send
 from gistread.session.questions import (
     Question,
     check_length,
@@ -441,10 +441,12 @@ class _StepPrinter:
 
 
 async def _tell_cost(session: Session, memory: GistMemory, upto: int | None) -> None:
-    """Say before an answer that it takes long or many tokens of a server, and what is quicker."""
+    """Say before an answer that it takes long, and what is quicker; and the tokens of a server."""
     seconds = await seconds_to_answer(session, upto=upto)
     tokens = await tokens_to_send(session, upto)
-    if not tokens and not is_long(session.reader, seconds, memory):
+    if not is_costly(session.reader, seconds, tokens, memory):
+        if tokens:
+            say(f"{session.reader} sends about {tokens:,} tokens.")
         return
     cheaper = await find_cheaper(session, seconds, upto)
     duration = f"~{memory.estimated_pages} sections' time"

@@ -134,7 +134,7 @@ RULES = (
         _asks_for_a_fact_in_a_long_book,
     ),
     Rule("readagent-s", "the gists of the whole book, with look-ups", _looks_up),
-    Rule("gistread", "passages of all its parts: there are no gists yet", _tells_story_by_passages),
+    Rule("gistread", "the story so far, from the text", _tells_story_by_passages),
     Rule("gistread", "passages nearest to the question", _always),
 )
 """Of the rules that apply, the first is taken."""

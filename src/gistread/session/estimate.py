@@ -12,15 +12,18 @@ from gistread.readers.registry import METHODS, OWN_METHODS
 from gistread.session.events import ReadingState
 from gistread.session.session import Session
 
-_MANY_TOKENS = 40_000  # Sent to a server for one question, from which on it is told before
+_MANY_TOKENS = 40_000  # Sent to a server for one question, to be confirmed before
 _MANY_PAGES = 10  # Pages of a book that no model on a usual machine reads within `LONG_S`
 
 
-def is_long(reader: str, seconds: float | None, memory: GistMemory) -> bool:
+def is_costly(reader: str, seconds: float | None, tokens: int, memory: GistMemory) -> bool:
     """Whether to confirm a question first.
 
-    `seconds`: its time, None if unknown; `memory`: what it may use.
+    `seconds`: its time, None if unknown; `tokens`: those sent to a server; `memory`: what it may
+    use.
     """
+    if tokens >= _MANY_TOKENS:
+        return True
     if seconds is not None:
         return seconds >= LONG_S
     reads_all = reader in WHOLE_BOOK or "facts" in METHODS[reader].artifacts
@@ -62,15 +65,13 @@ def _seconds_at_reading_pace(session: Session, reader: str, upto: int | None) ->
 
 
 async def tokens_to_send(session: Session, upto: int | None = None) -> int:
-    """The tokens of a question that a server is sent, if they are many; else 0."""
+    """The tokens of a question that a server is sent; 0 for a local model."""
     info = session.models.answering.info
     if info is None or not info.is_remote:
         return 0
     memory = session.memory or unread_memory(session.book, info.name)
     check = await session.reading.checks.stored(info)
     work = answer_work(session.reader, memory, info, upto, model=class_of(info, check))
-    if work.prefilled < _MANY_TOKENS:
-        return 0
     return work.prefilled
 
 

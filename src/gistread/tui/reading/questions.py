@@ -17,7 +17,7 @@ from gistread.readers.selection import extend_bound, question_alone
 from gistread.readers.steering import Decision, Steps
 from gistread.readers.thread import GO_ON, QuestionAnswer, within_bound
 from gistread.readers.walk import with_steps
-from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer, tokens_to_send
+from gistread.session.estimate import find_cheaper, is_costly, seconds_to_answer, tokens_to_send
 from gistread.session.events import Obstacle, QuestionStarted
 from gistread.session.questions import (
     MAX_QUESTION_CHARACTERS,
@@ -109,7 +109,7 @@ class QuestionController:
             context.screen.app.call_later(context.screen.app.run_action, "choose_model")
         elif obstacle:
             context.warn_of(obstacle)
-        elif passage or session.reader == QUICK:
+        elif passage or not _has_cost(session):
             self._start(session, question)
         else:
             context.screen.run_worker(
@@ -132,14 +132,19 @@ class QuestionController:
         session.anticipate(session.question(text, **options))
 
     async def _start_or_offer(self, session: Session, question: str) -> None:
-        """Start the question; if it takes long and another reader is quicker, offer that first."""
+        """Start the question; if it takes long and another reader is quicker, offer that first.
+
+        Says what a server is sent.
+        """
         seconds = await seconds_to_answer(session, upto=self._line.bound)
         known = self._line.known()
         tokens = await tokens_to_send(session, self._line.bound)
         quick = None
-        if tokens or is_long(session.reader, seconds, known):
+        if session.reader != QUICK and is_costly(session.reader, seconds, tokens, known):
             quick = await find_cheaper(session, seconds, self._line.bound)
         if quick is None:
+            if tokens:
+                self._context.notify(f"Sends about {tokens:,} tokens to the server.")
             self._start(session, question)
             return
         panel = cost_panel(
@@ -549,6 +554,12 @@ class QuestionController:
     def _save(self, record: SavedQuestion) -> None:
         self._context.answers_pane.change_last(record=record)
         self._context.user_data.save(lambda data, sha256: data.add_question(sha256, record))
+
+
+def _has_cost(session: Session) -> bool:
+    """Whether a question may take long, or goes to a server."""
+    info = session.models.answering.info
+    return session.reader != QUICK or (info is not None and info.is_remote)
 
 
 def _reader_of(record: SavedQuestion) -> str:
