@@ -21,6 +21,7 @@ _LISTED = re.compile(r"^(\d+)\. (.*)", re.MULTILINE)
 _NUMBERED = re.compile(r"^\[(\d+)\] (.*?)(?=^\[\d+\] |\Z)", re.MULTILINE | re.DOTALL)
 _PAGES = re.compile(r"^\(Page (\d+)(?:, in full)?\)\n(.*?)(?=^\(Page|\Z)", re.MULTILINE | re.DOTALL)
 _CLOSED_PAGES = re.compile(r"^\(Page (\d+)\)\n(.*?)(?=^\(Page|\Z)", re.MULTILINE | re.DOTALL)
+_FACTS = re.compile(r"^Page (\d+):\n(.*?)(?=^Page \d+:|\Z)", re.MULTILINE | re.DOTALL)
 _REPORTS = re.compile(r"^Parts? (\d+)[^:]*: (.*)", re.MULTILINE)
 _PAUSE = re.compile(r"<(\d+)>")
 _STATEMENT_END = re.compile(r"[.!?](?=\s|\Z)")
@@ -141,6 +142,10 @@ class CapableReader:
         pages = [f"Page {number}" for number, gist in _PAGES.findall(text) if self._tells(gist)]
         return ", ".join([*pages[:2], "STOP"])
 
+    def _pages_of_facts(self, text: str, task: str) -> str:
+        pages = [f"Page {number}" for number, facts in _FACTS.findall(text) if self._tells(facts)]
+        return ", ".join([*pages[:1], "STOP"])
+
     def _part(self, text: str, task: str) -> str:
         numbers = [number for number, summary in _LISTED.findall(text) if self._tells(summary)]
         is_known = self._knows(task)
@@ -192,6 +197,7 @@ class CapableReader:
             "What should be done next?": CapableReader._action,
             "Which single page would you open": CapableReader._page,
             "Which pages would you open": CapableReader._pages,
+            "Which of these pages should be read in full": CapableReader._pages_of_facts,
             "Which of these parts should be read next": CapableReader._part,
             "Does this page help to answer": CapableReader._leaf,
             "Does this part tell anything": lambda self, text, _: (
