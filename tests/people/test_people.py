@@ -3,6 +3,7 @@
 import gc
 import random
 import tomllib
+import tracemalloc
 import weakref
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from gistread.people.contexts import MentionContext, context_of
 from gistread.people.index import Index, index_of
 from gistread.people.joining import Entity
 from gistread.people.kinds import Kind
-from gistread.people.mentions import supports_names
+from gistread.people.mentions import _count_small_words, find_names, supports_names
 from gistread.sample import story_path
 from gistread.store.model import NameCorrection
 from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
@@ -55,6 +56,22 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 @pytest.fixture(scope="module")
 def index(book: Book) -> Index:
     return Index.from_book(book)
+
+
+def test_finding_names_takes_little_more_memory_than_the_text() -> None:
+    lines = [
+        f"the small words of line {number} are many and Mr. Penn is there"
+        for number in range(9_000)
+    ]
+    long_book = make_book(["# Chapter 1", *lines])
+    find_names(long_book, len(long_book.text) - 50)  # What is compiled once
+    tracemalloc.start()
+    try:
+        small = _count_small_words(long_book.text, 0)
+        assert tracemalloc.get_traced_memory()[1] < 2 * len(long_book.text)
+    finally:
+        tracemalloc.stop()
+    assert (small["words"], small["many"], small["penn"]) == (9_000, 9_000, 0)
 
 
 def test_the_index_of_an_earlier_place_is_not_kept(book: Book) -> None:

@@ -13,6 +13,7 @@ from gistread.engine.protocol import NO_USAGE, EngineInfo, Priority, Prompt, Usa
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model import DEFAULT_READING_MODE
+from gistread.people import telling
 from gistread.readers.events import Answered
 from gistread.session import events, models
 from gistread.session.estimate import seconds_to_answer
@@ -190,6 +191,20 @@ async def test_questions_queue_and_each_gets_its_own_answer(
     assert session.answering
     await session.close()
     assert not session.answering
+
+
+async def test_a_copy_of_the_text_is_not_kept_once_a_question_is_answered(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    session, log = session_on(tmp_path, SteppedEngine())
+    await session.use_model("fake")
+    await log.until(lambda: log.of(events.MemoryComplete))
+    session.questions.start(session.question("who"))
+    await reader.has_question.wait()
+    telling._marked(session.book.text)
+    reader.say(Answered("A lamp.", True, (), (), (), 90.0, NO_USAGE))
+    await log.until(lambda: not telling._marked.cache_info().currsize)
+    await session.close()
 
 
 async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ _BEGINS_NAME = ("mr", "mrs", "miss")  # Also within a run: "Last Sunday Mr Arabi
 _LONGEST_ABBREVIATION = 3  # Letters of a name in capitals
 _ARTICLE = "the "
 _PARTED = 2  # Least words of two names that stand side by side
+_STRETCH = 50_000  # Characters whose words are held at once
 _SAMPLE = 30_000  # Characters that show whether capitals mark names
 _SELDOM = 0.25  # Share of lower-case uses below which a capitalised word is a name
 
@@ -132,7 +133,7 @@ def find_names(book: Book, start: int = 0) -> list[Form]:
     ]
     alone = {run.words for run in runs}
     runs = [part for run in runs for part in _parted(run, alone)]
-    small = Counter(_SMALL_WORD.findall(book.text, start))
+    small = _count_small_words(book.text, start)
     words = _name_words(runs, small)
     forms: dict[str, Form] = {}
     for run in runs:
@@ -146,6 +147,20 @@ def find_names(book: Book, start: int = 0) -> list[Form]:
         form.starts.append(at)
         form.contexts.append(context_of(book.text, at, at + len(text)))
     return list(forms.values())
+
+
+def _count_small_words(text: str, start: int) -> Counter[str]:
+    """How often each word is written small from `start` on.
+
+    Stretch by stretch: all words of a novel at once take several times the memory of its text.
+    """
+    counts: Counter[str] = Counter()
+    while start < len(text):
+        line_end = text.find("\n", start + _STRETCH)
+        end = len(text) if line_end < 0 else line_end
+        counts.update(_SMALL_WORD.findall(text, start, end))
+        start = end
+    return counts
 
 
 @dataclass(frozen=True, slots=True)

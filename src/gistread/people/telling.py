@@ -296,11 +296,17 @@ def _sex_of(role: str) -> str:
     return "man" if role in word_set("roles", "man") or kind == "man" else ""
 
 
-@lru_cache(maxsize=1)  # Each takes twice the text
+def free_marked_text() -> None:
+    """Free what was last searched, twice the size of its book; it is made anew in a moment."""
+    _marked.cache_clear()
+
+
+@lru_cache(maxsize=1)
 def _marked(text: str) -> str:
     """The text with a mark for the space in front of each role.
 
-    So patterns find roles without a list of them.
+    So patterns find roles without a list of them. Line by line: all words of a novel at once would
+    take ten times the memory.
     """
 
     @cache
@@ -309,8 +315,11 @@ def _marked(text: str) -> str:
         space = _MARK if word and _role_of(word[0]) else " "
         return f"{space}{token}"
 
-    first, *others = text.split(" ")
-    return first + "".join(map(with_space, others))
+    def marked_line(line: str) -> str:
+        first, *others = line.split(" ")
+        return first + "".join(map(with_space, others))
+
+    return "\n".join(map(marked_line, text.split("\n")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -312,6 +312,14 @@ _WAITS_FOR: Mapping[type[ReaderEvent], AskingState] = {
 }
 
 
+def _free_memory() -> None:
+    """Free what an answer leaves behind. Call it in a thread."""
+    from gistread.people.telling import free_marked_text  # imported here: no book needs it to open
+
+    free_marked_text()
+    free_unused_memory()
+
+
 @dataclass(eq=False, repr=False)
 class Questions:
     _reading: Reading
@@ -411,7 +419,7 @@ class Questions:
             question.events.put_nowait(events.Crashed(error))
             error = GistreadError("Internal error; see the log.")
         self._end(question, error)
-        asyncio.get_running_loop().run_in_executor(None, free_unused_memory)
+        asyncio.get_running_loop().run_in_executor(None, _free_memory)
 
     def admit(self) -> None:
         """Let the first question begin once its model and memory are ready.
