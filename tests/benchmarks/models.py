@@ -8,6 +8,8 @@ stopped run goes on where it was, and `--show FILE…` prints the tables of fini
 - `dev` and `held`: plain questions of readers about sixteen novels (`questions_dev.tsv`,
   `questions_held.tsv`). An answer is right if it matches every expression of `accepted`, which
   ` & ` separates. Questions of the kind `none` have no answer in their book.
+- `sample`: what newcomers ask about the sample story (`questions_sample.tsv`), scored likewise.
+  The first ten are the ones a release reports; the second ten show that these are not special.
 - `tales`: FairytaleQA (dev), one question in every few, over the whole tale. Scored by ROUGE-L.
 - `multihop`: HotpotQA and MuSiQue over their own paragraphs. Right if the answer stands in it.
 """
@@ -31,6 +33,7 @@ from gistread.book.model import Book
 from gistread.errors import GistreadError
 from gistread.paths import Paths, default_paths
 from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, Shown
+from gistread.sample import story_path
 from research.evaluation.metrics import rouge
 from research.evaluation.table import estimate
 from research.evaluation.tasks.registry import TASKS
@@ -84,11 +87,23 @@ def is_right(answer: str, accepted: str) -> bool:
     return all(re.search(rf"(?i)(?<!\w)(?:{group})", answer) for group in groups)
 
 
+def _rows_of(name: str) -> list[dict[str, str]]:
+    with (HERE / f"questions_{name}.tsv").open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def sample() -> Iterator[tuple[Book, list[PlainQuestion]]]:
+    """The sample story with its questions."""
+    questions = [
+        PlainQuestion(row["part"], row["part"], row["question"], row["accepted"])
+        for row in _rows_of("sample")
+    ]
+    yield open_book(story_path()), questions
+
+
 def novels_of(name: str) -> Iterator[tuple[Book, list[PlainQuestion]]]:
     """The novels of `questions_NAME.tsv` with their questions."""
-    with (HERE / f"questions_{name}.tsv").open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    for novel, its_rows in groupby(rows, key=lambda row: row["novel"]):
+    for novel, its_rows in groupby(_rows_of(name), key=lambda row: row["novel"]):
         path = DATA / "novels" / f"{novel}.epub"
         if path.exists():
             yield (
@@ -154,6 +169,7 @@ def _needle(task: str, question: str, answers: Sequence[str]) -> PlainQuestion:
 SETS: dict[str, Callable[[], Iterator[tuple[Book, list[PlainQuestion]]]]] = {
     "dev": lambda: novels_of("dev"),
     "held": lambda: novels_of("held"),
+    "sample": sample,
     "tales": tales,
     "multihop": multihop,
 }
