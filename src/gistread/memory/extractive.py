@@ -59,10 +59,14 @@ def quote(text: str, gist: str, budget_words: int) -> str:
 
     most = max((worth(index, set()) for index in range(len(sentences))), default=0.0)
     least = _LEAST_WORTH * most
-    chosen = _choose(
-        sentences, terms, budget_words, lambda *choice: max(0.0, worth(*choice) - least)
-    )
-    return " ".join(sentences[index] for index in chosen) or extract(text, budget_words)
+
+    def score(index: int, known: set[str]) -> float:
+        return max(0.0, worth(index, known) - least)
+
+    chosen = _choose(sentences, terms, budget_words, score)
+    if not chosen:
+        return extract(text, budget_words)
+    return " ".join(sentences[index] for index in chosen)
 
 
 def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[int]:
@@ -98,34 +102,41 @@ def _choose(
     chosen = set[int]()
     known = set[str]()
     words = 0
-    while fitting := [
-        index
-        for index, size in enumerate(sizes)
-        if index not in chosen
-        and _MIN_SENTENCE_WORDS <= size <= budget_words * _MOST_OF_BUDGET - words
-        and score(index, known) > 0
-    ]:
-        best = max(fitting, key=lambda index: score(index, known))
+    while True:
+        room = budget_words * _MOST_OF_BUDGET - words
+        best = None
+        most = 0.0
+        for index, size in enumerate(sizes):
+            if index in chosen or not _MIN_SENTENCE_WORDS <= size <= room:
+                continue
+            worth = score(index, known)
+            if worth > most:
+                best = index
+                most = worth
+        if best is None:
+            return sorted(chosen)
         chosen.add(best)
         known |= terms[best].keys()
         words += sizes[best]
-    return sorted(chosen)
 
 
 def _sentences(text: str) -> list[str]:
-    return [
-        close_speech(" ".join(paragraph[start:end].split()))
-        for paragraph in text.split("\n\n")
-        for start, end in sentence_spans(paragraph)
-        if paragraph[start:end].strip()
-    ]
+    """The sentences, each on one line and with both marks of a quotation."""
+    sentences: list[str] = []
+    for paragraph in text.split("\n\n"):
+        for start, end in sentence_spans(paragraph):
+            words = paragraph[start:end].split()
+            if words:
+                sentences.append(close_speech(" ".join(words)))
+    return sentences
 
 
 def shared_terms(text: str) -> list[str]:
     """Terms to compare texts by: crude stems, or pairs of characters in scripts without spaces."""
     terms: list[str] = []
     for run in _UNSPACED.findall(text):
-        terms += [run[i : i + 2] for i in range(max(1, len(run) - 1))]
+        last = max(1, len(run) - 1)
+        terms += [run[start : start + 2] for start in range(last)]
     for word in _WORD.findall(_UNSPACED.sub(" ", text)):
         folded = word.casefold()
         terms.append(folded[: max(_SHORTEST_STEM, len(folded) - 2)])

@@ -82,12 +82,11 @@ def recap(
 
     The gists are told whole if they fit. Else sentences are left out evenly.
     """
-    story_end = back_matter_start(memory.book)
-    if story_end < len(memory.book.text):
-        memory = memory.upto(story_end)
+    memory = _without_back_matter(memory)
     book = memory.book
     end = len(book.text.rstrip())
     last = book.chapter_index(max(0, end - 1))
+    chapter = book.chapters[last]
     read_until = max((entry.page.end for entry in memory.read_entries), default=0)
     is_behind = bool(memory.entries) and _is_behind(read_until, end, book)
     first_page = _first_page_of_chapter(last, memory, is_behind=is_behind)
@@ -106,12 +105,12 @@ def recap(
     if now:
         in_chapter = _tell(now, chapter_words, memory)
     else:
-        start = book.chapters[last].start
-        start = max(start, read_until) if is_behind else start
+        told_until = read_until if is_behind else 0
+        start = max(chapter.start, told_until)
         in_chapter = _own_sentences(book, start, end, " ".join(people))
     return Recap(
         before=_tell(before, before_words, memory),
-        title=book.chapters[last].title,
+        title=chapter.title,
         chapter=in_chapter,
         people=people,
         stopped=sentence_at(book, end - 1) if end else None,
@@ -120,6 +119,13 @@ def recap(
         is_behind=is_behind,
         read_until=read_until,
     )
+
+
+def _without_back_matter(memory: GistMemory) -> GistMemory:
+    story_end = back_matter_start(memory.book)
+    if story_end == len(memory.book.text):
+        return memory
+    return memory.upto(story_end)
 
 
 def _is_behind(read_until: int, end: int, book: Book) -> bool:

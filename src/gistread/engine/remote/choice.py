@@ -13,6 +13,7 @@ from gistread import prompts
 from gistread.engine.protocol import (
     NO_USAGE,
     Choice,
+    Completion,
     Message,
     Priority,
     Prompt,
@@ -45,29 +46,23 @@ async def choose(
     longest = max(len(json.dumps(option).encode()) for option in options)
     sampling = Sampling(max_tokens=longest + _PADDING_TOKENS)
     usage = NO_USAGE
-    if requester.schema_misses < _MOST_MISSES:
-        try:
-            reply = await requester.ask(ChatRequest(prompt, sampling, _schema(options)), priority)
-        except RequestRefusedError as refusal:
-            if not _may_refuse_schema(refusal):
-                raise
-            requester.schema_misses = _MOST_MISSES
-        else:
-            usage += reply.usage
-            if (index := match_option(reply.text, options)) is not None:
-                return Choice(index, None, usage)
-            requester.schema_misses += 1
-    if not any(" " in option for option in options):
-        listed = " ".join(options)
-    else:
-        listed = "\n" + "\n".join(options)
+    request = ChatRequest(prompt, sampling, _schema(options))
+    reply = await _ask_in_schema(requester, request, priority)
+    if reply is not None:
+        usage += reply.usage
+        index = match_option(reply.text, options)
+        if index is not None:
+            return Choice(index, None, usage)
+        requester.schema_misses += 1
+    listed = _listed(options)
     task = prompts.load("server_choice").fill(options=listed)
+    *before, last = prompt
     for _ in range(2):
-        *before, last = prompt
         with_task = (*before, Message(last.role, f"{last.content}\n\n{task}"))
         reply = await requester.ask(ChatRequest(with_task, sampling), priority)
         usage += reply.usage
-        if (index := match_option(reply.text, options)) is not None:
+        index = match_option(reply.text, options)
+        if index is not None:
             return Choice(index, None, usage)
         quoted = " ".join(reply.text.split())[:_QUOTED_CHARACTERS] or "…"
         task = prompts.load("server_choice_again").fill(said=quoted, options=listed)
@@ -76,6 +71,31 @@ async def choose(
         "Use a server that takes a JSON schema, or another model; `gistread docs models` names "
         "servers.",
     )
+
+
+async def _ask_in_schema(
+    requester: Requester, request: ChatRequest, priority: Priority
+) -> Completion | None:
+    """The reply to a request with a schema; None if the server takes none, now or before.
+
+    Raises as `Requester.ask`.
+    """
+    if requester.schema_misses >= _MOST_MISSES:
+        return None
+    try:
+        return await requester.ask(request, priority)
+    except RequestRefusedError as refusal:
+        if not _may_refuse_schema(refusal):
+            raise
+        requester.schema_misses = _MOST_MISSES
+        return None
+
+
+def _listed(options: Sequence[str]) -> str:
+    """The options as a prompt lists them: in one line if each is one word."""
+    if any(" " in option for option in options):
+        return "\n" + "\n".join(options)
+    return " ".join(options)
 
 
 async def stream_in_form(

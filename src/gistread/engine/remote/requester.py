@@ -246,17 +246,21 @@ class Requester:
             if rest:
                 yield incoming.pass_on(rest)
             is_cut = incoming.reasoned_apart and not incoming.text.strip()
-        usage = replace(incoming.ended.usage, seconds=incoming.seconds)
-        if incoming.pieces:
-            self.pace.add_prompt(prompt_tokens, incoming.first_piece_s)
-            self.pace.add_answer(incoming.pieces - 1, usage.seconds - incoming.first_piece_s)
+        self._note_pace(prompt_tokens, incoming)
         yield _Reply(
-            "" if is_cut else without_keys(incoming.text),
-            incoming.ended.finish,
-            usage,
-            incoming.reasoned_apart or reasoning.reasoned,
-            is_cut,
+            text="" if is_cut else without_keys(incoming.text),
+            finish=incoming.ended.finish,
+            usage=replace(incoming.ended.usage, seconds=incoming.seconds),
+            reasoned=incoming.reasoned_apart or reasoning.reasoned,
+            is_cut_thought=is_cut,
         )
+
+    def _note_pace(self, prompt_tokens: int, incoming: "_Incoming") -> None:
+        """Note how long the prompt and the answer have taken, if anything came."""
+        if incoming.pieces:
+            answering_s = incoming.seconds - incoming.first_piece_s
+            self.pace.add_prompt(prompt_tokens, incoming.first_piece_s)
+            self.pace.add_answer(incoming.pieces - 1, answering_s)
 
     async def _receive(
         self,

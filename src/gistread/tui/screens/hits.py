@@ -50,18 +50,30 @@ def quote_around(
     `offset`: where `text` begins in the book of hit and marks.
     """
     start, end = hit[0] - offset, hit[1] - offset
-    left, right = max(0, start - _BEFORE), min(len(text), end + _AFTER)
-    # Cut at spaces, where there are any.
-    if left > 0 and (space := text.find(" ", left, start)) >= 0:
-        left = space + 1
-    if right < len(text) and (space := text.rfind(" ", end, right)) >= 0:
-        right = space
+    left, right = _cut_at_spaces(text, start, end)
     opening = "… " if left > 0 else ""
     closing = ELLIPSIS if right < len(text) else ""
     shift = len(opening) - left
-    spans = tuple(
-        Span(max(left, first - offset) + shift, min(right, last - offset) + shift, "hit")
-        for first, last in marked
-        if first - offset < right and last - offset > left
-    )
-    return opening + text[left:right].replace("\n\n", " ¶").replace("\n", " ") + closing, spans
+    spans: list[Span] = []
+    for first, last in marked:
+        shown_from = max(left, first - offset)
+        shown_to = min(right, last - offset)
+        if shown_from < shown_to:
+            spans.append(Span(shown_from + shift, shown_to + shift, "hit"))
+    words = text[left:right].replace("\n\n", " ¶").replace("\n", " ")
+    return f"{opening}{words}{closing}", tuple(spans)
+
+
+def _cut_at_spaces(text: str, start: int, end: int) -> tuple[int, int]:
+    """The range around a hit to show; it begins and ends at spaces, where there are any."""
+    left = max(0, start - _BEFORE)
+    right = min(len(text), end + _AFTER)
+    if left > 0:
+        space = text.find(" ", left, start)
+        if space >= 0:
+            left = space + 1
+    if right < len(text):
+        space = text.rfind(" ", end, right)
+        if space >= 0:
+            right = space
+    return left, right

@@ -195,24 +195,22 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
     tail_apart = False
     if block.tail:
         start, end = spans[-1]
-        indent = first if len(spans) == 1 else turnover
-        used = left + indent + cell_len(shown[start:end])
-        is_too_wide = used + _BEFORE_TAIL + cell_len(block.tail) > width
-        tail_apart = is_too_wide or block.align == "center" or right_to_left
-    parted = frozenset(hyphens.parted if hyphens is not None else ())
+        before = left + (first if len(spans) == 1 else turnover)
+        used = before + cell_len(shown[start:end]) + _BEFORE_TAIL + cell_len(block.tail)
+        tail_apart = used > width or block.align == "center" or right_to_left
     return Layout(
-        block,
-        shown,
-        spans,
-        width,
-        left,
-        first,
-        turnover,
-        tail_apart,
-        reorder,
-        parted,
-        columns,
-        right_to_left,
+        block=block,
+        shown=shown,
+        spans=spans,
+        width=width,
+        left=left,
+        first=first,
+        turnover=turnover,
+        tail_apart=tail_apart,
+        reorder=reorder,
+        parted=frozenset(hyphens.parted if hyphens is not None else ()),
+        columns=columns,
+        right_to_left=right_to_left,
     )
 
 

@@ -81,10 +81,12 @@ def _with_strays(
     places = Counter(_place_of(row) for rows in furniture for row in rows)
     least = max(_LEAST_PAGES, _USUAL_SHARE * len(furniture))
     usual = {place for place, count in places.items() if count >= least}
-    return [
-        own or [side[0] for side in sides if side and _place_of(side[0]) in usual]
-        for sides, own in zip(edges, furniture, strict=True)
-    ]
+    complete: list[list[TextLine]] = []
+    for sides, repeated in zip(edges, furniture, strict=True):
+        outermost = [side[0] for side in sides if side]
+        strays = [row for row in outermost if _place_of(row) in usual]
+        complete.append(repeated or strays)
+    return complete
 
 
 def _place_of(row: TextLine) -> tuple[int, int]:
