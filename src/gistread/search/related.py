@@ -1,6 +1,10 @@
 """Words that a story uses for what a question calls by another name (`related_words.toml`).
 
 "Who stole the gold?" is answered where somebody "robbed" a weaver. The list is English.
+
+Without it, the first 450 words have the telling sentence for 33 instead of 41 of 160 plain
+questions about novels (`tests/benchmarks/questions_*.tsv`), and 2,900 words for 77 instead of 89.
+On tales, whose questions use the words of the text, it changes nothing.
 """
 
 import tomllib
