@@ -20,12 +20,18 @@ def setting(book: Book, start: int, end: int, before: str = "") -> str:
     title = "" if is_hidden else " ".join(chapter.title.split())
     sentences = f" It is from the chapter “{title}”." if title else ""
     sentences += _narrator(book, chapter.start, end)
-    first = next((before[begin:until] for begin, until in sentence_spans(before)), "")
-    if first:
-        sentences += (
-            f" Just before it: {' '.join(first.split()[:_BEFORE_WORDS])[:_BEFORE_CHARACTERS]}"
-        )
+    told_before = _first_words(before)
+    if told_before:
+        sentences += f" Just before it: {told_before}"
     return sentences
+
+
+def _first_words(text: str) -> str:
+    """The first sentence of a text, or the beginning of a long one."""
+    for start, end in sentence_spans(text):
+        words = text[start:end].split()[:_BEFORE_WORDS]
+        return " ".join(words)[:_BEFORE_CHARACTERS]
+    return ""
 
 
 def last_sentence(text: str) -> str:

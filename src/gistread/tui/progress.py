@@ -119,24 +119,27 @@ def place_words(
     several = len(book.chapters) > 1
     density = book.words / max(1, len(book.text))
     behind = round(share * len(book.text))
+    words_left_in_book = max(0, len(book.text) - behind) * density
+    chapter_read_until = max(offset, min(behind, chapter.end))
+    words_left_in_chapter = max(0, chapter.end - chapter_read_until) * density
     progress = []
     if "chapter-left" in shown and several:
-        left = max(0, chapter.end - max(offset, min(behind, chapter.end))) * density
-        progress.append(f"chapter {reading_time(left / words_per_minute)}")
+        progress.append(f"chapter {reading_time(words_left_in_chapter / words_per_minute)}")
     if "book-left" in shown:
-        left = max(0, len(book.text) - behind) * density
-        progress.append(f"book {reading_time(left / words_per_minute)} left")
+        progress.append(f"book {reading_time(words_left_in_book / words_per_minute)} left")
     if "page" in shown:
         count = book.page_count
         page = count if share >= 1 else book.page_at(offset)
         progress.append(f"p. {page:,} of {count:,}")
     if "percent" in shown:
         progress.append(f"{share:.0%}")
-    title = f"{book.title} · {', '.join(book.authors)}" if book.authors else book.title
+    title = ""
+    if "title" in shown:
+        title = " · ".join(filter(None, (book.title, ", ".join(book.authors))))
     chapter_title = ""
     if "chapter" in shown and several and not _is_title_page(book, offset):
         chapter_title = chapter_words(book, index)
-    return PlaceWords(title if "title" in shown else "", chapter_title, tuple(progress))
+    return PlaceWords(title, chapter_title, tuple(progress))
 
 
 def _is_title_page(book: Book, offset: int) -> bool:

@@ -59,10 +59,10 @@ def unread_sources(equation: etree._Element) -> list[etree._Element]:
     unread = [each for each in equation.iter() if local_name(each) in _UNREAD]
     nested = {inner for each in unread for inner in each.iterdescendants()}
     outer = [each for each in unread if each not in nested]
-    is_shown = bool(" ".join(_text(equation, 0).split()))
-    if is_shown:
+    has_signs = bool(_text(equation, 0).strip())
+    if has_signs:
         return outer
-    return outer[1:]
+    return outer[1:]  # The first one is shown instead.
 
 
 def bracket(text: str) -> str:

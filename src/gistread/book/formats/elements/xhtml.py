@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import cast
 from urllib.parse import unquote
 
@@ -187,12 +187,16 @@ class _Walker:
             keeps_lines = inline_elements.keeps_lines(element, name, self.sheet)
             if keeps_lines is not None and keeps_lines != context.keeps_lines:
                 context = replace(context, keeps_lines=keeps_lines)
-        before, language = self.language, inline_elements.language_of(element)
-        if language and not inline_elements.is_same_language(language, before or language):
+        language = inline_elements.language_of(element)
+        if not language:
+            self._visit(element, name, types, marks, context)
+            return
+        around = self.language
+        if around and not inline_elements.is_same_language(language, around):
             marks = (*marks, InlineMark(language=language))
-        self.language = language or before
+        self.language = language
         self._visit(element, name, types, marks, context)
-        self.language = before
+        self.language = around
 
     def _visit(
         self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext
@@ -366,12 +370,12 @@ class _Walker:
             self._children(element, context)
             self.flush(context)
             return
-        for caption in (child for child in element if local_name(child) == "caption"):
+        captions = [child for child in element if local_name(child) == "caption"]
+        for caption in captions:
             self.element(caption, context)
-        inside = sum(_length(part) for row in rows for part in row)
-        captions = sum(_length(child) for child in element if local_name(child) == "caption")
-        white_space = _length(element) - inside - captions
-        self._collector.characters += white_space
+        # Between the cells is only white space.
+        parts = chain(captions, *rows)
+        self._collector.characters += _length(element) - sum(map(_length, parts))
         self._open_lines += 1
         lines = [self._row(row, context) for row in rows]
         self._open_lines -= 1

@@ -34,8 +34,9 @@ def name_tex_ligatures(text: str) -> str:
     if text.isprintable() or _OTHER_CONTROLS.search(text):
         return text
     is_cork = any("\x1b" <= character <= "\x1f" for character in text)
-    named = text.translate(_TEX_LIGATURES | _CORK_PUNCTUATION if is_cork else _TEX_LIGATURES)
-    return named.replace("\ufb02\n", "\r\n")
+    names = _TEX_LIGATURES | _CORK_PUNCTUATION if is_cork else _TEX_LIGATURES
+    # Of these codes one is that of the carriage return, which ends lines.
+    return text.translate(names).replace("\ufb02\n", "\r\n")
 
 
 _COMBINING = dict(

@@ -150,23 +150,20 @@ class _PageReader:
         text = page.get_textpage()
         characters = PageCharacters(page.raw, text.raw)
         nameless = sum(1 for _ in _NAMELESS.finditer(characters.characters))
-        _compose_accents(characters)
-        join_vowels(characters, _DROPPED)
-        place_marks(characters, _DROPPED)
-        _measure_spaces(characters, self._lines_to_try)
-        _find_lost_letters(characters, self._narrowest_f)
+        self._mend(characters)
         starts: list[int] = []
         records: list[RunRecord] = []
         for start, run in self._runs(characters):
             starts.append(start)
             records.append(run)
         runs = drawn_once(records, starts, characters.is_visible)
+        new_fonts = islice(self._fonts, known_fonts, None)
         record = {
             "page": number,
             "runs": list(map(tuple, runs)),
             "fonts": [
                 [font.name.decode("utf-8", "replace"), font.flags, font.weight]
-                for font in islice(self._fonts, known_fonts, None)
+                for font in new_fonts
             ],
             "links": links if runs else [],
             "has_pictures": len(runs) <= _FEW_RUNS and _has_pictures(page),
@@ -178,6 +175,14 @@ class _PageReader:
         text.close()
         page.close()
         return record
+
+    def _mend(self, characters: PageCharacters) -> None:
+        """Mend what PDFium misreads: accents, vowel signs, spaces, letters that ligatures lost."""
+        _compose_accents(characters)
+        join_vowels(characters, _DROPPED)
+        place_marks(characters, _DROPPED)
+        _measure_spaces(characters, self._lines_to_try)
+        _find_lost_letters(characters, self._narrowest_f)
 
     def _runs(self, page: PageCharacters) -> Iterator[tuple[int, RunRecord]]:
         """The runs of a page, each with the index of its first character."""
