@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gistread.readers.thread import REFERENCE
 from tests.benchmarks.answers import DATA, story_of
 from tests.benchmarks.capable import CapableReader
 from tests.engine.remote.server import Kind, Server
@@ -144,7 +145,7 @@ async def measure(
 
 def _count(counts: Counts, reader: CapableReader, reply: Any) -> None:
     counts.questions += 1
-    counts.answered += folded(reader.answer)[:40] in folded(reply["answer"])
+    counts.answered += folded(reader.answer) in folded(REFERENCE.sub("", reply["answer"]))
     first = folded(reply["quotes"][0]) if reply["quotes"] else ""
     counts.first_tells += any(words in first for words in reader.tell)
     counts.prefilled += reader.tokens.prefilled

@@ -185,6 +185,18 @@ async def test_the_model_is_asked_about_long_places_with_the_sentences_that_are_
     assert "Answer: A pack-shepherd, as Hislop, the friend of Turnbull, takes him to be\n" in prompt
 
 
+async def test_the_model_is_not_asked_if_a_sentence_of_a_page_has_most_of_the_statement() -> None:
+    owl = "The owl that lives in the old tower by the mill hunts mice at night."
+    twin = "The owl that lives in the old tower by the mill sleeps all day."
+    book = make_book([f"{owl} {twin} {9 * RAIN}"])
+    engine = Listing()
+    answer = "The owl of the tower by the mill hunts mice [1]."
+    by_words, asking = as_cited(GistMemory(book, PageSize(50, 150), ""), answer, engine)
+    named = await with_cited_sentences(by_words, asking, ())
+    assert [citation.quote for citation in named.citations] == [owl]
+    assert engine.texts == []
+
+
 async def sources_of_german(says: Callable[[str], str], engine: FakeEngine) -> list[str]:
     engine._says = says
     asking = Asking("Wann stahl er?", make_memory(), engine, Steering(), ReaderOptions(model=LARGE))

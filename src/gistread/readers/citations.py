@@ -216,7 +216,7 @@ def _doubtful(answered: Answered, asking: Asking, places: Sequence[Passage]) -> 
             is_offered = 1 < len(spans) <= _MOST_OF_A_PLACE
             offered = [citation_of(span, memory) for span in spans]
         else:
-            offered = almost_nearest(evidence.nearest(answer, statement, place))[:_MOST_IN_DOUBT]
+            offered = evidence.possible(answer, statement, place)[:_MOST_IN_DOUBT]
             is_offered = place[1] - place[0] > _SHORT_PLACE and len(offered) > 1
         if is_offered:
             bare = _LISTED.sub("", REFERENCE.sub("", statement)).strip()

@@ -24,6 +24,9 @@ _ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
 # Of 122 statements in own words, one of these sentences of a page tells 111, and of a whole tale
 # 109; the nearest alone tells 99 and 96.
 _DOUBT_SHARE = 0.6
+# Of a statement's words; with them the nearest sentence of a page tells it, however near others
+_SURE_SHARE = 0.45
+_LONGEST_PAGE = 5_000  # Characters; a longer place is a part of a book, with too many sentences
 _NEIGHBOURS = 2  # Sentences on each side of the one that tells a note
 _STUB_TERMS = 4  # Fewer content words: a stub of dialogue, such as `"A sign," he said`
 _STUB_WEIGHT = 0.7
@@ -128,6 +131,32 @@ class Evidence:
         for citation, score in self.ranked(answer, [place]):
             scores[citation] += _ANSWER_WEIGHT * score
         return sorted(scores.items(), key=lambda scored: -scored[1])
+
+    def possible(self, answer: str, statement: str, place: Passage) -> list[Citation]:
+        """The sentences of the place that may tell this statement of the answer, best first.
+
+        One if it surely does.
+        """
+        nearest = self.nearest(answer, statement, place)
+        if not nearest:
+            return []
+        best, _ = nearest[0]
+        is_page = place[1] - place[0] <= _LONGEST_PAGE
+        if is_page and self.covered(statement, best) >= _SURE_SHARE:
+            return [best]
+        return almost_nearest(nearest)
+
+    def covered(self, statement: str, citation: Citation) -> float:
+        """Share of a statement's words that a sentence has, each by its rarity."""
+        own = self._content(statement)
+        weights = {term: self._rarity(term) or self._most_rare for term in own}
+        shared = own & self._content(citation.quote)
+        return sum(weights[term] for term in shared) / (sum(weights.values()) or 1.0)
+
+    @property
+    def _most_rare(self) -> float:
+        """The weight of a term that one sentence has."""
+        return math.log(1 + max(0.0, len(self._sentences) - 1 + _SMOOTHING) / (1 + _SMOOTHING))
 
     def share(self, statement: str) -> float:
         """Share of a statement's content words and numbers that these sentences have."""
