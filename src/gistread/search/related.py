@@ -4,7 +4,7 @@
 
 Without it, the first 450 words have the telling sentence for 33 instead of 41 of 160 plain
 questions about novels (`tests/benchmarks/questions_*.tsv`), and 2,900 words for 77 instead of 89.
-On tales, whose questions use the words of the text, it changes nothing.
+On tales, whose questions use the words of the text, it changes 0.5 points at most.
 """
 
 import tomllib
