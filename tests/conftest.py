@@ -9,6 +9,7 @@ from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from gistread import errors
 from gistread.store import database
@@ -39,6 +40,12 @@ if sys.dont_write_bytecode:
 # Five thousand tests and what they import are never garbage: looking through them took a sixth of
 # the processor time.
 gc.disable()
+
+# How fast an example is, a busy machine decides.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 _LONGEST_NAME = 40
 

@@ -58,7 +58,7 @@ def letters(text: str) -> str:
     return re.sub(r"[^abé雨]", "", text)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(TREES, max_size=6))
 def test_every_letter_is_kept_in_order_with_valid_marks(parts: list[str]) -> None:
     root = etree.fromstring(

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gistread.cli import answer_text
@@ -69,7 +69,6 @@ def test_a_whole_answer_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == DRAWN
 
 
-@settings(deadline=None)  # How fast it is, a busy machine decides.
 @given(st.lists(st.integers(1, 12), min_size=1))
 def test_an_answer_in_pieces_reads_the_same(lengths: list[int]) -> None:
     pieces: list[str] = []
@@ -81,7 +80,6 @@ def test_an_answer_in_pieces_reads_the_same(lengths: list[int]) -> None:
     assert without_styles(printed(pieces, pytest.MonkeyPatch())) == without_styles(DRAWN)
 
 
-@settings(deadline=None)
 @given(st.text("ab *_`#|-\n1.[]", max_size=60), st.integers(1, 5))
 def test_no_word_of_an_answer_is_lost_or_printed_twice(text: str, length: int) -> None:
     pieces = [text[at : at + length] for at in range(0, len(text), length)]

@@ -127,7 +127,7 @@ async def test_decoding_ends_at_a_stop_string(engine: LlamaEngine) -> None:
 
 async def test_a_choice_is_always_one_of_the_options(engine: LlamaEngine) -> None:
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, suppress_health_check=list(HealthCheck))
     @given(
         question=st.text(max_size=40),
         options=st.lists(

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gistread.engine.llama.client import LlamaEngine
@@ -30,7 +30,7 @@ ADDED = {
 MOST_TEXTS = st.lists(
     st.tuples(st.sampled_from(PIECES), st.sampled_from((1, 1, 1, 2, 3, 7))), max_size=40
 ).map(lambda drawn: "".join(piece * times for piece, times in drawn))
-MANY = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=25)
 Both = tuple[TokenCounter, LlamaVocabulary]
 
 

@@ -186,7 +186,7 @@ def test_a_novel_in_another_edition_keeps_its_places() -> None:
             assert len(common) >= 0.5 * len(words)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.text("ab c.\n—“", max_size=60),
     st.text("ab c.\n—“", max_size=60),

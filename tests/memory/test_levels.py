@@ -33,7 +33,7 @@ def top() -> Node:
     return current_tree(memory)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(room=st.integers(0, 9000), near=st.lists(st.floats(0, 1), min_size=200, max_size=200))
 def test_every_page_is_covered_once_in_order_within_the_budget(
     top: Node, room: int, near: list[float]

@@ -73,7 +73,7 @@ async def test_a_window_too_small_for_any_page_is_an_error_with_both_numbers() -
         await next_page(book, 0, PageSize(280, 600), FakeEngine(context_tokens=100))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     lengths=st.lists(st.lists(st.integers(1, 160), min_size=1, max_size=6), min_size=1, max_size=4),
     low=st.integers(1, 80),

@@ -256,9 +256,7 @@ def test_a_folder_that_may_not_be_written_is_an_error_and_can_still_be_read(file
     assert done.stdout == f"{RECORDS}\n"
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(st.data())
 def test_any_damage_leaves_a_beginning_of_the_records_that_can_be_gone_on_from(
     file: Path, data: st.DataObject
