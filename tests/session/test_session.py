@@ -193,7 +193,7 @@ async def test_questions_queue_and_each_gets_its_own_answer(
     assert not session.answering
 
 
-async def test_a_copy_of_the_text_is_not_kept_once_a_question_is_answered(
+async def test_a_copy_of_the_text_is_not_kept_once_a_question_has_ended(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
     session, log = session_on(tmp_path, SteppedEngine())
@@ -203,8 +203,22 @@ async def test_a_copy_of_the_text_is_not_kept_once_a_question_is_answered(
     await reader.has_question.wait()
     telling._marked(session.book.text)
     reader.say(Answered("A lamp.", True, (), (), (), 90.0, NO_USAGE))
-    await log.until(lambda: not telling._marked.cache_info().currsize)
+    await _freed()
+    session.questions.start(session.question("what"))
+    await log.until(lambda: reader.questions == ["who", "what"])
+    telling._marked(session.book.text)
+    await session.cancel_question()
+    await _freed()
     await session.close()
+
+
+async def _freed() -> None:
+    """Wait for the thread that frees: it tells nobody."""
+    for _ in range(3_000):
+        if not telling._marked.cache_info().currsize:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError
 
 
 async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Path) -> None:

@@ -419,7 +419,6 @@ class Questions:
             question.events.put_nowait(events.Crashed(error))
             error = GistreadError("Internal error; see the log.")
         self._end(question, error)
-        asyncio.get_running_loop().run_in_executor(None, _free_memory)
 
     def admit(self) -> None:
         """Let the first question begin once its model and memory are ready.
@@ -508,6 +507,7 @@ class Questions:
         was_first = question is self._queue[0]
         self._queue.remove(question)
         question.ended = True
+        asyncio.get_running_loop().run_in_executor(None, _free_memory)
         if was_first:
             self._emit(events.ActivityChanged())
             self._tell(question, events.QuestionEnded(error))
