@@ -48,11 +48,13 @@ def merge(model: Path, adapter: Path) -> None:
         target = weights.tensors[layer]
         low = _matrix(adapter, matrices, matrices.tensors[f"{layer}{_A}"])
         up = _matrix(adapter, matrices, matrices.tensors[f"{layer}{_B}"])
-        change = (up @ low) * (alpha / len(low) if alpha else 1.0)
-        before = _matrix(model, weights, target)
+        # In place: each array of this size is fetched from the system and given back.
+        changed = up @ low
+        changed *= alpha / len(low) if alpha else 1.0
+        changed += _matrix(model, weights, target)
         with model.open("r+b") as file:
             file.seek(weights.data_start + target.offset)
-            file.write((before + change).astype(_DTYPES[target.kind]).tobytes())
+            file.write(changed.astype(_DTYPES[target.kind]).data)
 
     layers = set()
     for name in matrices.tensors:
