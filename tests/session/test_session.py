@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.library import installed_version
-from gistread.engine.protocol import NO_USAGE, EngineInfo, Priority, Prompt, Usage
+from gistread.engine.protocol import NO_USAGE, Engine, EngineInfo, Priority, Prompt, Usage
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
-from gistread.memory.model import DEFAULT_READING_MODE
+from gistread.memory.model import DEFAULT_READING_MODE, GistMemory
 from gistread.people import telling
 from gistread.readers.events import Answered
-from gistread.session import events, models
+from gistread.session import events, models, reading
 from gistread.session.estimate import seconds_to_answer
 from gistread.session.events import ReadingState
 from gistread.store.pace import ModelPaces
@@ -280,6 +280,29 @@ async def test_the_text_is_evaluated_while_a_question_is_typed(tmp_path: Path) -
     assert answer.reader == "gistread"
     (begun,) = engine.prepared
     assert engine.calls[-1].text.startswith(begun)
+    await session.close()
+
+
+@pytest.mark.parametrize(("parameters", "evaluates"), [(1_500_000_000, False), (14 * 10**9, True)])
+async def test_only_a_model_that_looks_pages_up_evaluates_all_gists_in_advance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parameters: int, evaluates: bool
+) -> None:
+    evaluated: list[GistMemory] = []
+
+    async def evaluate(memory: GistMemory, _: Engine) -> Usage:
+        evaluated.append(memory)
+        return NO_USAGE
+
+    monkeypatch.setattr(reading, "prepare", evaluate)
+    engine = FakeEngine()
+    engine._info = replace(engine.info, parameters=parameters)
+    session, _ = session_on(tmp_path, engine)
+    await session.use_model("fake")
+    await session.read()
+    await settle(session)
+    assert session.memory is not None
+    assert session.memory.complete
+    assert bool(evaluated) is evaluates
     await session.close()
 
 

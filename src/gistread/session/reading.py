@@ -26,6 +26,7 @@ from gistread.memory.store import MemoryHeader, MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
 from gistread.presets import AUTO, find_preset
 from gistread.readers.lookups import prepare
+from gistread.readers.model_class import class_of
 from gistread.session import events
 from gistread.session.events import ReadingState, SessionEvent
 from gistread.session.machine import UNDER_WAY, Signal, next_state
@@ -335,10 +336,13 @@ class Reading:
         self._emit(events.MemoryComplete())
 
     async def prepare(self) -> None:
-        """Evaluate the common beginning of all questions."""
+        """Evaluate the common beginning of all questions to a model that looks pages up."""
         assert self.memory is not None
         with suppress(GistreadError):  # Without it the first question only takes longer.
-            await prepare(self.memory, await self.models.load_reading())
+            engine = await self.models.load_reading()
+            check = await self.checks.stored(engine.info)
+            if class_of(engine.info, check).looks_up:
+                await prepare(self.memory, engine)
 
     async def check(self) -> None:
         if result := await self.checks.check(self.models.reading):
