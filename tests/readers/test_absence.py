@@ -359,6 +359,15 @@ async def test_what_a_model_says_beside_the_absence_has_a_source() -> None:
     assert "stolen the key" in answer.citations[0].quote
 
 
+@pytest.mark.parametrize("absence", [NAMELESS, "The book does not say."])
+async def test_what_is_cited_beside_the_absence_is_an_answer(absence: str) -> None:
+    engine = FakeEngine()
+    engine.absent = frozenset({NAMELESS})
+    answer = await answered(engine, f"{absence} Ferrand confessed that he had stolen the key [1].")
+    assert answer.found
+    assert answer.citations
+
+
 class Doubting(FakeEngine):
     """Takes everything for absence and keeps what it is asked, or fails."""
 

@@ -71,6 +71,15 @@ class Absence:
         first = next((statement for statement in statements if not is_bare_no(statement)), "")
         return says_not_found(answer) or first in self.statements
 
+    def is_all_of(self, answer: str) -> bool:
+        """Whether the answer begins with one, and cites nothing for what it tells besides.
+
+        >>> Absence().is_all_of("The book does not say who he was. He came by sea [2].")
+        False
+        """
+        cites = REFERENCE.search(told_part(answer, self.statements))
+        return self.begins(answer) and not cites
+
 
 NO_ABSENCE = Absence()
 

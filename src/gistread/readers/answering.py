@@ -310,7 +310,7 @@ class Asking:
         yield replace(
             draft,
             answer=answer,
-            found=draft.found and bool(answer) and not absence.begins(answer),
+            found=draft.found and bool(answer) and not absence.is_all_of(answer),
             absence=absence.statements,
             usage=self.usage,
             cited=references.cited,
