@@ -360,10 +360,11 @@ async def test_what_a_model_says_beside_the_absence_has_a_source() -> None:
 
 
 @pytest.mark.parametrize("absence", [NAMELESS, "The book does not say."])
-async def test_what_is_cited_beside_the_absence_is_an_answer(absence: str) -> None:
+@pytest.mark.parametrize("cited", ["the key [1].", "the key. [1]"])
+async def test_what_is_cited_beside_the_absence_is_an_answer(absence: str, cited: str) -> None:
     engine = FakeEngine()
     engine.absent = frozenset({NAMELESS})
-    answer = await answered(engine, f"{absence} Ferrand confessed that he had stolen the key [1].")
+    answer = await answered(engine, f"{absence} Ferrand confessed that he had stolen {cited}")
     assert answer.found
     assert answer.citations
 

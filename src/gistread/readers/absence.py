@@ -74,11 +74,16 @@ class Absence:
     def is_all_of(self, answer: str) -> bool:
         """Whether the answer begins with one, and cites nothing for what it tells besides.
 
-        >>> Absence().is_all_of("The book does not say who he was. He came by sea [2].")
+        >>> Absence().is_all_of("The book does not say who he was. He came by sea. [2]")
         False
         """
-        cites = REFERENCE.search(told_part(answer, self.statements))
-        return self.begins(answer) and not cites
+        if not self.begins(answer):
+            return False
+        for start, end in statement_spans(answer):
+            tells = bool(told_part(answer[start:end], self.statements))
+            if tells and _is_cited(answer, start, end):
+                return False
+        return True
 
 
 NO_ABSENCE = Absence()
@@ -103,10 +108,16 @@ def _undecided(answer: str) -> Iterator[str]:
     """The statements that may say so, cite nothing, and are not decided by their form."""
     for start, end in statement_spans(answer):
         statement = answer[start:end]
-        is_cited = bool(_REFERENCES.match(answer, end) or REFERENCE.search(statement))
-        is_decided = is_cited or says_not_found(statement) or is_bare_no(statement)
+        is_decided = (
+            _is_cited(answer, start, end) or says_not_found(statement) or is_bare_no(statement)
+        )
         if not is_decided and may_say_not_found(statement):
             yield statement
+
+
+def _is_cited(answer: str, start: int, end: int) -> bool:
+    """Whether a statement has the number of a passage, in it or behind its full stop."""
+    return bool(_REFERENCES.match(answer, end) or REFERENCE.search(answer, start, end))
 
 
 def told_part(answer: str, absent: Collection[str] = ()) -> str:

@@ -189,9 +189,7 @@ def _bm25(documents: list[list[str]]) -> Any:
     if not any(documents):
         return None
     # Imported here: it brings numpy, and only a ranked search needs it
-    from rank_bm25 import (
-        BM25Plus,
-    )
+    from rank_bm25 import BM25Plus
 
     index = BM25Plus(documents)
     index.doc_freqs.clear()

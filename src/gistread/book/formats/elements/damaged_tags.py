@@ -18,8 +18,8 @@ _QUOTED_ATTRIBUTES = re.compile(
 _UNTIL_NEXT = re.compile(rb"<[^<>]*")
 _QUOTES = (b'"', b"'")
 _MANY_SLASHES = re.compile(rb"<//++(?=[A-Za-z])")
-_TITLE = re.compile(rb"<title\b[^<>]*>[^<]*", re.IGNORECASE)
 _COMMENT_START, _COMMENT_END = b"<!--", b"-->"
+_TITLE = re.compile(rb"<title\b[^<>]*>[^<]*", re.IGNORECASE)
 _AFTER_TITLE = re.compile(rb"</title\b|</head\b|<body\b", re.IGNORECASE)
 
 
