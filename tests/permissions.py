@@ -20,7 +20,9 @@ def obey_permissions() -> None:
         prctl = ctypes.CDLL(None, use_errno=True).prctl
         for capability in _READS_AND_WRITES_EVERYTHING:
             if prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
-                raise OSError(ctypes.get_errno(), "the superuser cannot give up its rights")
+                raise OSError(
+                    ctypes.get_errno(), "the superuser cannot give up its rights"
+                )
 
 
 @contextlib.contextmanager

@@ -16,7 +16,11 @@ import pyte
 def environment(home: Path, **variables: str) -> dict[str, str]:
     """This process's, with everything that gistread keeps under `home`."""
     places = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
-    return {**os.environ, **{name: str(home / name.lower()) for name in places}, **variables}
+    return {
+        **os.environ,
+        **{name: str(home / name.lower()) for name in places},
+        **variables,
+    }
 
 
 class _Screen(pyte.Screen):
@@ -97,7 +101,9 @@ class Terminal:
             if self.look():
                 shown = self.text
             if time.monotonic() > end:
-                raise AssertionError(f"{texts} did not appear in {seconds} s on:\n{self.text}")
+                raise AssertionError(
+                    f"{texts} did not appear in {seconds} s on:\n{self.text}"
+                )
         return time.monotonic() - self.started_at
 
     def wait_until_gone(self, text: str, seconds: float = 60.0) -> None:
@@ -105,7 +111,9 @@ class Terminal:
         while text in self.text:
             self.look()
             if time.monotonic() > end:
-                raise AssertionError(f"{text!r} is still there after {seconds} s on:\n{self.text}")
+                raise AssertionError(
+                    f"{text!r} is still there after {seconds} s on:\n{self.text}"
+                )
 
     def press(self, keys: str) -> None:
         self.process.send(keys)
@@ -122,7 +130,9 @@ class Terminal:
     def worker(self) -> psutil.Process | None:
         """The process that owns the model, if one runs."""
         loaded = (
-            child for child in self.app.children() if "llama.worker" in " ".join(child.cmdline())
+            child
+            for child in self.app.children()
+            if "llama.worker" in " ".join(child.cmdline())
         )
         return next(loaded, None)
 

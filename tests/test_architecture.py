@@ -14,7 +14,16 @@ import gistread
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(gistread.__file__).parent
-HEAVY = {"textual", "rich", "llama_cpp", "lxml", "jinja2", "asyncio", "tomlkit", "psutil"}
+HEAVY = {
+    "textual",
+    "rich",
+    "llama_cpp",
+    "lxml",
+    "jinja2",
+    "asyncio",
+    "tomlkit",
+    "psutil",
+}
 
 
 def modules_after(statement: str) -> set[str]:
@@ -36,13 +45,18 @@ def core_modules() -> list[str]:
     names = []
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
-        if parts[0] in ("tui", "__main__") or parts[:3] == ("engine", "llama", "worker"):
+        is_worker = parts[:3] == ("engine", "llama", "worker")
+        if parts[0] in ("tui", "__main__") or is_worker:
             continue
-        names.append(".".join(("gistread", *(part for part in parts if part != "__init__"))))
+        names.append(
+            ".".join(("gistread", *(part for part in parts if part != "__init__")))
+        )
     return sorted(names)
 
 
-@pytest.mark.parametrize("words", [["--version"], ["--help"], ["index", "--help"], ["indx"]])
+@pytest.mark.parametrize(
+    "words", [["--version"], ["--help"], ["index", "--help"], ["indx"]]
+)
 def test_help_and_version_import_nothing_heavy(words: list[str]) -> None:
     assert not modules_after(f"from gistread.cli import main; main({words})") & HEAVY
 
@@ -75,7 +89,11 @@ def test_a_western_text_is_opened_without_what_other_texts_need(tmp_path: Path) 
     )
     formats = "gistread.book.formats"
     assert f"{formats}.text" in imported
-    unneeded = {f"{formats}.aozora", f"{formats}.encoding_guess", "gistread.word_patterns"}
+    unneeded = {
+        f"{formats}.aozora",
+        f"{formats}.encoding_guess",
+        "gistread.word_patterns",
+    }
     assert not imported & unneeded
 
 
@@ -98,9 +116,9 @@ def test_the_screen_does_not_import_llama_cpp() -> None:
 
 
 def test_the_import_contracts_hold() -> None:
-    command = shutil.which("lint-imports", path=str(Path(sys.executable).parent)) or shutil.which(
-        "lint-imports"
-    )
+    command = shutil.which(
+        "lint-imports", path=str(Path(sys.executable).parent)
+    ) or shutil.which("lint-imports")
     if command is None:
         pytest.skip("import-linter is not installed")
     done = subprocess.run(
@@ -113,11 +131,15 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
 def test_the_architecture_page_has_the_layers_of_the_contract() -> None:
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
-        "contracts"
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"][
+        "importlinter"
+    ]["contracts"]
+    layers = next(
+        contract["layers"] for contract in contracts if contract["type"] == "layers"
+    )
+    assert re.findall(r"```\n(.*?)```", ARCHITECTURE, re.DOTALL) == [
+        "\n".join([*layers, ""])
     ]
-    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
-    assert re.findall(r"```\n(.*?)```", ARCHITECTURE, re.DOTALL) == ["\n".join([*layers, ""])]
 
 
 def test_the_architecture_page_names_every_room() -> None:
@@ -152,4 +174,6 @@ def test_the_worked_path_names_functions_in_the_order_of_their_files() -> None:
         assert places == sorted(places), f"{file}: {named}"
         assert places or is_table, file
     table = (PACKAGE / steps[0][0]).read_text("utf-8")
-    assert re.search(r'"ask",\s+"a",\s+"Ask the book",\s+lambda on: on.questions.ask\(\)', table)
+    assert re.search(
+        r'"ask",\s+"a",\s+"Ask the book",\s+lambda on: on.questions.ask\(\)', table
+    )

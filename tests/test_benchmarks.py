@@ -78,7 +78,9 @@ def test_a_part_prints_tables_and_writes_the_same_as_json(
 @pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="the files of the tasks are not there")
 @pytest.mark.parametrize("part", DATA_PARTS)
-def test_so_does_one_over_the_files_of_tasks(part: str, tiny: Path, tmp_path: Path) -> None:
+def test_so_does_one_over_the_files_of_tasks(
+    part: str, tiny: Path, tmp_path: Path
+) -> None:
     check(part, tiny, tmp_path)
 
 
@@ -91,7 +93,9 @@ def check(part: str, tiny: Path, tmp_path: Path) -> None:
     figures: dict[str, Any] = json.loads(document.read_text(encoding="utf-8"))
     assert figures["model"] == "tiny.gguf"
     assert list(figures["parts"]) == [part]
-    tables = [finding for finding in figures["parts"][part]["findings"] if "table" in finding]
+    tables = [
+        finding for finding in figures["parts"][part]["findings"] if "table" in finding
+    ]
     assert tables
     for table in tables:
         assert table["table"] in ended.stdout
@@ -109,10 +113,18 @@ def test_an_unknown_part_is_refused_with_the_names_of_those_there_are() -> None:
 async def test_a_model_of_a_shape_decodes_as_many_tokens_as_asked(
     quantization: Quantization, tiny: Path, tmp_path: Path
 ) -> None:
-    path = write_shape(tmp_path / "model.gguf", Shape(256, 512, 3, 4, 2, 300), quantization, tiny)
+    path = write_shape(
+        tmp_path / "model.gguf", Shape(256, 512, 3, 4, 2, 300), quantization, tiny
+    )
     header = read_header(path)
-    assert (header.quantization, header.layers, header.missing_bytes) == (quantization, 3, 0)
-    async with engine_over(Setting(path, tmp_path, gist_tokens=9), measured=False) as engine:
+    assert (header.quantization, header.layers, header.missing_bytes) == (
+        quantization,
+        3,
+        0,
+    )
+    async with engine_over(
+        Setting(path, tmp_path, gist_tokens=9), measured=False
+    ) as engine:
         answer = await engine.complete((Message("user", "Hello"),))
         assert (answer.finish, answer.usage.generated) == ("length", 9)
         choice = await engine.choose((Message("user", "Hello"),), ["1", "2"])

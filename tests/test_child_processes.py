@@ -33,7 +33,8 @@ LOOK_ALIKES = (
 PACKAGE = Path(gistread.__file__).parent
 STORY = "The mill stood by the river. Nobody had lived there for twenty years.\n\n" * 8
 DRAWING = (
-    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>'
+    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect '
+    b'width="9" height="9"/></svg>'
 )
 
 
@@ -61,7 +62,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder, symlinks=True)
     packages = next(folder.glob("lib/python*/site-packages"))
     shutil.copytree(PACKAGE, packages / "gistread")
-    theirs = [path for path in sys.path if path.endswith("site-packages")] + site.getsitepackages()
+    theirs = [
+        path for path in sys.path if path.endswith("site-packages")
+    ] + site.getsitepackages()
     (packages / "dependencies.pth").write_text("\n".join(dict.fromkeys(theirs)))
     (packages / "sitecustomize.py").write_text(
         "print('{\"kind\": \"Loaded\"}')\nprint('half a line', end='')\n"
@@ -92,7 +95,9 @@ def run(
 
 def commands(tiny: Path) -> dict[str, list[str]]:
     """What starts each child: the command line of Python, by the child's name."""
-    drawing = f"from gistread.tui.drawing import unpack; print(unpack({DRAWING!r}).width)"
+    drawing = (
+        f"from gistread.tui.drawing import unpack; print(unpack({DRAWING!r}).width)"
+    )
     page = "import subprocess; from gistread.child_process import python_command; "
     page += (
         "subprocess.run([*python_command('gistread', outlives_parent=True), '--version'], "
@@ -116,14 +121,19 @@ def test_nothing_is_imported_from_the_working_directory(
 ) -> None:
     """In this checkout, with an empty entry in PYTHONPATH: to Python, the working directory."""
     words = commands(tiny)[child]
-    done = run(sys.executable, hostile, *words, PYTHONPATH="" if "-P" in words else os.pathsep)
+    done = run(
+        sys.executable, hostile, *words, PYTHONPATH="" if "-P" in words else os.pathsep
+    )
     assert not done.returncode, done.stderr
     assert not (hostile.parent / "ran").exists()
 
 
 @pytest.mark.parametrize(
     "child",
-    [CHILDREN[0], *(pytest.param(child, marks=pytest.mark.slow) for child in CHILDREN[1:])],
+    [
+        CHILDREN[0],
+        *(pytest.param(child, marks=pytest.mark.slow) for child in CHILDREN[1:]),
+    ],
 )
 def test_an_installation_imports_nothing_from_there_and_survives_what_is_printed(
     child: str, hostile: Path, tiny: Path, installed: Path
@@ -136,7 +146,9 @@ def test_an_installation_imports_nothing_from_there_and_survives_what_is_printed
 def test_a_child_imports_from_the_users_own_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "mine.py").write_text("import sys; print(sys.argv[1:], sys.flags.isolated)")
+    (tmp_path / "mine.py").write_text(
+        "import sys; print(sys.argv[1:], sys.flags.isolated)"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     assert run_python("mine", "a b", timeout_s=60).stdout == b"['a b'] 1\n"
 

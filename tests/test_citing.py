@@ -10,7 +10,13 @@ from gistread.exporting.citing import as_bibtex, as_csl
 _BOOK = replace(
     open_bytes(b"It rained.", "rain.txt"),
     title="Salt & Rain: 100% {wet}",
-    authors=("Mary Shelley", "Ludwig van Beethoven", "Woolf, Virginia", "魯迅", "Homer"),
+    authors=(
+        "Mary Shelley",
+        "Ludwig van Beethoven",
+        "Woolf, Virginia",
+        "魯迅",
+        "Homer",
+    ),
     language="en",
     identifiers=("urn:isbn:978-0-14-143947-1", "https://example.org/84"),
 )

@@ -58,7 +58,10 @@ def test_reads_every_setting(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "messages"),
     [
-        ("\n\nthem = 'dark'", ["line 3", "unknown setting 'them'", "Did you mean theme?"]),
+        (
+            "\n\nthem = 'dark'",
+            ["line 3", "unknown setting 'them'", "Did you mean theme?"],
+        ),
         (
             "zzz = 1",
             [
@@ -69,7 +72,10 @@ def test_reads_every_setting(file: Path) -> None:
         ),
         ("theme = 7", ["line 1: theme must be a text in quotes, not 7"]),
         ("\njustify = 'yes'", ["line 2: justify must be true or false, not 'yes'"]),
-        ("max_pages = true", ["max_pages must be a whole number from 0 to 100, not true"]),
+        (
+            "max_pages = true",
+            ["max_pages must be a whole number from 0 to 100, not true"],
+        ),
         ("max_pages = 101", ["from 0 to 100, not 101"]),
         ("text_width = 72.5", ["from 20 to 400, not 72.5"]),
         (
@@ -80,8 +86,14 @@ def test_reads_every_setting(file: Path) -> None:
         ("theme = ''\n[keys]\nquit = 1", ["line 2: keys.quit must name a key"]),
         ("[keys]\nquit = ''", ["keys.quit must name a key"]),
         ("theme = dark", ["is not valid TOML", "line 1"]),
-        ("model_folders = 'a'", ["line 1: model_folders must be a list of folders in quotes"]),
-        ("model_folders = ['a', 3]", ["line 1: model_folders must be a list of folders in quotes"]),
+        (
+            "model_folders = 'a'",
+            ["line 1: model_folders must be a list of folders in quotes"],
+        ),
+        (
+            "model_folders = ['a', 3]",
+            ["line 1: model_folders must be a list of folders in quotes"],
+        ),
         ("[display]\nwidth = 3", ["line 1: unknown setting 'display'"]),
     ],
 )
@@ -102,10 +114,15 @@ def test_settings_saved_at_once_are_all_kept(file: Path) -> None:
     with ThreadPoolExecutor(len(numbers)) as pool:
         list(
             pool.map(
-                lambda number: save_setting(file, f"keys.command{number}", f"f{number}"), numbers
+                lambda number: save_setting(
+                    file, f"keys.command{number}", f"f{number}"
+                ),
+                numbers,
             )
         )
-    assert load_config(file).keys == {f"command{number}": f"f{number}" for number in numbers}
+    assert load_config(file).keys == {
+        f"command{number}": f"f{number}" for number in numbers
+    }
 
 
 def test_saving_leaves_every_other_byte(file: Path) -> None:
@@ -114,7 +131,9 @@ def test_saving_leaves_every_other_byte(file: Path) -> None:
     assert file.read_text() == WRITTEN.replace('"sepia"', '"dark"')
 
 
-@pytest.mark.parametrize("value", ["/models/two\nlines.gguf", "/models/no \udcff UTF-8.gguf"])
+@pytest.mark.parametrize(
+    "value", ["/models/two\nlines.gguf", "/models/no \udcff UTF-8.gguf"]
+)
 def test_what_cannot_be_written_is_refused_and_the_file_is_as_it_was(
     file: Path, value: str
 ) -> None:
@@ -125,7 +144,9 @@ def test_what_cannot_be_written_is_refused_and_the_file_is_as_it_was(
 
 
 @pytest.mark.parametrize("text", ["theme = dark", "theme = 'a'\ntheme = 'b'"])
-def test_saving_never_touches_a_file_that_it_does_not_understand(file: Path, text: str) -> None:
+def test_saving_never_touches_a_file_that_it_does_not_understand(
+    file: Path, text: str
+) -> None:
     write(file, text)
     with pytest.raises(UsageError, match="justify has not been saved"):
         save_setting(file, "justify", True)
@@ -133,15 +154,20 @@ def test_saving_never_touches_a_file_that_it_does_not_understand(file: Path, tex
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("max_pages", -1), ("colour", "red"), ("keys.quit", ""), ("keys", "q")]
+    ("key", "value"),
+    [("max_pages", -1), ("colour", "red"), ("keys.quit", ""), ("keys", "q")],
 )
-def test_what_could_not_be_read_back_is_not_written(file: Path, key: str, value: str | int) -> None:
+def test_what_could_not_be_read_back_is_not_written(
+    file: Path, key: str, value: str | int
+) -> None:
     with pytest.raises(UsageError):
         save_setting(file, key, value)
     assert not file.exists()
 
 
-def test_a_link_to_the_settings_stays_a_link_and_keeps_its_mode(file: Path, tmp_path: Path) -> None:
+def test_a_link_to_the_settings_stays_a_link_and_keeps_its_mode(
+    file: Path, tmp_path: Path
+) -> None:
     real = tmp_path / "dotfiles.toml"
     real.write_text(WRITTEN)
     real.chmod(0o600)

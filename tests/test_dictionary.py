@@ -10,7 +10,13 @@ import psutil
 import pytest
 
 from gistread import dictionary
-from gistread.dictionary import DictionaryError, Lookup, choose_lookup, extract_word, look_up
+from gistread.dictionary import (
+    DictionaryError,
+    Lookup,
+    choose_lookup,
+    extract_word,
+    look_up,
+)
 from gistread.errors import UsageError
 
 
@@ -38,22 +44,39 @@ def installed(*names: str) -> Callable[[str], str | None]:
     return lambda name: f"/usr/bin/{name}" if name in names else None
 
 
-def test_the_command_of_the_settings_is_split_as_a_shell_would_and_never_given_to_one() -> None:
+def test_the_command_of_the_settings_is_split_as_a_shell_would_and_never_given_to_one() -> (
+    None
+):
     lookup = choose_lookup(
-        "rm; $(reboot) `x`", "dict --database 'web 1913' define:{word} {word}", installed("dict")
+        "rm; $(reboot) `x`",
+        "dict --database 'web 1913' define:{word} {word}",
+        installed("dict"),
     )
     word = "rm; $(reboot) `x`"
-    assert lookup.argv == ("/usr/bin/dict", "--database", "web 1913", f"define:{word}", word)
-    assert choose_lookup("lamp", "dict", installed("dict")).argv == ("/usr/bin/dict", "lamp")
+    assert lookup.argv == (
+        "/usr/bin/dict",
+        "--database",
+        "web 1913",
+        f"define:{word}",
+        word,
+    )
+    assert choose_lookup("lamp", "dict", installed("dict")).argv == (
+        "/usr/bin/dict",
+        "lamp",
+    )
 
 
-@pytest.mark.parametrize("command", ["dict 'unclosed", "nothing-there {word}", "{word}", "''"])
+@pytest.mark.parametrize(
+    "command", ["dict 'unclosed", "nothing-there {word}", "{word}", "''"]
+)
 def test_a_command_that_cannot_be_run_is_said(command: str) -> None:
     with pytest.raises(UsageError, match="lookup_command"):
         choose_lookup("lamp", command, installed("dict"))
 
 
-def test_without_a_command_a_known_dictionary_is_taken_that_asks_nobody_on_the_network() -> None:
+def test_without_a_command_a_known_dictionary_is_taken_that_asks_nobody_on_the_network() -> (
+    None
+):
     assert choose_lookup("lamp", "", installed("wn", "dict")).argv == (
         "/usr/bin/wn",
         "lamp",
@@ -76,9 +99,13 @@ async def test_a_program_that_asks_for_input_gets_none() -> None:
     assert await look_up(run("print(repr(input()))")) != ""
 
 
-async def test_a_program_that_takes_too_long_is_ended_with_all_it_started(tmp_path: Path) -> None:
+async def test_a_program_that_takes_too_long_is_ended_with_all_it_started(
+    tmp_path: Path,
+) -> None:
     pids = tmp_path / "pids"
-    endless = Lookup("lamp", ("/bin/sh", "-c", 'sleep 600 & echo $$ $! > "$0"; wait', str(pids)))
+    endless = Lookup(
+        "lamp", ("/bin/sh", "-c", 'sleep 600 & echo $$ $! > "$0"; wait', str(pids))
+    )
     with pytest.raises(DictionaryError, match="within 2 seconds"):
         await look_up(endless, limit_s=2)
     until = time.monotonic() + 60

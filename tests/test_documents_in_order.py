@@ -58,7 +58,9 @@ _NOT_RUN = (
     "pipx",
     "python3 -m tests",
 )
-_SCREEN = re.compile(r"gistread( (sample|last|BOOK|--model|\S+\.(epub|series)).*| frankenstein)?$")
+_SCREEN = re.compile(
+    r"gistread( (sample|last|BOOK|--model|\S+\.(epub|series)).*| frankenstein)?$"
+)
 _WORDS = "Justine stood before the door and counted the stairs, one by one. "
 _CLIPPING = "Justine stood before the door"
 _KINDLE = f"""Frankenstein (Mary Shelley)
@@ -88,7 +90,10 @@ _REFUSED = {  # What is needed is not there: an answer that was cut
 
 def _book(title: str, author: str, paragraphs: int = 1) -> bytes:
     words = f"<p>{title}. {_WORDS * 8}</p>" * paragraphs
-    pages = {f"c{number}.xhtml": page(f"<h1>Part {number}</h1>{words}") for number in (1, 2, 3)}
+    pages = {
+        f"c{number}.xhtml": page(f"<h1>Part {number}</h1>{words}")
+        for number in (1, 2, 3)
+    }
     about = f"<dc:creator>{author}</dc:creator><dc:language>en</dc:language>"
     opf = package(list(pages), metadata=about).replace("A Book", title)
     return epub(pages, opf)
@@ -112,18 +117,25 @@ class Reader:
             case "" | "sh":
                 lines = snippet.text.replace("\\\n", " ").splitlines()
                 problems = [self._line(snippet.where, line) for line in lines]
-                return [f"{snippet.where}: {problem}" for problem in problems if problem]
+                return [
+                    f"{snippet.where}: {problem}" for problem in problems if problem
+                ]
             case "console":
                 return self._console(snippet)
             case "python" | "py":
-                exec(compile(snippet.text, snippet.where, "exec"), {"__name__": "__main__"})
+                exec(
+                    compile(snippet.text, snippet.where, "exec"),
+                    {"__name__": "__main__"},
+                )
             case "toml":
                 tomllib.loads(snippet.text)
             case "json":
                 json.loads(snippet.text)
             case "jinja":
                 Path("template.md").write_text(snippet.text)
-                ran = self._command("gistread export frankenstein.epub --template template.md")
+                ran = self._command(
+                    "gistread export frankenstein.epub --template template.md"
+                )
                 return [] if ran.status == 0 else [f"{snippet.where}: {ran.err}"]
             case language:
                 return [f"{snippet.where}: {language} is not run"]
@@ -142,7 +154,9 @@ class Reader:
         if line.endswith("&& gistread sample"):
             line = "gistread sample"
         if not line.startswith("gistread"):
-            is_known = line.strip().startswith(_NOT_RUN) or document == "architecture.md"
+            is_known = (
+                line.strip().startswith(_NOT_RUN) or document == "architecture.md"
+            )
             return "" if is_known else f"is not run: {line}"
         written = REMARK.sub("", line).strip()
         name = _FILLED_IN.get((document, written), "frankenstein.epub")
@@ -223,7 +237,9 @@ def _serve_models(server: FaultyServer, model: bytes) -> Catalogue:
         for entry in known.entries
     )
     for entry in entries:
-        serve_repository(server, entry.repository, {entry.file: model}, licence=entry.licence)
+        serve_repository(
+            server, entry.repository, {entry.file: model}, licence=entry.licence
+        )
     files = {"file.gguf": model, "model-Q4_K_M.gguf": model}
     serve_repository(server, "owner/repository", files)
     return replace(known, entries=entries)
@@ -269,12 +285,16 @@ def reader(
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         _serve_books(server)
         catalogue = _serve_models(server, model.read_bytes())
-        monkeypatch.setattr("gistread.cli.model_download.read_catalogue", lambda: catalogue)
+        monkeypatch.setattr(
+            "gistread.cli.model_download.read_catalogue", lambda: catalogue
+        )
         for name in ("_GUTENBERG", "_STANDARD_EBOOKS"):
             monkeypatch.setattr(sources, name, server.url)
         gutenberg = sources.SOURCES["gutenberg"]
         search = f"{server.url}/ebooks/search.opds/?query={{searchTerms}}"
-        monkeypatch.setitem(sources.SOURCES, "gutenberg", replace(gutenberg, search=search))
+        monkeypatch.setitem(
+            sources.SOURCES, "gutenberg", replace(gutenberg, search=search)
+        )
         addresses = {
             "http://localhost:8080/opds": f"{server.url}/opds",
             "https://sync.koreader.rocks": places.url,
@@ -288,8 +308,12 @@ def reader(
 def test_every_block_runs_in_the_order_of_the_documents(reader: Reader) -> None:
     index = (ROOT / "docs" / "index.md").read_text()
     pages = ["README.md", *re.findall(r"\]\(([a-z-]+\.md)\)", index)]
-    blocks = {page: [block for block in snippets() if block.page == page] for page in pages}
-    problems = reader.follow_all([*blocks.pop("README.md"), *blocks.pop("getting-started.md")])
+    blocks = {
+        page: [block for block in snippets() if block.page == page] for page in pages
+    }
+    problems = reader.follow_all(
+        [*blocks.pop("README.md"), *blocks.pop("getting-started.md")]
+    )
     # From here on the documents mean a file of the reader's own.
     Path("frankenstein.epub").write_bytes(_book("Frankenstein", "Mary Shelley"))
     for of_page in blocks.values():

@@ -21,7 +21,10 @@ def write_book(path: Path, count: int) -> Path:
     """A title page and chapters of some 150 words, a page each; the key is in the fourth."""
     chapters = []
     for number in range(1, count + 1):
-        thing = "the brass key under the oar" if number == 4 else f"a letter from sister {number}"
+        if number == 4:
+            thing = "the brass key under the oar"
+        else:
+            thing = f"a letter from sister {number}"
         paragraphs = [
             f"On day {number} of the passage, at bell {n}, Marta found {thing} and put it back, "
             "since the ferryman "
@@ -37,7 +40,9 @@ def read_to_the_end(run: Terminal) -> None:
     run.wait_for("memory is complete", seconds=120)
 
 
-def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tmp_path: Path) -> None:
+def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(
+    tmp_path: Path,
+) -> None:
     tiny = write_tiny_gguf(tmp_path / "tiny.gguf", brief=True)
     book = write_book(tmp_path / "The Ferry.txt", 4)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
@@ -80,7 +85,9 @@ def page_read(text: str) -> int:
     return int(match[1]) if match else 0
 
 
-def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tmp_path: Path) -> None:
+def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(
+    tmp_path: Path,
+) -> None:
     tiny = write_tiny_gguf(tmp_path / "tiny.gguf", brief=True)
     book = write_book(tmp_path / "A Longer Ferry.txt", 6)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
@@ -91,7 +98,9 @@ def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tmp_path: Pat
         read_to_the_end(run)
 
 
-def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path) -> None:
+def test_reading_resumes_after_the_program_was_killed(
+    tiny: Path, tmp_path: Path
+) -> None:
     book = write_book(tmp_path / "A Long Ferry.txt", 4)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         page = wait_for_page(run, 2)

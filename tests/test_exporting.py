@@ -11,13 +11,25 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from gistread.exporting.documents import as_json, as_readwise, render_export, write_export
+from gistread.exporting.documents import (
+    as_json,
+    as_readwise,
+    render_export,
+    write_export,
+)
 from gistread.exporting.markdown import as_markdown
 from gistread.exporting.markup import TABLE_RULE
 from gistread.exporting.model import Export, export_file_name, with_gists
 from gistread.exporting.names import ExportFormat
 from gistread.marking import Color, Mark, MarkKind, quote_at
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.people.index import Index
 from gistread.readers.introductions import introducing_sentences
 from gistread.store.model import Citation, SavedQuestion
@@ -30,13 +42,20 @@ NOON = 1_700_000_000.0
 def mark(kind: MarkKind, words: str, **fields: Any) -> Mark:
     start = BOOK.text.index(words)
     return Mark(
-        f"id-{start}", kind, quote_at(BOOK.text, start, start + len(words)), made_at=NOON, **fields
+        f"id-{start}",
+        kind,
+        quote_at(BOOK.text, start, start + len(words)),
+        made_at=NOON,
+        **fields,
     )
 
 
 MARKS = [
     mark(
-        MarkKind.HIGHLIGHT, "She trimmed it at dusk", color=Color.GREEN, note="Every day?\n\nTwice."
+        MarkKind.HIGHLIGHT,
+        "She trimmed it at dusk",
+        color=Color.GREEN,
+        note="Every day?\n\nTwice.",
     ),
     mark(MarkKind.LETTER, "The boy ate like a dog", letter="a"),
     mark(MarkKind.BOOKMARK, "Nobody ever asked"),
@@ -71,7 +90,11 @@ MEMORY = GistMemory(
     BOOK,
     PageSize(10, 50),
     "SmolLM2",
-    [MemoryEntry(Page(1, 0, 400, 70), Gist("Ada keeps\nthe lamp.", 4, GistSource.MODEL))],
+    [
+        MemoryEntry(
+            Page(1, 0, 400, 70), Gist("Ada keeps\nthe lamp.", 4, GistSource.MODEL)
+        )
+    ],
 )
 EVERYTHING = Export(BOOK, MARKS, QUESTIONS, MEMORY)
 
@@ -132,7 +155,9 @@ def test_no_word_of_book_person_or_model_is_taken_for_markdown(words: str) -> No
         MarkdownIt("commonmark")
         .enable("table")
         .enable("strikethrough")
-        .render(as_markdown(Export(BOOK, [marked], [SavedQuestion(words, words, True)])))
+        .render(
+            as_markdown(Export(BOOK, [marked], [SavedQuestion(words, words, True)]))
+        )
     )
     inside = html.split("<blockquote>", 1)[1]
     assert not re.search(r"<(?!/?(p|blockquote|em|br|h2|h3|ul|ol|li)\b)[a-z!]", inside)
@@ -149,7 +174,11 @@ def test_json_has_every_field_and_offsets_into_the_text() -> None:
     }
     assert table["book"]["sha256"] == BOOK.sha256
     first, *_, lost = table["marks"]
-    assert BOOK.text[first["start"] : first["end"]] == first["text"] == "She trimmed it at dusk"
+    assert (
+        BOOK.text[first["start"] : first["end"]]
+        == first["text"]
+        == "She trimmed it at dusk"
+    )
     assert (first["kind"], first["color"], first["chapter"]) == (
         "highlight",
         "green",
@@ -185,8 +214,12 @@ def test_a_title_becomes_a_name_that_every_system_takes(title: str, name: str) -
     assert export_file_name(title, ExportFormat.MARKDOWN) == name
 
 
-def test_a_note_for_obsidian_has_front_matter_and_the_order_of_the_book(tmp_path: Path) -> None:
-    message = write_export(Export(BOOK, MARKS[:1], QUESTIONS), ExportFormat.OBSIDIAN, tmp_path)
+def test_a_note_for_obsidian_has_front_matter_and_the_order_of_the_book(
+    tmp_path: Path,
+) -> None:
+    message = write_export(
+        Export(BOOK, MARKS[:1], QUESTIONS), ExportFormat.OBSIDIAN, tmp_path
+    )
     (path,) = tmp_path.iterdir()
     assert path.name == "A Writer — The Lamp at Skerry Point.md"
     assert "Wrote 3 items" in message
@@ -231,8 +264,14 @@ def test_a_note_for_obsidian_grows_and_keeps_what_was_edited(tmp_path: Path) -> 
 def cards() -> str:
     """For Anki: marks, questions and names."""
     index = Index.from_book(BOOK)
-    names = [(entity, introducing_sentences(entity, BOOK)[0]) for entity in index.entities[:2]]
-    questions = [replace(QUESTIONS[0], question="# Who:: {{lit}}\nthe <red lamp>?"), *QUESTIONS]
+    names = [
+        (entity, introducing_sentences(entity, BOOK)[0])
+        for entity in index.entities[:2]
+    ]
+    questions = [
+        replace(QUESTIONS[0], question="# Who:: {{lit}}\nthe <red lamp>?"),
+        *QUESTIONS,
+    ]
     return render_export(Export(BOOK, MARKS, questions, names=names), ExportFormat.ANKI)
 
 
@@ -242,7 +281,9 @@ def rows_of(cards: str) -> list[list[str]]:
 
 
 def test_cards_for_anki_have_headers(cards: str) -> None:
-    headers = dict(line[1:].split(":", 1) for line in cards.splitlines() if line.startswith("#"))
+    headers = dict(
+        line[1:].split(":", 1) for line in cards.splitlines() if line.startswith("#")
+    )
     assert headers["separator"] == "tab"
     assert headers["html"] == "true"
     assert headers["notetype"] == "Cloze"
@@ -255,26 +296,41 @@ def test_cards_for_anki_have_one_gap_each(cards: str) -> None:
     rows = rows_of(cards)
     assert all(len(re.findall(r"\{\{c1::.+?\}\}", row[0])) == 1 for row in rows)
     assert {row[2] for row in rows} == {"gistread::The Lamp at Skerry Point"}
-    assert [bool(row[4]) for row in rows] == [row[3] == "gistread question" for row in rows]
+    assert [bool(row[4]) for row in rows] == [
+        row[3] == "gistread question" for row in rows
+    ]
     assert [row[3].split()[1] for row in rows] == [
         *["highlight"] * 3,
         *["question"] * 2,
         *["name"] * 2,
     ]
-    question = "&#35; Who&#58;&#58; &#123;&#123;lit&#125;&#125;<br>the &lt;red lamp&gt;?<br>"
+    question = (
+        "&#35; Who&#58;&#58; &#123;&#123;lit&#125;&#125;<br>the &lt;red lamp&gt;?<br>"
+    )
     assert rows[3][0] == question + "{{c1::Finch did.}}"
     assert rows[0][1].startswith("Every day?<br><br>Twice.<br>—")
 
 
 def test_readwise_gets_its_columns() -> None:
     rows = list(csv.DictReader(as_readwise([EVERYTHING]).splitlines(keepends=True)))
-    assert list(rows[0]) == ["Highlight", "Title", "Author", "URL", "Note", "Location", "Date"]
+    assert list(rows[0]) == [
+        "Highlight",
+        "Title",
+        "Author",
+        "URL",
+        "Note",
+        "Location",
+        "Date",
+    ]
     assert [row["Highlight"] for row in rows] == [
         "She trimmed it at dusk",
         "Finch relit it",
         "Words of another edition",
     ]
-    assert (rows[0]["Note"], rows[0]["Location"]) == ("Every day?\n\nTwice.", str(MARKS[0].start))
+    assert (rows[0]["Note"], rows[0]["Location"]) == (
+        "Every day?\n\nTwice.",
+        str(MARKS[0].start),
+    )
     assert (rows[0]["Title"], rows[0]["Author"], rows[0]["Date"][:10]) == (
         BOOK.title,
         "A. Writer",
@@ -286,17 +342,23 @@ def test_text_is_the_books_own_to_the_byte() -> None:
     assert render_export(EVERYTHING, ExportFormat.TEXT) == BOOK.text
 
 
-@pytest.mark.parametrize(("ahead", "line"), [(1, "1 more section is"), (3, "3 more sections are")])
+@pytest.mark.parametrize(
+    ("ahead", "line"), [(1, "1 more section is"), (3, "3 more sections are")]
+)
 def test_a_document_counts_the_sections_ahead(ahead: int, line: str) -> None:
     export = replace(EVERYTHING, ahead=ahead)
     assert as_markdown(export).endswith(f"Ada keeps the lamp.\n\n*{line} ahead.*\n")
     unread = replace(export, memory=replace(MEMORY, entries=[]))
-    assert as_markdown(unread).endswith(f"## Gists\n\nRead by SmolLM2.\n\n*{line} ahead.*\n")
+    assert as_markdown(unread).endswith(
+        f"## Gists\n\nRead by SmolLM2.\n\n*{line} ahead.*\n"
+    )
     assert as_json(export)["gists_ahead"] == ahead
 
 
 def test_gists_end_at_the_bound() -> None:
-    beyond = MemoryEntry(Page(2, 400, 800, 70), Gist("The boy comes.", 3, GistSource.MODEL))
+    beyond = MemoryEntry(
+        Page(2, 400, 800, 70), Gist("The boy comes.", 3, GistSource.MODEL)
+    )
     memory = replace(MEMORY, entries=[*MEMORY.entries, beyond])
     bounded = with_gists(Export(BOOK), memory, 400)
     assert ([entry.page.number for entry in bounded.gists], bounded.ahead) == ([1], 1)
@@ -305,7 +367,9 @@ def test_gists_end_at_the_bound() -> None:
 
 
 def test_lists_tables_and_bold_words_of_an_answer_stay() -> None:
-    answer = "The **brass key**:\n- one *a*\n- two\n| a | b |\n|---|---|\n| **c** | d_e_ |"
+    answer = (
+        "The **brass key**:\n- one *a*\n- two\n| a | b |\n|---|---|\n| **c** | d_e_ |"
+    )
     written = as_markdown(Export(BOOK, [], [SavedQuestion("Which?", answer, True)]))
     html = MarkdownIt("commonmark").enable("table").render(written)
     assert "<strong>brass key</strong>" in html
@@ -319,11 +383,15 @@ def test_lists_tables_and_bold_words_of_an_answer_stay() -> None:
 def test_a_long_run_of_dashes_in_an_answer_is_no_table() -> None:
     line = f"{'-' * 200} word"
     assert TABLE_RULE.fullmatch(line) is None
-    written = as_markdown(Export(BOOK, [], [SavedQuestion("Which?", f"| a |\n{line}", True)]))
+    written = as_markdown(
+        Export(BOOK, [], [SavedQuestion("Which?", f"| a |\n{line}", True)])
+    )
     assert "\\| a \\|" in written
 
 
 def test_a_card_for_anki_has_bold_words_of_an_answer() -> None:
     question = replace(QUESTIONS[0], answer="**Finch** did, and **** is nobody.")
-    ((field, *_),) = rows_of(render_export(Export(BOOK, [], [question]), ExportFormat.ANKI))
+    ((field, *_),) = rows_of(
+        render_export(Export(BOOK, [], [question]), ExportFormat.ANKI)
+    )
     assert "{{c1::<b>Finch</b> did, and **** is nobody.}}" in field

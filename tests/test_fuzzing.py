@@ -64,7 +64,9 @@ def test_a_thousand_hostile_files_of_each_format(name: str) -> None:
     assert list(run(HostileCases(name, seed=5), 0, 1_000, Tally())) == []
 
 
-def test_what_raises_hangs_or_dies_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_raises_hangs_or_dies_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(harness, "HANG_S", 0.5)
 
     def broken(cases: Cases, index: int) -> None:
@@ -78,7 +80,8 @@ def test_what_raises_hangs_or_dies_is_a_failure(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Cases, "open", lambda cases, index: broken(cases, index))
     monkeypatch.setattr(harness, "assert_keeps_promises", lambda book: None)
     failures = {
-        failure.index: failure.what for failure in run(Cases("txt", seed=1), 0, 10, Tally())
+        failure.index: failure.what
+        for failure in run(Cases("txt", seed=1), 0, 10, Tally())
     }
     assert set(failures) == {3, 5, 7}
     assert "ZeroDivisionError" in failures[3]

@@ -19,7 +19,9 @@ def modules() -> dict[str, ast.Module]:
     trees = {}
     for path in PACKAGE.rglob("*.py"):
         parts = ("gistread", *path.relative_to(PACKAGE).with_suffix("").parts)
-        trees[".".join(parts).removesuffix(".__init__")] = ast.parse(path.read_text("utf-8"))
+        trees[".".join(parts).removesuffix(".__init__")] = ast.parse(
+            path.read_text("utf-8")
+        )
     return trees
 
 
@@ -63,7 +65,9 @@ def circles(graph: Mapping[str, set[str]]) -> list[set[str]]:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     known = modules()
-    graph = {name: set(imports_of(tree, known)) - {name} for name, tree in known.items()}
+    graph = {
+        name: set(imports_of(tree, known)) - {name} for name, tree in known.items()
+    }
     assert not circles(graph)
 
 
@@ -79,6 +83,8 @@ def test_no_class_has_more_than_two_bases_of_our_own() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 bases = [
-                    base.id for base in node.bases if isinstance(base, ast.Name) and base.id in ours
+                    base.id
+                    for base in node.bases
+                    if isinstance(base, ast.Name) and base.id in ours
                 ]
                 assert len(bases) <= 2, f"{name}.{node.name}"

@@ -19,14 +19,18 @@ ON_ARCH = {"jinja2": "jinja", "pyyaml": "yaml", "mdit-py-plugins": "mdit_py_plug
 
 
 def required() -> set[str]:
-    names = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "dependencies"
+    ]
     return {re.match(r"[\w.-]+", name)[0] for name in names}
 
 
 def words(text: str, pattern: str) -> set[str]:
     match = re.search(pattern, text, re.DOTALL)
     assert match
-    return {re.sub(r"\s*#.*", "", line).strip() for line in match[1].splitlines()} - {""}
+    return {re.sub(r"\s*#.*", "", line).strip() for line in match[1].splitlines()} - {
+        ""
+    }
 
 
 def test_flake_and_pkgbuild_name_every_dependency() -> None:
@@ -55,7 +59,9 @@ def test_the_package_of_the_starter_has_the_weights_of_the_catalogue() -> None:
     starter = tomllib.loads(catalogue.read_text())["starter"]
     build = (PACKAGING / "starter" / "build").read_text()
     assert f"\nfile={starter['file']}\nsum={starter['sha256']}\n" in build
-    project = tomllib.loads((PACKAGING / "starter" / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((PACKAGING / "starter" / "pyproject.toml").read_text())[
+        "project"
+    ]
     assert "dependencies" not in project
 
 
@@ -95,7 +101,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def release(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     script = checkout / "packaging" / "release"
-    return subprocess.run([script, *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [script, *arguments], capture_output=True, text=True, check=False
+    )
 
 
 def test_a_release_has_a_commit_a_tag_and_a_heading(checkout: Path) -> None:

@@ -21,7 +21,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.skipif(
-    not (shutil.which("pdflatex") or shutil.which("gropdf")), reason="needs TeX Live or Groff"
+    not (shutil.which("pdflatex") or shutil.which("gropdf")),
+    reason="needs TeX Live or Groff",
 )
 def test_no_word_of_a_typeset_story_is_lost_moved_or_misspelt(tmp_path: Path) -> None:
     readable = [row for row in pdf_words.rows(tmp_path) if row[3]]
@@ -33,7 +34,9 @@ def test_no_word_of_a_typeset_story_is_lost_moved_or_misspelt(tmp_path: Path) ->
 @needs_epubs
 def test_only_what_must_not_be_shown_of_an_epub_is_missing(tmp_path: Path) -> None:
     lost = {row[0]: row[3] for row in epub_words.rows(tmp_path)}
-    assert [name for name, count in lost.items() if count != "0"] == ["w3c-epub-tests"], lost
+    assert [name for name, count in lost.items() if count != "0"] == [
+        "w3c-epub-tests"
+    ], lost
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ read, and they write nothing but printable ASCII.
 """
 
 import random
+import re
 from array import array
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +57,9 @@ def write_sliding_window(path: Path, seed: int = 1) -> Path:
     A layer that sees a window of 64 tokens, and one that sees everything.
     """
     layers = 2
-    values = _metadata("gemma2", layers, **{"gemma2.attention.sliding_window": SLIDING_WINDOW})
+    values = _metadata(
+        "gemma2", layers, **{"gemma2.attention.sliding_window": SLIDING_WINDOW}
+    )
     source = random.Random(seed)
     tensors = _frame(source, values, tied=True)
     for layer in range(layers):
@@ -65,7 +68,10 @@ def write_sliding_window(path: Path, seed: int = 1) -> Path:
         # by itself.
         tensors |= _named(
             layer,
-            {"post_attention_norm": ones(EMBEDDING, 10.0), "post_ffw_norm": ones(EMBEDDING, 10.0)},
+            {
+                "post_attention_norm": ones(EMBEDDING, 10.0),
+                "post_ffw_norm": ones(EMBEDDING, 10.0),
+            },
         )
     return write_gguf(path, values, tensors)
 
@@ -85,7 +91,10 @@ def write_hybrid(path: Path, seed: int = 1) -> Path:
     """Jamba: Mamba's state in two layers, attention in the one between them."""
     heads = [0, HEADS, 0]
     values = _metadata(
-        "jamba", len(heads), **_state_space("jamba"), **{"jamba.attention.head_count_kv": heads}
+        "jamba",
+        len(heads),
+        **_state_space("jamba"),
+        **{"jamba.attention.head_count_kv": heads},
     )
     source = random.Random(seed)
     tensors = _frame(source, values)
@@ -97,11 +106,13 @@ def write_hybrid(path: Path, seed: int = 1) -> Path:
 
 def _metadata(architecture: str, layers: int, **own: Any) -> dict[str, object]:
     plain = {
-        key.replace("llama.", f"{architecture}.", 1) if key.startswith("llama.") else key: value
+        re.sub(r"\Allama\.", f"{architecture}.", key): value
         for key, value in metadata().items()
     }
     return (
-        plain | {"general.architecture": architecture, f"{architecture}.block_count": layers} | own
+        plain
+        | {"general.architecture": architecture, f"{architecture}.block_count": layers}
+        | own
     )
 
 
@@ -127,14 +138,18 @@ def _frame(
     output = embedding if tied else random_matrix(source, EMBEDDING, len(tokens))
     for token in range(len(tokens)):
         if token not in _WRITTEN:
-            output[1][token * EMBEDDING : (token + 1) * EMBEDDING] = array("f", [0.0] * EMBEDDING)
+            output[1][token * EMBEDDING : (token + 1) * EMBEDDING] = array(
+                "f", [0.0] * EMBEDDING
+            )
     frame = {"token_embd.weight": embedding, "output_norm.weight": ones(EMBEDDING)}
     return frame if tied else frame | {"output.weight": output}
 
 
 def _named(layer: int, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     def name(short: str) -> str:
-        return short if short.endswith((".bias", "ssm_a", "ssm_d")) else f"{short}.weight"
+        return (
+            short if short.endswith((".bias", "ssm_a", "ssm_d")) else f"{short}.weight"
+        )
 
     return {f"blk.{layer}.{name(short)}": tensor for short, tensor in tensors.items()}
 
@@ -178,7 +193,11 @@ def _mamba(source: random.Random) -> dict[str, Tensor]:
 
 
 def _mamba_norms() -> dict[str, Tensor]:
-    return {"ssm_dt_norm": ones(_STEP_RANK), "ssm_b_norm": ones(_STATE), "ssm_c_norm": ones(_STATE)}
+    return {
+        "ssm_dt_norm": ones(_STEP_RANK),
+        "ssm_b_norm": ones(_STATE),
+        "ssm_c_norm": ones(_STATE),
+    }
 
 
 WRITERS: dict[str, Callable[[Path, int], Path]] = {

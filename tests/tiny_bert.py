@@ -30,7 +30,11 @@ def write_tiny_bert(
     """Write the model (about 100 kB) and return its path. `pooling`: as GGUF numbers it."""
     source = random.Random(seed)
     pieces = [*string.ascii_lowercase, *string.digits, *string.punctuation]
-    tokens = [*_SPECIAL, *(_WORD_BEGINS + piece for piece in (*WORDS, *pieces)), *pieces]
+    tokens = [
+        *_SPECIAL,
+        *(_WORD_BEGINS + piece for piece in (*WORDS, *pieces)),
+        *pieces,
+    ]
     values: dict[str, object] = {
         "general.architecture": "bert",
         "general.name": name,
@@ -78,7 +82,9 @@ def _tensors(vocabulary: int, source: random.Random) -> dict[str, Tensor]:
     return tensors
 
 
-def _linear(source: random.Random, name: str, columns: int, rows: int) -> dict[str, Tensor]:
+def _linear(
+    source: random.Random, name: str, columns: int, rows: int
+) -> dict[str, Tensor]:
     return {
         f"{name}.weight": random_matrix(source, columns, rows, scale=1.0),
         f"{name}.bias": _zeros(rows),

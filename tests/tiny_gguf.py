@@ -87,7 +87,12 @@ def metadata(**changes: Any) -> dict[str, object]:
 
 
 def write_tiny_gguf(
-    path: Path, seed: int = 1, layers: int = LAYERS, *, brief: bool = False, **changes: Any
+    path: Path,
+    seed: int = 1,
+    layers: int = LAYERS,
+    *,
+    brief: bool = False,
+    **changes: Any,
 ) -> Path:
     """Write the model (about 400 kB) and return its path.
 
@@ -124,13 +129,18 @@ def write_tiny_adapter(path: Path, architecture: str = "llama") -> Path:
     return write_gguf(path, values, tensors)
 
 
-def write_gguf(path: Path, values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> Path:
+def write_gguf(
+    path: Path, values: Mapping[str, object], tensors: Mapping[str, Tensor]
+) -> Path:
     """Write a GGUF file (version 3, all tensors F32) and return its path."""
     data = {name: floats.tobytes() for name, (_, floats) in tensors.items()}
     described = {
-        name: TensorInfo(shape, _F32, len(data[name])) for name, (shape, _) in tensors.items()
+        name: TensorInfo(shape, _F32, len(data[name]))
+        for name, (shape, _) in tensors.items()
     }
-    path.write_bytes(write_header(values, described) + b"".join(map(_aligned, data.values())))
+    path.write_bytes(
+        write_header(values, described) + b"".join(map(_aligned, data.values()))
+    )
     return path
 
 
@@ -141,7 +151,9 @@ class TensorInfo:
     size_bytes: int
 
 
-def write_header(values: Mapping[str, object], tensors: Mapping[str, TensorInfo]) -> bytes:
+def write_header(
+    values: Mapping[str, object], tensors: Mapping[str, TensorInfo]
+) -> bytes:
     """What stands before the data of these tensors, which follow aligned."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
     head += b"".join(_string(key) + _value(value) for key, value in values.items())
@@ -149,15 +161,21 @@ def write_header(values: Mapping[str, object], tensors: Mapping[str, TensorInfo]
     for name, tensor in tensors.items():
         shape = tensor.shape
         head += _string(name)
-        head += struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, tensor.kind, offset)
+        head += struct.pack(
+            f"<I{len(shape)}QIQ", len(shape), *shape, tensor.kind, offset
+        )
         offset += tensor.size_bytes + -tensor.size_bytes % _ALIGNMENT
     return _aligned(head)
 
 
-def random_matrix(source: random.Random, columns: int, rows: int, scale: float = 3.0) -> Tensor:
+def random_matrix(
+    source: random.Random, columns: int, rows: int, scale: float = 3.0
+) -> Tensor:
     """Normally distributed: `scale` is the deviation of an output whose inputs deviate by one."""
     deviation = scale / columns**0.5
-    return (columns, rows), array("f", (source.gauss(0, deviation) for _ in range(columns * rows)))
+    return (columns, rows), array(
+        "f", (source.gauss(0, deviation) for _ in range(columns * rows))
+    )
 
 
 def ones(size: int, factor: float = 1.0) -> Tensor:

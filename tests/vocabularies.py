@@ -99,12 +99,16 @@ def trained(seed: int, merges: int = 400, *, skipped: float = 0.0) -> tuple[str,
     source = random.Random(seed)
     bytes_as = byte_tokens()
     words = [_drawn(source, 6) for _ in range(300)]
-    sequences = [[bytes_as[byte] for byte in word.encode("utf-8", "replace")] for word in words]
+    sequences = [
+        [bytes_as[byte] for byte in word.encode("utf-8", "replace")] for word in words
+    ]
     made = set(bytes_as)
     learned: list[str] = []
     while len(learned) < merges:
         pairs = Counter(pair for sequence in sequences for pair in pairwise(sequence))
-        pair = next((pair for pair, _ in pairs.most_common() if "".join(pair) not in made), None)
+        pair = next(
+            (pair for pair, _ in pairs.most_common() if "".join(pair) not in made), None
+        )
         if pair is None:
             break
         made.add("".join(pair))
@@ -159,7 +163,9 @@ class LlamaVocabulary:
         data = text.encode("utf-8", "replace")
         room = len(data) + 8
         buffer = (ctypes.c_int32 * room)()
-        count = llama.llama_tokenize(self._vocabulary, data, len(data), buffer, room, False, False)
+        count = llama.llama_tokenize(
+            self._vocabulary, data, len(data), buffer, room, False, False
+        )
         assert count >= 0
         return buffer[:count]
 

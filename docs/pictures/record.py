@@ -34,7 +34,8 @@ WIDTH = 1000  # pixels
 COLOURS = 128
 WHOLE_STORY = 20  # Screens of the sample, and some more
 NO_TITLE = " "  # In the window's bar: its font may be missing
-WAIT_MS = 250  # how long a wait of the program is shown at most, for each change on the screen
+# how long a wait of the program is shown at most, for each change on the screen
+WAIT_MS = 250
 
 
 @dataclass
@@ -47,7 +48,9 @@ class Recording:
     @property
     def screen(self) -> ReadingScreen:
         return next(
-            screen for screen in self.pilot.app.screen_stack if isinstance(screen, ReadingScreen)
+            screen
+            for screen in self.pilot.app.screen_stack
+            if isinstance(screen, ReadingScreen)
         )
 
     def look(self, ms: int) -> None:
@@ -112,15 +115,23 @@ class Recording:
     def save(self, path: Path) -> None:
         images = [drawn(svg) for svg, _ in self.frames]
         if path.suffix == ".png":
-            images[-1].quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+            images[-1].quantize(COLOURS, dither=Image.Dither.NONE).save(
+                path, optimize=True
+            )
             return
         palette = stacked(images[:: max(1, len(images) // 8)]).quantize(COLOURS)
         first, *others = [
-            image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images
+            image.quantize(palette=palette, dither=Image.Dither.NONE)
+            for image in images
         ]
         durations = [ms for _, ms in self.frames]
         first.save(
-            path, save_all=True, append_images=others, duration=durations, loop=0, optimize=True
+            path,
+            save_all=True,
+            append_images=others,
+            duration=durations,
+            loop=0,
+            optimize=True,
         )
 
 
@@ -156,7 +167,9 @@ async def recording(
 ) -> AsyncIterator[Recording]:
     """Opens a book for somebody who has never opened it. `cache` may hold its memory."""
     with TemporaryDirectory() as home:
-        paths = Paths(Path(home, "config"), Path(home, "data"), cache, Path(home, "state"))
+        paths = Paths(
+            Path(home, "config"), Path(home, "data"), cache, Path(home, "state")
+        )
         config = Config(**settings)
         app = GistreadApp(shown.book, paths=paths, config=config, model=shown.model)
         async with app.run_test(size=SIZE) as pilot:
@@ -170,7 +183,8 @@ async def after_reading(cache: Path, **settings: Any) -> AsyncIterator[Recording
     """The same with the whole memory; reads what is missing."""
     async with recording(cache, **settings) as show:
         while not (
-            show.screen.session and show.screen.session.activity.reading is ReadingState.DONE
+            show.screen.session
+            and show.screen.session.activity.reading is ReadingState.DONE
         ):
             await show.pilot.pause(0.5)
         await show.pilot.pause(1)
@@ -204,7 +218,8 @@ async def refusing(cache: Path, path: Path) -> None:
     async with after_reading(cache, reader="readagent-s", steps="ask") as show:
         await show.turn(WHOLE_STORY)
         await show.ask("What did Finn pay Nora with?")
-        decisions = iter(("enter", "x", "x"))  # A section, not yet an answer, not this section
+        # A section, not yet an answer, not this section
+        decisions = iter(("enter", "x", "x"))
         while True:
             await show.watch(lambda: show.answered() or show.proposed())
             if show.answered():
@@ -256,7 +271,12 @@ async def recap(cache: Path, path: Path, shown: Reading) -> None:
         show.save(path)
 
 
-SCENES = {"reading.gif": reading, "asking.gif": asking, "refusing.gif": refusing, "card.png": card}
+SCENES = {
+    "reading.gif": reading,
+    "asking.gif": asking,
+    "refusing.gif": refusing,
+    "card.png": card,
+}
 SCENES_OF_NOVEL = {"novel.png": novel, "recap.png": recap}
 
 
@@ -269,7 +289,9 @@ def main() -> None:
         default=Path("recordings"),
         help="folder of the story's memory, kept for the next time",
     )
-    parser.add_argument("--novel", type=Path, help="a book that the model has begun to read")
+    parser.add_argument(
+        "--novel", type=Path, help="a book that the model has begun to read"
+    )
     parser.add_argument("--model", help="the model that has read it")
     arguments = parser.parse_args()
     if bool(arguments.novel) != bool(arguments.model):
@@ -281,7 +303,9 @@ def main() -> None:
             scenes[name] = partial(scene, shown=shown)
     unknown = sorted(set(arguments.names).difference(scenes))
     if unknown:
-        parser.error(f"no picture {', '.join(unknown)}: choose from {', '.join(scenes)}")
+        parser.error(
+            f"no picture {', '.join(unknown)}: choose from {', '.join(scenes)}"
+        )
     for name, record in scenes.items():
         if not arguments.names or name in arguments.names:
             asyncio.run(record(arguments.cache, Path(__file__).with_name(name)))

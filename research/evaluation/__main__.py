@@ -17,7 +17,12 @@ from research.evaluation.command import run_task
 from research.evaluation.judge import with_ratings
 from research.evaluation.metrics import METRICS
 from research.evaluation.options import parse
-from research.evaluation.outcomes import FILE_NAME, AnsweredQuestion, by_reader, read_outcomes
+from research.evaluation.outcomes import (
+    FILE_NAME,
+    AnsweredQuestion,
+    by_reader,
+    read_outcomes,
+)
 from research.evaluation.readers import METHODS
 from research.evaluation.settings import RunSettings, read_settings
 from research.evaluation.table import (
@@ -38,7 +43,15 @@ _LEGEND = (
     f"{FEWEST} questions."
 )
 _REPORTED_SETTINGS = (
-    *("limit", "documents", "budget_tokens", "max_pages", "reading", "page_size", "preset"),
+    *(
+        "limit",
+        "documents",
+        "budget_tokens",
+        "max_pages",
+        "reading",
+        "page_size",
+        "preset",
+    ),
     "gist_task",
 )
 
@@ -57,7 +70,8 @@ def _run(words: list[str]) -> ExitStatus:
     folders = arguments.dirs
     if folders and task != "report":
         raise UsageError(
-            f"{task} does not take {folders[0]}.", "Give the data file of a task with --data FILE."
+            f"{task} does not take {folders[0]}.",
+            "Give the data file of a task with --data FILE.",
         )
     if task == "list":
         _list_tasks(json=arguments.json)
@@ -70,7 +84,11 @@ def _run(words: list[str]) -> ExitStatus:
             )
     else:
         folders = [run_task(arguments)]
-    _report([_read_run(folder) for folder in folders], arguments.baseline, json=arguments.json)
+    _report(
+        [_read_run(folder) for folder in folders],
+        arguments.baseline,
+        json=arguments.json,
+    )
     return ExitStatus.DONE
 
 
@@ -79,7 +97,10 @@ def _list_tasks(*, json: bool) -> None:
         metrics = [{"name": metric.name, **metric.facts} for metric in METRICS.values()]
         names = ("name", "summary", "source", "licence", "metrics")
         tasks = [
-            {**{name: getattr(task, name) for name in names}, "format": task.file_format}
+            {
+                **{name: getattr(task, name) for name in names},
+                "format": task.file_format,
+            }
             for task in TASKS.values()
         ]
         write_json({"tasks": tasks, "metrics": metrics})
@@ -119,12 +140,18 @@ def _read_run(folder: Path) -> _Run:
         )
     rated, judge = with_ratings(folder, answered)
     return _Run(
-        folder, settings, tuple(rated), judge, memory_figures.summary(memory_figures.read(folder))
+        folder,
+        settings,
+        tuple(rated),
+        judge,
+        memory_figures.summary(memory_figures.read(folder)),
     )
 
 
 def _report(runs: Sequence[_Run], baseline: str, *, json: bool) -> None:
-    rows, baselines = _side_by_side(runs) if len(runs) > 1 else _of_one(runs[0], baseline)
+    rows, baselines = (
+        _side_by_side(runs) if len(runs) > 1 else _of_one(runs[0], baseline)
+    )
     metrics = TASKS[runs[0].settings.task].metrics
     table = tabulate(rows, metrics, baselines, seed=runs[0].settings.seed)
     if json:
@@ -156,7 +183,9 @@ Rows = dict[str, list[AnsweredQuestion]]
 def _of_one(run: _Run, baseline: str) -> tuple[Rows, dict[str, str]]:
     by_name = by_reader(run.answered)
     rows = {name: by_name[name] for name in METHODS if name in by_name}
-    return rows, {name: baseline for name in rows if name != baseline and baseline in rows}
+    return rows, {
+        name: baseline for name in rows if name != baseline and baseline in rows
+    }
 
 
 def _side_by_side(runs: Sequence[_Run]) -> tuple[Rows, dict[str, str]]:
@@ -174,7 +203,9 @@ def _side_by_side(runs: Sequence[_Run]) -> tuple[Rows, dict[str, str]]:
             if reader in readers:
                 rows[f"{reader} · {name}"] = readers[reader]
                 baselines[f"{reader} · {name}"] = f"{reader} · {names[0]}"
-    return rows, {row: base for row, base in baselines.items() if base in rows and base != row}
+    return rows, {
+        row: base for row, base in baselines.items() if base in rows and base != row
+    }
 
 
 def _names(runs: Sequence[_Run]) -> list[str]:
@@ -192,7 +223,10 @@ def _markdown(runs: Sequence[_Run], table: Table) -> str:
         parts.append(_LEGEND)
     parts += [line for run in runs for line in _notes(run)]
     parts.append(
-        "\n".join(f"- {name}: {METRICS[name].summary}" for name in (*table.metrics, *table.costs))
+        "\n".join(
+            f"- {name}: {METRICS[name].summary}"
+            for name in (*table.metrics, *table.costs)
+        )
     )
     return "\n\n".join(parts) + "\n"
 
@@ -200,7 +234,9 @@ def _markdown(runs: Sequence[_Run], table: Table) -> str:
 def _about(run: _Run) -> str:
     settings = run.settings
     documents = len({each.outcome.document for each in run.answered})
-    questions = len({(each.outcome.document, each.outcome.question) for each in run.answered})
+    questions = len(
+        {(each.outcome.document, each.outcome.question) for each in run.answered}
+    )
     default = RunSettings("", "", "", "", 0)
     others = [
         f"{setting.name.replace('_', ' ')} {getattr(settings, setting.name)}"
@@ -248,7 +284,9 @@ def _notes(run: _Run) -> list[str]:
     else:
         failures = ""
     counts = {len(each) for each in by_reader(run.answered).values()}
-    unfinished = "" if len(counts) == 1 else "Unfinished: the rows are over different questions."
+    unfinished = (
+        "" if len(counts) == 1 else "Unfinished: the rows are over different questions."
+    )
     return [line for line in (run.memories, judged, failures, unfinished) if line]
 
 

@@ -35,12 +35,15 @@ async def ask(
     reader = METHODS[blank.reader].reader()
     try:
         options = replace(options, choices=question.choices)
-        await attempt.follow(reader(Asking(question.text, memory, engine, Steering(), options)))
+        await attempt.follow(
+            reader(Asking(question.text, memory, engine, Steering(), options))
+        )
     except TimeoutError:
         error = f"It took longer than {timeout_s:g} s."
     except GistreadError as failure:
         error = failure.message
-        if isinstance(failure, EngineError) and not isinstance(failure, PromptTooLongError):
+        is_too_long = isinstance(failure, PromptTooLongError)
+        if isinstance(failure, EngineError) and not is_too_long:
             lost = failure
     except Exception as defect:
         # One failing question must not end a long run; the table counts it.
@@ -48,7 +51,9 @@ async def ask(
     seconds = time.monotonic() - attempt.began
     blank = replace(blank, seconds=seconds, events=tuple(attempt.events))
     if attempt.answered is None:
-        failed = replace(blank, lookups=tuple(attempt.lookups), ended=False, error=error)
+        failed = replace(
+            blank, lookups=tuple(attempt.lookups), ended=False, error=error
+        )
         return failed, lost
     return _filled(blank, attempt.answered, memory.book.text), None
 
@@ -67,12 +72,17 @@ class _Attempt:
     async def follow(self, reader: AsyncGenerator[ReaderEvent, None]) -> None:
         """Follow a reader to its end. Raises TimeoutError; what it prepares takes no time."""
         loop = asyncio.get_running_loop()
-        async with asyncio.timeout(self.timeout_s or None) as limit, aclosing(reader) as stream:
+        async with (
+            asyncio.timeout(self.timeout_s or None) as limit,
+            aclosing(reader) as stream,
+        ):
             async for event in stream:
                 self._note(event)
                 if isinstance(event, Prepared):
                     self.began = time.monotonic()
-                    limit.reschedule(loop.time() + self.timeout_s if self.timeout_s else None)
+                    limit.reschedule(
+                        loop.time() + self.timeout_s if self.timeout_s else None
+                    )
 
     def _note(self, event: ReaderEvent) -> None:
         if step := step_of(event, self.places):

@@ -43,7 +43,8 @@ class EvaluationOptions(ReaderOptions):
 async def bm25(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     """The `max_pages` pages nearest to the question, in full."""
     pages = {
-        (entry.page.start, entry.page.end): entry.page.number for entry in asking.memory.entries
+        (entry.page.start, entry.page.end): entry.page.number
+        for entry in asking.memory.entries
     }
     order = [pages[place] for place in await _rank_passages(asking, list(pages))]
     async for event in _pages_in_full(BookText.of(asking, "bm25"), order):
@@ -52,31 +53,49 @@ async def bm25(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
 
 async def dense(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     """The `max_pages` pages nearest in meaning, in full, by their nearest passage."""
-    embedder = asking.options.embedder if isinstance(asking.options, EvaluationOptions) else None
+    if isinstance(asking.options, EvaluationOptions):
+        embedder = asking.options.embedder
+    else:
+        embedder = None
     if embedder is None:
         raise UsageError(
-            "The reader dense needs an embedding model.", "Give one with --embedding-model FILE."
+            "The reader dense needs an embedding model.",
+            "Give one with --embedding-model FILE.",
         )
-    scores = await asyncio.to_thread(embedder.page_scores, asking.question, asking.memory)
+    scores = await asyncio.to_thread(
+        embedder.page_scores, asking.question, asking.memory
+    )
     order = sorted(scores, key=lambda number: -scores[number])
     async for event in _pages_in_full(BookText.of(asking, "dense"), order):
         yield event
 
 
-async def _pages_in_full(text: BookText, order: Sequence[int]) -> AsyncGenerator[ReaderEvent, None]:
+async def _pages_in_full(
+    text: BookText, order: Sequence[int]
+) -> AsyncGenerator[ReaderEvent, None]:
     """Answer from the first `max_pages` of `order`."""
     memory, options = text.memory, text.options
-    places = {entry.page.number: (entry.page.start, entry.page.end) for entry in memory.entries}
+    places = {
+        entry.page.number: (entry.page.start, entry.page.end)
+        for entry in memory.entries
+    }
     nearest = [places[number] for number in order]
-    async for selection in text.select(nearest, options.budget_tokens, most=options.max_pages):
+    async for selection in text.select(
+        nearest, options.budget_tokens, most=options.max_pages
+    ):
         yield selection
     shown = text.shown
-    opened = [number for number in order[: options.max_pages] if overlaps(shown, places[number])]
+    opened = [
+        number
+        for number in order[: options.max_pages]
+        if overlaps(shown, places[number])
+    ]
     yield text.started(shown)
     for step, number in enumerate(opened, start=1):
         yield LookedUp(number, step, "")
         yield opening_event(number, places[number], shown, OpenedBy.AGENT)
-    yield Stopped(StopReason.LIMIT if len(opened) == options.max_pages else StopReason.NOTHING_LEFT)
+    is_at_limit = len(opened) == options.max_pages
+    yield Stopped(StopReason.LIMIT if is_at_limit else StopReason.NOTHING_LEFT)
     async for event in text.answer(
         shown,
         tuple(opened),
@@ -91,11 +110,15 @@ async def dos(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     passages = split_into_passages(text.memory.book)
     # Passages without a shared word come last, so that readers are compared at equal budgets.
     order = dict.fromkeys([*await _rank_passages(asking, passages), *passages])
-    async for selection in text.select([*order], text.options.budget_tokens or DOS_TOKENS):
+    async for selection in text.select(
+        [*order], text.options.budget_tokens or DOS_TOKENS
+    ):
         yield selection
     shown = text.shown
     yield text.started(shown)
-    yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
+    yield Stopped(
+        StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW
+    )
     async for event in text.answer(shown):
         yield event
 
@@ -103,9 +126,13 @@ async def dos(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
 async def full(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     """The whole book, or as much of its start as fits."""
     text = BookText.of(asking, "full")
-    shown = await text.fit(split_into_passages(text.memory.book), text.options.budget_tokens)
+    shown = await text.fit(
+        split_into_passages(text.memory.book), text.options.budget_tokens
+    )
     yield text.started(shown)
-    yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
+    yield Stopped(
+        StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW
+    )
     async for event in text.answer(shown):
         yield event
 
@@ -116,14 +143,25 @@ async def closed_book(asking: Asking) -> AsyncGenerator[ReaderEvent, None]:
     memory = asking.memory
     options = asking.options
     yield Started(
-        "closed-book", len(memory.entries), memory.estimated_pages, memory.complete, share_shown=0.0
+        "closed-book",
+        len(memory.entries),
+        memory.estimated_pages,
+        memory.complete,
+        share_shown=0.0,
     )
     yield Stopped(StopReason.NOTHING_LEFT)
     yield Shown(())
     by_letter = bool(options.choices) and options.model.chooses
-    task = load("task_choice", options.wording) if by_letter else prompts.load("task_answer_closed")
+    if by_letter:
+        task = load("task_choice", options.wording)
+    else:
+        task = prompts.load("task_answer_closed")
     text = question if by_letter or not options.choices else without_options(question)
-    prompt = (Message("user", prompts.load("answer_closed").fill(question=text, task=task.text)),)
+    prompt = (
+        Message(
+            "user", prompts.load("answer_closed").fill(question=text, task=task.text)
+        ),
+    )
     async for event in asking.answer_from(
         Answered(compression_rate=asking.compression_rate(0)), "", prompt
     ):

@@ -19,7 +19,12 @@ from gistread.engine.models import ModelSource, find_chosen, find_source
 from gistread.engine.protocol import Engine, EngineInfo, Priority
 from gistread.errors import UsageError
 from gistread.memory.check_results import CheckResult
-from gistread.memory.model import DEFAULT_READING_MODE, PageSize, ReadingMode, parse_task
+from gistread.memory.model import (
+    DEFAULT_READING_MODE,
+    PageSize,
+    ReadingMode,
+    parse_task,
+)
 from gistread.memory.model_check import TooSlowError, check_model
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
@@ -54,7 +59,9 @@ def run_task(arguments: argparse.Namespace) -> Path:
     config = load_settings(arguments)
     task = _task(arguments)
     reading = find_chosen(arguments.model, config)
-    embedder = Embedder(arguments.embedding_model) if arguments.embedding_model else None
+    embedder = (
+        Embedder(arguments.embedding_model) if arguments.embedding_model else None
+    )
     readers = _readers(arguments, has_embedder=embedder is not None)
     models = _Models(
         reading,
@@ -62,7 +69,9 @@ def run_task(arguments: argparse.Namespace) -> Path:
         find_source(arguments.judge) if arguments.judge else None,
     )
     folder: Path = arguments.out or Path(f"eval-{task.name}")
-    run_until_interrupted(_run(arguments, config, task, readers, models, embedder, folder))
+    run_until_interrupted(
+        _run(arguments, config, task, readers, models, embedder, folder)
+    )
     return folder
 
 
@@ -70,9 +79,13 @@ def _task(arguments: argparse.Namespace) -> Task:
     """The chosen task, whose data and libraries are there. Raises GistreadError."""
     task = TASKS[arguments.task]
     if arguments.data is None or not arguments.data.exists():
-        problem = "needs a data file" if arguments.data is None else f"cannot find {arguments.data}"
+        if arguments.data is None:
+            problem = "needs a data file"
+        else:
+            problem = f"cannot find {arguments.data}"
         raise UsageError(
-            f"{task.name} {problem}.", f"Get it from {task.source} and give it with --data FILE."
+            f"{task.name} {problem}.",
+            f"Get it from {task.source} and give it with --data FILE.",
         )
     if any(name.startswith("rouge") for name in task.metrics):
         rouge("a", "a")  # If its library is missing, raises before the first answer.
@@ -87,7 +100,8 @@ def _readers(arguments: argparse.Namespace, *, has_embedder: bool) -> tuple[str,
         readers = tuple(name for name in METHODS if name != "dense")
     elif not has_embedder and "dense" in readers:
         raise UsageError(
-            "The reader dense needs an embedding model.", "Give one with --embedding-model FILE."
+            "The reader dense needs an embedding model.",
+            "Give one with --embedding-model FILE.",
         )
     if not arguments.no_closed_book and _CLOSED_BOOK not in readers:
         readers = (*readers, _CLOSED_BOOK)
@@ -105,7 +119,9 @@ async def _run(
 ) -> None:
     with ProgressLine() as line:
         line.show(f"reading {arguments.data}")
-        plan = await asyncio.to_thread(_plan, arguments, config, task, readers, embedder)
+        plan = await asyncio.to_thread(
+            _plan, arguments, config, task, readers, embedder
+        )
         try:
             async with AsyncExitStack() as stack:
                 engine = asking = await stack.enter_async_context(
@@ -122,13 +138,18 @@ async def _run(
                 data = await asyncio.to_thread(_data, arguments)
                 other = asking.info if asking is not engine else None
                 save_or_compare(
-                    folder, _settings(arguments, plan, engine.info, other, data, embedding)
+                    folder,
+                    _settings(arguments, plan, engine.info, other, data, embedding),
                 )
                 store = MemoryStore(arguments.memories or folder / _MEMORIES)
                 with OutcomeFile(folder / FILE_NAME) as outcomes:
                     await _follow(plan, engine, asking, store, outcomes, line)
                 if models.judge in (models.reading, models.asking):
-                    await _rate(folder, engine if models.judge == models.reading else asking, line)
+                    await _rate(
+                        folder,
+                        engine if models.judge == models.reading else asking,
+                        line,
+                    )
             if models.judge not in (None, models.reading, models.asking):
                 async with open_engine(models.judge, config, line) as judge:
                     await _rate(folder, judge, line)
@@ -150,20 +171,28 @@ def _plan(
 ) -> running.Plan:
     options = TaskOptions(arguments.seed, arguments.split)
     documents = sample(
-        task.load(arguments.data, options), arguments.limit, arguments.seed, arguments.documents
+        task.load(arguments.data, options),
+        arguments.limit,
+        arguments.seed,
+        arguments.documents,
     )
     if not documents:
         raise UsageError(
             f"No questions in {arguments.data}.",
             "`python -m research.evaluation list` describes the format.",
         )
-    preset = find_preset(arguments.preset, default_paths().presets) if arguments.preset else None
+    if arguments.preset:
+        preset = find_preset(arguments.preset, default_paths().presets)
+    else:
+        preset = None
     return running.Plan(
         task=task,
         documents=documents,
         readers=readers,
         options=EvaluationOptions(
-            max_pages=config.max_pages, budget_tokens=arguments.budget_tokens, embedder=embedder
+            max_pages=config.max_pages,
+            budget_tokens=arguments.budget_tokens,
+            embedder=embedder,
         ),
         config=running.RunConfig(
             ReadingMode(config.reading or DEFAULT_READING_MODE),
@@ -190,7 +219,12 @@ def _page_size(text: str) -> PageSize | None:
     match words:
         case [most] if most >= 2:  # ReadAgent, table 6: the fewest in proportion.
             return PageSize(
-                max(1, most * PAGE_SIZES["quality"].min_words // PAGE_SIZES["quality"].max_words),
+                max(
+                    1,
+                    most
+                    * PAGE_SIZES["quality"].min_words
+                    // PAGE_SIZES["quality"].max_words,
+                ),
                 most,
             )
         case [fewest, most] if 1 <= fewest <= most >= 2:
@@ -262,7 +296,9 @@ async def _follow(
 ) -> None:
     """Run the plan with its progress on the line; failed questions and notices become messages."""
     questions = sum(len(document.questions) for document in plan.documents)
-    done = plan.questions - sum(len(todo.questions) for todo in plan.todo(outcomes.known))
+    done = plan.questions - sum(
+        len(todo.questions) for todo in plan.todo(outcomes.known)
+    )
     line.say(
         f"{plan.task.name}: {counted(questions, 'question')} about "
         f"{counted(len(plan.documents), 'text')}, "
@@ -273,14 +309,19 @@ async def _follow(
         async for event in events:
             bar = f"{progress_bar(done / max(1, plan.questions))}  {done} of {plan.questions}"
             match event:
-                case running.MemoryProgress(document=document, memory=memory, notice=notice):
+                case running.MemoryProgress(
+                    document=document, memory=memory, notice=notice
+                ):
                     if memory.complete:
                         memory_figures.save(
-                            outcomes.path.parent, memory_figures.figures_of(document, memory)
+                            outcomes.path.parent,
+                            memory_figures.figures_of(document, memory),
                         )
                     if notice:
                         line.say(f"Note: {notice}")
-                    line.show(f"{document.id} · {reading_line(memory, engine.state, None)}")
+                    line.show(
+                        f"{document.id} · {reading_line(memory, engine.state, None)}"
+                    )
                 case running.ArtifactBuilt(
                     reader=reader, artifact=artifact, done=built, total=total
                 ):
@@ -297,16 +338,23 @@ async def _follow(
     line.clear()
 
 
-async def _checked(engine: Engine, model: ModelSource, line: ProgressLine) -> CheckResult | None:
+async def _checked(
+    engine: Engine, model: ModelSource, line: ProgressLine
+) -> CheckResult | None:
     """The result of a loaded model's check, run if needed; None on a server or if too slow.
 
     Raises EngineError.
     """
     results = check_results()
-    if engine.info.placement is not None and results.get(engine.info.fingerprint) is None:
+    if (
+        engine.info.placement is not None
+        and results.get(engine.info.fingerprint) is None
+    ):
         line.show(f"checking {engine.info.name} …")
         with suppress(TooSlowError):
             results.save(
-                engine.info.fingerprint, model.path, await check_model(engine, Priority.INTERACTIVE)
+                engine.info.fingerprint,
+                model.path,
+                await check_model(engine, Priority.INTERACTIVE),
             )
     return results.get(engine.info.fingerprint)

@@ -15,15 +15,25 @@ from gistread.memory.passages import split_into_passages
 
 Matrix = npt.NDArray[np.float32]
 
-_INSTRUCTION = "Instruct: Given a question about a book, retrieve passages that answer it\nQuery: "
+_INSTRUCTION = (
+    "Instruct: Given a question about a book, retrieve passages that answer it\nQuery: "
+)
 _SEARCHING = "Represent this sentence for searching relevant passages: "
 # What models expect before a question and before a passage; the first pattern in the model's name
 # decides.
 _PREFIXES = (
     (r"nomic-?(embed|bert)", "search_query: ", "search_document: "),
-    (r"e5-mistral|e5.*-instruct|sfr-embedding|linq-embed|qwen3-embed|gte-qwen", _INSTRUCTION, ""),
+    (
+        r"e5-mistral|e5.*-instruct|sfr-embedding|linq-embed|qwen3-embed|gte-qwen",
+        _INSTRUCTION,
+        "",
+    ),
     (r"\be5\b", "query: ", "passage: "),
-    (r"embedding-?gemma|gemma-embedding", "task: search result | query: ", "title: none | text: "),
+    (
+        r"embedding-?gemma|gemma-embedding",
+        "task: search result | query: ",
+        "title: none | text: ",
+    ),
     (r"arctic-embed-[a-z]+-v2", "query: ", ""),
     (r"bge-(small|base|large)|mxbai-embed|arctic-embed", _SEARCHING, ""),
 )
@@ -37,7 +47,11 @@ class Embedder:
         header = read_header(path)
         self.fingerprint = header.fingerprint
         self._path = path
-        name = re.sub(r"[\s_]+", "-", f"{header.name} {header.title} {header.architecture}".lower())
+        name = re.sub(
+            r"[\s_]+",
+            "-",
+            f"{header.name} {header.title} {header.architecture}".lower(),
+        )
         self._query_prefix, self._document_prefix = _prefixes_for(name)
         self._known: dict[str, Matrix] = {}
 
@@ -59,10 +73,15 @@ class Embedder:
             places = split_into_passages(memory.book, page.start, page.end) or [
                 (page.start, page.end)
             ]
-            passages = [self._document_prefix + text[start:end] for start, end in places]
-            if missing := [passage for passage in passages if passage not in self._known]:
+            passages = [
+                self._document_prefix + text[start:end] for start, end in places
+            ]
+            missing = [passage for passage in passages if passage not in self._known]
+            if missing:
                 self._known.update(zip(missing, self._vectors(missing), strict=True))
-            scores[page.number] = max(float(self._known[passage] @ query) for passage in passages)
+            scores[page.number] = max(
+                float(self._known[passage] @ query) for passage in passages
+            )
         return scores
 
     def _vectors(self, texts: Sequence[str]) -> list[Matrix]:

@@ -38,7 +38,10 @@ async def rate(
         return best, usage
     for reference in references:
         # The permissive rater cannot change a strict yes.
-        for name, options in (("judge_strict", _STRICT), ("judge_permissive", _PERMISSIVE)):
+        for name, options in (
+            ("judge_strict", _STRICT),
+            ("judge_permissive", _PERMISSIVE),
+        ):
             text = prompts.load(name).fill(
                 question=question, answer=answer.strip(), reference=reference
             )
@@ -66,7 +69,10 @@ async def rate_all(
             rating = Rating.NONE
             with contextlib.suppress(PromptTooLongError):
                 rating, _ = await rate(
-                    answer.question.text, answer.outcome.answer, answer.question.references, engine
+                    answer.question.text,
+                    answer.outcome.answer,
+                    answer.question.references,
+                    engine,
                 )
             document, question, reader = answer.key
             record = {
@@ -106,13 +112,16 @@ def _add_rating(
         return answered
     judged = scores(Case(answered.question, answered.outcome, rating=rating), _METRICS)
     return replace(
-        answered, outcome=replace(answered.outcome, scores=(*answered.outcome.scores, *judged))
+        answered,
+        outcome=replace(answered.outcome, scores=(*answered.outcome.scores, *judged)),
     )
 
 
 def _path(folder: Path, engine: Engine) -> Path:
     version = prompts.version("judge_strict", "judge_permissive")
-    key = hashlib.sha256(f"{engine.info.fingerprint}\0{version}".encode()).hexdigest()[:12]
+    key = hashlib.sha256(f"{engine.info.fingerprint}\0{version}".encode()).hexdigest()[
+        :12
+    ]
     return folder / f"{key}{_SUFFIX}"
 
 

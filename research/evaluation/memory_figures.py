@@ -53,13 +53,16 @@ def save(folder: Path, figures: TextFigures) -> None:
     if figures in known:
         return
     lines = [
-        orjson.dumps(asdict(each), option=orjson.OPT_APPEND_NEWLINE) for each in (*known, figures)
+        orjson.dumps(asdict(each), option=orjson.OPT_APPEND_NEWLINE)
+        for each in (*known, figures)
     ]
     try:
         replace_file(folder / FILE_NAME, b"".join(lines), mode=0o644)
     except OSError as error:
         hint = "Free some space, then run the command again to resume."
-        raise StorageError(f"{folder / FILE_NAME}: {error.strerror or error}.", hint) from error
+        raise StorageError(
+            f"{folder / FILE_NAME}: {error.strerror or error}.", hint
+        ) from error
 
 
 def read(folder: Path) -> list[TextFigures]:

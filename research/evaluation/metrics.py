@@ -17,7 +17,14 @@ from typing import Any
 
 from gistread.engine.protocol import Usage
 from gistread.errors import GistreadError
-from research.evaluation.model import Outcome, Place, Question, Rating, covered_share, pages_with
+from research.evaluation.model import (
+    Outcome,
+    Place,
+    Question,
+    Rating,
+    covered_share,
+    pages_with,
+)
 
 ROUGE_KINDS = ("rouge1", "rouge2", "rougeL")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -87,17 +94,25 @@ class Metric:
 
     @property
     def facts(self) -> dict[str, object]:
-        return {"summary": self.summary, "unit": self.unit, "more_is_better": self.more_is_better}
+        return {
+            "summary": self.summary,
+            "unit": self.unit,
+            "more_is_better": self.more_is_better,
+        }
 
 
-def scores(case: Case, names: Iterable[str] | None = None) -> tuple[tuple[str, float], ...]:
+def scores(
+    case: Case, names: Iterable[str] | None = None
+) -> tuple[tuple[str, float], ...]:
     """The applicable metrics among these names (None: all).
 
     Raises GistreadError for ROUGE without its package.
     """
     chosen = METRICS if names is None else set(names)
     values = (
-        (metric.name, metric.of(case)) for metric in METRICS.values() if metric.name in chosen
+        (metric.name, metric.of(case))
+        for metric in METRICS.values()
+        if metric.name in chosen
     )
     return tuple((name, value) for name, value in values if value is not None)
 
@@ -105,7 +120,9 @@ def scores(case: Case, names: Iterable[str] | None = None) -> tuple[tuple[str, f
 def _accuracy(case: Case) -> float | None:
     if not case.question.choices:
         return None
-    return _share(case.outcome.ended and case.outcome.choice == case.question.gold_choice)
+    return _share(
+        case.outcome.ended and case.outcome.choice == case.question.gold_choice
+    )
 
 
 def _matched(measure: Callable[[str, str], float]) -> Callable[[Case], float | None]:
@@ -116,7 +133,9 @@ def _matched(measure: Callable[[str, str], float]) -> Callable[[Case], float | N
         answer = outcome.answer if outcome.ended and outcome.has_answer else ""
         if not question.references:
             return None
-        return _ALL * max(measure(answer, reference) for reference in question.references)
+        return _ALL * max(
+            measure(answer, reference) for reference in question.references
+        )
 
     return of
 
@@ -126,7 +145,9 @@ def _rouge(kind: str) -> Callable[[Case], float | None]:
         if not case.question.references:
             return None
         answer = case.outcome.answer if case.outcome.ended else ""
-        return _ALL * max(rouge(answer, reference)[kind] for reference in case.question.references)
+        return _ALL * max(
+            rouge(answer, reference)[kind] for reference in case.question.references
+        )
 
     return of
 
@@ -194,9 +215,19 @@ _METRICS = (
         True,
         _AGREES_PARTLY,
     ),
-    Metric("rouge-1", "words shared with a reference, F measure", "%", True, _rouge("rouge1")),
     Metric(
-        "rouge-2", "pairs of words shared with a reference, F measure", "%", True, _rouge("rouge2")
+        "rouge-1",
+        "words shared with a reference, F measure",
+        "%",
+        True,
+        _rouge("rouge1"),
+    ),
+    Metric(
+        "rouge-2",
+        "pairs of words shared with a reference, F measure",
+        "%",
+        True,
+        _rouge("rouge2"),
     ),
     Metric(
         "rouge-l",
@@ -206,7 +237,11 @@ _METRICS = (
         _rouge("rougeL"),
     ),
     Metric(
-        "f1", "words shared with a reference, as SQuAD counts them", "%", True, _matched(token_f1)
+        "f1",
+        "words shared with a reference, as SQuAD counts them",
+        "%",
+        True,
+        _matched(token_f1),
     ),
     Metric(
         "exact-match",
@@ -229,8 +264,20 @@ _METRICS = (
         True,
         _gold_coverage,
     ),
-    Metric("not-found", "said that the book does not say, though it does", "%", False, _not_found),
-    Metric("quotes", "every quote shown is in the book word for word", "%", True, _QUOTES_HOLD),
+    Metric(
+        "not-found",
+        "said that the book does not say, though it does",
+        "%",
+        False,
+        _not_found,
+    ),
+    Metric(
+        "quotes",
+        "every quote shown is in the book word for word",
+        "%",
+        True,
+        _QUOTES_HOLD,
+    ),
     Metric(
         "unsupported",
         "marked as not supported by the text, or replaced by a quotation",
@@ -239,7 +286,11 @@ _METRICS = (
         _UNSUPPORTED,
     ),
     Metric(
-        "ended", "questions that got an answer", "%", True, lambda case: _share(case.outcome.ended)
+        "ended",
+        "questions that got an answer",
+        "%",
+        True,
+        lambda case: _share(case.outcome.ended),
     ),
     Metric(
         "compression-rate",
@@ -249,7 +300,11 @@ _METRICS = (
         _COMPRESSION_RATE,
     ),
     Metric(
-        "lookups", "pages looked up", "pages", None, lambda case: float(len(case.outcome.lookups))
+        "lookups",
+        "pages looked up",
+        "pages",
+        None,
+        lambda case: float(len(case.outcome.lookups)),
     ),
     Metric(
         "context-tokens",
@@ -272,10 +327,18 @@ _METRICS = (
         False,
         _PROMPT,
     ),
-    Metric("seconds", "time to the whole answer", "s", False, lambda case: case.outcome.seconds),
+    Metric(
+        "seconds",
+        "time to the whole answer",
+        "s",
+        False,
+        lambda case: case.outcome.seconds,
+    ),
 )
 # Every metric by name: of the answer, of its sources, of its cost.
-METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _METRICS})
+METRICS: Mapping[str, Metric] = MappingProxyType(
+    {metric.name: metric for metric in _METRICS}
+)
 
 # Metrics of every task, in addition to `Task.metrics`.
 COSTS = (

@@ -19,7 +19,8 @@ class Question:
     id: str  # Stable between runs and unique in the document
     text: str
     references: tuple[str, ...] = ()  # Right answers, given by people
-    choices: tuple[str, ...] = ()  # The options of a multiple-choice question, in the order shown
+    # The options of a multiple-choice question, in the order shown
+    choices: tuple[str, ...] = ()
     gold_choice: int | None = None  # Index of the right option
     # Where `Document.book.text` has the answer, if the task says so: start and end, in order.
     gold_places: tuple[tuple[int, int], ...] = ()
@@ -60,7 +61,8 @@ class Outcome:
     ] = ()  # The book's text in the prompt of the answer: start and end, in order
     citations: tuple[tuple[int, int], ...] = ()
     quotes_hold: bool | None = (
-        None  # Whether every quote shown is in the book word for word; None without quotes
+        # Whether every quote shown is in the book word for word; None without quotes
+        None
     )
     # Whether a statement was marked as not supported, or a quotation replaced the answer; None if
     # not checked.

@@ -41,7 +41,11 @@ def parse(words: list[str]) -> argparse.Namespace:
     option("dirs", metavar="DIR", nargs="*", type=Path, help="run folders for `report`")
     option("--data", metavar="FILE", type=Path, help="the task's data file or folder")
     option(
-        "--readers", type=readers, default=DEFAULT_READERS, metavar="A,B", help="readers, or `all`"
+        "--readers",
+        type=readers,
+        default=DEFAULT_READERS,
+        metavar="A,B",
+        help="readers, or `all`",
     )
     add_model(parser)
     option(
@@ -56,7 +60,11 @@ def parse(words: list[str]) -> argparse.Namespace:
         help="GGUF embedding model for the reader dense",
     )
     option(
-        "-o", "--out", metavar="DIR", type=Path, help="run folder, also for resuming (eval-TASK)"
+        "-o",
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="run folder, also for resuming (eval-TASK)",
     )
     option(
         "--limit",
@@ -65,8 +73,16 @@ def parse(words: list[str]) -> argparse.Namespace:
         metavar="N",
         help="number of questions, spread over the texts (50; 0: all)",
     )
-    option("--documents", type=count(0), default=0, metavar="N", help="most texts (0: all)")
-    option("--seed", type=count(0), default=0, metavar="N", help="selects questions and texts (0)")
+    option(
+        "--documents", type=count(0), default=0, metavar="N", help="most texts (0: all)"
+    )
+    option(
+        "--seed",
+        type=count(0),
+        default=0,
+        metavar="N",
+        help="selects questions and texts (0)",
+    )
     option(
         "--budget-tokens",
         type=count(0),
@@ -90,7 +106,9 @@ def parse(words: list[str]) -> argparse.Namespace:
         help="concurrent questions (1; on a server: as many as it gains from)",
     )
     option("--retry", action="store_true", help="ask failed questions again")
-    option("--no-closed-book", action="store_true", help="leave out the closed-book row")
+    option(
+        "--no-closed-book", action="store_true", help="leave out the closed-book row"
+    )
     option(
         "--baseline",
         choices=list(METHODS),
@@ -98,7 +116,9 @@ def parse(words: list[str]) -> argparse.Namespace:
         metavar="READER",
         help="the reader to compare with (bm25)",
     )
-    option("--judge", metavar="MODEL", help="a model that rates answers (LR-1 and LR-2)")
+    option(
+        "--judge", metavar="MODEL", help="a model that rates answers (LR-1 and LR-2)"
+    )
     option(
         "--memories",
         metavar="DIR",
@@ -106,7 +126,9 @@ def parse(words: list[str]) -> argparse.Namespace:
         help="memory folder shared between runs (DIR/memories)",
     )
     option(
-        "--reading", choices=["single-pass", "careful"], help="how memories are built (single-pass)"
+        "--reading",
+        choices=["single-pass", "careful"],
+        help="how memories are built (single-pass)",
     )
     option(
         "--page-size",
@@ -114,9 +136,19 @@ def parse(words: list[str]) -> argparse.Namespace:
         metavar="WORDS",
         help="quality, script, novel, a maximum such as 600, or a range such as 280-600",
     )
-    option("--preset", metavar="NAME", help="preset for the gists (default: the task's)")
-    option("--task", dest="gist_task", default="", metavar="TEXT", help="focus the gists on this")
-    option("--split", default="", metavar="NAME", help="data split: train, valid, test …")
+    option(
+        "--preset", metavar="NAME", help="preset for the gists (default: the task's)"
+    )
+    option(
+        "--task",
+        dest="gist_task",
+        default="",
+        metavar="TEXT",
+        help="focus the gists on this",
+    )
+    option(
+        "--split", default="", metavar="NAME", help="data split: train, valid, test …"
+    )
     add_formats(parser)
     return parser.parse_intermixed_args(words)
 
@@ -126,5 +158,7 @@ def readers(text: str) -> tuple[str, ...]:
         return tuple(METHODS)
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
     if unknown := [name for name in names if name not in METHODS]:
-        raise argparse.ArgumentTypeError(f"no reader {unknown[0]!r}; use {', '.join(METHODS)}")
+        raise argparse.ArgumentTypeError(
+            f"no reader {unknown[0]!r}; use {', '.join(METHODS)}"
+        )
     return names

@@ -36,7 +36,11 @@ def to_json(answered: AnsweredQuestion) -> Json:
     usage = outcome.pop("usage")
     return {
         **outcome,
-        **{name: value for name, value in question.items() if name not in ("id", "text")},
+        **{
+            name: value
+            for name, value in question.items()
+            if name not in ("id", "text")
+        },
         "scores": dict(answered.outcome.scores),
         "compression_rate": round(answered.outcome.compression_rate, 3),
         "prefilled": usage["prefilled"],
@@ -49,16 +53,23 @@ def to_json(answered: AnsweredQuestion) -> Json:
 
 def from_json(line: Json) -> AnsweredQuestion:
     """Parse an object from `to_json`. Raises KeyError, TypeError or ValueError."""
-    values = {"quotes_hold": None, "unsupported": None, **line}  # Older files lack these.
+    # Older files lack these.
+    values = {"quotes_hold": None, "unsupported": None, **line}
     if "found" in values:
         values["has_answer"] = values["found"]  # Its name in older files.
     values["id"] = values["question"]
     usage = Usage(
-        *(values[name] for name in ("prefilled", "reused", "generated", "engine_seconds"))
+        *(
+            values[name]
+            for name in ("prefilled", "reused", "generated", "engine_seconds")
+        )
     )
-    scores = tuple((str(name), float(score)) for name, score in values["scores"].items())
+    scores = tuple(
+        (str(name), float(score)) for name, score in values["scores"].items()
+    )
     return AnsweredQuestion(
-        _build(Question, values), _build(Outcome, {**values, "usage": usage, "scores": scores})
+        _build(Question, values),
+        _build(Outcome, {**values, "usage": usage, "scores": scores}),
     )
 
 
@@ -78,7 +89,8 @@ class OutcomeFile:
         try:
             if not try_lock(self._file):
                 raise StorageError(
-                    f"Another run is writing {path}.", "Wait for it, or choose another --out."
+                    f"Another run is writing {path}.",
+                    "Wait for it, or choose another --out.",
                 )
             self.known, self._length = _read(path)
             os.ftruncate(self._file.fileno(), self._length)
@@ -124,7 +136,13 @@ def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
             length += len(line)
             try:
                 answered = from_json(orjson.loads(line))
-            except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
+            except (
+                orjson.JSONDecodeError,
+                KeyError,
+                TypeError,
+                ValueError,
+                AttributeError,
+            ):
                 raise StorageError(
                     f"{path}, line {number}: invalid outcome.",
                     "Remove the line to ask its question again.",
@@ -134,7 +152,9 @@ def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
 
 
 def _build(kind: type[T], values: Mapping[str, Any]) -> T:
-    return kind(**{field.name: _to_tuples(values[field.name]) for field in fields(kind)})
+    return kind(
+        **{field.name: _to_tuples(values[field.name]) for field in fields(kind)}
+    )
 
 
 def _to_tuples(value: Any) -> Any:
@@ -148,7 +168,9 @@ def _storage_error(path: Path, error: OSError) -> StorageError:
     )
 
 
-def by_reader(outcomes: Iterable[AnsweredQuestion]) -> dict[str, list[AnsweredQuestion]]:
+def by_reader(
+    outcomes: Iterable[AnsweredQuestion],
+) -> dict[str, list[AnsweredQuestion]]:
     readers: dict[str, list[AnsweredQuestion]] = {}
     for answered in outcomes:
         readers.setdefault(answered.outcome.reader, []).append(answered)

@@ -14,8 +14,14 @@ _BASELINES = (
         f"{_MODULE}:gists",
         artifacts=("summaries of a long memory",),
     ),
-    Method("bm25", "the pages that share most words with the question", f"{_MODULE}:bm25"),
-    Method("dense", "the pages nearest in meaning, by an embedding model", f"{_MODULE}:dense"),
+    Method(
+        "bm25", "the pages that share most words with the question", f"{_MODULE}:bm25"
+    ),
+    Method(
+        "dense",
+        "the pages nearest in meaning, by an embedding model",
+        f"{_MODULE}:dense",
+    ),
     Method(
         "dos",
         "passages by relevance, in the order of the book",
@@ -28,7 +34,9 @@ _BASELINES = (
         f"{_MODULE}:full",
         needs_memory=False,
     ),
-    Method("closed-book", "no text at all", f"{_MODULE}:closed_book", needs_memory=False),
+    Method(
+        "closed-book", "no text at all", f"{_MODULE}:closed_book", needs_memory=False
+    ),
 )
 METHODS: Mapping[str, Method] = MappingProxyType(
     {**registry.METHODS, **{baseline.name: baseline for baseline in _BASELINES}}

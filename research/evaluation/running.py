@@ -19,9 +19,20 @@ from typing import TypeVar
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.artifacts import ARTIFACTS
-from gistread.memory.model import DEFAULT_READING_MODE, GistFocus, GistMemory, PageSize, ReadingMode
+from gistread.memory.model import (
+    DEFAULT_READING_MODE,
+    GistFocus,
+    GistMemory,
+    PageSize,
+    ReadingMode,
+)
 from gistread.memory.reading import read_book
-from gistread.memory.sizes import PAGE_SIZES, PROMPT_TOKENS, TOKENS_PER_WORD, choose_size
+from gistread.memory.sizes import (
+    PAGE_SIZES,
+    PROMPT_TOKENS,
+    TOKENS_PER_WORD,
+    choose_size,
+)
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import FICTION, Preset, built_in_presets
 from gistread.readers.answering import ReaderOptions
@@ -47,10 +58,13 @@ class RunConfig:
     mode: ReadingMode = DEFAULT_READING_MODE
     size: PageSize | None = None  # None: by the length of the text and the window
     preset: Preset | None = None  # None: the one that suits each document
-    task: str = ""  # What the gists look for (ReadAgent, Appendix F.1); empty for any question
+    # What the gists look for (ReadAgent, Appendix F.1); empty for any question
+    task: str = ""
 
     def focus(self, document: Document) -> GistFocus:
-        return GistFocus(self.preset or built_in_presets().get(document.preset, FICTION), self.task)
+        return GistFocus(
+            self.preset or built_in_presets().get(document.preset, FICTION), self.task
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +85,32 @@ class Plan:
     config: RunConfig = field(default_factory=RunConfig)
     timeout_s: float = 0.0  # For each question; 0: no limit
     retry: bool = False  # Ask failed questions again
-    at_once: int = 0  # Most concurrent questions; 0: one, or on a server as many as it can run
+    # Most concurrent questions; 0: one, or on a server as many as it can run
+    at_once: int = 0
 
     @property
     def questions(self) -> int:
-        return len(self.readers) * sum(len(document.questions) for document in self.documents)
+        return len(self.readers) * sum(
+            len(document.questions) for document in self.documents
+        )
 
     def todo(self, known: Mapping[Key, AnsweredQuestion]) -> list[Todo]:
         """Questions without an outcome, in the order asked: readers without a memory first."""
         readers = sorted(self.readers, key=lambda name: uses_memory(name))
-        done = {key for key, answered in known.items() if answered.outcome.ended or not self.retry}
+        done = {
+            key
+            for key, answered in known.items()
+            if answered.outcome.ended or not self.retry
+        }
         all_todos = [
             Todo(
                 document,
                 reader,
-                tuple(q for q in document.questions if (document.id, q.id, reader) not in done),
+                tuple(
+                    q
+                    for q in document.questions
+                    if (document.id, q.id, reader) not in done
+                ),
             )
             for document in self.documents
             for reader in readers
@@ -144,7 +169,12 @@ async def run(
 
 class _Run:
     def __init__(
-        self, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore, outcomes: OutcomeFile
+        self,
+        plan: Plan,
+        engine: Engine,
+        asking: Engine,
+        store: MemoryStore,
+        outcomes: OutcomeFile,
     ) -> None:
         self._plan = plan
         self._engine = engine
@@ -163,23 +193,34 @@ class _Run:
     async def work(self, emit: Emit[RunEvent]) -> None:
         todo = self._plan.todo(self._outcomes.known)
         waiting = iter(
-            [list(todos) for _, todos in groupby(todo, key=lambda each: each.document.id)]
+            [
+                list(todos)
+                for _, todos in groupby(todo, key=lambda each: each.document.id)
+            ]
         )
         async with asyncio.TaskGroup() as tasks:
             self._begin_texts(waiting, emit, tasks)
 
     def _begin_texts(
-        self, waiting: Iterator[list[Todo]], emit: Emit[RunEvent], tasks: asyncio.TaskGroup
+        self,
+        waiting: Iterator[list[Todo]],
+        emit: Emit[RunEvent],
+        tasks: asyncio.TaskGroup,
     ) -> None:
         while self._texts < self._at_once:
             self._texts += 1
             tasks.create_task(self._ask_texts(waiting, emit, tasks))
 
     async def _ask_texts(
-        self, waiting: Iterator[list[Todo]], emit: Emit[RunEvent], tasks: asyncio.TaskGroup
+        self,
+        waiting: Iterator[list[Todo]],
+        emit: Emit[RunEvent],
+        tasks: asyncio.TaskGroup,
     ) -> None:
         for todos in waiting:
-            text = _Text(todos[0].document, self._plan, self._engine, self._asking, self._store)
+            text = _Text(
+                todos[0].document, self._plan, self._engine, self._asking, self._store
+            )
             for todo in todos:
                 async with aclosing(text.prepare_for(todo.reader)) as preparing:
                     async for event in preparing:
@@ -211,7 +252,12 @@ class _Run:
 
 class _Text:
     def __init__(
-        self, document: Document, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore
+        self,
+        document: Document,
+        plan: Plan,
+        engine: Engine,
+        asking: Engine,
+        store: MemoryStore,
     ) -> None:
         """`engine` builds memory and artifacts, `asking` answers."""
         self._document = document
@@ -219,9 +265,12 @@ class _Text:
         self._engine = engine
         self._asking = asking
         self._store = store
-        self._memory = GistMemory(document.book, PAGE_SIZES["quality"], engine.info.name)
+        self._memory = GistMemory(
+            document.book, PAGE_SIZES["quality"], engine.info.name
+        )
         self._unread: EngineError | None = None  # Why the memory could not be built
-        self.unready: dict[str, EngineError] = {}  # Why a reader cannot be asked, by reader
+        # Why a reader cannot be asked, by reader
+        self.unready: dict[str, EngineError] = {}
 
     async def prepare_for(
         self, reader: str
@@ -241,9 +290,13 @@ class _Text:
             return
         try:
             # All readers must see the same summaries, whichever built them first.
-            names = (("summaries",) if await self._outgrows() else ()) + METHODS[reader].artifacts
+            names = (("summaries",) if await self._outgrows() else ()) + METHODS[
+                reader
+            ].artifacts
             for name in names:
-                async with aclosing(ARTIFACTS[name].build(self._memory, self._engine)) as making:
+                async with aclosing(
+                    ARTIFACTS[name].build(self._memory, self._engine)
+                ) as making:
                     async for progress in making:
                         yield ArtifactBuilt(
                             self._document, reader, name, progress.done, progress.total
@@ -251,15 +304,24 @@ class _Text:
         except EngineError as error:
             self.unready[reader] = error
 
-    async def ask(self, question: Question, reader: str) -> tuple[Outcome, EngineError | None]:
+    async def ask(
+        self, question: Question, reader: str
+    ) -> tuple[Outcome, EngineError | None]:
         plan = self._plan
-        outcome = Outcome(plan.task.name, self._document.id, question.id, reader, question.text)
+        outcome = Outcome(
+            plan.task.name, self._document.id, question.id, reader, question.text
+        )
         lost: EngineError | None = None
         if reader in self.unready:
             outcome = replace(outcome, ended=False, error=self.unready[reader].message)
         else:
             outcome, lost = await ask(
-                question, outcome, self._memory, self._asking, plan.options, plan.timeout_s
+                question,
+                outcome,
+                self._memory,
+                self._asking,
+                plan.options,
+                plan.timeout_s,
             )
         return _add_scores(plan.task, question, outcome, self._memory), lost
 
@@ -269,16 +331,25 @@ class _Text:
         window = self._asking.info.context_tokens
         if not entries:
             return False
-        gists = await self._asking.count("\n\n".join(entry.gist.text for entry in entries))
-        page = TOKENS_PER_WORD * sum(entry.page.words for entry in entries) / len(entries)
-        room = min(window - PROMPT_TOKENS - options.answer_tokens, options.budget_tokens or window)
+        gists = await self._asking.count(
+            "\n\n".join(entry.gist.text for entry in entries)
+        )
+        page = (
+            TOKENS_PER_WORD * sum(entry.page.words for entry in entries) / len(entries)
+        )
+        room = min(
+            window - PROMPT_TOKENS - options.answer_tokens,
+            options.budget_tokens or window,
+        )
         return gists + _TAG_TOKENS * len(entries) + options.max_pages * page > room
 
     async def _read(self) -> AsyncGenerator[MemoryProgress, None]:
         document = self._document
         config = self._plan.config
         info = self._engine.info
-        bounds = (config.size.min_words, config.size.max_words) if config.size else (None, None)
+        bounds: tuple[int | None, int | None] = (None, None)
+        if config.size:
+            bounds = (config.size.min_words, config.size.max_words)
         size = choose_size(document.book.words, info.context_tokens, *bounds)
         focus = replace(config.focus(document), wording=info.wording)
         request = MemoryRequest(info.name, info.fingerprint, size, config.mode, focus)
@@ -288,16 +359,26 @@ class _Text:
             yield MemoryProgress(document, kept.memory, notice)
             async with aclosing(read_book(kept, self._engine)) as reading:
                 async for _ in reading:
-                    news, notice = kept.notice if kept.notice != notice else "", kept.notice
+                    news, notice = (
+                        kept.notice if kept.notice != notice else "",
+                        kept.notice,
+                    )
                     yield MemoryProgress(document, kept.memory, news)
         with suppress(GistreadError):  # only makes the first question faster
             await prepare(kept.memory, self._asking)
 
 
-def _add_scores(task: Task, question: Question, outcome: Outcome, memory: GistMemory) -> Outcome:
+def _add_scores(
+    task: Task, question: Question, outcome: Outcome, memory: GistMemory
+) -> Outcome:
     opens = uses_memory(outcome.reader)
-    pages = tuple((entry.page.start, entry.page.end) for entry in memory.entries) if opens else ()
-    return replace(outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS)))
+    if opens:
+        pages = tuple((entry.page.start, entry.page.end) for entry in memory.entries)
+    else:
+        pages = ()
+    return replace(
+        outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS))
+    )
 
 
 def sample(
@@ -320,7 +401,10 @@ def sample(
         chosen.setdefault(drawn[place].id, set()).add(question_id)
     return [
         replace(
-            document, questions=tuple(q for q in document.questions if q.id in chosen[document.id])
+            document,
+            questions=tuple(
+                q for q in document.questions if q.id in chosen[document.id]
+            ),
         )
         for document in with_questions
         if document.id in chosen
@@ -331,7 +415,9 @@ def _draw_key(seed: int, *names: str) -> str:
     return hashlib.sha256("\0".join((str(seed), *names)).encode()).hexdigest()
 
 
-async def stream_events(work: Callable[[Emit[Event]], Awaitable[None]]) -> AsyncGenerator[Event]:
+async def stream_events(
+    work: Callable[[Emit[Event]], Awaitable[None]],
+) -> AsyncGenerator[Event]:
     """Yield the events that `work` emits.
 
     Raises its first error; closing the stream cancels `work`.

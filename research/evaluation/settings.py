@@ -24,7 +24,8 @@ class RunSettings:
     fingerprint: str  # Hash of the model's weights
     context_tokens: int
     asking_model: str = (
-        ""  # The model that answers, if another; empty or 0 otherwise, also in the next two
+        # The model that answers, if another; empty or 0 otherwise, also in the next two
+        ""
     )
     asking_fingerprint: str = ""
     asking_context_tokens: int = 0
@@ -37,7 +38,8 @@ class RunSettings:
     model_class: str = "large"  # See `readers/model_class.py`
     knows_absence: bool = False  # Whether it is offered "The book does not say."
     reading: str = "single-pass"
-    page_size: str = ""  # Bounds in words, as `280-600`; empty: by the length of each text
+    # Bounds in words, as `280-600`; empty: by the length of each text
+    page_size: str = ""
     preset: str = ""  # Empty: by the kind of each text
     gist_task: str = ""  # See `RunConfig.task`
     prompts: str = ""  # Hash of all prompts
@@ -61,7 +63,8 @@ def save_or_compare(folder: Path, settings: RunSettings) -> None:
         replace_file(path, document, mode=0o644)
     except OSError as error:
         raise StorageError(
-            f"{error.filename or path}: {error.strerror or error}.", "Choose another --out."
+            f"{error.filename or path}: {error.strerror or error}.",
+            "Choose another --out.",
         ) from error
 
 
@@ -95,7 +98,9 @@ def read_settings(folder: Path) -> RunSettings:
 
 def _refuse_others(folder: Path, stored: RunSettings, current: RunSettings) -> None:
     names = [field.name for field in fields(RunSettings)]
-    differing = [name for name in names if getattr(stored, name) != getattr(current, name)]
+    differing = [
+        name for name in names if getattr(stored, name) != getattr(current, name)
+    ]
     if not differing:
         return
     differences = ", ".join(

@@ -32,11 +32,19 @@ class Estimate:
 
     @property
     def excludes_zero(self) -> bool:
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+        return (
+            self.low is not None
+            and self.high is not None
+            and (self.low > 0 or self.high < 0)
+        )
 
 
 def estimate(
-    values: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, level: float = 0.95
+    values: Mapping[Key, float],
+    *,
+    seed: int = 0,
+    draws: int = 2000,
+    level: float = 0.95,
 ) -> Estimate | None:
     """The mean and its interval, by drawing documents, or the questions of a single one.
 
@@ -95,7 +103,8 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Table:
     rows: tuple[Row, ...]
-    metrics: tuple[str, ...]  # Metrics of answers that any row has, most informative first
+    # Metrics of answers that any row has, most informative first
+    metrics: tuple[str, ...]
     costs: tuple[str, ...]
 
 
@@ -117,7 +126,11 @@ def tabulate(
     for name, each in outcomes.items():
         own = values[name]
         base = values.get(baselines.get(name, ""), {})
-        means = {metric: estimate(own[metric], seed=seed) for metric in applicable if metric in own}
+        means = {
+            metric: estimate(own[metric], seed=seed)
+            for metric in applicable
+            if metric in own
+        }
         gains = {
             metric: difference(own[metric], base[metric], seed=seed)
             for metric in applicable
@@ -134,16 +147,18 @@ def tabulate(
             )
         )
     costs = tuple(name for name in applicable if name in COSTS)
-    return Table(tuple(rows), tuple(name for name in applicable if name not in COSTS), costs)
+    return Table(
+        tuple(rows), tuple(name for name in applicable if name not in COSTS), costs
+    )
 
 
 def _values(outcomes: Iterable[AnsweredQuestion]) -> dict[str, dict[Key, float]]:
     values: dict[str, dict[Key, float]] = {}
     for answered in outcomes:
         for name, value in answered.outcome.scores:
-            values.setdefault(name, {})[answered.outcome.document, answered.outcome.question] = (
-                value
-            )
+            values.setdefault(name, {})[
+                answered.outcome.document, answered.outcome.question
+            ] = value
     return values
 
 
@@ -164,7 +179,11 @@ Cells = list[list[str]]  # Rows of equal length; the first holds the column head
 
 def figures(table: Table, names: Sequence[str]) -> Cells:
     rows = [
-        [row.name, str(row.questions), *(_cell(row.figures.get(name), name) for name in names)]
+        [
+            row.name,
+            str(row.questions),
+            *(_cell(row.figures.get(name), name) for name in names),
+        ]
         for row in table.rows
     ]
     return [["reader", "n", *map(_head, names)], *rows]
@@ -215,7 +234,9 @@ def _difference(gain: Estimate | None, name: str) -> str:
 def _verdict(gain: Estimate, name: str) -> str:
     if not gain.excludes_zero or gain.questions < FEWEST:
         return UNSURE
-    return BETTER if (gain.mean > 0) == (METRICS[name].more_is_better is not False) else WORSE
+    if (gain.mean > 0) == (METRICS[name].more_is_better is not False):
+        return BETTER
+    return WORSE
 
 
 def _places(name: str, value: float) -> int:

@@ -10,7 +10,8 @@ from gistread.prompts import PromptTemplate
 @cache
 def load(name: str) -> PromptTemplate:
     return PromptTemplate(
-        name, Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8").strip()
+        name,
+        Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8").strip(),
     )
 
 

@@ -22,7 +22,8 @@ async def main() -> None:
     await engine.close()
     SHIPPED.write_bytes(
         orjson.dumps(
-            {"fingerprint": fingerprint, "verdict": asdict(result)}, option=orjson.OPT_INDENT_2
+            {"fingerprint": fingerprint, "verdict": asdict(result)},
+            option=orjson.OPT_INDENT_2,
         )
     )
     print(result.line)

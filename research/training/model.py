@@ -50,7 +50,11 @@ class Adapter(torch.nn.Module):
     """Low-rank updates of every linear layer from `shape.first_layer` on: W + B·A·alpha/rank."""
 
     def __init__(
-        self, shape: LoraShape, sizes: dict[str, tuple[int, int]], layers: int, seed: int = 0
+        self,
+        shape: LoraShape,
+        sizes: dict[str, tuple[int, int]],
+        layers: int,
+        seed: int = 0,
     ) -> None:
         super().__init__()
         self.shape = shape
@@ -61,7 +65,9 @@ class Adapter(torch.nn.Module):
                 out, into = sizes[name]
                 a = torch.randn(shape.rank, into, generator=random) / math.sqrt(into)
                 self.a[f"{layer}_{name}"] = torch.nn.Parameter(a)
-                self.b[f"{layer}_{name}"] = torch.nn.Parameter(torch.zeros(out, shape.rank))
+                self.b[f"{layer}_{name}"] = torch.nn.Parameter(
+                    torch.zeros(out, shape.rank)
+                )
 
     def tensors(self) -> Iterator[tuple[str, np.ndarray]]:
         """Each matrix under its name in a GGUF adapter."""
@@ -76,7 +82,8 @@ class Adapter(torch.nn.Module):
         Layers that it leaves alone begin with no change.
         """
         stored = {
-            tensor.name: np.asarray(tensor.data, np.float32) for tensor in GGUFReader(path).tensors
+            tensor.name: np.asarray(tensor.data, np.float32)
+            for tensor in GGUFReader(path).tensors
         }
         with torch.no_grad():
             for name, matrix in self.tensors():
@@ -105,18 +112,23 @@ class Starter:
             meta["llama.attention.head_count"],
             meta["llama.attention.head_count_kv"],
         )
-        self.width, self.layers = meta["llama.embedding_length"], meta["llama.block_count"]
+        self.width, self.layers = (
+            meta["llama.embedding_length"],
+            meta["llama.block_count"],
+        )
         self.head = self.width // self.heads
         self.epsilon = meta["llama.attention.layer_norm_rms_epsilon"]
         self.weights = {
             tensor.name.removesuffix(".weight"): torch.from_numpy(
-                np.array(dequantize(tensor.data, tensor.tensor_type), np.float32).reshape(
-                    tuple(int(size) for size in reversed(tensor.shape))
-                )
+                np.array(
+                    dequantize(tensor.data, tensor.tensor_type), np.float32
+                ).reshape(tuple(int(size) for size in reversed(tensor.shape)))
             ).to(dtype)
             for tensor in reader.tensors
         }
-        self.sizes = {name: tuple(self.weights[f"blk.0.{name}"].shape) for name in LINEAR}
+        self.sizes = {
+            name: tuple(self.weights[f"blk.0.{name}"].shape) for name in LINEAR
+        }
         self.frequencies = 1.0 / meta["llama.rope.freq_base"] ** (
             torch.arange(0, self.head, 2) / self.head
         )
@@ -140,7 +152,11 @@ class Starter:
         return F.rms_norm(x, (self.width,), self.weights[name], self.epsilon)
 
     def _linear(
-        self, x: torch.Tensor, layer: int, names: tuple[str, ...], adapter: Adapter | None
+        self,
+        x: torch.Tensor,
+        layer: int,
+        names: tuple[str, ...],
+        adapter: Adapter | None,
     ) -> list[torch.Tensor]:
         """Several linear layers of the same input."""
         outputs = [F.linear(x, self.weights[f"blk.{layer}.{name}"]) for name in names]
@@ -156,7 +172,12 @@ class Starter:
         ]
 
     def _layer(
-        self, x: torch.Tensor, layer: int, pack: Packed, turn: torch.Tensor, adapter: Adapter | None
+        self,
+        x: torch.Tensor,
+        layer: int,
+        pack: Packed,
+        turn: torch.Tensor,
+        adapter: Adapter | None,
     ) -> torch.Tensor:
         normed = self._norm(x, f"blk.{layer}.attn_norm")
         q, k, v = self._linear(normed, layer, ("attn_q", "attn_k", "attn_v"), adapter)
@@ -193,13 +214,17 @@ class Starter:
         )
         branches = F.scaled_dot_product_attention(
             q_branch.reshape(count, self.kv_heads, group * longest, self.head),
-            torch.cat([k_trunk.expand(count, -1, -1, -1), k[pack.places].transpose(1, 2)], 2),
-            torch.cat([v_trunk.expand(count, -1, -1, -1), v[pack.places].transpose(1, 2)], 2),
+            torch.cat(
+                [k_trunk.expand(count, -1, -1, -1), k[pack.places].transpose(1, 2)], 2
+            ),
+            torch.cat(
+                [v_trunk.expand(count, -1, -1, -1), v[pack.places].transpose(1, 2)], 2
+            ),
             attn_mask=pack.mask.repeat(1, 1, group, 1).to(self.dtype),
         )
-        branches = branches.view(count, self.kv_heads, group, longest, self.head).permute(
-            0, 3, 1, 2, 4
-        )
+        branches = branches.view(
+            count, self.kv_heads, group, longest, self.head
+        ).permute(0, 3, 1, 2, 4)
         own = branches.reshape(count * longest, self.width)[pack.filled]
         return torch.cat([seen.reshape(trunk, self.width), own])
 

@@ -33,7 +33,9 @@ class Outcome:
 
 def outcomes(model: str, reader: str) -> Iterator[Outcome]:
     """Ask every question, book by book."""
-    rows = [line.split("\t") for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    rows = [
+        line.split("\t") for line in QUESTIONS.read_text(encoding="utf-8").splitlines()
+    ]
     for novel, rows_of_novel in groupby(rows, key=lambda row: row[0]):
         book = open_book(SHARED / "novels" / f"{novel}.epub")
         with SyncSession(book, model=model) as session:
@@ -45,7 +47,11 @@ def outcomes(model: str, reader: str) -> Iterator[Outcome]:
 
 
 def _outcome(
-    question: str, answer: Answer, right_words: Sequence[str], book: Book, seconds: float
+    question: str,
+    answer: Answer,
+    right_words: Sequence[str],
+    book: Book,
+    seconds: float,
 ) -> Outcome:
     shown = [step for step in answer.steps if isinstance(step, Shown)]
     places = chain.from_iterable(step.places for step in shown)
@@ -75,7 +81,10 @@ def main() -> None:
     all_outcomes = []
     for outcome in outcomes(arguments.model, arguments.reader):
         all_outcomes.append(outcome)
-        print(f"{'+' if outcome.right else '-'} {outcome.question} | {outcome.answer}", flush=True)
+        print(
+            f"{'+' if outcome.right else '-'} {outcome.question} | {outcome.answer}",
+            flush=True,
+        )
     count = max(1, len(all_outcomes))
     right = sum(outcome.right for outcome in all_outcomes)
     in_sources = sum(outcome.right or outcome.in_sources for outcome in all_outcomes)

@@ -89,7 +89,10 @@ class Packer:
         """
         prompts = [self.prompt(example) for example in examples]
         replies = [self.encode(example.reply + END) for example in examples]
-        shared = (first[: common(first, second)] for first, second in pairwise(sorted(prompts)))
+        shared = (
+            first[: common(first, second)]
+            for first, second in pairwise(sorted(prompts))
+        )
         trunk = max(shared, key=len, default=prompts[0][:-1])
         tokens, positions = list(trunk), list(range(len(trunk)))
         branches: list[tuple[int, int, int]] = []
@@ -109,7 +112,9 @@ class Packer:
             weights += [1 / math.sqrt(len(reply))] * len(reply)
         longest = max(length for _, length, _ in branches)
         places = torch.zeros(len(branches), longest, dtype=torch.long)
-        mask = torch.full((len(branches), 1, longest, len(trunk) + longest), float("-inf"))
+        mask = torch.full(
+            (len(branches), 1, longest, len(trunk) + longest), float("-inf")
+        )
         mask[..., len(trunk) :] = torch.full((longest, longest), float("-inf")).triu(1)
         filled: list[int] = []
         for row, (begin, length, at) in enumerate(branches):

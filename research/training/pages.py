@@ -22,7 +22,9 @@ from gistread.book.model import Book
 from gistread.book.open import open_book
 from research.evaluation.model import Document, Question
 
-SHARED = Path(os.environ.get("GISTREAD_DATA", Path(__file__).parents[3] / "shared" / "data"))
+SHARED = Path(
+    os.environ.get("GISTREAD_DATA", Path(__file__).parents[3] / "shared" / "data")
+)
 WRITTEN = Path(__file__).parent / "data"
 
 
@@ -37,7 +39,8 @@ class WrittenQuestion:
 @dataclass(frozen=True, slots=True)
 class WrittenPage:
     source: str
-    file: str  # In `SHARED`, whole books alone; empty if the text is a part of a file or our own
+    # In `SHARED`, whole books alone; empty if the text is a part of a file or our own
+    file: str
     text: str
     gist: str
     questions: tuple[WrittenQuestion, ...]
@@ -85,25 +88,37 @@ def _with_questions(book: Book, pages: Sequence[WrittenPage]) -> Iterator[Docume
         places = [match.span() for match in re.finditer(pattern, book.text)]
         if len(places) == 1:
             gold = (places[0],)
-            question = Question(written.text, written.text, (written.answer,), gold_places=gold)
+            question = Question(
+                written.text, written.text, (written.answer,), gold_places=gold
+            )
             questions.append(question)
     if questions:
         yield Document(book.title, book, tuple(questions))
 
 
 def _page(kept: dict[str, Any]) -> WrittenPage:
-    text = kept["page"] if "page" in kept else _text(kept["file"], kept["at"], kept["paragraphs"])
+    if "page" in kept:
+        text = kept["page"]
+    else:
+        text = _text(kept["file"], kept["at"], kept["paragraphs"])
     first = [kept] if kept.get("question") else []
     questions = tuple(_question(fields) for fields in [*first, *kept.get("more", [])])
     file = kept.get("file", "")
     return WrittenPage(
-        kept["source"], "" if ":" in file else file, text, " ".join(kept["gist"].split()), questions
+        kept["source"],
+        "" if ":" in file else file,
+        text,
+        " ".join(kept["gist"].split()),
+        questions,
     )
 
 
 def _question(kept: dict[str, Any]) -> WrittenQuestion:
     return WrittenQuestion(
-        *(" ".join(kept.get(key, "").split()) for key in ("question", "answer", "quote", "reason"))
+        *(
+            " ".join(kept.get(key, "").split())
+            for key in ("question", "answer", "quote", "reason")
+        )
     )
 
 
@@ -122,7 +137,9 @@ def _words(file: str) -> list[str]:
     path = SHARED / name
     if number:
         record = json.loads(path.read_text(encoding="utf-8").splitlines()[int(number)])
-        text = record["document"] if "document" in record else " ".join(record["sections"])
+        text = (
+            record["document"] if "document" in record else " ".join(record["sections"])
+        )
     else:
         if path.suffix == ".epub":
             text = open_book(path).text

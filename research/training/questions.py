@@ -81,7 +81,9 @@ def read_questions(path: Path) -> list[NovelQuestion]:
     lines = path.read_text(encoding="utf-8").splitlines()
     fields = ("question", "answer", "quote", "kind")
     return [
-        NovelQuestion(*(" ".join(str(json.loads(line).get(key, "")).split()) for key in fields))
+        NovelQuestion(
+            *(" ".join(str(json.loads(line).get(key, "")).split()) for key in fields)
+        )
         for line in lines
     ]
 
@@ -91,7 +93,8 @@ def places(book: Book, count: int) -> list[tuple[int, int]]:
     body = [
         paragraph
         for paragraph in book.paragraphs
-        if paragraph.kind is not ParagraphKind.HEADING and paragraph.end - paragraph.start > 1
+        if paragraph.kind is not ParagraphKind.HEADING
+        and paragraph.end - paragraph.start > 1
     ]
     body = body[len(body) // _SKIPPED_FIRST : -max(1, len(body) // _SKIPPED_LAST)]
     starts = [body[round(at * (len(body) - 1) / count)] for at in range(count)]
@@ -100,7 +103,10 @@ def places(book: Book, count: int) -> list[tuple[int, int]]:
         if spans and first.start < spans[-1][1]:
             continue
         end = first.end
-        while count_words(book.text[first.start : end]) < _PLACE_WORDS and end < body[-1].end:
+        while (
+            count_words(book.text[first.start : end]) < _PLACE_WORDS
+            and end < body[-1].end
+        ):
             end = next(paragraph.end for paragraph in body if paragraph.end > end)
         spans.append((first.start, end))
     return spans
@@ -158,7 +164,9 @@ def documents(paths: Sequence[Path]) -> Iterator[Document]:
 
 
 def training_files() -> list[Path]:
-    return [path for path in sorted(FOLDER.glob("*.jsonl")) if path.stem not in DEVELOPMENT]
+    return [
+        path for path in sorted(FOLDER.glob("*.jsonl")) if path.stem not in DEVELOPMENT
+    ]
 
 
 def _book_path(name: str) -> Path:
@@ -190,14 +198,19 @@ def _print_places(file: str, count: int) -> None:
 
 def _check(path: Path, *, repair: bool) -> int:
     book = open_book(_book_path(path.stem))
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    lines = [
+        line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()
+    ]
     good: list[str] = []
     counts: Counter[str] = Counter()
     for number, line in enumerate(lines, 1):
         try:
             kept = json.loads(line)
             novel_question = NovelQuestion(
-                *(" ".join(str(kept.get(key, "")).split()) for key in NovelQuestion.__slots__)
+                *(
+                    " ".join(str(kept.get(key, "")).split())
+                    for key in NovelQuestion.__slots__
+                )
             )
             wrong = faults(novel_question, book)
         except (json.JSONDecodeError, AttributeError) as error:
@@ -227,7 +240,9 @@ def main() -> int:
     show.add_argument("--count", type=int, default=37)
     test = commands.add_parser("check")
     test.add_argument("file", type=Path)
-    test.add_argument("--repair", action="store_true", help="drop the lines that break a rule")
+    test.add_argument(
+        "--repair", action="store_true", help="drop the lines that break a rule"
+    )
     arguments = parser.parse_args()
     if arguments.command == "check":
         return _check(arguments.file, repair=arguments.repair)

@@ -15,7 +15,14 @@ from gistread.words import count_words
 from research.evaluation import model
 from research.evaluation.model import Document
 from research.training.packing import Example
-from research.training.tales import MOST_BRANCHES, NOT_SAID, Question, fill, sentence, tidy_question
+from research.training.tales import (
+    MOST_BRANCHES,
+    NOT_SAID,
+    Question,
+    fill,
+    sentence,
+    tidy_question,
+)
 
 NEAREST = 6
 """Passages that a question is asked over one by one."""
@@ -71,7 +78,9 @@ class Retrieved:
         document = self._documents[at]
         shown = self._search(at, self._answered(at, chance).text, chance.choice(WORDS))
         text = render(shown, document.book)
-        with_places = [question for question in document.questions if question.gold_places]
+        with_places = [
+            question for question in document.questions if question.gold_places
+        ]
         answered = [
             _question(question)
             for question in with_places
@@ -94,32 +103,44 @@ class Retrieved:
     @staticmethod
     def _unanswerable(document: Document, chance: random.Random) -> list[Question]:
         """Perhaps a question that the whole text does not answer."""
-        unanswerable = [question for question in document.questions if not question.references]
+        unanswerable = [
+            question for question in document.questions if not question.references
+        ]
         if unanswerable and chance.random() < UNANSWERABLE:
             return [_question(chance.choice(unanswerable))]
         return []
 
-    def _unshown(self, missing: list[model.Question], chance: random.Random) -> Question:
+    def _unshown(
+        self, missing: list[model.Question], chance: random.Random
+    ) -> Question:
         if chance.random() < OF_SAME_TEXT:
             return _question(chance.choice(missing))
         return _question(chance.choice(chance.choice(self._documents).questions))
 
     def _answered(self, at: int, chance: random.Random) -> model.Question:
         return chance.choice(
-            [question for question in self._documents[at].questions if question.gold_places]
+            [
+                question
+                for question in self._documents[at].questions
+                if question.gold_places
+            ]
         )
 
     def _indexed(self, at: int) -> tuple[list[Passage], Relevance]:
         book = self._documents[at].book
         passages = split_into_passages(book, 0)
-        return passages, Relevance([book.text[start:end] for start, end in passages], book.language)
+        return passages, Relevance(
+            [book.text[start:end] for start, end in passages], book.language
+        )
 
     def _search(self, at: int, question: str, most_words: int) -> list[Passage]:
         book = self._documents[at].book
         passages, relevance = self._relevance(at)
         chosen: list[Passage] = []
         words = 0
-        for start, end in (passages[index] for index in relevance.scores(question).order):
+        for start, end in (
+            passages[index] for index in relevance.scores(question).order
+        ):
             words += count_words(book.text[start:end])
             if chosen and words > most_words:
                 break
@@ -142,7 +163,9 @@ class NearestAlone(Retrieved):
         drawn = self._answered(at, chance)
         book = document.book
         nearest = self._nearest(at, drawn.text)
-        gold = [place for place in nearest if _covered(drawn.gold_places, [place]) > WHOLE]
+        gold = [
+            place for place in nearest if _covered(drawn.gold_places, [place]) > WHOLE
+        ]
         gold = gold or with_surroundings(drawn.gold_places[:1], book)
         misses = [
             (start, end)
@@ -167,7 +190,9 @@ class NearestAlone(Retrieved):
     def _nearest(self, at: int, question: str) -> list[Passage]:
         passages, relevance = self._relevance(at)
         order = relevance.scores(question).order[:NEAREST]
-        return with_surroundings([passages[index] for index in order], self._documents[at].book)
+        return with_surroundings(
+            [passages[index] for index in order], self._documents[at].book
+        )
 
 
 def _answer_example(question: Question, text: str, chance: random.Random) -> Example:
@@ -175,8 +200,12 @@ def _answer_example(question: Question, text: str, chance: random.Random) -> Exa
     return _example(question, text, question.answer, task)
 
 
-def _example(question: Question, text: str, reply: str, task: str = "task_answer") -> Example:
-    return Example(fill("answer_passages", task, text=text, question=question.text), reply)
+def _example(
+    question: Question, text: str, reply: str, task: str = "task_answer"
+) -> Example:
+    return Example(
+        fill("answer_passages", task, text=text, question=question.text), reply
+    )
 
 
 def _question(question: model.Question) -> Question:
@@ -188,7 +217,8 @@ def _tells(question: model.Question, text: str) -> bool:
     """Whether a text has every longer word of an answer, so that it may give that answer too."""
     words = set(re.findall(r"\w{4,}", text.lower()))
     return any(
-        set(re.findall(r"\w{4,}", answer.lower())) <= words for answer in question.references
+        set(re.findall(r"\w{4,}", answer.lower())) <= words
+        for answer in question.references
     )
 
 

@@ -61,7 +61,9 @@ class Question:
         def likeness(answer: str) -> float:
             words = counts[answer]
             others = (counts[other] for other in self.answers)
-            return sum((words & other).total() / (words | other).total() for other in others)
+            return sum(
+                (words & other).total() / (words | other).total() for other in others
+            )
 
         return max(self.answers, key=likeness)
 
@@ -91,19 +93,25 @@ def read_tales(path: Path) -> list[Tale]:
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         sections = tuple(
-            "\n\n".join(" ".join(part.split()) for part in section.splitlines() if part.strip())
+            "\n\n".join(
+                " ".join(part.split()) for part in section.splitlines() if part.strip()
+            )
             for section in record["sections"]
         )
         questions = []
         for fields in record["questions"]:
-            gold = frozenset(int(float(number)) - 1 for number in fields["cor_section"].split(","))
+            gold = frozenset(
+                int(float(number)) - 1 for number in fields["cor_section"].split(",")
+            )
             answers = [
                 sentence(value)
                 for key, value in fields.items()
                 if key.startswith("answer") and value.strip()
             ]
             if answers and max(gold) < len(sections):
-                questions.append(Question(tidy_question(fields["question"]), tuple(answers), gold))
+                questions.append(
+                    Question(tidy_question(fields["question"]), tuple(answers), gold)
+                )
         tales.append(Tale(record["story"], sections, tuple(questions)))
     return tales
 
@@ -112,12 +120,18 @@ def sentence(text: str) -> str:
     """Text of an annotator, cased and punctuated as a sentence."""
     text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.split()))
     text = re.sub(r"\s+('s|n't|'re|'ve|'d|'ll)\b", r"\1", text)
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", '"')) else ".")
+    return (
+        text[:1].upper()
+        + text[1:]
+        + ("" if text.endswith((".", "!", "?", '"')) else ".")
+    )
 
 
 def tidy_question(text: str) -> str:
     text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.split()))
-    return text[:1].upper() + text[1:].rstrip(" .") + ("" if text.endswith("?") else "?")
+    return (
+        text[:1].upper() + text[1:].rstrip(" .") + ("" if text.endswith("?") else "?")
+    )
 
 
 def fill(name: str, task: str = "", **values: object) -> str:
@@ -168,7 +182,9 @@ class FairyTales:
         tale = self._tales[window.tale]
         questions = [tale.questions[at] for at in window.questions]
         unanswered = [
-            self._other(window, chance) for _ in questions if chance.random() < _UNANSWERED
+            self._other(window, chance)
+            for _ in questions
+            if chance.random() < _UNANSWERED
         ]
         if chance.random() < _AS_MEMORY:
             examples = self._over_memory(window, questions, unanswered, chance)
@@ -211,8 +227,12 @@ class FairyTales:
     ) -> list[Example]:
         tale = self._tales[window.tale]
         text = self._passages(tale, window.sections, chance)
-        examples = [self._answered(tale, question, text, chance) for question in answered]
-        examples += [self._unanswered(question, text, chance) for question in unanswered]
+        examples = [
+            self._answered(tale, question, text, chance) for question in answered
+        ]
+        examples += [
+            self._unanswered(question, text, chance) for question in unanswered
+        ]
         return examples
 
     def _answered(
@@ -224,13 +244,19 @@ class FairyTales:
         if options and kind > 1 - _CHOICES:
             return _choice(text, question.text, options, question.answer, chance)
         if kind < _ALWAYS_ANSWERED:
-            return Example(_ask(text, question.text, "task_answer_always"), question.answer)
+            return Example(
+                _ask(text, question.text, "task_answer_always"), question.answer
+            )
         if kind < _ALWAYS_ANSWERED + _SHORT_ANSWERS:
             answer = question.answer
             short = answer[:1].lower() + answer[1:].rstrip(".")
-            return Example(fill("member_answer", text=text, question=question.text), short)
+            return Example(
+                fill("member_answer", text=text, question=question.text), short
+            )
         if kind < _ALWAYS_ANSWERED + _SHORT_ANSWERS + _MENTIONS:
-            return Example(fill("member_mention", text=text, question=question.text), "yes")
+            return Example(
+                fill("member_mention", text=text, question=question.text), "yes"
+            )
         return Example(_ask(text, question.text, "task_answer"), question.answer)
 
     @staticmethod
@@ -238,9 +264,13 @@ class FairyTales:
         kind = chance.random()
         short = _ALWAYS_ANSWERED + _SHORT_ANSWERS
         if kind < short:
-            return Example(fill("member_answer", text=text, question=question.text), NOT_SAID)
+            return Example(
+                fill("member_answer", text=text, question=question.text), NOT_SAID
+            )
         if kind < short + _MENTIONS_OF_UNANSWERED:
-            return Example(fill("member_mention", text=text, question=question.text), "no")
+            return Example(
+                fill("member_mention", text=text, question=question.text), "no"
+            )
         return Example(_ask(text, question.text, "task_answer"), NOT_SAID)
 
     def _epoch(self, epoch: int) -> list[Window]:
@@ -261,7 +291,9 @@ class FairyTales:
                 shown = self._sections_around(gold, len(tale.sections), chance)
                 if tale.count_words(shown) > _MOST_WINDOW_WORDS:
                     shown = tuple(sorted(gold))
-                covered = [at for at in left if tale.questions[at].sections <= set(shown)]
+                covered = [
+                    at for at in left if tale.questions[at].sections <= set(shown)
+                ]
                 chosen = covered[:MOST_BRANCHES]
                 if tale.count_words(shown) <= _MOST_WINDOW_WORDS:
                     yield Window(index, shown, chosen)
@@ -285,7 +317,11 @@ class FairyTales:
         far = [
             question
             for question in self._tales[window.tale].questions
-            if all(abs(at - seen) > 1 for at in question.sections for seen in window.sections)
+            if all(
+                abs(at - seen) > 1
+                for at in question.sections
+                for seen in window.sections
+            )
         ]
         if far and chance.random() < _SAME_TALE:
             return chance.choice(far)
@@ -304,7 +340,10 @@ class FairyTales:
         wrong = like - set(question.answers)
         if len(wrong) < _FEWEST_WRONG_ANSWERS:
             return []
-        return [question.answer, *chance.sample(sorted(wrong), chance.choice((1, 2, 2, 3)))]
+        return [
+            question.answer,
+            *chance.sample(sorted(wrong), chance.choice((1, 2, 2, 3))),
+        ]
 
     @staticmethod
     def _passages(tale: Tale, shown: Sequence[int], chance: random.Random) -> str:
@@ -323,7 +362,9 @@ class FairyTales:
     @staticmethod
     def _pages(tale: Tale, shown: Sequence[int]) -> str:
         """The sections as `readers.lookups.render` shows open pages."""
-        return "\n\n".join(f"(Page {at + 1}, in full)\n{tale.sections[at]}" for at in shown)
+        return "\n\n".join(
+            f"(Page {at + 1}, in full)\n{tale.sections[at]}" for at in shown
+        )
 
 
 class Choices(FairyTales):
@@ -340,7 +381,9 @@ class Choices(FairyTales):
             window = chance.choice(self._epoch(0))
             tale = self._tales[window.tale]
             text = self._passages(tale, window.sections, chance)
-            for question in (tale.questions[at] for at in window.questions[: MOST_BRANCHES // 2]):
+            for question in (
+                tale.questions[at] for at in window.questions[: MOST_BRANCHES // 2]
+            ):
                 if options := self._options(tale, question, chance):
                     made += [
                         _choice(text, question.text, options, question.answer, chance)
@@ -348,7 +391,11 @@ class Choices(FairyTales):
                     ]
             names = Counter(NAME.findall(text)).most_common(1)
             if names and names[0][1] >= _FEWEST_NAMINGS:
-                made.append(Example(fill("check_turn", text=text), f"It is about {names[0][0]}."))
+                made.append(
+                    Example(
+                        fill("check_turn", text=text), f"It is about {names[0][0]}."
+                    )
+                )
         return made
 
 
@@ -364,12 +411,20 @@ class Mentions(FairyTales):
         while True:
             tale = chance.choice(self._tales)
             first = chance.randrange(len(tale.sections))
-            shown = range(first, min(first + chance.choice((1, 1, 2)), len(tale.sections)))
-            inside = [question for question in tale.questions if question.sections <= set(shown)]
+            shown = range(
+                first, min(first + chance.choice((1, 1, 2)), len(tale.sections))
+            )
+            inside = [
+                question
+                for question in tale.questions
+                if question.sections <= set(shown)
+            ]
             outside = [
                 question
                 for question in tale.questions
-                if not any(abs(at - part) < 2 for at in question.sections for part in shown)
+                if not any(
+                    abs(at - part) < 2 for at in question.sections for part in shown
+                )
             ]
             count = min(len(inside), len(outside), MOST_BRANCHES // 2)
             if count:
@@ -434,7 +489,9 @@ class TaleLookups(FairyTales):
 def _gold_pages(tale: Tale, pages: Sequence[range]) -> Iterator[tuple[Question, int]]:
     """The questions that one of these pages answers, each with the first that does."""
     for question in tale.questions:
-        gold = [index for index, page in enumerate(pages) if question.sections <= set(page)]
+        gold = [
+            index for index, page in enumerate(pages) if question.sections <= set(page)
+        ]
         if gold:
             yield question, gold[0]
 

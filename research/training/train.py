@@ -23,7 +23,13 @@ import torch.multiprocessing as mp
 import torch.nn.functional as F  # noqa: N812
 
 from research.training.data import Source, sources
-from research.training.model import Adapter, LoraShape, Starter, fast_dtype, reuse_memory
+from research.training.model import (
+    Adapter,
+    LoraShape,
+    Starter,
+    fast_dtype,
+    reuse_memory,
+)
 from research.training.packing import Example, Packer, starter_path
 
 BLOCK = 8
@@ -47,7 +53,11 @@ class Stream:
     """
 
     def __init__(
-        self, by_name: dict[str, Source], mix: dict[str, float], seed: int, drawn: dict[str, int]
+        self,
+        by_name: dict[str, Source],
+        mix: dict[str, float],
+        seed: int,
+        drawn: dict[str, int],
     ) -> None:
         self._sources = by_name
         self._mix = mix
@@ -59,7 +69,9 @@ class Stream:
         """The examples of `BLOCK` steps of so many packs."""
         chance = random.Random(f"{self._seed} block {number}")
         made = []
-        for name in chance.choices(list(self._mix), list(self._mix.values()), k=BLOCK * packs):
+        for name in chance.choices(
+            list(self._mix), list(self._mix.values()), k=BLOCK * packs
+        ):
             at = self.drawn.get(name, 0)
             self.drawn[name] = at + 1
             made.append(self._sources[name].examples(at))
@@ -86,7 +98,11 @@ class PackResult:
 
 
 def work(
-    model: Starter, adapter: Adapter, gradients: torch.Tensor, tasks: mp.Queue, done: mp.Queue
+    model: Starter,
+    adapter: Adapter,
+    gradients: torch.Tensor,
+    tasks: mp.Queue,
+    done: mp.Queue,
 ) -> None:
     """Compute the gradient of one pack after the other. Runs in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -98,7 +114,9 @@ def work(
     for slot, examples in iter(tasks.get, None):
         pack = packer.pack(examples)
         losses = (
-            F.cross_entropy(model.forward(pack, adapter), pack.targets, reduction="none")
+            F.cross_entropy(
+                model.forward(pack, adapter), pack.targets, reduction="none"
+            )
             * pack.weights
         )
         gradient_parts = torch.autograd.grad(losses.sum(), parameters)
@@ -133,7 +151,9 @@ class Run:
         self.arguments = arguments
         self.model = Starter(starter_path(), fast_dtype())
         shape = LoraShape(arguments.first_layer, arguments.rank, arguments.alpha)
-        self.adapter = Adapter(shape, self.model.sizes, self.model.layers, arguments.seed)
+        self.adapter = Adapter(
+            shape, self.model.sizes, self.model.layers, arguments.seed
+        )
         if arguments.from_adapter:
             self.adapter.load(arguments.from_adapter)
         self.adapter.share_memory()
@@ -160,7 +180,9 @@ class Run:
 
     def _restore(self, state: dict) -> None:
         with torch.no_grad():
-            for parameter, kept in zip(self.adapter.parameters(), state["adapter"], strict=True):
+            for parameter, kept in zip(
+                self.adapter.parameters(), state["adapter"], strict=True
+            ):
                 parameter.copy_(kept)
         rates = [group["rate"] for group in self.optimiser.param_groups]
         self.optimiser.load_state_dict(state["optimiser"])
@@ -203,13 +225,18 @@ class Run:
         tasks, done = context.Queue(), context.Queue()
         workers = [
             context.Process(
-                target=work, args=(self.model, self.adapter, gradients, tasks, done), daemon=True
+                target=work,
+                args=(self.model, self.adapter, gradients, tasks, done),
+                daemon=True,
             )
             for _ in range(arguments.workers)
         ]
         for worker in workers:
             worker.start()
-        last = self.decay_from + arguments.decay if self.decay_from is not None else arguments.steps
+        if self.decay_from is not None:
+            last = self.decay_from + arguments.decay
+        else:
+            last = arguments.steps
         for steps in self._blocks():
             for examples in steps:
                 if stopping or self.step >= last:
@@ -250,7 +277,9 @@ class Run:
         for parameter in self.adapter.parameters():
             parameter.grad = gradient[at : at + parameter.numel()].view_as(parameter)
             at += parameter.numel()
-        share = rate_at(self.step, self.arguments.warmup, self.decay_from, self.arguments.decay)
+        share = rate_at(
+            self.step, self.arguments.warmup, self.decay_from, self.arguments.decay
+        )
         for group in self.optimiser.param_groups:
             group["lr"] = group["rate"] * share
         self.optimiser.step()
@@ -274,15 +303,23 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument(
-        "--decay", type=int, default=0, help="lower the rate to nothing over so many steps, and end"
+        "--decay",
+        type=int,
+        default=0,
+        help="lower the rate to nothing over so many steps, and end",
     )
-    parser.add_argument("--mix", default='{"tales": 1}', help="weight of each source, as JSON")
+    parser.add_argument(
+        "--mix", default='{"tales": 1}', help="weight of each source, as JSON"
+    )
     parser.add_argument(
         "--from-adapter", type=Path, help="begin with the matrices of this GGUF adapter"
     )
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument(
-        "--b-factor", type=float, default=2.0, help="rate of the B matrices over that of the A ones"
+        "--b-factor",
+        type=float,
+        default=2.0,
+        help="rate of the B matrices over that of the A ones",
     )
     parser.add_argument("--warmup", type=int, default=20)
     parser.add_argument("--packs", type=int, default=2, help="packs a step")
@@ -292,7 +329,10 @@ def main() -> None:
     parser.add_argument("--alpha", type=float, default=LoraShape().alpha)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--keep-every", type=int, default=80, help="steps after which a checkpoint is kept for good"
+        "--keep-every",
+        type=int,
+        default=80,
+        help="steps after which a checkpoint is kept for good",
     )
     torch.set_num_threads(1)
     Run(parser.parse_args()).train()

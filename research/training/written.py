@@ -47,7 +47,9 @@ class Written:
         random.Random(seed).shuffle(self.runs)
 
     def _cut(self, pages: list[WrittenPage]) -> list[list[WrittenPage]]:
-        return [pages[at : at + self.length] for at in range(0, len(pages), self.length)]
+        return [
+            pages[at : at + self.length] for at in range(0, len(pages), self.length)
+        ]
 
     def examples(self, number: int) -> list[Example]:
         """The examples of one run of pages."""
@@ -79,7 +81,10 @@ class Gists(Written):
                 )
             ]
         return [
-            Example(fill("gist", passage=page.text, words=words, **AIM), fitted(page.gist, words))
+            Example(
+                fill("gist", passage=page.text, words=words, **AIM),
+                fitted(page.gist, words),
+            )
         ]
 
 
@@ -108,7 +113,9 @@ class SinglePassGists(Written):
                 builder.add(paragraph)
         book = builder.build(title=run[0].source, source_format="txt")
         reader = _Recorder([page.text[-30:] for page in run])
-        single_pass = SinglePass(book, 0, SIZE, reader, focus=GistFocus(wording=TRAINED))
+        single_pass = SinglePass(
+            book, 0, SIZE, reader, focus=GistFocus(wording=TRAINED)
+        )
         made: list[Example] = []
         start = 0
         for page in run:
@@ -147,7 +154,9 @@ class _Recorder:
         self.labels = ()
         return await self.count(prompt[0].content) + FRAME_TOKENS
 
-    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
+    async def choose(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority
+    ) -> Choice:
         self.prompt = prompt[0].content
         self.labels = tuple(options)
         for index, label in enumerate(options):
@@ -175,12 +184,17 @@ class Memories(Written):
         if opened is not None:
             parts[opened] = f"(Page {first + opened}, in full)\n{run[opened].text}"
         memory = "\n\n".join(parts)
-        values = {"memory": memory, "opened": "none" if opened is None else str(first + opened)}
+        values = {
+            "memory": memory,
+            "opened": "none" if opened is None else str(first + opened),
+        }
         made: list[Example] = []
         for at in with_questions:
             question = chance.choice(run[at].questions)
             if at == opened:
-                made.append(Example(fill("lookup", question=question.text, **values), "STOP"))
+                made.append(
+                    Example(fill("lookup", question=question.text, **values), "STOP")
+                )
                 made.append(
                     Example(
                         fill("answer", "task_answer", question=question.text, **values),
@@ -188,12 +202,22 @@ class Memories(Written):
                     )
                 )
             else:
-                because = f", because {question.reason.rstrip('.')}." if question.reason else ""
+                if question.reason:
+                    because = f", because {question.reason.rstrip('.')}."
+                else:
+                    because = ""
                 reply = f"Page {first + at}{because}"
-                made.append(Example(fill("lookup", question=question.text, **values), reply))
+                made.append(
+                    Example(fill("lookup", question=question.text, **values), reply)
+                )
         made.append(
             Example(
-                fill("answer", "task_answer", question=self.foreign(run, chance), **values),
+                fill(
+                    "answer",
+                    "task_answer",
+                    question=self.foreign(run, chance),
+                    **values,
+                ),
                 NOT_SAID,
             )
         )
@@ -209,7 +233,9 @@ class Answers(Written):
         text = "\n\n".join(page.text for page in run)
         made = [
             Example(
-                fill("answer_passages", "task_answer", text=text, question=question.text),
+                fill(
+                    "answer_passages", "task_answer", text=text, question=question.text
+                ),
                 sentence(question.answer),
             )
             for page in run
@@ -219,7 +245,10 @@ class Answers(Written):
             question = self.foreign(run, chance)
             made.append(
                 Example(
-                    fill("answer_passages", "task_answer", text=text, question=question), NOT_SAID
+                    fill(
+                        "answer_passages", "task_answer", text=text, question=question
+                    ),
+                    NOT_SAID,
                 )
             )
         return made

@@ -35,9 +35,13 @@ Prints the element, the action and the text to type. Performs nothing and downlo
 
 def _parse(words: list[str]) -> argparse.Namespace:
     parser = Parser(
-        "python -m research.web", "Choose the next step of a task on a saved web page.", _EXAMPLES
+        "python -m research.web",
+        "Choose the next step of a task on a saved web page.",
+        _EXAMPLES,
     )
-    parser.add_argument("page", metavar="FILE", type=Path, help="a web page saved as HTML")
+    parser.add_argument(
+        "page", metavar="FILE", type=Path, help="a web page saved as HTML"
+    )
     parser.add_argument("task", metavar="TASK", help="what to do on the page or site")
     parser.add_argument(
         "--done",
@@ -70,7 +74,8 @@ def _run(words: list[str]) -> ExitStatus:
     task = " ".join(arguments.task.split())
     if not task:
         raise UsageError(
-            "The task is empty.", 'Example: python -m research.web page.html "Search for tea"'
+            "The task is empty.",
+            'Example: python -m research.web page.html "Search for tea"',
         )
     config = load_settings(arguments)
     model = find_chosen(arguments.model, config)
@@ -88,11 +93,18 @@ def _run(words: list[str]) -> ExitStatus:
 
 
 async def _act(
-    page: WebPage, task: str, done: list[str], model: ModelSource, config: Config, most: int
+    page: WebPage,
+    task: str,
+    done: list[str],
+    model: ModelSource,
+    config: Config,
+    most: int,
 ) -> Action:
     with ProgressLine() as line:
         async with open_engine(model, config, line) as engine:
-            unwatch = engine.watch(lambda state: line.show(engine_line(state, model.name)))
+            unwatch = engine.watch(
+                lambda state: line.show(engine_line(state, model.name))
+            )
             try:
                 return await act(page, task, done, engine, line.show, most)
             finally:
@@ -101,9 +113,14 @@ async def _act(
 
 def _text(action: Action, page: WebPage) -> str:
     value = f" “{action.value}”" if action.value else ""
-    lines = [f"{action.operation}{value} · {action.element.heading}", f"  {action.element.xpath}"]
+    lines = [
+        f"{action.operation}{value} · {action.element.heading}",
+        f"  {action.element.xpath}",
+    ]
     if len(action.shown) < len(page.snippets):
-        lines.append(f"  Based on {len(action.shown)} of the page's {len(page.snippets)} parts.")
+        lines.append(
+            f"  Based on {len(action.shown)} of the page's {len(page.snippets)} parts."
+        )
     return "\n".join(lines)
 
 
@@ -111,7 +128,11 @@ def _document(action: Action, task: str, page: WebPage) -> Json:
     element = action.element
     return {
         "task": task,
-        "page": {"title": page.title, "parts": len(page.snippets), "elements": len(page.elements)},
+        "page": {
+            "title": page.title,
+            "parts": len(page.snippets),
+            "elements": len(page.elements),
+        },
         "element": {
             "index": element.index,
             "tag": element.tag,

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
+from gistread.engine.protocol import (
+    NO_USAGE,
+    Engine,
+    Message,
+    Priority,
+    Prompt,
+    Sampling,
+    Usage,
+)
 from gistread.errors import EngineError, PromptTooLongError
 from gistread.memory.gisting import (
     gist_page,
@@ -49,7 +57,9 @@ async def act(
         tell(f"gists of the page: {len(gists)} of {len(long)}")
         gists[number], cost = await _gist(page.snippet(number), engine)
         usage += cost
-    chooser = _StepChooser(page, task, "; ".join(done[-_MAX_STEPS:]) or "nothing", gists, engine)
+    chooser = _StepChooser(
+        page, task, "; ".join(done[-_MAX_STEPS:]) or "nothing", gists, engine
+    )
     shown = await chooser.fitting(near)
     opened: list[int] = []
     while len(opened) < max_snippets or not chooser.elements(shown, opened):
@@ -63,14 +73,23 @@ async def act(
     rate = chooser.compression_rate(shown, opened)
     usage += step.usage
     return Action(
-        step.element, step.operation, step.value, tuple(opened), tuple(shown), rate, usage
+        step.element,
+        step.operation,
+        step.value,
+        tuple(opened),
+        tuple(shown),
+        rate,
+        usage,
     )
 
 
 def _nearest(page: WebPage, task: str) -> list[int]:
     """Numbers of the snippets, the nearest to the task first, after one with an element."""
     ranked = Ranker([snippet.text for snippet in page.snippets]).top(task, _MAX_SHOWN)
-    order = [position + 1 for position in dict.fromkeys([*ranked, *range(len(page.snippets))])]
+    order = [
+        position + 1
+        for position in dict.fromkeys([*ranked, *range(len(page.snippets))])
+    ]
     first = next(number for number in order if page.snippet(number).elements)
     return list(dict.fromkeys([first, *order]))[:_MAX_SHOWN]
 
@@ -80,7 +99,9 @@ async def _gist(snippet: Snippet, engine: Engine) -> tuple[str, Usage]:
     room = gist_tokens(snippet.words, await engine.count(snippet.text), words)
     templates = [prompts.load("act_gist"), prompts.load("act_gist_again")]
     attempts = tuple(
-        make_attempt(template, template.fill(passage=snippet.text, words=words), sampling)
+        make_attempt(
+            template, template.fill(passage=snippet.text, words=words), sampling
+        )
         for template, sampling in zip(templates, samplings(room), strict=True)
     )
     made = await gist_page(snippet.text, engine, attempts, Priority.INTERACTIVE)
@@ -100,7 +121,8 @@ class _StepChooser:
     page: WebPage
     task: str
     done: str
-    gists: dict[int, str]  # By snippet number; short snippets have none and are shown in full
+    # By snippet number; short snippets have none and are shown in full
+    gists: dict[int, str]
     engine: Engine
 
     def elements(self, shown: Sequence[int], opened: Sequence[int]) -> list[Element]:
@@ -110,7 +132,9 @@ class _StepChooser:
             for number in shown
             if number in opened or number not in self.gists
         )
-        return [self.page.element(index) for snippet in whole for index in snippet.elements]
+        return [
+            self.page.element(index) for snippet in whole for index in snippet.elements
+        ]
 
     def compression_rate(self, shown: Sequence[int], opened: Sequence[int]) -> float:
         words = 0
@@ -146,17 +170,24 @@ class _StepChooser:
 
         Raises PromptTooLongError when no snippet with an element fits.
         """
-        closed = [number for number in shown if number in self.gists and number not in opened]
+        closed = [
+            number for number in shown if number in self.gists and number not in opened
+        ]
         can_act = bool(self.elements(shown, opened))
         if not can_act:
             closed = [number for number in closed if self.page.snippet(number).elements]
-        offered = [number for number in closed if await self._fits(shown, [*opened, number])]
+        offered = [
+            number for number in closed if await self._fits(shown, [*opened, number])
+        ]
         if not offered and not can_act:
             tokens = await self._measure(shown, [*opened, *closed[:1]])
             raise PromptTooLongError(tokens, 0, self.engine.info.context_tokens)
         prompt = self._prompt("act_lookup", shown, ())
         # If no element is visible, the model must open a snippet.
-        options = [*(f"Part {number}" for number in offered), *((_STOP,) if can_act else ())]
+        options = [
+            *(f"Part {number}" for number in offered),
+            *((_STOP,) if can_act else ()),
+        ]
         chosen, usage = await self._choose(
             prompt, "".join(f"Part {number}, " for number in opened), options
         )
@@ -176,7 +207,9 @@ class _StepChooser:
         operation = element.operations[which]
         value = ""
         if operation is Operation.SELECT:
-            option, cost = await self._choose(prompt, f"{answer}{operation}: ", element.options)
+            option, cost = await self._choose(
+                prompt, f"{answer}{operation}: ", element.options
+            )
             value = element.options[option]
             usage += cost
         elif operation is Operation.TYPE:
@@ -186,11 +219,17 @@ class _StepChooser:
 
     async def _type(self, prompt: Prompt, answer: str) -> tuple[str, Usage]:
         """The text to type. Raises EngineError if it is empty."""
-        sampling = Sampling(max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE)
-        written = await self.engine.complete((*prompt, Message("assistant", answer)), sampling)
+        sampling = Sampling(
+            max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE
+        )
+        written = await self.engine.complete(
+            (*prompt, Message("assistant", answer)), sampling
+        )
         value = " ".join(written.text.split())
         if not value:
-            raise EngineError("The model typed nothing.", "Say in the task what to type.")
+            raise EngineError(
+                "The model typed nothing.", "Say in the task what to type."
+            )
         return value, written.usage
 
     async def _choose(
@@ -203,20 +242,33 @@ class _StepChooser:
         choice = await self.engine.choose(prompt, options)
         return choice.index, choice.usage
 
-    async def _fits(self, shown: Sequence[int], opened: Sequence[int], reserve: int = 0) -> bool:
-        return await self._measure(shown, opened) + reserve <= self.engine.info.context_tokens
+    async def _fits(
+        self, shown: Sequence[int], opened: Sequence[int], reserve: int = 0
+    ) -> bool:
+        return (
+            await self._measure(shown, opened) + reserve
+            <= self.engine.info.context_tokens
+        )
 
     async def _measure(self, shown: Sequence[int], opened: Sequence[int]) -> int:
         """Tokens of the longest prompt over these snippets and its answer."""
-        both = [self._prompt(name, shown, opened) for name in ("act_lookup", "act_step")]
-        return max([await self.engine.measure(prompt) for prompt in both]) + _STEP_TOKENS
+        both = [
+            self._prompt(name, shown, opened) for name in ("act_lookup", "act_step")
+        ]
+        return (
+            max([await self.engine.measure(prompt) for prompt in both]) + _STEP_TOKENS
+        )
 
     def _prompt(self, name: str, shown: Sequence[int], opened: Sequence[int]) -> Prompt:
         parts = []
         for number in shown:
             if number in opened or number not in self.gists:
-                parts.append(f"(Part {number}, in full)\n{self.page.snippet(number).text}")
+                parts.append(
+                    f"(Part {number}, in full)\n{self.page.snippet(number).text}"
+                )
             else:
                 parts.append(f"(Part {number})\n{self.gists[number]}")
-        text = prompts.load(name).fill(memory="\n\n".join(parts), task=self.task, done=self.done)
+        text = prompts.load(name).fill(
+            memory="\n\n".join(parts), task=self.task, done=self.done
+        )
         return (Message("user", text),)

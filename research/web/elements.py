@@ -23,9 +23,11 @@ _DEEPEST = 200  # Deeper nesting comes from unclosed elements or attacks and is 
 _CLICK = (Operation.CLICK,)
 _TYPE = (Operation.TYPE, Operation.CLICK)
 _SELECT = (Operation.SELECT,)
-_INPUTS = {"checkbox": "checkbox", "radio": "radio button", "file": "file chooser"} | dict.fromkeys(
-    ("submit", "button", "reset", "image"), "button"
-)
+_INPUTS = {
+    "checkbox": "checkbox",
+    "radio": "radio button",
+    "file": "file chooser",
+} | dict.fromkeys(("submit", "button", "reset", "image"), "button")
 _ROLES = {
     **{
         "button": "button",
@@ -36,7 +38,11 @@ _ROLES = {
     },
     **{"tab": "tab", "option": "option", "menuitem": "menu item", "treeitem": "item"},
 }
-_TYPED_ROLES = {"textbox": "text field", "searchbox": "search field", "combobox": "text field"}
+_TYPED_ROLES = {
+    "textbox": "text field",
+    "searchbox": "search field",
+    "combobox": "text field",
+}
 _ATTRIBUTES = ("id", "name", "type", "href", "value")
 _LONGEST = 120
 _MAX_OPTIONS = 60  # Most options of a list; a list of countries has two hundred
@@ -66,7 +72,9 @@ def find_elements(root: etree._Element) -> dict[etree._Element, FoundElement]:
             index=len(elements) + 1,
             tag=local_name(node),
             role=role,
-            name=_shorten(next((name for name in _names(node, labels, leaf) if name.strip()), "")),
+            name=_shorten(
+                next((name for name in _names(node, labels, leaf) if name.strip()), "")
+            ),
             attributes=tuple(_attributes(node, operations)),
             xpath=tree.getpath(node),
             operations=operations,
@@ -120,12 +128,19 @@ def _walk(node: etree._Element, depth: int) -> Iterator[tuple[etree._Element, in
         yield from _walk(child, depth + 1)
 
 
-def _visible_text(element: etree._Element, without: etree._Element | None = None) -> str:
+def _visible_text(
+    element: etree._Element, without: etree._Element | None = None
+) -> str:
     """The visible text of an element in one line, with the alternative text of images."""
     parts: list[str] = []
 
     def collect(node: etree._Element, depth: int) -> None:
-        parts.extend((node.get("alt") or "" if local_name(node) == "img" else "", node.text or ""))
+        parts.extend(
+            (
+                node.get("alt") or "" if local_name(node) == "img" else "",
+                node.text or "",
+            )
+        )
         seen = set(children(node, depth))
         for child in node:
             if child in seen and child is not without:
@@ -152,7 +167,9 @@ def _is_editable(node: etree._Element) -> bool:
     return (node.get("contenteditable") or "").lower() in ("true", "plaintext-only")
 
 
-def _kind_by_role(node: etree._Element, tag: str) -> tuple[str, tuple[Operation, ...]] | None:
+def _kind_by_role(
+    node: etree._Element, tag: str
+) -> tuple[str, tuple[Operation, ...]] | None:
     role = _attribute(node, "role")
     if role in _TYPED_ROLES:
         return _TYPED_ROLES[role], _TYPE
@@ -160,14 +177,18 @@ def _kind_by_role(node: etree._Element, tag: str) -> tuple[str, tuple[Operation,
         return _ROLES.get(role, "link"), _CLICK
     if role in _ROLES:
         return _ROLES[role], _CLICK
-    clickable = node.get("onclick") is not None or _attribute(node, "tabindex").isdecimal()
+    clickable = (
+        node.get("onclick") is not None or _attribute(node, "tabindex").isdecimal()
+    )
     return ("button", _CLICK) if tag in ("button", "summary") or clickable else None
 
 
 def _is_disabled(node: etree._Element) -> bool:
     if node.get("disabled") is not None or _attribute(node, "aria-disabled") == "true":
         return True
-    return any(above.get("disabled") is not None for above in node.iterancestors("fieldset"))
+    return any(
+        above.get("disabled") is not None for above in node.iterancestors("fieldset")
+    )
 
 
 def _options(node: etree._Element) -> tuple[str, ...]:

@@ -23,7 +23,8 @@ class Element:
     tag: str
     role: str  # For people: `link`, `button`, `text field`, `list`, …
     name: str  # Its label, text or placeholder; may be empty
-    attributes: tuple[tuple[str, str], ...]  # Identifying attributes: id, name, type, href, value
+    # Identifying attributes: id, name, type, href, value
+    attributes: tuple[tuple[str, str], ...]
     xpath: str  # Selects only this element in the file
     operations: tuple[Operation, ...]  # Legal operations, at least one
     options: tuple[str, ...] = ()  # The options of a list
@@ -35,7 +36,9 @@ class Element:
 
     @property
     def label(self) -> str:
-        return f"{self.heading}: {' | '.join(self.options)}" if self.options else self.heading
+        if self.options:
+            return f"{self.heading}: {' | '.join(self.options)}"
+        return self.heading
 
 
 @dataclass(frozen=True, slots=True)

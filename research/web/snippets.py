@@ -9,7 +9,12 @@ from itertools import groupby
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import elements_named, local_name, parse_page, plain_text
+from gistread.book.formats.elements.markup import (
+    elements_named,
+    local_name,
+    parse_page,
+    plain_text,
+)
 from gistread.book.formats.elements.semantics import BLOCKS
 from gistread.book.formats.encoding import decode_declared
 from gistread.errors import BookError
@@ -44,7 +49,8 @@ _STANDS_ALONE = BLOCKS | {
 @dataclass(frozen=True, slots=True)
 class _Line:
     text: str
-    path: tuple[int, ...]  # The elements around it, from the root down, by their number in the page
+    # The elements around it, from the root down, by their number in the page
+    path: tuple[int, ...]
     elements: tuple[int, ...]
     words: int
 
@@ -52,9 +58,14 @@ class _Line:
 def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
     """The page in `data`, split at this depth; `name` is used in messages. Raises BookError."""
     decoded = decode_declared(data) if data.strip() else None
-    root = parse_page(decoded.text.lstrip("\ufeff")) if decoded and "<" in decoded.text else None
+    if decoded and "<" in decoded.text:
+        root = parse_page(decoded.text.lstrip("\ufeff"))
+    else:
+        root = None
     if root is None or not len(root):
-        raise BookError(f"{name} is not an HTML page.", "Save the page from the browser, as HTML.")
+        raise BookError(
+            f"{name} is not an HTML page.", "Save the page from the browser, as HTML."
+        )
     elements = find_elements(root)
     if not elements:
         raise BookError(
@@ -65,7 +76,9 @@ def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
     return WebPage(
         title=plain_text(next(elements_named(root, "title"), None)),
         elements=tuple(interactive.element for interactive in elements.values()),
-        snippets=tuple(_snippet(number, lines) for number, lines in enumerate(groups, start=1)),
+        snippets=tuple(
+            _snippet(number, lines) for number, lines in enumerate(groups, start=1)
+        ),
     )
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _POLL_S = 1.0
 _GRACE_S = (
-    2.0  # For children that notice the end of their parent themselves, and have something to save
+    # For children that notice the end of their parent themselves, and have something to save
+    2.0
 )
 _START = (
     "import sys; sys.path[:] = {path!r}; "
@@ -38,11 +39,18 @@ def import_path() -> list[str]:
         here = ""
     library = os.path.dirname(os.__file__)  # noqa: PTH120
     installed = sys.path.index(library) if library in sys.path else len(sys.path)
-    return [path for at, path in enumerate(sys.path) if path and (at >= installed or path != here)]
+    return [
+        path
+        for at, path in enumerate(sys.path)
+        if path and (at >= installed or path != here)
+    ]
 
 
 def python_command(
-    module: str, *arguments: str, output: int | None = None, outlives_parent: bool = False
+    module: str,
+    *arguments: str,
+    output: int | None = None,
+    outlives_parent: bool = False,
 ) -> list[str]:
     """The command that runs a module in a new Python process.
 
@@ -58,7 +66,10 @@ def python_command(
     if package not in path:
         path.append(package)
     code = _START.format(
-        path=path, module=module, parent=None if outlives_parent else os.getpid(), output=output
+        path=path,
+        module=module,
+        parent=None if outlives_parent else os.getpid(),
+        output=output,
     )
     return [sys.executable, "-I", "-c", code, *arguments]
 

@@ -6,7 +6,15 @@ import tomllib
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from gistread.errors import StorageError, UsageError
 from gistread.store.files import make_folder, replace_file
@@ -26,7 +34,8 @@ PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "perc
 class Config:
     """Every setting with its default. None and an empty text mean: chosen by the program."""
 
-    theme: str = ""  # Name of a theme. Empty: `night` or `paper`, as the terminal is dark or light.
+    # Name of a theme. Empty: `night` or `paper`, as the terminal is dark or light.
+    theme: str = ""
     # The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty:
     # the starter, else the only one installed.
     model: str = ""
@@ -36,21 +45,25 @@ class Config:
     asking_model: str = ""
     # Context length to load the model with
     context_tokens: Annotated[int | None, range(256, 10_000_001)] = None
-    connections: Annotated[int | None, range(1, 1001)] = None  # Concurrent requests to a server
+    # Concurrent requests to a server
+    connections: Annotated[int | None, range(1, 1001)] = None
     # Seconds without a reply after which a request to a server is sent again.
     server_timeout_s: Annotated[int, range(5, 3601)] = 300
-    kv_cache: KvCache = "auto"  # Type of the KV cache. `auto`: f16, or q8_0 when memory is short.
+    # Type of the KV cache. `auto`: f16, or q8_0 when memory is short.
+    kv_cache: KvCache = "auto"
     # Layers to offload to the GPU, counting the output layer. None: as many as fit.
     gpu_layers: Annotated[int | None, range(0, 10_001)] = None
     # Threads of the engine. None: the number of physical cores.
     threads: Annotated[int | None, range(1, 1025)] = None
     model_folders: tuple[str, ...] = ()  # More folders to look for models in
-    reading: Literal["", "careful", "single-pass"] = ""  # How books are read; see `memory/model.py`
+    # How books are read; see `memory/model.py`
+    reading: Literal["", "careful", "single-pass"] = ""
     # What gists keep, as `--preset` takes it. `auto`: chosen from the form of the book.
     preset: str = "auto"
     # Fewest words of a section (ReadAgent, Appendix H)
     min_words: Annotated[int | None, range(1, 100_001)] = None
-    max_words: Annotated[int | None, range(2, 100_001)] = None  # Most words of a section
+    # Most words of a section
+    max_words: Annotated[int | None, range(2, 100_001)] = None
     max_pages: Annotated[int, range(0, 101)] = 5  # Most look-ups for a question
     reader: str = ""  # How questions are answered, as `--reader` takes it
     # Who decides which sections are looked up: the model `alone`, or you are `ask`ed.
@@ -61,7 +74,9 @@ class Config:
     memory: bool = True  # Whether the memory, or the marks, stand beside the book
     beside: Literal["memory", "marks"] = "memory"  # Which of them
     # What the header line shows, separated by spaces.
-    progress: Annotated[str, PROGRESS_PARTS] = "title chapter chapter-left book-left page percent"
+    progress: Annotated[str, PROGRESS_PARTS] = (
+        "title chapter chapter-left book-left page percent"
+    )
     # How pictures are drawn. `auto`: by the terminal's abilities.
     images: Literal["auto", "kitty", "sixel", "blocks", "dots"] = "auto"
     pictures: bool = True  # Whether pictures are shown in the text
@@ -70,12 +85,16 @@ class Config:
     # Whether the terminal tells, or its bell, that an answer or a book is done while its window has
     # no focus
     notify: Literal["on", "bell", "off"] = "on"
-    terminal_progress: bool = True  # Whether the terminal's tab shows progress, where it can
+    # Whether the terminal's tab shows progress, where it can
+    terminal_progress: bool = True
     # Whether the mouse pointer tells words from what can be clicked, where it can
     pointer_shapes: bool = True
-    text_width: Annotated[int, range(20, 401)] = 72  # Longest line of a book, in columns
-    text_columns: Annotated[int, range(1, 3)] = 1  # Columns of text side by side, from 150 columns
-    highlight: Literal["yellow", "green", "blue", "red"] = "yellow"  # Colour of the next highlight
+    # Longest line of a book, in columns
+    text_width: Annotated[int, range(20, 401)] = 72
+    # Columns of text side by side, from 150 columns
+    text_columns: Annotated[int, range(1, 3)] = 1
+    # Colour of the next highlight
+    highlight: Literal["yellow", "green", "blue", "red"] = "yellow"
     # A dictionary command such as `dict {word}`. Empty: one found on this machine.
     lookup_command: str = ""
     # Fewest empty columns on each side of a book's text
@@ -85,8 +104,10 @@ class Config:
     # in stories
     paragraphs: Literal["auto", "gap", "indent"] = "auto"
     justify: bool = False  # Whether lines are justified
-    hyphenate: bool = True  # Whether words may be hyphenated, by the rules of their language
-    bidi: Bidi = "auto"  # Who reorders right-to-left text: `on` gistread, `off` the terminal
+    # Whether words may be hyphenated, by the rules of their language
+    hyphenate: bool = True
+    # Who reorders right-to-left text: `on` gistread, `off` the terminal
+    bidi: Bidi = "auto"
     # Addresses of OPDS catalogues to get books from, separated by spaces
     catalogues: str = ""
     # Address of a KOReader sync server, as `gistread sync login` sets it. Empty: nothing is synced.
@@ -104,7 +125,13 @@ _KEYS = "keys"
 # Settings of earlier versions: ignored in a file
 _RETIRED = frozenset(
     (
-        *("batch_tokens", "columns", "embedding_model", "fast_weights", "flash_attention"),
+        *(
+            "batch_tokens",
+            "columns",
+            "embedding_model",
+            "fast_weights",
+            "flash_attention",
+        ),
         *("follow", "library_view", "line_spacing", "mark_names", "reading_goal"),
     )
 )
@@ -224,7 +251,9 @@ def _check(key: str, value: object, where: str) -> None:
     if key not in _hints():
         known = [*_hints(), _KEYS]
         near = difflib.get_close_matches(key, known, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"Settings are: {', '.join(known)}."
+        hint = (
+            f"Did you mean {near[0]}?" if near else f"Settings are: {', '.join(known)}."
+        )
         raise UsageError(f"{where}: unknown setting {key!r}.", hint)
     rule = _rule(_hints()[key], value)
     if not rule.allows:
@@ -233,7 +262,9 @@ def _check(key: str, value: object, where: str) -> None:
 
 def _check_keys(table: object, where: str) -> None:
     if not isinstance(table, dict):
-        raise UsageError(f'{where}: keys must be a table: [keys], then lines such as ask = "a".')
+        raise UsageError(
+            f'{where}: keys must be a table: [keys], then lines such as ask = "a".'
+        )
     for command, key in table.items():
         if not isinstance(key, str) or not key.strip():
             raise UsageError(

@@ -23,7 +23,8 @@ LONGEST_WORD = 80  # Longest word, in characters
 _KNOWN = (
     ("sdcv", "--non-interactive", "--utf8-output", "{word}"),
     ("wn", "{word}", "-over"),
-    ("dict", "--host", "localhost", "{word}"),  # without the host it asks a server on the network
+    # without the host it asks a server on the network
+    ("dict", "--host", "localhost", "{word}"),
 )
 _WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 # Terminal colours, links and overstriking.
@@ -89,10 +90,13 @@ def choose_lookup(
         if program:
             if not any("{word}" in part for part in parts):
                 parts.append("{word}")
-            return Lookup(word, (program, *(part.replace("{word}", word) for part in parts)))
+            return Lookup(
+                word, (program, *(part.replace("{word}", word) for part in parts))
+            )
     if command.strip():
         raise UsageError(
-            f"lookup_command names {commands[0][0]!r}, which is not installed.", HOW_TO_SET
+            f"lookup_command names {commands[0][0]!r}, which is not installed.",
+            HOW_TO_SET,
         )
     return Lookup(word)
 
@@ -105,7 +109,9 @@ def contains_entry(output: str) -> bool:
 async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
     """Run a lookup and return its output; cancelling kills the program. Raises DictionaryError."""
     if not lookup.argv:
-        raise DictionaryError(f"No dictionary found to look up “{lookup.word}”.", HOW_TO_SET)
+        raise DictionaryError(
+            f"No dictionary found to look up “{lookup.word}”.", HOW_TO_SET
+        )
     try:
         process = await asyncio.create_subprocess_exec(
             *lookup.argv,
@@ -117,7 +123,9 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise DictionaryError(f"{lookup.program} cannot be run: {reason}.", HOW_TO_SET) from error
+        raise DictionaryError(
+            f"{lookup.program} cannot be run: {reason}.", HOW_TO_SET
+        ) from error
     assert process.stdout is not None
     try:
         output = await asyncio.wait_for(_read(process.stdout), limit_s)
@@ -139,6 +147,8 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
     output = bytearray()
-    while len(output) < LIMIT_BYTES and (more := await stream.read(LIMIT_BYTES - len(output))):
+    while len(output) < LIMIT_BYTES and (
+        more := await stream.read(LIMIT_BYTES - len(output))
+    ):
         output += more
     return bytes(output)

@@ -19,7 +19,9 @@ def conceal(secret: str) -> None:
     from urllib.parse import quote
 
     if len(secret) >= _LEAST_SECRET:
-        _secrets.update((secret, quote(secret), quote(secret, safe=""), json.dumps(secret)[1:-1]))
+        _secrets.update(
+            (secret, quote(secret), quote(secret, safe=""), json.dumps(secret)[1:-1])
+        )
 
 
 def without_keys(text: str) -> str:
@@ -40,7 +42,9 @@ def traceback_text(error: BaseException) -> str:
     """The traceback for a log, without messages: they may quote a book, a question or an answer."""
     import traceback  # imported here: it is needed for bugs only
 
-    earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    earlier = error.__cause__ or (
+        None if error.__suppress_context__ else error.__context__
+    )
     lines = [traceback_text(earlier)] if earlier else []
     lines += [
         "Traceback:\n",
@@ -109,7 +113,9 @@ class NoChoiceError(EngineError):
 class PromptTooLongError(EngineError):
     """The prompt and its answer exceed the context; known before anything is sent."""
 
-    def __init__(self, prompt_tokens: int, answer_tokens: int, context_tokens: int) -> None:
+    def __init__(
+        self, prompt_tokens: int, answer_tokens: int, context_tokens: int
+    ) -> None:
         super().__init__(
             f"The prompt has {prompt_tokens} tokens and the answer up to {answer_tokens}; "
             f"the model's context has {context_tokens}.",

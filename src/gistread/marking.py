@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 CONTEXT = 64  # Characters of context on each side
-_LEAST_LATER_S = 1e-3  # By which a change follows the one before, also if the clock was set back
+# By which a change follows the one before, also if the clock was set back
+_LEAST_LATER_S = 1e-3
 _HERE = 64  # Characters quoted for a place without an end, such as a bookmark
 
 
@@ -100,7 +101,9 @@ def new_mark(
     A letter mark has its letter in its id: each letter marks one place per book.
     """
     now = time.time()
-    identifier = f"letter-{letter}" if kind is MarkKind.LETTER else uuid.uuid4().hex[:16]
+    identifier = (
+        f"letter-{letter}" if kind is MarkKind.LETTER else uuid.uuid4().hex[:16]
+    )
     return Mark(identifier, kind, place, color, note, letter, now, now)
 
 
@@ -126,4 +129,6 @@ def merge_marks(mine: Mark, known: Mark | None, base: Mark | None) -> Mark:
 
 def sorted_marks(marks: list[Mark]) -> list[Mark]:
     """By position; lost marks last."""
-    return sorted(marks, key=lambda mark: (mark.lost, mark.start, mark.end, mark.made_at))
+    return sorted(
+        marks, key=lambda mark: (mark.lost, mark.start, mark.end, mark.made_at)
+    )

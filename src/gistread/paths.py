@@ -36,7 +36,8 @@ class Paths:
     # User data: library, positions, marks, questions, downloaded models. Never deleted by the
     # program.
     data: Path
-    cache: Path  # Data that can be rebuilt: memories, texts, requantised models, measurements
+    # Data that can be rebuilt: memories, texts, requantised models, measurements
+    cache: Path
     state: Path  # Logs, and the commands last run from the palette
 
     config_file = PathWithin("config", "config.toml")
@@ -107,10 +108,18 @@ def default_paths() -> Paths:
         return Path(value) / _APP if Path(value).is_absolute() else Path(fallback)
 
     return Paths(
-        config=directory("XDG_CONFIG_HOME", platformdirs.user_config_dir(_APP, appauthor=False)),
-        data=directory("XDG_DATA_HOME", platformdirs.user_data_dir(_APP, appauthor=False)),
-        cache=directory("XDG_CACHE_HOME", platformdirs.user_cache_dir(_APP, appauthor=False)),
-        state=directory("XDG_STATE_HOME", platformdirs.user_state_dir(_APP, appauthor=False)),
+        config=directory(
+            "XDG_CONFIG_HOME", platformdirs.user_config_dir(_APP, appauthor=False)
+        ),
+        data=directory(
+            "XDG_DATA_HOME", platformdirs.user_data_dir(_APP, appauthor=False)
+        ),
+        cache=directory(
+            "XDG_CACHE_HOME", platformdirs.user_cache_dir(_APP, appauthor=False)
+        ),
+        state=directory(
+            "XDG_STATE_HOME", platformdirs.user_state_dir(_APP, appauthor=False)
+        ),
     )
 
 

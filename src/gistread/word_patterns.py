@@ -21,7 +21,9 @@ MARKS = frozenset(
 # Those that readers leave out when they type: of Indic scripts the dots below, not the vowel signs.
 _FIRST_INDIC = "\u0900"
 _DOTS_BELOW = "\u093c\u09bc\u0a3c\u0abc\u0b3c\u0cbc"
-ACCENTS = frozenset(mark for mark in MARKS if mark < _FIRST_INDIC or mark in _DOTS_BELOW)
+ACCENTS = frozenset(
+    mark for mark in MARKS if mark < _FIRST_INDIC or mark in _DOTS_BELOW
+)
 MARK_CLASS = "".join(sorted(MARKS))
 _RUN = f"(?:(?![{UNSPACED}])\\w[{MARK_CLASS}]*)+"
 

@@ -13,7 +13,8 @@ def count_words(text: str) -> int:
     """Number of words; for scripts without spaces, of characters."""
     if text.isascii() or not _MAY_BE_UNSPACED.search(text):
         return len(text.split())
-    from gistread.word_patterns import UNSPACED_CHARACTER  # imported here: few books need it
+    # imported here: few books need it
+    from gistread.word_patterns import UNSPACED_CHARACTER
 
     spaced, unspaced = UNSPACED_CHARACTER.subn(" ", text)
     return len(spaced.split()) + unspaced

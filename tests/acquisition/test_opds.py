@@ -61,7 +61,11 @@ JSON: dict[str, Any] = {
 
 _THUMBNAIL = b"""<link rel="http://opds-spec.org/image" href="/large.jpg"/>
 <link rel="http://opds-spec.org/image/thumbnail" href="/small.jpg"/><title>Emma</title>"""
-_IMAGES = [{"width": 9}, {"href": "/large.jpg", "width": 900}, {"href": "/small.jpg", "width": 90}]
+_IMAGES = [
+    {"width": 9},
+    {"href": "/large.jpg", "width": 900},
+    {"href": "/small.jpg", "width": 90},
+]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +113,9 @@ def test_a_search_is_described_or_given_as_a_template() -> None:
     assert search_url(template, "a b") == "https://books.example/find?query=a%20b"
 
 
-@pytest.mark.parametrize("data", [b"", b"<html><p>Hello", b"{}", b"[1]", b'{"metadata": 1}', b"\0"])
+@pytest.mark.parametrize(
+    "data", [b"", b"<html><p>Hello", b"{}", b"[1]", b'{"metadata": 1}', b"\0"]
+)
 def test_what_is_no_catalogue_is_refused(data: bytes) -> None:
     with pytest.raises(FetchError, match="is not an OPDS catalogue"):
         parse_feed(data, URL)
@@ -119,7 +125,10 @@ def test_what_is_no_catalogue_is_refused(data: bytes) -> None:
     ("name", "url"),
     [
         ("84", "https://www.gutenberg.org/ebooks/84.epub3.images"),
-        ("https://www.gutenberg.org/ebooks/84", "https://www.gutenberg.org/ebooks/84.epub3.images"),
+        (
+            "https://www.gutenberg.org/ebooks/84",
+            "https://www.gutenberg.org/ebooks/84.epub3.images",
+        ),
         (
             "https://standardebooks.org/ebooks/mary-shelley/frankenstein",
             "https://standardebooks.org/ebooks/mary-shelley/frankenstein/downloads/"

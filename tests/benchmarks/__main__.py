@@ -100,9 +100,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python3 -m tests.benchmarks", description="Figures of this machine."
     )
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of: {', '.join(PARTS)}; all")
     parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write all figures there as one JSON document"
+        "parts", nargs="*", metavar="PART", help=f"of: {', '.join(PARTS)}; all"
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="write all figures there as one JSON document",
     )
     parser.add_argument(
         "--model",
@@ -116,10 +121,15 @@ def _parser() -> argparse.ArgumentParser:
         help="words of the story that naive, indexing, reading read",
     )
     parser.add_argument(
-        "--gist-tokens", type=int, default=0, help="make each gist so long, for random weights"
+        "--gist-tokens",
+        type=int,
+        default=0,
+        help="make each gist so long, for random weights",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="short runs: to see that it works, not for figures"
+        "--quick",
+        action="store_true",
+        help="short runs: to see that it works, not for figures",
     )
     return parser
 
@@ -138,7 +148,10 @@ async def _run(names: list[str], setting: Setting) -> dict[str, object]:
             print(as_text(finding), flush=True)
         seconds = time.perf_counter() - started
         print(f"  ({seconds:.0f} s)", flush=True)
-        parts[name] = {"seconds": seconds, "findings": [as_json(finding) for finding in findings]}
+        parts[name] = {
+            "seconds": seconds,
+            "findings": [as_json(finding) for finding in findings],
+        }
         aims += [finding for finding in findings if isinstance(finding, Target)]
     if aims:
         print(f"\n{as_text(aims_table(aims))}", flush=True)

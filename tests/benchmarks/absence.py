@@ -28,7 +28,9 @@ class Counts:
     usage: Usage = NO_USAGE
 
 
-async def count(answers: Sequence[tuple[str, str]], engine: LlamaEngine | None) -> Counts:
+async def count(
+    answers: Sequence[tuple[str, str]], engine: LlamaEngine | None
+) -> Counts:
     counts = Counts()
     for question, answer in answers:
         counts.answers += 1

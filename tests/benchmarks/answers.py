@@ -44,11 +44,18 @@ class _Counts:
             self.first_cited / self.fair,
             self.caught / self.wrong,
         )
-        return name, float(self.fair), float(self.lost), *(100 * share for share in shares)
+        return (
+            name,
+            float(self.fair),
+            float(self.lost),
+            *(100 * share for share in shares),
+        )
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
-    stories = tomllib.loads(PAIRS.read_text("utf-8"))["story"][:: 5 if setting.quick else 1]
+    stories = tomllib.loads(PAIRS.read_text("utf-8"))["story"][
+        :: 5 if setting.quick else 1
+    ]
     if not all((DATA / story["file"]).exists() for story in stories):
         yield Skipped("answers", f"the books of {PAIRS.name} are not in {DATA}")
         return
@@ -71,13 +78,17 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     rows = (parts[""].row("made with"), parts["held_"].row("held"), both.row("all"))
     yield Table("Fair and wrong answers of a model that reads well", columns, rows)
     yield Target("fair answers lost or replaced", float(both.lost), at_most=0.0)
-    yield Target("fair answers with a mark [%]", 100 * both.marked / both.fair, at_most=5.0)
+    yield Target(
+        "fair answers with a mark [%]", 100 * both.marked / both.fair, at_most=5.0
+    )
     yield Target(
         "first citation right, passages numbered [%]",
         100 * both.first_cited / both.fair,
         at_least=85.0,
     )
-    yield Target("wrong answers marked [%]", 100 * both.caught / both.wrong, at_least=85.0)
+    yield Target(
+        "wrong answers marked [%]", 100 * both.caught / both.wrong, at_least=85.0
+    )
 
 
 def story_of(file: str, chapter: str, folder: Path) -> Book:
@@ -99,11 +110,15 @@ async def _ask(
     all_counts: Sequence[_Counts],
 ) -> None:
     telling = {question: tell for question, _, tell in fair}
-    prepared = Prepared({question: answer for question, answer, _ in (*fair, *wrong)}, telling)
+    prepared = Prepared(
+        {question: answer for question, answer, _ in (*fair, *wrong)}, telling
+    )
     cited = replace(prepared, cites=True)
     async with Server(Kind(obeys=(), entry={"max_model_len": _WINDOW})) as server:
         paths = Paths(*(folder / name for name in ("config", "data", "cache", "state")))
-        async with Session(book, model=server.url, config=Config(), paths=paths) as session:
+        async with Session(
+            book, model=server.url, config=Config(), paths=paths
+        ) as session:
             for question, answer, tell in fair:
                 server.says = prepared
                 plain = await session.ask(question)
@@ -111,7 +126,9 @@ async def _ask(
                 numbered = await session.ask(question)
                 for counts in all_counts:
                     counts.fair += 1
-                    counts.lost += plain.text != answer or not numbered.text.startswith(answer)
+                    counts.lost += plain.text != answer or not numbered.text.startswith(
+                        answer
+                    )
                     counts.marked += bool(plain.marks or numbered.marks)
                     counts.first += _tells(plain, tell)
                     counts.first_cited += _tells(numbered, tell)
@@ -120,7 +137,8 @@ async def _ask(
                 claim = await session.ask(question)
                 start = claim.text.find(words)
                 caught = any(
-                    mark.start < start + len(words) and start < mark.end for mark in claim.marks
+                    mark.start < start + len(words) and start < mark.end
+                    for mark in claim.marks
                 )
                 for counts in all_counts:
                     counts.wrong += 1

@@ -36,7 +36,10 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
                 if rate := await _rate(prompts[:count], tokens, engine):
                     rates_of_count.append(rate)
     if not all(rates.values()):
-        yield Skipped("decode in batches", "the engine did not decode all answers at the same time")
+        yield Skipped(
+            "decode in batches",
+            "the engine did not decode all answers at the same time",
+        )
         return
     spreads = [Spread.of(rates_of_count) for rates_of_count in rates.values()]
     alone = spreads[0]
@@ -52,15 +55,21 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield Target(what, spreads[-1].median / alone.median, at_least=_AIM)
 
 
-async def _rate(prompts: Sequence[Prompt], max_tokens: int, engine: LlamaEngine) -> float | None:
+async def _rate(
+    prompts: Sequence[Prompt], max_tokens: int, engine: LlamaEngine
+) -> float | None:
     """Tokens a second of all answers, while all are decoded. None: there was no such time."""
-    times = await asyncio.gather(*(_arrivals(prompt, max_tokens, engine) for prompt in prompts))
+    times = await asyncio.gather(
+        *(_arrivals(prompt, max_tokens, engine) for prompt in prompts)
+    )
     begin, end = max(answer[0] for answer in times), min(answer[-1] for answer in times)
     tokens = sum(begin < arrival <= end for answer in times for arrival in answer)
     return tokens / (end - begin) if end > begin and tokens > len(prompts) else None
 
 
-async def _arrivals(prompt: Prompt, max_tokens: int, engine: LlamaEngine) -> list[float]:
+async def _arrivals(
+    prompt: Prompt, max_tokens: int, engine: LlamaEngine
+) -> list[float]:
     """When each piece of the answer came.
 
     A token is a piece, but for characters that take several tokens.

@@ -30,11 +30,17 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     async with engine_over(setting) as engine:
         for variant in range(rounds):
             share = moments.uniform(0.0, 0.25)
-            prefill.append(await _cancelled(engine, tokens, 2 * variant, _in_prefill(share)))
-            decode.append(
-                await _cancelled(engine, 64, 2 * variant + 1, _in_decode, moments.uniform(0.0, 0.3))
+            prefill.append(
+                await _cancelled(engine, tokens, 2 * variant, _in_prefill(share))
             )
-    load = [await _load_cancelled(setting, moments.uniform(0.1, 0.5)) for _ in range(rounds)]
+            decode.append(
+                await _cancelled(
+                    engine, 64, 2 * variant + 1, _in_decode, moments.uniform(0.0, 0.3)
+                )
+            )
+    load = [
+        await _load_cancelled(setting, moments.uniform(0.1, 0.5)) for _ in range(rounds)
+    ]
     stages = {
         f"in the prefill of {tokens:,} tokens": prefill,
         "while decoding": decode,
@@ -45,7 +51,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         for stage, times in stages.items()
     )
     yield Table(
-        "From cancelling to a free engine", ("cancelled", "median (range) [s]", "times"), rows
+        "From cancelling to a free engine",
+        ("cancelled", "median (range) [s]", "times"),
+        rows,
     )
     if caught := [time for time in prefill if time is not None]:
         yield Target(
@@ -56,7 +64,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
 
 
 def _in_prefill(share: float) -> Callable[[EngineState], bool]:
-    return lambda state: state.phase is Phase.PREFILL and (state.fraction or 0.0) >= share
+    return lambda state: (
+        state.phase is Phase.PREFILL and (state.fraction or 0.0) >= share
+    )
 
 
 def _in_decode(state: EngineState) -> bool:
@@ -78,7 +88,9 @@ async def _cancelled(
 
     None: it was quicker.
     """
-    prompt = await texts.prompt_of(tokens, variant, engine, task="Count from one to a thousand.")
+    prompt = await texts.prompt_of(
+        tokens, variant, engine, task="Count from one to a thousand."
+    )
     reached = state_reached(engine, ripe)
     request = asyncio.create_task(engine.complete(prompt, Sampling(max_tokens=400)))
     waited: set[asyncio.Future[Any]] = {reached, request}

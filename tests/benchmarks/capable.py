@@ -19,8 +19,12 @@ _NO_ANSWER = "The book does not say."
 _NOTHING_NEW = "Nothing new."
 _LISTED = re.compile(r"^(\d+)\. (.*)", re.MULTILINE)
 _NUMBERED = re.compile(r"^\[(\d+)\] (.*?)(?=^\[\d+\] |\Z)", re.MULTILINE | re.DOTALL)
-_PAGES = re.compile(r"^\(Page (\d+)(?:, in full)?\)\n(.*?)(?=^\(Page|\Z)", re.MULTILINE | re.DOTALL)
-_CLOSED_PAGES = re.compile(r"^\(Page (\d+)\)\n(.*?)(?=^\(Page|\Z)", re.MULTILINE | re.DOTALL)
+_PAGES = re.compile(
+    r"^\(Page (\d+)(?:, in full)?\)\n(.*?)(?=^\(Page|\Z)", re.MULTILINE | re.DOTALL
+)
+_CLOSED_PAGES = re.compile(
+    r"^\(Page (\d+)\)\n(.*?)(?=^\(Page|\Z)", re.MULTILINE | re.DOTALL
+)
 _FACTS = re.compile(r"^Page (\d+):\n(.*?)(?=^Page \d+:|\Z)", re.MULTILINE | re.DOTALL)
 _REPORTS = re.compile(r"^Parts? (\d+)[^:]*: (.*)", re.MULTILINE)
 _PAUSE = re.compile(r"<(\d+)>")
@@ -33,7 +37,8 @@ _BEGINNING = 7  # Words of a sentence that a gist has: a longer run counts as co
 
 @dataclass(slots=True)
 class Tokens:
-    prefilled: int = 0  # Without the beginnings that earlier prompts of the question had
+    # Without the beginnings that earlier prompts of the question had
+    prefilled: int = 0
     generated: int = 0
 
     @property
@@ -49,7 +54,8 @@ class CapableReader:
     answer: str = ""
     tell: Sequence[str] = ()
     tokens: Tokens = field(default_factory=Tokens)
-    _gists: dict[str, str] = field(default_factory=dict)  # Folded, with the text they tell
+    # Folded, with the text they tell
+    _gists: dict[str, str] = field(default_factory=dict)
     _prompts: list[list[str]] = field(default_factory=list)  # Words of each prompt
 
     def ask(self, question: str, answer: str, tell: str) -> None:
@@ -80,27 +86,41 @@ class CapableReader:
         plain = folded(text)
         if any(words in plain for words in self.tell):
             return True
-        return any(gist in plain and self._tells(passage) for gist, passage in self._gists.items())
+        return any(
+            gist in plain and self._tells(passage)
+            for gist, passage in self._gists.items()
+        )
 
     def _knows(self, text: str) -> bool:
         return folded(self.answer) in folded(text)
 
     def _source(self, text: str, task: str) -> str:
         """The numbers of sentences, one for each answer that is asked about."""
-        numbers = [number for number, sentence in _LISTED.findall(text) if self._tells(sentence)]
+        numbers = [
+            number
+            for number, sentence in _LISTED.findall(text)
+            if self._tells(sentence)
+        ]
         return numbers[0] if numbers else "0"
 
     def _gist(self, text: str, task: str) -> str:
         passage = text.partition("Passage:")[2].strip() or _between(text, task)
         most = max(_LEAST_WORDS, len(passage.split()) // _GIST_SHARE)
-        beginnings = [" ".join(sentence.split()[:_BEGINNING]) for sentence in _sentences(passage)]
+        beginnings = [
+            " ".join(sentence.split()[:_BEGINNING]) for sentence in _sentences(passage)
+        ]
         step = math.ceil(len(beginnings) * _BEGINNING / most)
-        gist = ". ".join(beginning.rstrip(".,;:!?”") for beginning in beginnings[::step]) + "."
+        gist = (
+            ". ".join(beginning.rstrip(".,;:!?”") for beginning in beginnings[::step])
+            + "."
+        )
         self._gists[folded(gist)] = passage
         return gist
 
     def _facts(self, text: str, task: str) -> str:
-        return "".join(f"- {fact} | {'; '.join(_elements(fact))}\n" for fact in _sentences(text))
+        return "".join(
+            f"- {fact} | {'; '.join(_elements(fact))}\n" for fact in _sentences(text)
+        )
 
     def _note(self, text: str, task: str) -> str:
         notes, _, chunk = text.rpartition("\n---\n")
@@ -111,8 +131,16 @@ class CapableReader:
 
     def _begin(self, text: str, task: str) -> str:
         """Key elements that the sentences with the answer have."""
-        own = {word for words in (*self.tell, folded(self.question)) for word in words.split()}
-        listed = [number for number, name in _LISTED.findall(text) if own & {*folded(name).split()}]
+        own = {
+            word
+            for words in (*self.tell, folded(self.question))
+            for word in words.split()
+        }
+        listed = [
+            number
+            for number, name in _LISTED.findall(text)
+            if own & {*folded(name).split()}
+        ]
         return ", ".join([*listed[:5], "STOP"])
 
     def _neighbour(self, text: str, task: str) -> str:
@@ -126,7 +154,9 @@ class CapableReader:
         return "search more" if "search more" in task else "next page"
 
     def _page(self, text: str, task: str) -> str:
-        pages = [number for number, gist in _CLOSED_PAGES.findall(text) if self._tells(gist)]
+        pages = [
+            number for number, gist in _CLOSED_PAGES.findall(text) if self._tells(gist)
+        ]
         is_open = any(self._in_full(text, words) for words in self.tell)
         chosen = "STOP" if is_open or not pages else f"Page {pages[0]}"
         if "in JSON" in task:
@@ -139,15 +169,25 @@ class CapableReader:
         return words in folded(closed)
 
     def _pages(self, text: str, task: str) -> str:
-        pages = [f"Page {number}" for number, gist in _PAGES.findall(text) if self._tells(gist)]
+        pages = [
+            f"Page {number}"
+            for number, gist in _PAGES.findall(text)
+            if self._tells(gist)
+        ]
         return ", ".join([*pages[:2], "STOP"])
 
     def _pages_of_facts(self, text: str, task: str) -> str:
-        pages = [f"Page {number}" for number, facts in _FACTS.findall(text) if self._tells(facts)]
+        pages = [
+            f"Page {number}"
+            for number, facts in _FACTS.findall(text)
+            if self._tells(facts)
+        ]
         return ", ".join([*pages[:1], "STOP"])
 
     def _part(self, text: str, task: str) -> str:
-        numbers = [number for number, summary in _LISTED.findall(text) if self._tells(summary)]
+        numbers = [
+            number for number, summary in _LISTED.findall(text) if self._tells(summary)
+        ]
         is_known = self._knows(task)
         otherwise = "none" if '"none"' in task else "1"
         return "ANSWER" if is_known else next(iter(numbers), otherwise)
@@ -161,12 +201,17 @@ class CapableReader:
         return f"<{_PAUSE.findall(text)[-1]}>"
 
     def _answer_to(self, text: str, task: str) -> str:
-        items = [*_NUMBERED.findall(text), *_PAGES.findall(text), *_REPORTS.findall(text)]
+        items = [
+            *_NUMBERED.findall(text),
+            *_PAGES.findall(text),
+            *_REPORTS.findall(text),
+        ]
         if page := re.search(r"Above is page (\d+) of", task):
             items.append((page[1], text))
         by_text = [number for number, item in items if self._has(item)]
         by_gist = [number for number, item in items if self._tells(item)]
-        if not (by_text or by_gist or self._tells(text) or self._knows(f"{text} {task}")):
+        is_told = by_text or by_gist or self._tells(text)
+        if not is_told and not self._knows(f"{text} {task}"):
             return _NO_ANSWER
         number = next(iter([*by_text, *by_gist]), "")
         if not number or "End each sentence with the number" not in task:
@@ -231,7 +276,11 @@ def _common(words: Sequence[str], earlier: Sequence[str]) -> int:
 
 def _sentences(text: str) -> Iterator[str]:
     for line in text.splitlines():
-        yield from (piece for piece in re.split(r"(?<=[.!?”])\s+", line) if len(piece.split()) > 3)
+        yield from (
+            piece
+            for piece in re.split(r"(?<=[.!?”])\s+", line)
+            if len(piece.split()) > 3
+        )
 
 
 def _elements(sentence: str) -> list[str]:

@@ -103,32 +103,49 @@ class CountingEngine:
     async def measure(self, prompt: Prompt) -> int:
         return len(self._weights.prompt_tokens(prompt))
 
-    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+    async def prepare(
+        self, prompt: Prompt, priority: Priority = Priority.BACKGROUND
+    ) -> Usage:
         return NO_USAGE
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> AsyncGenerator[StreamEvent, None]:
         completion = await self.complete(prompt, sampling, priority)
         yield TextDelta(completion.text)
         yield completion
 
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Completion:
-        text = _shortened(prompt[-1].content, round(sampling.max_tokens / 2 / _TOKENS_OF_A_WORD))
+        text = _shortened(
+            prompt[-1].content, round(sampling.max_tokens / 2 / _TOKENS_OF_A_WORD)
+        )
         return Completion(
-            text, "end", self._cost(prompt, text, sampling.max_tokens, priority, self._sampler)
+            text,
+            "end",
+            self._cost(prompt, text, sampling.max_tokens, priority, self._sampler),
         )
 
     async def choose(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        options: Sequence[str],
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Choice:
         for _ in range(_TURNS):
             await asyncio.sleep(0)
         index = self._random.randrange(len(options))
         longest = max(len(self._weights.tokens_of(option)) for option in options) + 1
-        return Choice(index, None, self._cost(prompt, options[index], longest, priority))
+        return Choice(
+            index, None, self._cost(prompt, options[index], longest, priority)
+        )
 
     def _cost(
         self,
@@ -212,4 +229,6 @@ def _shortened(prompt: str, words: int) -> str:
     Every fourth is left out, or the guard would call it copied.
     """
     text = _LABEL.sub("", prompt.rpartition("\n---\n")[0]).split()
-    return " ".join(word for number, word in enumerate(text[-(words * 4 // 3) :]) if number % 4)
+    return " ".join(
+        word for number, word in enumerate(text[-(words * 4 // 3) :]) if number % 4
+    )

@@ -64,7 +64,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         ((str(count), str(choices), str(answers), max(differences)),),
     )
     yield Target(
-        "difference in log-probability, shared engine and fresh one", max(differences), at_most=_AIM
+        "difference in log-probability, shared engine and fresh one",
+        max(differences),
+        at_most=_AIM,
     )
 
 

@@ -23,7 +23,9 @@ _CENTRAL = ("iso8859-2", "cp1250", "cp852")
 _BALTIC = ("iso8859-13", "cp1257", "iso8859-4")
 _SLAVIC = ("cp1251", "iso8859-5")
 ENCODINGS = {
-    **dict.fromkeys(("fr", "de", "es", "pt", "it", "ca", "nl", "en", "sv", "fi"), _WESTERN),
+    **dict.fromkeys(
+        ("fr", "de", "es", "pt", "it", "ca", "nl", "en", "sv", "fi"), _WESTERN
+    ),
     **dict.fromkeys(("da", "nb"), _NORDIC),
     **dict.fromkeys(("cs", "sk", "pl", "hu", "hr", "sl"), _CENTRAL),
     **dict.fromkeys(("lt", "lv", "et"), _BALTIC),
@@ -46,11 +48,14 @@ ENCODINGS = {
 _MULTIBYTE = (*ENCODINGS["ja"], *ENCODINGS["ko"], *ENCODINGS["zh"], *ENCODINGS["zh_TW"])
 _SIZES = (2_000, 50_000)
 _SAMPLES = 4
-_MOST_LOST = 0.002  # A text that loses more letters in an encoding is never written in it
+# A text that loses more letters in an encoding is never written in it
+_MOST_LOST = 0.002
 _SEED = 7
 _LONGEST_IN_EUC_KR = 2
 # What those who wrote in encodings without typographic signs typed.
-_TYPED = str.maketrans("“”„«»‘’‚–—\u00a0", '"""""\'\',-- ', "\u00ad\u200e\u200f\u200c\u200d")
+_TYPED = str.maketrans(
+    "“”„«»‘’‚–—\u00a0", '"""""\'\',-- ', "\u00ad\u200e\u200f\u200c\u200d"
+)
 _CEDILLAS = str.maketrans("șțȘȚ", "şţŞŢ")  # cp1250 and ISO-8859-2 have no commas below
 _TONES = "\u0300\u0301\u0303\u0309\u0323"  # cp1258 writes them after their letter
 
@@ -71,7 +76,9 @@ def main() -> None:
         for name, read in READERS.items():
             wrong = [sample for sample in samples if not _is_right(sample, read)]
             share = 1 - len(wrong) / max(1, len(samples))
-            print(f"{name}: {share:.2%} of {len(samples)} files of {size} bytes are right")
+            print(
+                f"{name}: {share:.2%} of {len(samples)} files of {size} bytes are right"
+            )
             if name == "gistread":
                 for sample in wrong:
                     print(f"  wrong: {sample.language} in {sample.encoding}")

@@ -54,7 +54,9 @@ class Target:
 
     @property
     def bound(self) -> str:
-        return f"≤ {self.at_most:.2f}" if self.at_most is not None else f"≥ {self.at_least:.2f}"
+        if self.at_most is not None:
+            return f"≤ {self.at_most:.2f}"
+        return f"≥ {self.at_least:.2f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,9 @@ Finding = Table | Target | Skipped
 
 
 def aims_table(aims: Sequence[Target]) -> Table:
-    rows = tuple((aim.what, aim.value, aim.bound, "yes" if aim.reached else "NO") for aim in aims)
+    rows = tuple(
+        (aim.what, aim.value, aim.bound, "yes" if aim.reached else "NO") for aim in aims
+    )
     return Table("What must be reached", ("figure", "measured", "aim", "reached"), rows)
 
 
@@ -90,7 +94,8 @@ def as_json(finding: Finding) -> dict[str, object]:
     match finding:
         case Table():
             rows = [
-                dict(zip(finding.columns, map(_plain, row), strict=True)) for row in finding.rows
+                dict(zip(finding.columns, map(_plain, row), strict=True))
+                for row in finding.rows
             ]
             return {"table": finding.title, "rows": rows}
         case Target():
@@ -112,7 +117,10 @@ def _table(table: Table) -> str:
         "  ".join(
             [
                 row[0].ljust(widths[0]),
-                *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
+                *(
+                    cell.rjust(width)
+                    for cell, width in zip(row[1:], widths[1:], strict=True)
+                ),
             ]
         )
         for row in cells

@@ -22,9 +22,23 @@ from statistics import median
 
 from gistread.book.open import open_book
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Priority, Sampling
+from gistread.engine.protocol import (
+    NO_USAGE,
+    Completion,
+    Engine,
+    Message,
+    Priority,
+    Sampling,
+)
 from gistread.memory.extractive import extract
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, ReadingMode
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    ReadingMode,
+)
 from gistread.memory.pagination import find_passage
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
@@ -65,7 +79,9 @@ class _QuestionCost:
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
-    rounds, tokens = (1, _QUICK_GIST_TOKENS) if setting.quick else (_ROUNDS, _GIST_TOKENS)
+    rounds, tokens = (
+        (1, _QUICK_GIST_TOKENS) if setting.quick else (_ROUNDS, _GIST_TOKENS)
+    )
     costs: dict[tuple[str, str], list[_QuestionCost]] = defaultdict(list)
     async with engine_over(setting) as engine:
         with _book_to_read(engine) as kept:
@@ -73,18 +89,25 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             for number in range(rounds):
                 for way, ask in _WAYS.items():
                     unlike = _unlike(memory, f"{number} {way}, idle")
-                    for situation, question in zip((_FIRST, _SECOND), _QUESTIONS, strict=True):
-                        costs[way, situation].append(await ask(question, unlike, engine))
+                    for situation, question in zip(
+                        (_FIRST, _SECOND), _QUESTIONS, strict=True
+                    ):
+                        costs[way, situation].append(
+                            await ask(question, unlike, engine)
+                        )
                     unlike = _unlike(memory, f"{number} {way}, busy")
                     async with _being_read(kept, engine):
                         for situation, question in zip(
                             (_FIRST_BUSY, _SECOND_BUSY), _QUESTIONS, strict=True
                         ):
-                            costs[way, situation].append(await ask(question, unlike, engine))
+                            costs[way, situation].append(
+                                await ask(question, unlike, engine)
+                            )
             read_through = kept.memory.complete
             weights = engine.info.weights
     yield _table(
-        f"To the first word of an answer, over {tokens:,} tokens of gists ({weights})", costs
+        f"To the first word of an answer, over {tokens:,} tokens of gists ({weights})",
+        costs,
     )
     for aim in _aims(costs):
         yield aim
@@ -92,11 +115,14 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         yield finding
     if read_through:
         yield Skipped(
-            "questions while a book is read", "the book was read to its end before all were asked"
+            "questions while a book is read",
+            "the book was read to its end before all were asked",
         )
 
 
-async def _restarts(setting: Setting, memory: GistMemory, rounds: int) -> AsyncIterator[Finding]:
+async def _restarts(
+    setting: Setting, memory: GistMemory, rounds: int
+) -> AsyncIterator[Finding]:
     """The first question after a restart, with and without what the engine saved the last time."""
     saved, bare = [], []
     first, second = _QUESTIONS
@@ -115,20 +141,33 @@ async def _restarts(setting: Setting, memory: GistMemory, rounds: int) -> AsyncI
         ("with the snapshot of an earlier question", Spread.of(saved)),
     )
     yield Table(
-        "To the first word of a first question after a restart", ("asked", "reader [s]"), rows
+        "To the first word of a first question after a restart",
+        ("asked", "reader [s]"),
+        rows,
     )
     ratio = median(saved) / median(bare)
-    yield Target("first word after a restart, with a snapshot against without", ratio, at_most=0.15)
+    yield Target(
+        "first word after a restart, with a snapshot against without",
+        ratio,
+        at_most=0.15,
+    )
 
 
-def _table(title: str, costs: Mapping[tuple[str, str], Sequence[_QuestionCost]]) -> Table:
+def _table(
+    title: str, costs: Mapping[tuple[str, str], Sequence[_QuestionCost]]
+) -> Table:
     rows: list[tuple[Value, ...]] = []
     for situation in (_FIRST, _SECOND, _FIRST_BUSY, _SECOND_BUSY):
         prefilled = median(cost.prefilled or 0 for cost in costs["engine", situation])
-        times = (Spread.of([cost.first_word_s for cost in costs[way, situation]]) for way in _WAYS)
+        times = (
+            Spread.of([cost.first_word_s for cost in costs[way, situation]])
+            for way in _WAYS
+        )
         rows.append((situation, *times, prefilled))
     return Table(
-        title, ("asked", *(f"{way} [s]" for way in _WAYS), "tokens prefilled"), tuple(rows)
+        title,
+        ("asked", *(f"{way} [s]" for way in _WAYS), "tokens prefilled"),
+        tuple(rows),
     )
 
 
@@ -146,7 +185,9 @@ def _aims(costs: Mapping[tuple[str, str], Sequence[_QuestionCost]]) -> Iterator[
     )
     for busy, quiet in ((_FIRST_BUSY, _FIRST), (_SECOND_BUSY, _SECOND)):
         yield Target(
-            f"first word of {busy}, against idle", seconds(busy) / seconds(quiet), at_most=1.5
+            f"first word of {busy}, against idle",
+            seconds(busy) / seconds(quiet),
+            at_most=1.5,
         )
 
 
@@ -156,19 +197,25 @@ async def _ask(question: str, memory: GistMemory, engine: Engine) -> _QuestionCo
     started = time.perf_counter()
     first_word_s = 0.0
     usage = NO_USAGE
-    async for event in engine.stream((Message("user", text),), Sampling(max_tokens=_ANSWER_TOKENS)):
+    async for event in engine.stream(
+        (Message("user", text),), Sampling(max_tokens=_ANSWER_TOKENS)
+    ):
         first_word_s = first_word_s or time.perf_counter() - started
         if isinstance(event, Completion):
             usage = event.usage
     return _QuestionCost(first_word_s, usage.prefilled)
 
 
-async def _ask_reader(question: str, memory: GistMemory, engine: Engine) -> _QuestionCost:
+async def _ask_reader(
+    question: str, memory: GistMemory, engine: Engine
+) -> _QuestionCost:
     """With the reader; its answer ends by itself or with its last token."""
     options = ReaderOptions(max_pages=0, answer_tokens=_ANSWER_TOKENS)
     started = time.perf_counter()
     first_word_s = 0.0
-    async for event in readagent_s(Asking(question, memory, engine, Steering(), options)):
+    async for event in readagent_s(
+        Asking(question, memory, engine, Steering(), options)
+    ):
         if isinstance(event, AnswerDelta):
             first_word_s = first_word_s or time.perf_counter() - started
     return _QuestionCost(first_word_s, None)
@@ -221,7 +268,10 @@ def _book_to_read(engine: Engine) -> Iterator[MemoryWriter]:
         MemoryStore(Path(folder)).open(
             book,
             MemoryRequest(
-                info.name, info.fingerprint, PAGE_SIZES["quality"], ReadingMode.SINGLE_PASS
+                info.name,
+                info.fingerprint,
+                PAGE_SIZES["quality"],
+                ReadingMode.SINGLE_PASS,
             ),
         ) as kept,
     ):

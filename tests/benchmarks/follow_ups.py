@@ -42,7 +42,9 @@ def pairs_of(documents: dict[str, Document]) -> Iterator[Pair]:
         for name, pronoun in (replacement.split("=") for replacement in replaced):
             at = text.lower().index(name.lower())
             text = text[:at] + pronoun + text[at + len(name) :]
-        yield Pair(documents[story], questions[int(first)], questions[int(second)], text)
+        yield Pair(
+            documents[story], questions[int(first)], questions[int(second)], text
+        )
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
@@ -58,14 +60,18 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         for measured in results[0]["name"]:
             named = [result for result in results if result["name"][measured]]
             both = sum(result[way][measured] for result in named)
-            rows.append((way, measured, str(len(named)), f"{100 * both / len(named):.0f}"))
+            rows.append(
+                (way, measured, str(len(named)), f"{100 * both / len(named):.0f}")
+            )
             if way != "pronoun alone":
                 yield Target(
                     f"{measured}: found, of those found by name [%]",
                     100 * both / len(named),
                     at_least=90,
                 )
-    yield Table("follow-ups", ("asked", "gold", "found by name", "of these [%]"), tuple(rows))
+    yield Table(
+        "follow-ups", ("asked", "gold", "found by name", "of these [%]"), tuple(rows)
+    )
     noticed = 100 * sum(is_follow_up(pair.follow_up) for pair in pairs) / len(pairs)
     alone = 100 * sum(is_follow_up(pair.second.text) for pair in pairs) / len(pairs)
     yield Target("follow-ups taken for one [%]", noticed, at_least=85)
@@ -75,7 +81,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
 def _look_for_gold(pair: Pair) -> dict[str, dict[str, bool]]:
     memory, pages = memory_of(pair.document), even_pages(pair.document)
     before = filled(rank(pair.first.text, memory).passages, pair.document, _WORDS)
-    thread = (QuestionAnswer(pair.first.text, pair.first.references[0], seen=tuple(before)),)
+    thread = (
+        QuestionAnswer(pair.first.text, pair.first.references[0], seen=tuple(before)),
+    )
     gold = pair.second.gold_places
     gold_pages = pages_with(gold, pages)
 
@@ -92,7 +100,8 @@ def _look_for_gold(pair: Pair) -> dict[str, dict[str, bool]]:
         # passages are there.
         return gold_in(
             ranked,
-            reusable_passages(ranked, thread) or filled(ranked.passages, pair.document, _WORDS),
+            reusable_passages(ranked, thread)
+            or filled(ranked.passages, pair.document, _WORDS),
         )
 
     return {

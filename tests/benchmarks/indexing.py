@@ -59,7 +59,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     )
 
 
-async def _read(book: Book, size: PageSize, mode: ReadingMode, engine: LlamaEngine) -> _Run:
+async def _read(
+    book: Book, size: PageSize, mode: ReadingMode, engine: LlamaEngine
+) -> _Run:
     info = engine.info
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -87,9 +89,12 @@ def _table(title: str, runs: dict[ReadingMode, _Run], naive_s: float) -> Table:
                 "time [s]": run.seconds,
                 "… against the naive loop": run.seconds / naive_s,
                 "time of the first page [s]": run.first_page_s,
-                "tokens prefilled for a token of the book": run.usage.prefilled / run.book_tokens,
-                "tokens reused for a token of the book": run.usage.reused / run.book_tokens,
-                "tokens decoded for a token of the book": run.usage.generated / run.book_tokens,
+                "tokens prefilled for a token of the book": run.usage.prefilled
+                / run.book_tokens,
+                "tokens reused for a token of the book": run.usage.reused
+                / run.book_tokens,
+                "tokens decoded for a token of the book": run.usage.generated
+                / run.book_tokens,
                 "pages": len(run.memory.entries),
                 **{f"gists: {source}": gists[source] for source in GistSource},
                 "compression rate [%]": run.memory.compression_rate(),

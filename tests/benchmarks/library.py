@@ -51,12 +51,16 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         line.split("\t")
         for line in Path(__file__).with_name("which_book.tsv").read_text().splitlines()
     ]
-    times = [_seconds(lambda words=words: shelf.search(words, 20)) for _, words in questions]
+    times = [
+        _seconds(lambda words=words: shelf.search(words, 20)) for _, words in questions
+    ]
     rows = (
         ("a page turned, alone [ms]", turns.alone),
         ("a page turned while books are indexed [ms]", turns.while_indexing),
     )
-    yield Table("The library", ("what", "value"), (("books", float(len(shelf.books))), *rows))
+    yield Table(
+        "The library", ("what", "value"), (("books", float(len(shelf.books))), *rows)
+    )
     indexed = f"{len(shelf.books)} books indexed in the background [s]"
     yield Target(indexed, turns.indexing_s, at_most=90.0)
     slower_by = turns.while_indexing.median - turns.alone.median
@@ -65,15 +69,21 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield Target("a search [ms]", 1000 * median(times), at_most=200.0)
     ranks = [_rank(shelf, name, question) for name, question in questions]
     yield Target(
-        "the right book first", sum(rank == 0 for rank in ranks) / len(ranks), at_least=0.75
+        "the right book first",
+        sum(rank == 0 for rank in ranks) / len(ranks),
+        at_least=0.75,
     )
     yield Target(
-        "the right book among three", sum(rank < 3 for rank in ranks) / len(ranks), at_least=0.9
+        "the right book among three",
+        sum(rank < 3 for rank in ranks) / len(ranks),
+        at_least=0.9,
     )
 
 
 async def _turned_while_indexed(paths: Paths, home: Path) -> _PageTurns:
-    app = app_on(DATA / "epub" / "standardebooks" / "mary-shelley_frankenstein.epub", home)
+    app = app_on(
+        DATA / "epub" / "standardebooks" / "mary-shelley_frankenstein.epub", home
+    )
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
 
@@ -88,12 +98,16 @@ async def _turned_while_indexed(paths: Paths, home: Path) -> _PageTurns:
         beside = [await turn() for _ in range(_TURNS)]
         while indexer.poll() is None:
             beside.append(await turn())
-        return _PageTurns(Spread.of(alone), Spread.of(beside), time.perf_counter() - began)
+        return _PageTurns(
+            Spread.of(alone), Spread.of(beside), time.perf_counter() - began
+        )
 
 
 def _rank(shelf: Shelf, name: str, question: str) -> int:
     library_question = LibraryQuestion(question, shelf, Config(), unread=True)
-    titles = [candidate.book.path.stem for candidate in library_question.candidates()[0]]
+    titles = [
+        candidate.book.path.stem for candidate in library_question.candidates()[0]
+    ]
     return titles.index(name) if name in titles else len(titles) + 3
 
 

@@ -46,7 +46,9 @@ class RawContext:
         self._memory = llama.llama_get_memory(self._context)
         self._batch = llama.llama_batch_init(batch_tokens, 0, 1)
         self._batch_tokens = batch_tokens
-        self._vocabulary = llama.llama_vocab_n_tokens(llama.llama_model_get_vocab(self._model))
+        self._vocabulary = llama.llama_vocab_n_tokens(
+            llama.llama_model_get_vocab(self._model)
+        )
         self._random = random.Random(1)
 
     def evaluate(self, items: Iterable[Item]) -> float:
@@ -79,7 +81,8 @@ class RawContext:
         end = start + tokens
         return sum(
             self.evaluate(
-                Item(p, 0, p == end - 1) for p in range(at, min(end, at + self._batch_tokens))
+                Item(p, 0, p == end - 1)
+                for p in range(at, min(end, at + self._batch_tokens))
             )
             for at in range(start, end, self._batch_tokens)
         )
@@ -100,9 +103,9 @@ def convert(source: Path, target: Path, form: str) -> None:
     parameters = llama.llama_model_quantize_default_params()
     parameters.ftype = getattr(llama, f"LLAMA_FTYPE_MOSTLY_{form}")
     parameters.allow_requantize = True
-    if llama.llama_model_quantize(
-        os.fsencode(source), os.fsencode(target), ctypes.byref(parameters)
-    ):
+    names = (os.fsencode(source), os.fsencode(target))
+    failed = llama.llama_model_quantize(*names, ctypes.byref(parameters))
+    if failed:
         raise RuntimeError(f"{source.name} cannot be converted to {form}")
 
 
@@ -112,7 +115,9 @@ def load(path: Path, *, vocabulary_only: bool = False) -> llama.llama_model_p:
     parameters = llama.llama_model_default_params()
     parameters.n_gpu_layers = 999 if llama.llama_supports_gpu_offload() else 0
     parameters.vocab_only = vocabulary_only
-    model: llama.llama_model_p = llama.llama_model_load_from_file(os.fsencode(path), parameters)
+    model: llama.llama_model_p = llama.llama_model_load_from_file(
+        os.fsencode(path), parameters
+    )
     if not model:
         raise RuntimeError(f"{path.name} cannot be loaded")
     return model

@@ -36,7 +36,10 @@ class Purpose(StrEnum):
     SECOND_REJECTED = "second attempts, rejected"
 
 
-_REJECTED = {Purpose.FIRST: Purpose.FIRST_REJECTED, Purpose.SECOND: Purpose.SECOND_REJECTED}
+_REJECTED = {
+    Purpose.FIRST: Purpose.FIRST_REJECTED,
+    Purpose.SECOND: Purpose.SECOND_REJECTED,
+}
 
 
 @dataclass(eq=False, slots=True)
@@ -89,7 +92,10 @@ class MeteredEngine(LlamaEngine):
             cost.purpose = _REJECTED[cost.purpose]
 
     async def choose(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        options: Sequence[str],
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Choice:
         cost = self._begin(Purpose.PAUSE)
         choice = await super().choose(prompt, options, priority)
@@ -99,7 +105,10 @@ class MeteredEngine(LlamaEngine):
         return replace(choice, index=len(options) // 2) if self._gist_tokens else choice
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> AsyncGenerator[StreamEvent]:
         cost = self._begin(Purpose.SECOND if sampling.temperature else Purpose.FIRST)
         if self._gist_tokens:
@@ -108,7 +117,10 @@ class MeteredEngine(LlamaEngine):
             async for event in events:
                 if isinstance(event, TextDelta | Completion):
                     if not cost.decoding_s:
-                        cost.decoding_s, cost.prompt_s = time.perf_counter(), event.usage.seconds
+                        cost.decoding_s, cost.prompt_s = (
+                            time.perf_counter(),
+                            event.usage.seconds,
+                        )
                     cost.usage, cost.ended_s = event.usage, time.perf_counter()
                 yield event
 
@@ -125,6 +137,7 @@ def decoded_beside(cost: Cost, costs: Sequence[Cost]) -> float:
     if length <= 0:
         return 1.0
     shared = (
-        min(cost.ended_s, other.ended_s) - max(cost.decoding_s, other.decoding_s) for other in costs
+        min(cost.ended_s, other.ended_s) - max(cost.decoding_s, other.decoding_s)
+        for other in costs
     )
     return max(1.0, sum(max(0.0, overlap) for overlap in shared) / length)

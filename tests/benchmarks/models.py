@@ -123,13 +123,17 @@ def novels_of(name: str) -> Iterator[tuple[Book, list[PlainQuestion]]]:
 
 def tales() -> Iterator[tuple[Book, list[PlainQuestion]]]:
     count = 0
-    for document in TASKS["fairytaleqa"].load(DATA / "fairytaleqa/fairytaleqa_dev.jsonl"):
+    for document in TASKS["fairytaleqa"].load(
+        DATA / "fairytaleqa/fairytaleqa_dev.jsonl"
+    ):
         chosen = []
         for question in document.questions:
             if count % _EVERY_TALE_QUESTION == 0:
                 kind = question.text.split()[0].lower()
                 chosen.append(
-                    PlainQuestion(document.id, kind, question.text, references=question.references)
+                    PlainQuestion(
+                        document.id, kind, question.text, references=question.references
+                    )
                 )
             count += 1
         if chosen:
@@ -144,15 +148,22 @@ def multihop() -> Iterator[tuple[Book, list[PlainQuestion]]]:
             pairs = zip(pairs["title"], pairs["sentences"], strict=True)
         paragraphs = [(title, "".join(sentences)) for title, sentences in pairs]
         answers = (row["answer"],)
-        yield _article(paragraphs, row["question"]), [_needle("hotpotqa", row["question"], answers)]
+        yield (
+            _article(paragraphs, row["question"]),
+            [_needle("hotpotqa", row["question"], answers)],
+        )
     lines = (DATA / "multihop/musique_dev_60.jsonl").read_text("utf-8").splitlines()
     for line in lines[:_MUSIQUE_QUESTIONS]:
         row = json.loads(line)
         paragraphs = [
-            (paragraph["title"], paragraph["paragraph_text"]) for paragraph in row["paragraphs"]
+            (paragraph["title"], paragraph["paragraph_text"])
+            for paragraph in row["paragraphs"]
         ]
         answers = (row["answer"], *row["answer_aliases"])
-        yield _article(paragraphs, row["question"]), [_needle("musique", row["question"], answers)]
+        yield (
+            _article(paragraphs, row["question"]),
+            [_needle("musique", row["question"], answers)],
+        )
 
 
 def _article(paragraphs: Iterable[tuple[str, str]], title: str) -> Book:
@@ -188,7 +199,9 @@ def ask_all(
 
     At most `limit` questions of a book, of these kinds; 0 and none: all.
     """
-    known = {(outcome.set, outcome.group, outcome.question) for outcome in read_outcomes(out)}
+    known = {
+        (outcome.set, outcome.group, outcome.question) for outcome in read_outcomes(out)
+    }
     with out.open("a", encoding="utf-8") as lines:
         for name in set_names:
             for book, questions in SETS[name]():
@@ -227,10 +240,14 @@ def _answers_to(
                         first_word_s = time.monotonic() - began
                     steps.append(event)
             except GistreadError as error:
-                yield Asked(name, question.group, question.kind, question.text, f"({error})")
+                yield Asked(
+                    name, question.group, question.kind, question.text, f"({error})"
+                )
                 continue
             last_word_s = time.monotonic() - began
-            yield _outcome(name, question, book, steps, first_word_s or last_word_s, last_word_s)
+            yield _outcome(
+                name, question, book, steps, first_word_s or last_word_s, last_word_s
+            )
 
 
 def _outcome(
@@ -243,7 +260,9 @@ def _outcome(
 ) -> Asked:
     answered = steps[-1]
     assert isinstance(answered, Answered)
-    places = {place for step in steps if isinstance(step, Shown) for place in step.places}
+    places = {
+        place for step in steps if isinstance(step, Shown) for place in step.places
+    }
     shown = " ".join(book.text[start:end] for start, end in sorted(places))
     quotes = tuple(citation.quote for citation in answered.citations)
     accepted = question.accepted
@@ -271,7 +290,9 @@ def _score(question: PlainQuestion, answered: Answered) -> float:
     if question.kind == UNANSWERABLE:
         return float(not answered.found)
     if question.references:
-        return max(rouge(answered.answer, text)["rougeL"] for text in question.references)
+        return max(
+            rouge(answered.answer, text)["rougeL"] for text in question.references
+        )
     return float(answered.found and is_right(answered.answer, question.accepted))
 
 
@@ -313,7 +334,10 @@ def _row(kind: str, outcomes: Sequence[Asked]) -> tuple[Value, ...]:
     keyed = {(outcome.group, outcome.question): outcome.score for outcome in outcomes}
     known = estimate(keyed)
     assert known is not None
-    interval = "" if known.low is None else f"{100 * known.low:.0f}–{100 * (known.high or 0):.0f}"
+    if known.low is None:
+        interval = ""
+    else:
+        interval = f"{100 * known.low:.0f}–{100 * (known.high or 0):.0f}"
 
     def share(counted: Callable[[Asked], bool]) -> float:
         return 100 * sum(map(counted, outcomes)) / len(outcomes)
@@ -346,18 +370,35 @@ def main() -> int:
     parser.add_argument("--sets", default=",".join(SETS), help=f"of: {', '.join(SETS)}")
     parser.add_argument("--reader", default="auto")
     parser.add_argument("--limit", type=int, default=0, help="questions of a book; all")
-    parser.add_argument("--kinds", default="", help="of questions, such as why,how; all")
-    parser.add_argument("--home", type=Path, metavar="FOLDER", help="for caches and checks; usual")
-    parser.add_argument("--show", type=Path, nargs="+", metavar="FILE", help="only the tables")
+    parser.add_argument(
+        "--kinds", default="", help="of questions, such as why,how; all"
+    )
+    parser.add_argument(
+        "--home", type=Path, metavar="FOLDER", help="for caches and checks; usual"
+    )
+    parser.add_argument(
+        "--show", type=Path, nargs="+", metavar="FILE", help="only the tables"
+    )
     options = parser.parse_args()
     if not options.show and options.out is None:
         parser.error("--out FILE is missing")
     if not options.show:
         names = ("config", "data", "cache", "state")
-        paths = Paths(*(options.home / name for name in names)) if options.home else default_paths()
+        if options.home:
+            paths = Paths(*(options.home / name for name in names))
+        else:
+            paths = default_paths()
         set_names = options.sets.split(",")
         kinds = set(filter(None, options.kinds.split(",")))
-        ask_all(options.model, options.reader, set_names, options.out, paths, options.limit, kinds)
+        ask_all(
+            options.model,
+            options.reader,
+            set_names,
+            options.out,
+            paths,
+            options.limit,
+            kinds,
+        )
     for path in options.show or [options.out]:
         outcomes = read_outcomes(path)
         for name, of_set in groupby(outcomes, key=lambda outcome: outcome.set):

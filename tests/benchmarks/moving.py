@@ -27,7 +27,13 @@ from tests.benchmarks.texts import WAR_AND_PEACE
 EXACT_MS = 50.0
 RANKED_MS = 150.0
 JUMP_MS = 60.0
-_TYPED = ("Prince Andrew", "natasha", "the battle of borodino", "“well,", "said the count")
+_TYPED = (
+    "Prince Andrew",
+    "natasha",
+    "the battle of borodino",
+    "“well,",
+    "said the count",
+)
 _JUMPS = 60
 
 
@@ -45,16 +51,24 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     book = open_book(WAR_AND_PEACE if long else story_path())
     search = BookSearch(book)
     first = [
-        (mode.value, _seconds(lambda mode=mode: search.prepare(mode)) * 1000) for mode in SearchMode
+        (mode.value, _seconds(lambda mode=mode: search.prepare(mode)) * 1000)
+        for mode in SearchMode
     ]
     yield Table(
-        f"What a first search of {book.title} makes ready", ("search", "[ms]"), tuple(first)
+        f"What a first search of {book.title} makes ready",
+        ("search", "[ms]"),
+        tuple(first),
     )
-    keys = {mode: list(_per_key(search, mode)) for mode in (SearchMode.EXACT, SearchMode.RANKED)}
+    keys = {
+        mode: list(_per_key(search, mode))
+        for mode in (SearchMode.EXACT, SearchMode.RANKED)
+    }
     rows = tuple((mode.value, Spread.of(times)) for mode, times in keys.items())
     yield Table("A key of a search, until its hits are known", ("search", "[ms]"), rows)
     yield Target(
-        "a key of an exact search [ms]", statistics.median(keys[SearchMode.EXACT]), at_most=EXACT_MS
+        "a key of an exact search [ms]",
+        statistics.median(keys[SearchMode.EXACT]),
+        at_most=EXACT_MS,
     )
     yield Target(
         "a key of a ranked search [ms]",
@@ -70,7 +84,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     )
     yield Table("On the screen, 120 × 40", ("until it is drawn", "[ms]"), screen_rows)
     beyond = statistics.median(times.jumps) - statistics.median(times.idle)
-    yield Target("a jump anywhere beyond Textual's idle time [ms]", beyond, at_most=JUMP_MS)
+    yield Target(
+        "a jump anywhere beyond Textual's idle time [ms]", beyond, at_most=JUMP_MS
+    )
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -87,7 +103,9 @@ def _per_key(search: BookSearch, mode: SearchMode) -> Iterator[float]:
 
 
 async def _on_screen(book: Book, folder: Path, jumps: int) -> _ScreenTimes:
-    paths = Paths(folder / "config", folder / "data", folder / "cache", folder / "state")
+    paths = Paths(
+        folder / "config", folder / "data", folder / "cache", folder / "state"
+    )
     app = GistreadApp(book, paths=paths, config=Config())
     places = random.Random(1)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -98,7 +116,10 @@ async def _on_screen(book: Book, folder: Path, jumps: int) -> _ScreenTimes:
         idle = [await _turn(pilot, lambda: None) for _ in range(jumps)]
         times = [
             await _turn(
-                pilot, lambda: screen.controllers.navigation.jump(places.randrange(len(book.text)))
+                pilot,
+                lambda: screen.controllers.navigation.jump(
+                    places.randrange(len(book.text))
+                ),
             )
             for _ in range(jumps)
         ]

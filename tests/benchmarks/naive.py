@@ -80,7 +80,10 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
             ("time [s]", run.seconds),
             ("time of the first page [s]", run.first_page_s),
             ("tokens of the book", run.book_tokens),
-            ("prompt tokens for a token of the book", run.prompt_tokens / run.book_tokens),
+            (
+                "prompt tokens for a token of the book",
+                run.prompt_tokens / run.book_tokens,
+            ),
             ("tokens decoded for a token of the book", run.decoded / run.book_tokens),
             ("pages", run.pages),
             ("pause points asked for", run.pause_calls),
@@ -98,19 +101,31 @@ def read_naively(setting: Setting, book: Book) -> NaiveRun:
     """Read a text so. Once in a run of the benchmarks, whichever parts need it."""
     paragraphs = tuple(book.text[p.start : p.end] for p in book.paragraphs)
     return _read_once(
-        setting.model, setting.adapter, paragraphs, size_of(setting), setting.gist_tokens
+        setting.model,
+        setting.adapter,
+        paragraphs,
+        size_of(setting),
+        setting.gist_tokens,
     )
 
 
 @cache
 def _read_once(
-    model: Path, adapter: Path | None, paragraphs: tuple[str, ...], size: PageSize, gist_tokens: int
+    model: Path,
+    adapter: Path | None,
+    paragraphs: tuple[str, ...],
+    size: PageSize,
+    gist_tokens: int,
 ) -> NaiveRun:
     return alone(_read, model, adapter, paragraphs, size, gist_tokens)
 
 
 def _read(
-    model: Path, adapter: Path | None, paragraphs: Sequence[str], size: PageSize, gist_tokens: int
+    model: Path,
+    adapter: Path | None,
+    paragraphs: Sequence[str],
+    size: PageSize,
+    gist_tokens: int,
 ) -> NaiveRun:
     from llama_cpp import Llama
 
@@ -126,7 +141,9 @@ def _read(
     )
     book_tokens = len(llama.tokenize("\n\n".join(paragraphs).encode(), add_bos=False))
     loop = _Loop(
-        llama.create_chat_completion, gist_tokens or _GIST_TOKENS, takes_middle=bool(gist_tokens)
+        llama.create_chat_completion,
+        gist_tokens or _GIST_TOKENS,
+        takes_middle=bool(gist_tokens),
     )
     started = time.perf_counter()
     at, first_page_s = 0, 0.0
@@ -149,7 +166,9 @@ def _read(
 class _Loop:
     """One call after another, and the account of them."""
 
-    def __init__(self, chat: Callable[..., Any], gist_tokens: int, *, takes_middle: bool) -> None:
+    def __init__(
+        self, chat: Callable[..., Any], gist_tokens: int, *, takes_middle: bool
+    ) -> None:
         self._chat = chat
         self._gist_tokens = gist_tokens
         self._takes_middle = takes_middle
@@ -164,7 +183,9 @@ class _Loop:
         labels, end = _labels(paragraphs, start, size)
         if len(labels) > 1:
             end = self._pause(paragraphs[start:end], start, labels)
-        self._ask(_GIST.format(page="\n\n".join(paragraphs[start:end])), self._gist_tokens)
+        self._ask(
+            _GIST.format(page="\n\n".join(paragraphs[start:end])), self._gist_tokens
+        )
         self.pages += 1
         return end
 
@@ -172,7 +193,9 @@ class _Loop:
         pieces: list[str] = []
         for number, paragraph in enumerate(passage, start=start + 1):
             pieces += [paragraph, f"<{number}>"] if number in labels else [paragraph]
-        label = _LABEL.search(self._ask(_PAUSE.format(passage="\n\n".join(pieces)), _PAUSE_TOKENS))
+        label = _LABEL.search(
+            self._ask(_PAUSE.format(passage="\n\n".join(pieces)), _PAUSE_TOKENS)
+        )
         self.pause_calls += 1
         if label and int(label[1]) in labels:
             return int(label[1])
@@ -188,7 +211,9 @@ class _Loop:
         return answer["choices"][0]["message"]["content"] or ""
 
 
-def _labels(paragraphs: Sequence[str], start: int, size: PageSize) -> tuple[list[int], int]:
+def _labels(
+    paragraphs: Sequence[str], start: int, size: PageSize
+) -> tuple[list[int], int]:
     """Where a pause is allowed, as the number of paragraphs before it; the end of the passage."""
     words = 0
     labels: list[int] = []

@@ -105,13 +105,21 @@ def _names_table(most: int | None) -> Table:
         "Names of people in LitBank",
         ("", "[%]", "of"),
         (
-            ("names found", 100 * counts.recognized / counts.names, float(counts.names)),
+            (
+                "names found",
+                100 * counts.recognized / counts.names,
+                float(counts.names),
+            ),
             (
                 "taken for people that are people",
                 100 * counts.right / counts.people,
                 float(counts.people),
             ),
-            ("pairs of one person joined", 100 * counts.joined / counts.same, float(counts.same)),
+            (
+                "pairs of one person joined",
+                100 * counts.joined / counts.same,
+                float(counts.same),
+            ),
             (
                 "pairs joined that are one person",
                 100 * counts.joined / counts.together,
@@ -158,7 +166,9 @@ def _time_targets(war_and_peace: Path) -> Iterator[Target]:
     index = Index.from_book(book)
     people = index.entities
     yield Target(
-        "War and Peace: names, mentions, who is who [s]", time.perf_counter() - began, at_most=10.0
+        "War and Peace: names, mentions, who is who [s]",
+        time.perf_counter() - began,
+        at_most=10.0,
     )
     began = time.perf_counter()
     introductions(f"Who is {people[0].name}?", unread_memory(book))
@@ -181,7 +191,8 @@ def _introduced(path: str, lines: str) -> Iterator[bool]:
         introduction = introductions(f"Who is {name}?", memory)
         sentences = introduction.sentences if introduction else ()
         yield any(
-            re.search(words, memory.book.text[start:end], re.IGNORECASE) for start, end in sentences
+            re.search(words, memory.book.text[start:end], re.IGNORECASE)
+            for start, end in sentences
         )
 
 
@@ -191,7 +202,9 @@ def main_people(path: Path, lines: str) -> MainPeople:
         {_bare(form.text) for form in entity.forms} | {_bare(entity.name)}
         for entity in Index.from_book(open_book(path)).entities
     ]
-    people = [{_bare(name) for name in line.split("|")} for line in lines.split("\n") if line]
+    people = [
+        {_bare(name) for name in line.split("|")} for line in lines.split("\n") if line
+    ]
     joined = sum(any(person <= names for names in entities) for person in people)
     wrong = sum(
         any(first & names and second & names for names in entities)
@@ -208,9 +221,15 @@ def _count(annotations: Path, counts: _Counts) -> None:
     excerpt = annotations.with_suffix(".txt")
     book = open_book(excerpt)
     annotated = _read_annotations(annotations, _words(excerpt.read_text("utf-8"), book))
-    forms = [_Span(at, at + len(form.text)) for form in find_names(book) for at in form.starts]
+    forms = [
+        _Span(at, at + len(form.text))
+        for form in find_names(book)
+        for at in form.starts
+    ]
     counts.names += len(annotated.names)
-    counts.recognized += sum(name.overlaps_any(forms) for name in annotated.names.values())
+    counts.recognized += sum(
+        name.overlaps_any(forms) for name in annotated.names.values()
+    )
     mentions = _mentions(Index.from_book(book))
     people = [mention.span for mention in mentions if mention.kind is Kind.PERSON]
     counts.people += len(people)
@@ -218,10 +237,14 @@ def _count(annotations: Path, counts: _Counts) -> None:
     _count_pairs(annotated, mentions, counts)
 
 
-def _count_pairs(annotated: _Annotations, mentions: list[_Mention], counts: _Counts) -> None:
+def _count_pairs(
+    annotated: _Annotations, mentions: list[_Mention], counts: _Counts
+) -> None:
     entity_of: dict[str, int] = {}
     for name, span in annotated.names.items():
-        entity = next((each.entity for each in mentions if span.overlaps(each.span)), None)
+        entity = next(
+            (each.entity for each in mentions if span.overlaps(each.span)), None
+        )
         if entity is not None and name in annotated.person_of:
             entity_of[name] = entity
     for first, second in itertools.combinations(entity_of, 2):

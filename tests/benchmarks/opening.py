@@ -39,7 +39,8 @@ class Cost:
 def measure(tree: Path, book: Path) -> Cost:
     """The cost of opening a book once. Raises subprocess.CalledProcessError."""
     environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONHASHSEED": "0"}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # Compiling would count as importing
+    # Compiling would count as importing
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     process = subprocess.run(
         [sys.executable, "-c", _OPEN, book],
         env=environment,

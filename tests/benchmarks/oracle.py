@@ -56,7 +56,9 @@ def passage_around(evidence: str, book: Book) -> Passage:
     return sentence_at(book, first)[0], sentence_at(book, last)[1]
 
 
-async def ask(question: PlainQuestion, book: Book, set_name: str, engine: Engine) -> Asked:
+async def ask(
+    question: PlainQuestion, book: Book, set_name: str, engine: Engine
+) -> Asked:
     """Ask over the passage alone, as the program asks over one passage."""
     start, end = passage_around(question.evidence, book)
     text = book.text[start:end].strip()
@@ -92,11 +94,17 @@ async def ask(question: PlainQuestion, book: Book, set_name: str, engine: Engine
 
 
 async def ask_all(
-    model: str, set_names: Sequence[str], kinds: Collection[str], threads: int, out: Path
+    model: str,
+    set_names: Sequence[str],
+    kinds: Collection[str],
+    threads: int,
+    out: Path,
 ) -> None:
     """Ask what `out` does not have yet, and append each answer to it."""
     known = {(outcome.set, outcome.question) for outcome in read_outcomes(out)}
-    engine = new_engine(find_source(model), Config(threads=threads or None), default_paths())
+    engine = new_engine(
+        find_source(model), Config(threads=threads or None), default_paths()
+    )
     await engine.start()
     try:
         with out.open("a", encoding="utf-8") as lines:
@@ -108,10 +116,18 @@ async def ask_all(
                         if is_known or not is_wanted or question.kind == UNANSWERABLE:
                             continue
                         outcome = await ask(question, book, set_name, engine)
-                        lines.write(json.dumps(asdict(outcome), ensure_ascii=False) + "\n")
+                        lines.write(
+                            json.dumps(asdict(outcome), ensure_ascii=False) + "\n"
+                        )
                         lines.flush()
                         sign = "+" if outcome.score else "-"
-                        print(sign, outcome.question, "|", outcome.answer[:120], flush=True)
+                        print(
+                            sign,
+                            outcome.question,
+                            "|",
+                            outcome.answer[:120],
+                            flush=True,
+                        )
     finally:
         await engine.close()
 
@@ -125,13 +141,17 @@ def main() -> int:
     parser.add_argument("model")
     parser.add_argument("--out", type=Path, metavar="FILE", required=True)
     parser.add_argument("--sets", default="held", help="of: dev, held")
-    parser.add_argument("--kinds", default="", help="of questions, such as why,how; all")
+    parser.add_argument(
+        "--kinds", default="", help="of questions, such as why,how; all"
+    )
     parser.add_argument("--threads", type=int, default=0, help="of the model; usual")
     options = parser.parse_args()
     set_names = options.sets.split(",")
     kinds = set(filter(None, options.kinds.split(",")))
     asyncio.run(ask_all(options.model, set_names, kinds, options.threads, options.out))
-    for set_name, of_set in groupby(read_outcomes(options.out), key=lambda outcome: outcome.set):
+    for set_name, of_set in groupby(
+        read_outcomes(options.out), key=lambda outcome: outcome.set
+    ):
         print(as_text(table_of(f"{options.out.stem}: {set_name}", list(of_set))))
     return 0
 

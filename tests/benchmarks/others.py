@@ -68,16 +68,26 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     for reader in readers:
         with tempfile.TemporaryDirectory() as folder:
             first, *later = [
-                _open(reader, Path(folder)) for _ in range(2 if setting.quick else _RUNS)
+                _open(reader, Path(folder))
+                for _ in range(2 if setting.quick else _RUNS)
             ]
         rows.append(
             (
                 reader.name,
                 first.text_s if first else None,
-                *(_spread(later, field) for field in ("text_s", "turn_s", "resident_mib")),
+                *(
+                    _spread(later, field)
+                    for field in ("text_s", "turn_s", "resident_mib")
+                ),
             )
         )
-    columns = ("reader", "first opening [s]", "later [s]", "a page turned [s]", "resident [MiB]")
+    columns = (
+        "reader",
+        "first opening [s]",
+        "later [s]",
+        "a page turned [s]",
+        "resident [MiB]",
+    )
     yield Table("War and Peace as EPUB in other readers", columns, tuple(rows))
 
 
@@ -88,7 +98,9 @@ def _spread(openings: Sequence[_Opening | None], field: str) -> Spread | None:
 
 
 def _installed() -> list[_Reader]:
-    path = os.pathsep.join(filter(None, (os.environ.get("OTHER_READERS"), os.environ.get("PATH"))))
+    path = os.pathsep.join(
+        filter(None, (os.environ.get("OTHER_READERS"), os.environ.get("PATH")))
+    )
     programs = ((name, shutil.which(name, path=path)) for name in ("baca", "epy"))
     return [_Reader(name, (command,)) for name, command in programs if command]
 
@@ -110,7 +122,9 @@ def _open(reader: _Reader, home: Path) -> _Opening | None:
         dimensions=(40, 120),
     )
     try:
-        text_s = _until(process, stream, lambda: _FIRST_WORDS in "\n".join(screen.display), started)
+        text_s = _until(
+            process, stream, lambda: _FIRST_WORDS in "\n".join(screen.display), started
+        )
         if text_s is None:
             return None
         turns = [_turn(process, stream, screen, _NEXT_PAGE) for _ in range(_TURNS)]
@@ -139,7 +153,9 @@ def _turn(
     before = list(screen.display)
     pressed = time.monotonic()
     process.send(key)
-    return _until(process, stream, lambda: _changed(before, screen), pressed, _TURN_PATIENCE_S)
+    return _until(
+        process, stream, lambda: _changed(before, screen), pressed, _TURN_PATIENCE_S
+    )
 
 
 def _until(

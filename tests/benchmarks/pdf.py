@@ -32,10 +32,15 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         pass
     else:
         rows.append(
-            ("Pride and Prejudice, 234 pages", Spread.of([_seconds(lambda: open_book(novel))]))
+            (
+                "Pride and Prejudice, 234 pages",
+                Spread.of([_seconds(lambda: open_book(novel))]),
+            )
         )
     yield Table("PDFs opened for the first time", ("what", "[s]"), tuple(rows))
-    yield Target("a PDF of 352 pages opened [s]", sorted(times)[_TIMES // 2], at_most=OPENED_S)
+    yield Target(
+        "a PDF of 352 pages opened [s]", sorted(times)[_TIMES // 2], at_most=OPENED_S
+    )
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -51,18 +56,25 @@ def _long_pdf(pages: int) -> bytes:
         if text.strip()
     ]
     text = "\n".join(
-        paragraph.encode("cp1252", "ignore").decode("cp1252") for paragraph in paragraphs
+        paragraph.encode("cp1252", "ignore").decode("cp1252")
+        for paragraph in paragraphs
     )
     lines = cycle(column(text))
     sheets = [
-        Sheet([Put(180, 575, f"{page + 1} THE STORY", 8), *_page(islice(lines, _LINES))])
+        Sheet(
+            [Put(180, 575, f"{page + 1} THE STORY", 8), *_page(islice(lines, _LINES))]
+        )
         for page in range(pages)
     ]
     entries = [
-        Entry(f"Part {number + 1}", number * pages // _ENTRIES, 545.0) for number in range(_ENTRIES)
+        Entry(f"Part {number + 1}", number * pages // _ENTRIES, 545.0)
+        for number in range(_ENTRIES)
     ]
     return pdf(sheets, outline=entries, metadata={"Title": "A long one"})
 
 
 def _page(lines: Iterator[Put]) -> list[Put]:
-    return [Put(put.x, 540 - 12 * number, put.text, put.size) for number, put in enumerate(lines)]
+    return [
+        Put(put.x, 540 - 12 * number, put.text, put.size)
+        for number, put in enumerate(lines)
+    ]

@@ -43,7 +43,11 @@ class CallRecorder:
 
     def _hear(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if not self.on or event != "call" or not code.co_filename.startswith(str(_SOURCE)):
+        if (
+            not self.on
+            or event != "call"
+            or not code.co_filename.startswith(str(_SOURCE))
+        ):
             return
         file = Path(code.co_filename).relative_to(_SOURCE).as_posix()
         functions = self.functions.setdefault(file, [])

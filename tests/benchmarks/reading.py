@@ -72,7 +72,9 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         at_most=1.20,
     )
     yield Target(
-        "tokens decoded for a token of the book", usage.generated / done.book_tokens, at_most=0.22
+        "tokens decoded for a token of the book",
+        usage.generated / done.book_tokens,
+        at_most=0.22,
     )
     first = done.costs[:2] if done.costs[0].purpose is Purpose.PAUSE else done.costs[:1]
     first_bare_s = sum(bare.prompt_s(cost) + bare.decode_s(cost, 1.0) for cost in first)
@@ -91,21 +93,27 @@ _COLUMNS = (
 
 def _rows(done: _Reading, bare: _Bare) -> list[tuple[Value, ...]]:
     groups = {
-        purpose: [cost for cost in done.costs if cost.purpose is purpose] for purpose in Purpose
+        purpose: [cost for cost in done.costs if cost.purpose is purpose]
+        for purpose in Purpose
     }
     rows = [_row(name, costs, done, bare) for name, costs in groups.items() if costs]
     rows.append(_row("together", done.costs, done, bare))
     return [*rows, ("whole", None, None, None, None, done.seconds, None, None, None)]
 
 
-def _row(name: str, costs: Sequence[Cost], done: _Reading, bare: _Bare) -> tuple[Value, ...]:
+def _row(
+    name: str, costs: Sequence[Cost], done: _Reading, bare: _Bare
+) -> tuple[Value, ...]:
     usage: Usage = sum((cost.usage for cost in costs), NO_USAGE)
     prompt_s = sum(cost.prompt_s for cost in costs)
     attempts = [cost for cost in done.costs if cost.purpose is not Purpose.PAUSE]
     return (
         name,
         len(costs),
-        *(tokens / done.book_tokens for tokens in (usage.prefilled, usage.reused, usage.generated)),
+        *(
+            tokens / done.book_tokens
+            for tokens in (usage.prefilled, usage.reused, usage.generated)
+        ),
         prompt_s,
         sum(bare.prompt_s(cost) for cost in costs),
         usage.seconds - prompt_s,
@@ -116,7 +124,9 @@ def _row(name: str, costs: Sequence[Cost], done: _Reading, bare: _Bare) -> tuple
 async def _read(setting: Setting, book: Book) -> _Reading:
     async with engine_over(setting) as engine:
         info, size = engine.info, naive.size_of(setting)
-        request = MemoryRequest(info.name, info.fingerprint, size, ReadingMode.SINGLE_PASS)
+        request = MemoryRequest(
+            info.name, info.fingerprint, size, ReadingMode.SINGLE_PASS
+        )
         with (
             tempfile.TemporaryDirectory() as folder,
             MemoryStore(Path(folder)).open(book, request) as writer,
@@ -124,7 +134,11 @@ async def _read(setting: Setting, book: Book) -> _Reading:
             book_tokens, first_page_s = await engine.count(book.text), 0.0
             started = time.perf_counter()
             async for event in read_book(writer, engine, on_draft=engine.reject):
-                if isinstance(event, PageRead) and not first_page_s and event.entry.usage.prefilled:
+                if (
+                    isinstance(event, PageRead)
+                    and not first_page_s
+                    and event.entry.usage.prefilled
+                ):
                     first_page_s = time.perf_counter() - started
             seconds = time.perf_counter() - started
         return _Reading(engine.info, engine.costs, book_tokens, seconds, first_page_s)
@@ -172,6 +186,7 @@ def _bare(path: Path, prompts: Sequence[tuple[int, int]], info: EngineInfo) -> _
         context.share(sequences, middle)
         positions = range(middle, middle + _STEPS)
         step[sequences] = median(
-            context.evaluate(Item(at, n, True) for n in range(sequences)) for at in positions
+            context.evaluate(Item(at, n, True) for n in range(sequences))
+            for at in positions
         )
     return _Bare(seconds, step)

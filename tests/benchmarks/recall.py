@@ -11,7 +11,14 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.readers.ranking import rank
 from gistread.search.ranked import Ranker
@@ -58,13 +65,23 @@ class _Found:
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
     for task in (*FILES, NOVELS):
         if not (DATA / FILES.get(task, "")).exists():
-            yield Skipped(f"gold places of {task}", f"{DATA / FILES.get(task, '')} is not there")
+            yield Skipped(
+                f"gold places of {task}", f"{DATA / FILES.get(task, '')} is not there"
+            )
             continue
-        documents = list(itertools.islice(_documents(task), 2 if setting.quick else None))
-        recalls, coverage = await asyncio.to_thread(_measured, documents, with_pages=task in AIMED)
+        documents = list(
+            itertools.islice(_documents(task), 2 if setting.quick else None)
+        )
+        recalls, coverage = await asyncio.to_thread(
+            _measured, documents, with_pages=task in AIMED
+        )
         if task in AIMED:
             yield table_of(
-                f"gold pages among the first pages, {task}", "pages", "bm25", recalls, documents
+                f"gold pages among the first pages, {task}",
+                "pages",
+                "bm25",
+                recalls,
+                documents,
             )
             better = difference(recalls["gistread", 3], recalls["bm25", 3])
             assert better is not None
@@ -76,7 +93,11 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
                     at_least=0.0,
                 )
         yield table_of(
-            f"gold text shown at an equal budget, {task}", "words", "dos", coverage, documents
+            f"gold text shown at an equal budget, {task}",
+            "words",
+            "dos",
+            coverage,
+            documents,
         )
 
 
@@ -107,11 +128,15 @@ def _measured(
             looked_up = look(question)
             if with_pages:
                 gold = pages_with(question.gold_places, even_pages(document))
-                for (way, pages), most in itertools.product(looked_up.pages().items(), _AT):
-                    recalls.setdefault((way, most), {})[key] = len(gold & set(pages[:most])) / len(
-                        gold
-                    )
-            for (way, passages), words in itertools.product(looked_up.passages.items(), _BUDGETS):
+                for (way, pages), most in itertools.product(
+                    looked_up.pages().items(), _AT
+                ):
+                    recalls.setdefault((way, most), {})[key] = len(
+                        gold & set(pages[:most])
+                    ) / len(gold)
+            for (way, passages), words in itertools.product(
+                looked_up.passages.items(), _BUDGETS
+            ):
                 if words <= _MOST_SHOWN * document.book.words:
                     seen = filled(passages, document, words)
                     coverage.setdefault((way, words), {})[key] = covered_share(
@@ -125,7 +150,9 @@ def _looking(document: Document) -> Callable[[Question], _Found]:
     book = document.book
     pages, passages = even_pages(document), split_into_passages(book)
     by_page = Ranker([book.text[start:end] for start, end in pages], book.language)
-    by_passage = Ranker([book.text[start:end] for start, end in passages], book.language)
+    by_passage = Ranker(
+        [book.text[start:end] for start, end in passages], book.language
+    )
     memory = memory_of(document)
 
     def look(question: Question) -> _Found:
@@ -138,7 +165,9 @@ def _looking(document: Document) -> Callable[[Question], _Found]:
 
         def found_pages() -> Mapping[str, Sequence[int]]:
             return {
-                "chance": random.Random(question.text).sample(range(1, len(pages) + 1), len(pages)),
+                "chance": random.Random(question.text).sample(
+                    range(1, len(pages) + 1), len(pages)
+                ),
                 "bm25": [index + 1 for index in by_page.top(question.text, len(pages))],
                 "dos": _pages_of(alone, pages),
                 "gistread": ranked.pages,
@@ -191,7 +220,9 @@ def _pages_of(passages: Sequence[Passage], pages: Sequence[Passage]) -> list[int
     return list(dict.fromkeys(starts))
 
 
-def filled(passages: Sequence[Passage], document: Document, words: int) -> list[Passage]:
+def filled(
+    passages: Sequence[Passage], document: Document, words: int
+) -> list[Passage]:
     """The first passages, as many as so many words take."""
     taken: list[Passage] = []
     for start, end in passages:
@@ -225,11 +256,17 @@ def table_of(
 
     def rows() -> Iterator[tuple[str, ...]]:
         for (way, at), shares in values.items():
-            gained = {key: value - values[base, at][key] for key, value in shares.items()}
+            gained = {
+                key: value - values[base, at][key] for key, value in shares.items()
+            }
             parts = [
-                {key: value for key, value in gained.items() if key[0] in half} for half in halves
+                {key: value for key, value in gained.items() if key[0] in half}
+                for half in halves
             ]
-            over = ["" if way == base else written(estimate(part)) for part in (gained, *parts)]
+            over = [
+                "" if way == base else written(estimate(part))
+                for part in (gained, *parts)
+            ]
             yield way, str(at), written(estimate(shares)), *over
 
     return Table(title, columns, tuple(rows()))

@@ -28,7 +28,14 @@ from tests.benchmarks.recall import written
 _GISTS = Path(__file__).with_name("recap_gists.toml")
 _SHARE_OF_ANSWER = 0.5  # Of its words that one sentence has, if it tells the answer
 _SHORTEST = 4  # Letters of a word that says something
-_COLUMNS = ("drawn from", "tales", "questions", "words", "told [%]", "told, by words [%]")
+_COLUMNS = (
+    "drawn from",
+    "tales",
+    "questions",
+    "words",
+    "told [%]",
+    "told, by words [%]",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +43,15 @@ class _Tale:
     document: Document
     is_afresh: bool
     memory: GistMemory
-    places: Mapping[str, str]  # Of the sentence that tells the answer, by question; see the file
+    # Of the sentence that tells the answer, by question; see the file
+    places: Mapping[str, str]
 
     def questions(self) -> Iterator[Question]:
-        return (question for question in self.document.questions if question.id in self.places)
+        return (
+            question
+            for question in self.document.questions
+            if question.id in self.places
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,8 @@ def tales_table(file: Path, most: int | None) -> Table:
     if afresh:
         rows.append(
             _row(
-                "good gists, tales drawn afresh", [_of_recap(tale, tale.memory) for tale in afresh]
+                "good gists, tales drawn afresh",
+                [_of_recap(tale, tale.memory) for tale in afresh],
             )
         )
     whole = [_coverage(tale, _gists_of(tale.memory)) for tale in drawn]
@@ -69,7 +82,9 @@ def tales_table(file: Path, most: int | None) -> Table:
     rows.append(_row("sentences of the pages", extracts, is_judged=False))
     unread = [_of_recap(tale, unread_memory(tale.document.book)) for tale in drawn]
     rows.append(_row("the tale's own sentences", unread, is_judged=False))
-    return Table("What happened, told at the end of a tale (FairytaleQA)", _COLUMNS, tuple(rows))
+    return Table(
+        "What happened, told at the end of a tale (FairytaleQA)", _COLUMNS, tuple(rows)
+    )
 
 
 def _tales(file: Path) -> Iterator[_Tale]:
@@ -87,7 +102,9 @@ def _tales(file: Path) -> Iterator[_Tale]:
         yield _Tale(document, record.get("afresh", False), memory, record["told"])
 
 
-def _entry(document: Document, number: int, start: int, end: int, gist: str) -> MemoryEntry:
+def _entry(
+    document: Document, number: int, start: int, end: int, gist: str
+) -> MemoryEntry:
     page = Page(number, start, end, count_words(document.book.text[start:end]))
     return MemoryEntry(page, Gist(gist, count_words(gist), GistSource.MODEL))
 
@@ -103,7 +120,9 @@ def _extracted(memory: GistMemory) -> GistMemory:
 
 def _of_recap(tale: _Tale, memory: GistMemory) -> _Coverage:
     story = recap(memory)
-    return _coverage(tale, [sentence.text for sentence in (*story.before, *story.chapter)])
+    return _coverage(
+        tale, [sentence.text for sentence in (*story.before, *story.chapter)]
+    )
 
 
 def _gists_of(memory: GistMemory) -> list[str]:
@@ -125,14 +144,17 @@ def _coverage(tale: _Tale, sentences: list[str]) -> _Coverage:
     for question in tale.questions():
         key = (tale.document.id, question.id)
         alternatives = filter(None, tale.places[question.id].split("|"))
-        judged[key] = float(any(covered.issuperset(both.split("+")) for both in alternatives))
+        judged[key] = float(
+            any(covered.issuperset(both.split("+")) for both in alternatives)
+        )
         by_words[key] = float(_has_words(question.references, sentences))
     return _Coverage(sum(map(count_words, sentences)), judged, by_words)
 
 
 def _has_words(answers: tuple[str, ...], sentences: list[str]) -> bool:
     terms_of_answers = [
-        {term for term in shared_terms(answer) if len(term) >= _SHORTEST} for answer in answers
+        {term for term in shared_terms(answer) if len(term) >= _SHORTEST}
+        for answer in answers
     ]
     in_sentences = [set(shared_terms(sentence)) for sentence in sentences]
     return any(

@@ -67,11 +67,17 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
                     pass
                 read.append((memory, plots))
         rows.append(_row("the model's gists and summaries", read))
-        rows.append(_row("the pages' sentences, these stories", with_gists[:_MODEL_STORIES]))
-    yield Table("The story so far at the end of a story (SQuALITY)", _COLUMNS, tuple(rows))
+        rows.append(
+            _row("the pages' sentences, these stories", with_gists[:_MODEL_STORIES])
+        )
+    yield Table(
+        "The story so far at the end of a story (SQuALITY)", _COLUMNS, tuple(rows)
+    )
     tales = DATA / FILES["fairytaleqa"]
     if tales.exists():
-        yield await asyncio.to_thread(tales_table, tales, _QUICK if setting.quick else None)
+        yield await asyncio.to_thread(
+            tales_table, tales, _QUICK if setting.quick else None
+        )
     else:
         yield Skipped("what happened in tales", f"{tales} is not there")
 
@@ -81,7 +87,10 @@ def _stories(folder: Path) -> Iterator[tuple[Document, Sequence[str]]]:
         record = json.loads(line)
         path = folder / f"story {number}.txt"
         path.write_text(record["document"], "utf-8")
-        plots = [response["response_text"] for response in record["questions"][0]["responses"]]
+        plots = [
+            response["response_text"]
+            for response in record["questions"][0]["responses"]
+        ]
         yield Document(str(number), open_book(path), ()), plots
 
 
@@ -90,7 +99,9 @@ def _with_gists(document: Document) -> GistMemory:
 
     def entry(original: MemoryEntry) -> MemoryEntry:
         text = extract(memory.text_of(original.page), wanted_words(original.page.words))
-        return MemoryEntry(original.page, Gist(text, count_words(text), GistSource.EXTRACTIVE))
+        return MemoryEntry(
+            original.page, Gist(text, count_words(text), GistSource.EXTRACTIVE)
+        )
 
     memory.entries[:] = map(entry, memory.entries)
     return memory
@@ -111,13 +122,26 @@ def _figures(memory: GistMemory, references: Sequence[str]) -> tuple[float, ...]
     story = recap(memory)
     sentences = (*story.before, *story.chapter)
     text = " ".join(sentence.text for sentence in sentences)
-    likest = [max(rouge(text, reference)[kind] for reference in references) for kind in ROUGE_KINDS]
+    likest = [
+        max(rouge(text, reference)[kind] for reference in references)
+        for kind in ROUGE_KINDS
+    ]
     places = (
-        (max(0, sentence.start - _AROUND), min(len(memory.book.text), sentence.start + _AROUND))
+        (
+            max(0, sentence.start - _AROUND),
+            min(len(memory.book.text), sentence.start + _AROUND),
+        )
         for sentence in sentences
     )
     borne = [
-        all(statement.supported for statement in check(sentence.text, "", memory, [place]))
+        all(
+            statement.supported
+            for statement in check(sentence.text, "", memory, [place])
+        )
         for sentence, place in zip(sentences, places, strict=True)
     ]
-    return (*(100 * share for share in likest), float(count_words(text)), 100 * mean(borne))
+    return (
+        *(100 * share for share in likest),
+        float(count_words(text)),
+        100 * mean(borne),
+    )

@@ -68,12 +68,17 @@ def _novel_in_new_homes(runs: int) -> Iterator[Finding]:
     """The first time that somebody opens a novel: nothing is kept yet."""
     times = []
     for _ in range(runs):
-        with tempfile.TemporaryDirectory() as folder, terminal([str(EMMA)], Path(folder)) as run:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            terminal([str(EMMA)], Path(folder)) as run,
+        ):
             times.append(_until_drawn(run, b"Woodhouse"))
             _quit(run)
     spread = Spread.of(times)
     rows = (("in a new home", spread),)
-    yield Table("A novel opened (Emma, EPUB)", ("opening", "text on screen after [s]"), rows)
+    yield Table(
+        "A novel opened (Emma, EPUB)", ("opening", "text on screen after [s]"), rows
+    )
     yield Target("a novel's text in a new home [s]", spread.median, at_most=1.0)
 
 
@@ -87,7 +92,9 @@ def _opening(home: Path, runs: int) -> Iterator[Table]:
     rows = (("first", times[0]), ("later", Spread.of(times[1:])))
     yield Table("War and Peace opened", ("opening", "text on screen after [s]"), rows)
     yield Table(
-        "… and its memory", ("process", "resident [MiB]"), (("the program", Spread.of(sizes[1:])),)
+        "… and its memory",
+        ("process", "resident [MiB]"),
+        (("the program", Spread.of(sizes[1:])),),
     )
 
 
@@ -105,7 +112,9 @@ def _themes(home: Path) -> Iterator[Finding]:
         _quit(run)
     spread = Spread.of(times)
     yield Table(
-        "Another theme on War and Peace", ("key", "drawn after [s]"), (("next theme", spread),)
+        "Another theme on War and Peace",
+        ("key", "drawn after [s]"),
+        (("next theme", spread),),
     )
     yield Target("a theme change on War and Peace [s]", spread.median, at_most=0.25)
 
@@ -158,7 +167,9 @@ def _keys(setting: Setting, home: Path) -> Table:
         idle = [_key(run, key) for key in keys]
         _quit(run)
     rows = (("idle", Spread.of(idle)), ("while the model reads", Spread.of(busy)))
-    return Table("A key, until the screen has changed", ("situation", "answered after [s]"), rows)
+    return Table(
+        "A key, until the screen has changed", ("situation", "answered after [s]"), rows
+    )
 
 
 def _key(run: Terminal, key: str) -> float:

@@ -40,7 +40,8 @@ class Setting:
     adapter: Path | None = None  # LoRA adapter of the model
     words: int = 4000  # Length of the text that is read
     gist_tokens: int = (
-        0  # Exact length of each gist, for models that say nothing; 0: as the model ends it
+        # Exact length of each gist, for models that say nothing; 0: as the model ends it
+        0
     )
 
     @property

@@ -46,7 +46,8 @@ _F32 = 0
 _Q8_0 = 8
 _Q4_K = 12
 _Q6_K = 14
-_BLOCK = {_Q8_0: (32, 34), _Q4_K: (256, 144), _Q6_K: (256, 210)}  # Weights and bytes of a block
+# Weights and bytes of a block
+_BLOCK = {_Q8_0: (32, 34), _Q4_K: (256, 144), _Q6_K: (256, 210)}
 _FILE_TYPES: dict[Quantization, int] = {"Q8_0": 7, "Q4_K_M": 15}
 _ROWS = 4096  # Rows of a matrix made at once
 _UNUSED = 5  # Kind of a token
@@ -65,7 +66,9 @@ _TOKENIZER = (
 )
 
 
-def write_shape(path: Path, shape: Shape, quantization: Quantization, vocabulary: Path) -> Path:
+def write_shape(
+    path: Path, shape: Shape, quantization: Quantization, vocabulary: Path
+) -> Path:
     """Write a llama model of this shape with the tokens of another model file.
 
     The weights are the same each time.
@@ -88,11 +91,14 @@ def write_shape(path: Path, shape: Shape, quantization: Quantization, vocabulary
     return path
 
 
-def _metadata(shape: Shape, quantization: Quantization, vocabulary: Path) -> dict[str, object]:
+def _metadata(
+    shape: Shape, quantization: Quantization, vocabulary: Path
+) -> dict[str, object]:
     keys = ["tokenizer.chat_template", *(f"tokenizer.ggml.{key}" for key in _TOKENIZER)]
     contents = read_contents(vocabulary, keys)
     strings = {
-        key: [string.decode() for string in encoded] for key, encoded in contents.strings.items()
+        key: [string.decode() for string in encoded]
+        for key, encoded in contents.strings.items()
     }
     pairs = {**contents.pairs, **contents.arrays, **strings}
     values = {
@@ -100,7 +106,10 @@ def _metadata(shape: Shape, quantization: Quantization, vocabulary: Path) -> dic
         for key, value in pairs.items()
         if key in keys
     }
-    tokens, kinds = strings["tokenizer.ggml.tokens"], contents.arrays["tokenizer.ggml.token_type"]
+    tokens, kinds = (
+        strings["tokenizer.ggml.tokens"],
+        contents.arrays["tokenizer.ggml.token_type"],
+    )
     more = range(len(tokens), shape.vocabulary)
     return {
         "general.architecture": "llama",
@@ -116,7 +125,10 @@ def _metadata(shape: Shape, quantization: Quantization, vocabulary: Path) -> dic
         "llama.rope.dimension_count": shape.embedding // shape.heads,
         "llama.rope.freq_base": 500_000.0,
         **values,
-        "tokenizer.ggml.tokens": [*tokens, *(f"<|unused_{number}|>" for number in more)],
+        "tokenizer.ggml.tokens": [
+            *tokens,
+            *(f"<|unused_{number}|>" for number in more),
+        ],
         "tokenizer.ggml.token_type": [*kinds, *(_UNUSED for _ in more)],
     }
 
@@ -131,10 +143,15 @@ def _tensors(
     wide = _Q8_0 if quantization == "Q8_0" else _Q6_K
     usual = _Q8_0 if quantization == "Q8_0" else _Q4_K
     width, kv = shape.embedding, shape.embedding // shape.heads * shape.kv_heads
-    yield "token_embd.weight", ((width, shape.vocabulary), wide)  # Also the output matrix
+    # Also the output matrix
+    yield "token_embd.weight", ((width, shape.vocabulary), wide)
     yield "output_norm.weight", ((width,), _F32)
     for layer in range(shape.layers):
-        if layer < shape.layers // 8 or layer >= 7 * shape.layers // 8 or layer % 3 == 2:
+        if (
+            layer < shape.layers // 8
+            or layer >= 7 * shape.layers // 8
+            or layer % 3 == 2
+        ):
             better = wide
         else:
             better = usual
@@ -181,7 +198,10 @@ def _matrix(random: np.random.Generator, columns: int, rows: int, kind: int) -> 
         blocks[:, :2] = _half(deviation / 73.9)
     # Scales of eight groups and of their least weights, all 1, and 256 weights from 0 to 15
     elif kind == _Q4_K:
-        blocks[:, :2], blocks[:, 2:4] = _half(deviation / 4.61), _half(7.5 * deviation / 4.61)
+        blocks[:, :2], blocks[:, 2:4] = (
+            _half(deviation / 4.61),
+            _half(7.5 * deviation / 4.61),
+        )
         blocks[:, 4:12], blocks[:, 12:16] = 1, 0x11
     else:  # 256 weights from -32 to 31, scales of sixteen groups, all 1, and a scale
         blocks[:, 192:208], blocks[:, 208:] = 1, _half(deviation / 18.5)
@@ -203,7 +223,9 @@ def main() -> int:
     vocabulary = starter_path()
     if vocabulary is None:
         parser.error("install gistread[starter], whose vocabulary is used")
-    path = write_shape(options.file, SHAPES[options.shape], options.quantization, vocabulary)
+    path = write_shape(
+        options.file, SHAPES[options.shape], options.quantization, vocabulary
+    )
     print(f"{path}: {path.stat().st_size / 1e9:.2f} GB")
     return 0
 

@@ -94,12 +94,18 @@ class Tree:
         self.path = path
         self.reader = CapableReader()
         self._folder = folder
-        self._server = Server(Kind(obeys=(), entry={"max_model_len": _WINDOW}), self.reader)
+        self._server = Server(
+            Kind(obeys=(), entry={"max_model_len": _WINDOW}), self.reader
+        )
         self._process: Process
 
     async def start(self) -> None:
         await self._server.open()
-        environment = {**os.environ, "PYTHONPATH": str(self.path / "src"), "PYTHONHASHSEED": "0"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.path / "src"),
+            "PYTHONHASHSEED": "0",
+        }
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-c",
@@ -145,21 +151,27 @@ async def measure(
 
 def _count(counts: Counts, reader: CapableReader, reply: Any) -> None:
     counts.questions += 1
-    counts.answered += folded(reader.answer) in folded(REFERENCE.sub("", reply["answer"]))
+    counts.answered += folded(reader.answer) in folded(
+        REFERENCE.sub("", reply["answer"])
+    )
     first = folded(reply["quotes"][0]) if reply["quotes"] else ""
     counts.first_tells += any(words in first for words in reader.tell)
     counts.prefilled += reader.tokens.prefilled
     counts.generated += reader.tokens.generated
 
 
-async def compare(trees: Sequence[Path], stories: Sequence[Any], readers: Sequence[str]) -> None:
+async def compare(
+    trees: Sequence[Path], stories: Sequence[Any], readers: Sequence[str]
+) -> None:
     first: dict[str, Counts] = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for story in stories:
             story_of(story["file"], story["chapter"], folder)
         for number, path in enumerate(trees):
-            counts = await measure(Tree(path, folder / str(number)), stories, readers, folder)
+            counts = await measure(
+                Tree(path, folder / str(number)), stories, readers, folder
+            )
             first = first or counts
             print(path)
             for name, of_reader in counts.items():
@@ -170,7 +182,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tree", action="append", default=[], type=Path)
     parser.add_argument("--reader", action="append", default=[], choices=READERS)
-    parser.add_argument("--statements", default="sources", choices=("sources", "answers"))
+    parser.add_argument(
+        "--statements", default="sources", choices=("sources", "answers")
+    )
     parser.add_argument("--stories", type=int)
     options = parser.parse_args()
     file = Path(__file__).with_name(f"{options.statements}.toml")

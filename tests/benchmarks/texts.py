@@ -32,7 +32,9 @@ def beginning(book: Book, words: int) -> Book:
         text=book.text[:end],
         title=book.title,
         paragraphs=tuple(p for p in book.paragraphs if p.end <= end),
-        chapters=tuple(replace(c, end=min(c.end, end)) for c in book.chapters if c.start < end),
+        chapters=tuple(
+            replace(c, end=min(c.end, end)) for c in book.chapters if c.start < end
+        ),
         authors=book.authors,
         language=book.language,
         source_format=book.source_format,
@@ -57,9 +59,14 @@ async def prompt_of(
     It shares its beginning with no other variant.
     """
     story = open_book(story_path()).text
-    words = f"Chapter {variant + 1} of the tale. {story[variant * 1000 :]} {story}".split()
+    words = (
+        f"Chapter {variant + 1} of the tale. {story[variant * 1000 :]} {story}".split()
+    )
     count = min(len(words), tokens)
-    while (needed := await engine.measure(_prompt_of(words[:count], task))) > tokens and count:
+    while count:
+        needed = await engine.measure(_prompt_of(words[:count], task))
+        if needed <= tokens:
+            break
         count = min(count - 1, int(count * tokens / needed))
     return _prompt_of(words[:count], task)
 

@@ -76,7 +76,11 @@ class Resolver:
                 path = self._target(element)
                 document = self._document(path)
                 element = _root(document)
-            children = [child for child in element.childNodes if isinstance(child, minidom.Element)]
+            children = [
+                child
+                for child in element.childNodes
+                if isinstance(child, minidom.Element)
+            ]
             assert step.number % 2 == 0
             element = children[step.number // 2 - 1]
             assert step.asserted == element.getAttribute("id")
@@ -89,14 +93,18 @@ class Resolver:
         items = _named(self._document(self._package), "item")
         item = next(each for each in items if each.getAttribute("id") == name)
         folder = posixpath.dirname(self._package)
-        return posixpath.normpath(posixpath.join(folder, unquote(item.getAttribute("href"))))
+        return posixpath.normpath(
+            posixpath.join(folder, unquote(item.getAttribute("href")))
+        )
 
     def _document(self, path: str) -> minidom.Document:
         if path not in self._documents:
             data = self._zip.read(path)
             if b"&" in data:
                 text = data.decode("utf-8-sig")
-                data = _NAMED.sub(lambda entity: html.unescape(f"&{entity[1]}"), text).encode()
+                data = _NAMED.sub(
+                    lambda entity: html.unescape(f"&{entity[1]}"), text
+                ).encode()
             self._documents[path] = minidom.parseString(data)
         return self._documents[path]
 

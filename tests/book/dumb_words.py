@@ -16,25 +16,35 @@ from pathlib import PurePosixPath
 from gistread.book.model import Book
 from gistread.word_patterns import UNSPACED_CHARACTER
 
-_COMMENT = re.compile(r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>", re.S | re.I)
+_COMMENT = re.compile(
+    r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>", re.S | re.I
+)
 _HEAD = re.compile(r"\A[^<]*(?:<html\b[^>]*>)?\s*<head\b.*?</head\s*>", re.S | re.I)
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
 _DRAWN_INITIAL = re.compile(r"""<img\b[^>]*\balt=["'](\w)["'][^>]*>""")
 _TAG = re.compile(r"""</?[a-zA-Z_](?:[^<>"']|"[^"]*"|'[^']*')*>""")
 _BRACKETS = re.compile(r"[()\[\]{}]")
 _BINARY = re.compile(r"<binary\b[^>]+>[^<]*</binary>", re.I)
-_DESCRIPTION = re.compile(r"(<FictionBook\b[^>]*>\s*)<description\b.*?</description>", re.S)
+_DESCRIPTION = re.compile(
+    r"(<FictionBook\b[^>]*>\s*)<description\b.*?</description>", re.S
+)
 # Targets of links, labels of notes, numbers of items and the separators of cells.
-_MARKDOWN_SIGNS = re.compile(r"(?<=\])\([^()\s]*\)|\[\^\w+\]:?|\||^\s*\d+[.)] ", re.MULTILINE)
+_MARKDOWN_SIGNS = re.compile(
+    r"(?<=\])\([^()\s]*\)|\[\^\w+\]:?|\||^\s*\d+[.)] ", re.MULTILINE
+)
 _WORD_TEXT = re.compile(
     r"<(?P<name>(?:\w+:)?(?:t|delText))(?:\s[^>]*)?(?<!/)>(?P<text>[^<]*)</(?P=name)>"
     r"|<(?P<gap>/w:p|w:br|w:tab|w:cr|/w:tc|/m:r|/a:p)\b[^>]*>"
 )
-_NOTICE_COUNT = re.compile(r"([\d,]+) (?:hidden |deleted )?(word|page number|line number)s?\b")
+_NOTICE_COUNT = re.compile(
+    r"([\d,]+) (?:hidden |deleted )?(word|page number|line number)s?\b"
+)
 _MOST_PARTS = 8
 _TAG_MARK = "\x00"
 _PAGES = (".xhtml", ".html", ".htm")
-_WORD_PARTS = re.compile(r"word/(?:document|footnotes|endnotes|header\d*|footer\d*)\.xml$")
+_WORD_PARTS = re.compile(
+    r"word/(?:document|footnotes|endnotes|header\d*|footer\d*)\.xml$"
+)
 
 Token = tuple[str, ...]  # The parts of a word between tags
 
@@ -42,7 +52,9 @@ Token = tuple[str, ...]  # The parts of a word between tags
 def lost_words(source: Iterable[Token], book: Book) -> list[str]:
     """The words of the source that the book lacks."""
     has = Counter(
-        token for text in (book.text, book.title, *book.authors) for (token,) in _tokens(text)
+        token
+        for text in (book.text, book.title, *book.authors)
+        for (token,) in _tokens(text)
     )
     lost: list[str] = []
     for parts in source:
@@ -139,9 +151,12 @@ def _fb2(data: bytes) -> Iterator[Token]:
 def _epub(data: bytes) -> Iterator[Token]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         packages = [name for name in archive.namelist() if name.endswith(".opf")]
-        navigation = _navigation(_decoded(archive.read(packages[0]))) if packages else ""
+        navigation = (
+            _navigation(_decoded(archive.read(packages[0]))) if packages else ""
+        )
         for name in dict.fromkeys(archive.namelist()):
-            if name.lower().endswith(_PAGES) and not (navigation and name.endswith(navigation)):
+            is_navigation = navigation and name.endswith(navigation)
+            if name.lower().endswith(_PAGES) and not is_navigation:
                 yield from _markup(_decoded(archive.read(name)))
 
 
@@ -151,9 +166,12 @@ def _navigation(package: str) -> str:
     for item in re.findall(r"<(?:\w+:)?item\b[^>]*>", package):
         if re.search(r"""properties\s*=\s*["'][^"']*\bnav\b""", item):
             reference, own = (
-                re.search(rf"""\b{key}\s*=\s*["']([^"']*)""", item) for key in ("href", "id")
+                re.search(rf"""\b{key}\s*=\s*["']([^"']*)""", item)
+                for key in ("href", "id")
             )
-            in_spine = own and re.search(rf"""idref\s*=\s*["']{re.escape(own[1])}["']""", package)
+            in_spine = own and re.search(
+                rf"""idref\s*=\s*["']{re.escape(own[1])}["']""", package
+            )
             return reference[1] if reference and not in_spine else ""
     return ""
 
@@ -163,7 +181,8 @@ def _docx(data: bytes) -> Iterator[Token]:
         for name in filter(_WORD_PARTS.match, archive.namelist()):
             matches = _WORD_TEXT.finditer(_decoded(archive.read(name)))
             parts = (
-                " " if each["gap"] else _TAG_MARK + html.unescape(each["text"]) for each in matches
+                " " if each["gap"] else _TAG_MARK + html.unescape(each["text"])
+                for each in matches
             )
             yield from _tokens("".join(parts))
 

@@ -22,7 +22,8 @@ _BLOCKS = frozenset(
 _LEFT_OUT = frozenset("head math script style svg".split())
 _WORD = re.compile(r"\w+")
 _SPACE = re.compile(r"[ \t\r\n]+")
-_CONTEXT = 60  # Characters around a highlight that tell it from others with the same words
+# Characters around a highlight that tell it from others with the same words
+_CONTEXT = 60
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ class _Page:
     text: str = ""
     starts: list[int] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
-    is_plain: bool = True  # Without text nodes of white space whose number might be another
+    # Without text nodes of white space whose number might be another
+    is_plain: bool = True
 
     @property
     def words(self) -> list[tuple[int, int]]:

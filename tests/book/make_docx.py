@@ -57,12 +57,15 @@ def p(inside: str, style: str = "", properties: str = "") -> str:
 
 
 def r(text: str, properties: str = "") -> str:
-    return f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
+    return (
+        f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
+    )
 
 
 def item(text: str, level: int = 0, name: str = "1") -> str:
     return p(
-        text, properties=f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{name}"/></w:numPr>'
+        text,
+        properties=f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{name}"/></w:numPr>',
     )
 
 
@@ -97,11 +100,14 @@ def docx(
     """
     parts = {"styles": STYLES, **(parts or {})}
     links = [
-        f'<Relationship Id="p{kind}" Type="{_TYPE}/{kind}" Target="{kind}.xml"/>' for kind in parts
+        f'<Relationship Id="p{kind}" Type="{_TYPE}/{kind}" Target="{kind}.xml"/>'
+        for kind in parts
     ]
     for name, (kind, target) in (relations or {}).items():
         mode = ' TargetMode="External"' if "://" in target else ""
-        links.append(f'<Relationship Id="{name}" Type="{_TYPE}/{kind}" Target="{target}"{mode}/>')
+        links.append(
+            f'<Relationship Id="{name}" Type="{_TYPE}/{kind}" Target="{target}"{mode}/>'
+        )
     folder, _, name = main.rpartition("/")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -112,13 +118,20 @@ def docx(
                 f'<Relationship Id="r" Type="{_TYPE}/officeDocument" Target="/{main}"/>'
             ),
         )
-        archive.writestr(main, f"<w:document {_W}><w:body>{body}<w:sectPr/></w:body></w:document>")
-        archive.writestr(f"{folder}/_rels/{name}.rels", _RELATIONS.format("".join(links)))
+        archive.writestr(
+            main, f"<w:document {_W}><w:body>{body}<w:sectPr/></w:body></w:document>"
+        )
+        archive.writestr(
+            f"{folder}/_rels/{name}.rels", _RELATIONS.format("".join(links))
+        )
         for kind, inside in parts.items():
-            archive.writestr(f"{folder}/{kind}.xml", f"<w:{kind} {_W}>{inside}</w:{kind}>")
+            archive.writestr(
+                f"{folder}/{kind}.xml", f"<w:{kind} {_W}>{inside}</w:{kind}>"
+            )
         if core:
             archive.writestr(
-                "docProps/core.xml", f'<p xmlns:dc="http://purl.org/dc/elements/1.1/">{core}</p>'
+                "docProps/core.xml",
+                f'<p xmlns:dc="http://purl.org/dc/elements/1.1/">{core}</p>',
             )
         archive.writestr("word/_", "")
     return buffer.getvalue()
@@ -129,4 +142,6 @@ def read(
     parts: Mapping[str, str] | None = None,
     relations: Mapping[str, tuple[str, str]] | None = None,
 ) -> Book:
-    return open_bytes(docx("".join(body), parts=parts, relations=relations), "rain.docx")
+    return open_bytes(
+        docx("".join(body), parts=parts, relations=relations), "rain.docx"
+    )

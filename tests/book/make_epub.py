@@ -23,7 +23,12 @@ def page(body: str) -> str:
 
 
 def package(
-    names: list[str], *, metadata: str = "", manifest: str = "", spine: str = "", toc: str = ""
+    names: list[str],
+    *,
+    metadata: str = "",
+    manifest: str = "",
+    spine: str = "",
+    toc: str = "",
 ) -> str:
     items = "".join(
         f'<item id="i{n}" href="{name}" media-type="application/xhtml+xml"/>'
@@ -50,7 +55,9 @@ def epub(files: Mapping[str, str | bytes], opf: str | None = None) -> bytes:
         archive.writestr("META-INF/container.xml", _CONTAINER)
         archive.writestr("OEBPS/content.opf", opf)
         for name, content in files.items():
-            archive.writestr(name[1:] if name.startswith("/") else f"OEBPS/{name}", content)
+            archive.writestr(
+                name[1:] if name.startswith("/") else f"OEBPS/{name}", content
+            )
     return buffer.getvalue()
 
 

@@ -128,7 +128,9 @@ def pdf(
     outlines = _outline(objects, outline, pages) if outline else ""
     lang = f"/Lang ({language})" if language else ""
     form = _form_of_fields(shared) if any(sheet.fields for sheet in sheets) else ""
-    root = objects.add(f"<< /Type /Catalog /Pages {tree} 0 R {outlines} {lang} {form} >>")
+    root = objects.add(
+        f"<< /Type /Catalog /Pages {tree} 0 R {outlines} {lang} {form} >>"
+    )
     return objects.file(root, _add_information(objects, metadata or {}))
 
 
@@ -167,11 +169,15 @@ def _add_fonts(objects: _Objects) -> str:
         "begincmap 1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <03> "
         "<D83DDE00> endbfchar endcmap"
     )
-    to_unicode = objects.add(f"<< /Length {len(meanings)} >>\nstream\n{meanings}\nendstream")
+    to_unicode = objects.add(
+        f"<< /Length {len(meanings)} >>\nstream\n{meanings}\nendstream"
+    )
     described = f"/Encoding {encoding} 0 R /ToUnicode {to_unicode} 0 R"
     fonts = []
     for name, font in FONTS.items():
-        number = objects.add(f"<< /Type /Font /Subtype /Type1 /BaseFont /{font} {described} >>")
+        number = objects.add(
+            f"<< /Type /Font /Subtype /Type1 /BaseFont /{font} {described} >>"
+        )
         fonts.append(f"/{name} {number} 0 R")
     return " ".join(fonts)
 
@@ -248,12 +254,17 @@ def _outline(objects: _Objects, entries: Sequence[Entry], pages: Sequence[int]) 
 
 
 def _text(put: Put) -> str:
-    matrix = f"0 1 -1 0 {put.x} {put.y}" if put.turned else f"{put.stretch} 0 0 1 {put.x} {put.y}"
+    if put.turned:
+        matrix = f"0 1 -1 0 {put.x} {put.y}"
+    else:
+        matrix = f"{put.stretch} 0 0 1 {put.x} {put.y}"
     mode = 3 if put.invisible else 0
     look = f"{put.tracking} Tc {mode} Tr /{put.font} {put.size} Tf"
     shown = f"BT {look} {matrix} Tm ({_escaped(put.text)}) Tj ET"
     actual = put.actual.encode("utf-16-be").hex()
-    return f"/Span << /ActualText <FEFF{actual}> >> BDC {shown} EMC" if actual else shown
+    return (
+        f"/Span << /ActualText <FEFF{actual}> >> BDC {shown} EMC" if actual else shown
+    )
 
 
 def _escaped(text: str) -> str:
@@ -275,7 +286,9 @@ def width_of(text: str, size: float) -> float:
         "r": 0.33,
         "s": 0.39,
     }
-    return size * sum(ems.get(letter, 0.68 if letter.isupper() else 0.48) for letter in text)
+    return size * sum(
+        ems.get(letter, 0.68 if letter.isupper() else 0.48) for letter in text
+    )
 
 
 def column(

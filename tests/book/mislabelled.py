@@ -59,10 +59,14 @@ class _Words:
         return f"w{self.count}q"
 
     def some(self) -> str:
-        return " ".join(self.next() for _ in range(self.random.choice((1, 1, 2, 5, 12))))
+        return " ".join(
+            self.next() for _ in range(self.random.choice((1, 1, 2, 5, 12)))
+        )
 
 
-def _tree(words: _Words, names: Sequence[str], depth: int, attributes: Sequence[str] = ()) -> str:
+def _tree(
+    words: _Words, names: Sequence[str], depth: int, attributes: Sequence[str] = ()
+) -> str:
     choose = words.random
     if depth == 0 or choose.random() < 0.15:
         return f"{words.some()} "
@@ -70,10 +74,14 @@ def _tree(words: _Words, names: Sequence[str], depth: int, attributes: Sequence[
     for _ in range(choose.choice((1, 1, 2, 3))):
         name = choose.choice(names)
         has_attributes = attributes and choose.random() < 0.4
-        marks = {choose.choice(attributes) for _ in range(2)} if has_attributes else set()
+        marks = (
+            {choose.choice(attributes) for _ in range(2)} if has_attributes else set()
+        )
         unique = {mark.partition("=")[0]: mark for mark in sorted(marks)}
         inside = _tree(words, names, depth - 1, attributes)
-        before, after = (words.some() if choose.random() < 0.3 else "" for _ in range(2))
+        before, after = (
+            words.some() if choose.random() < 0.3 else "" for _ in range(2)
+        )
         opening = " ".join((name, *unique.values()))
         parts.append(f"<{opening}>{before} {inside}</{name}> {after}")
     return "".join(parts)
@@ -100,9 +108,12 @@ def html_page(seed: int) -> bytes:
 def fiction_book(seed: int) -> bytes:
     words = _Words(seed)
     parts = "".join(
-        f"<section><p>{words.some()}</p>{_tree(words, _FB2, 5)}</section>" for _ in range(6)
+        f"<section><p>{words.some()}</p>{_tree(words, _FB2, 5)}</section>"
+        for _ in range(6)
     )
-    notes = f'<body name="notes"><section id="n">{_tree(words, _FB2, 3)}</section></body>'
+    notes = (
+        f'<body name="notes"><section id="n">{_tree(words, _FB2, 3)}</section></body>'
+    )
     return (
         '<?xml version="1.0" encoding="utf-8"?><FictionBook><description><title-info/>'
         f"</description><body>{parts}</body>{notes}</FictionBook>"
@@ -121,7 +132,10 @@ def _word_tree(words: _Words, depth: int, *, in_run: bool = False) -> str:
         if name in _HOSTS:
             parts.append(f"<w:t>{words.some()} </w:t>")
             continue
-        vanish = "<w:rPr><w:vanish/></w:rPr>" if name == "r" and choose.random() < 0.2 else ""
+        if name == "r" and choose.random() < 0.2:
+            vanish = "<w:rPr><w:vanish/></w:rPr>"
+        else:
+            vanish = ""
         inside = _word_tree(words, depth - 1, in_run=name == "r")
         parts.append(f"<w:{name}>{vanish}{inside}</w:{name}>")
     return "".join(parts)
@@ -130,7 +144,8 @@ def _word_tree(words: _Words, depth: int, *, in_run: bool = False) -> str:
 def word_document(seed: int) -> bytes:
     words = _Words(seed)
     body = "".join(
-        f"<w:p><w:r><w:t>{words.some()}</w:t></w:r></w:p>{_word_tree(words, 5)}" for _ in range(6)
+        f"<w:p><w:r><w:t>{words.some()}</w:t></w:r></w:p>{_word_tree(words, 5)}"
+        for _ in range(6)
     )
     return docx(body)
 

@@ -33,4 +33,6 @@ def images(book: Book) -> list[tuple[str, str]]:
 def _target(book: Book, start: int | None, end: int | None, address: str) -> str:
     if start is None:
         return address
-    return book.text[start:end] if end is not None else book.text[start:].partition("\n")[0]
+    if end is not None:
+        return book.text[start:end]
+    return book.text[start:].partition("\n")[0]

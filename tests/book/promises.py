@@ -6,7 +6,9 @@ from itertools import pairwise
 
 from gistread.book.model import Book
 
-_FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u200b\u202a-\u202e\u2066-\u2069\ufeff]")
+_FORBIDDEN = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u200b\u202a-\u202e\u2066-\u2069\ufeff]"
+)
 
 
 def assert_keeps_promises(book: Book) -> None:
@@ -24,7 +26,9 @@ def _check_text(text: str) -> None:
 
 def _check_paragraphs(book: Book) -> None:
     """None is empty, and together they are the text."""
-    paragraphs = [book.text[paragraph.start : paragraph.end] for paragraph in book.paragraphs]
+    paragraphs = [
+        book.text[paragraph.start : paragraph.end] for paragraph in book.paragraphs
+    ]
     assert book.text == "\n\n".join(paragraphs)
     for words in paragraphs:
         assert words.strip()

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 WORD = re.compile(r"\w+")
 
 _INLINE_NAMES = (
-    "a abbr b bdi bdo br cite code data dfn em i kbd mark q s small span strong sub sup time u var"
+    "a abbr b bdi bdo br cite code data dfn em i kbd mark q s small span "
+    "strong sub sup time u var"
 )
 _INLINE = frozenset(_INLINE_NAMES.split())
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
@@ -29,21 +30,26 @@ def source_words(path: Path) -> tuple[list[str], frozenset[str]]:
     with zipfile.ZipFile(path) as archive:
         container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
         package = next(
-            each.get("full-path", "") for each in container.iter() if each.tag.endswith("rootfile")
+            each.get("full-path", "")
+            for each in container.iter()
+            if each.tag.endswith("rootfile")
         )
         root = ElementTree.fromstring(archive.read(package))
         items = {item.get("id"): item for item in root.iter(f"{_OPF}item")}
         for reference in root.iter(f"{_OPF}itemref"):
             item = items[reference.get("idref")]
             while (
-                item.get("fallback") in items and item.get("media-type") != "application/xhtml+xml"
+                item.get("fallback") in items
+                and item.get("media-type") != "application/xhtml+xml"
             ):
                 item = items[item.get("fallback")]
             name = posixpath.join(posixpath.dirname(package), item.get("href", ""))
             page = ElementTree.fromstring(archive.read(name))
             parts: list[str] = []
             _collect(page, parts, beside)
-            words += WORD.findall(_INVISIBLE.sub("", unicodedata.normalize("NFC", "".join(parts))))
+            words += WORD.findall(
+                _INVISIBLE.sub("", unicodedata.normalize("NFC", "".join(parts)))
+            )
     return words, frozenset(beside)
 
 
@@ -52,7 +58,11 @@ def _collect(element: ElementTree.Element, parts: list[str], beside: set[str]) -
     types = element.get(_TYPE, "").split()
     if name == "img":
         beside.update(WORD.findall(element.get("alt", "")))
-    if name in _UNREAD or "backlink" in types or _INVISIBLE_ELEMENT.search(f"{element.attrib}"):
+    if (
+        name in _UNREAD
+        or "backlink" in types
+        or _INVISIBLE_ELEMENT.search(f"{element.attrib}")
+    ):
         return
     gap = "" if name in _INLINE - {"br"} and "noteref" not in types else " "
     parts += [gap, element.text or ""]

@@ -15,7 +15,9 @@ from tests.book.make_epub import epub, page
 def story(tmp_path: Path) -> Path:
     path = tmp_path / "story.epub"
     body = "<h1>Rain</h1><p>It rained.</p><hr/><p>Grüße <br/> aus dem<br/> Regen</p>"
-    path.write_bytes(epub({"a.xhtml": page(body), "b.xhtml": page("<p>It <b>rained.</p>")}))
+    path.write_bytes(
+        epub({"a.xhtml": page(body), "b.xhtml": page("<p>It <b>rained.</p>")})
+    )
     return path
 
 
@@ -100,7 +102,9 @@ def test_only_the_books_opened_last_are_kept(
     assert len(list(directory.iterdir())) == 3
 
 
-def test_unreadable_books_are_refused_as_without_a_cache(tmp_path: Path, directory: Path) -> None:
+def test_unreadable_books_are_refused_as_without_a_cache(
+    tmp_path: Path, directory: Path
+) -> None:
     (tmp_path / "empty.txt").touch()
     with pytest.raises(BookError, match="is empty"):
         open_cached(tmp_path / "empty.txt", directory)

@@ -67,8 +67,12 @@ class Install:
         return list((self.folder / "tmp").iterdir())
 
 
-def test_a_kindle_book_is_read_through_the_converter(book: Path, install: Install) -> None:
-    install(f'test -f "$1" && echo "$1" > {install.folder}/asked && cp {install.epub} "$2"')
+def test_a_kindle_book_is_read_through_the_converter(
+    book: Path, install: Install
+) -> None:
+    install(
+        f'test -f "$1" && echo "$1" > {install.folder}/asked && cp {install.epub} "$2"'
+    )
     read = open_book(book)
     assert (read.text, read.source_format) == ("Rain\n\nIt rained.", "mobi")
     assert (install.folder / "asked").read_text().strip().endswith("/book.azw3")
@@ -81,7 +85,9 @@ def test_other_formats_are_named_by_their_suffix(install: Install) -> None:
 
 
 @pytest.mark.parametrize("text", ["index.html", "index.txt"])
-def test_an_archive_of_calibre_is_named_by_its_text(text: str, install: Install) -> None:
+def test_an_archive_of_calibre_is_named_by_its_text(
+    text: str, install: Install
+) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(text, "Rain")
@@ -94,7 +100,10 @@ def test_an_archive_of_calibre_is_named_by_its_text(text: str, install: Install)
 def test_links_become_no_chapters(install: Install, tmp_path: Path) -> None:
     nav = '<nav><ol><li><a href="a.xhtml">1</a></li><li><a href="a.xhtml#n">↩</a></li></ol></nav>'
     item = '<item id="n" href="nav.html" media-type="application/xhtml+xml" properties="nav"/>'
-    files = {"a.xhtml": page('<h1>Rain</h1><p id="n">It rained.</p>'), "nav.html": page(nav)}
+    files = {
+        "a.xhtml": page('<h1>Rain</h1><p id="n">It rained.</p>'),
+        "nav.html": page(nav),
+    }
     made = tmp_path / "contents.epub"
     made.write_bytes(epub(files, package(["a.xhtml"], manifest=item)))
     install(f'cp {made} "$2"')

@@ -58,11 +58,17 @@ class TestParagraphs:
 
     def test_line_breaks_and_tabs(self) -> None:
         assert texts(
-            p("<w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t><w:br w:type='page'/></w:r>")
+            p(
+                "<w:r><w:t>a</w:t><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t>"
+                "<w:br w:type='page'/></w:r>"
+            )
         ) == ["a b\nc"]
 
     def test_an_empty_paragraph_is_a_scene_break_unless_there_are_many(self) -> None:
-        assert texts(*[p("It rained.")] * 5, p(""), *[p("It rained.")] * 5).count("* * *") == 1
+        assert (
+            texts(*[p("It rained.")] * 5, p(""), *[p("It rained.")] * 5).count("* * *")
+            == 1
+        )
         assert "* * *" not in texts(*[p("It rained."), p("")] * 9)
 
     def test_a_table_is_rows_and_a_frame_is_text(self) -> None:
@@ -87,10 +93,17 @@ class TestParagraphs:
             f"<mc:Fallback><w:pict>{box}</w:pict></mc:Fallback></mc:AlternateContent></w:r>"
         )
         control = f"<w:sdt><w:sdtPr/><w:sdtContent>{p('In a control.')}</w:sdtContent></w:sdt>"
-        assert texts(p(r("Around.") + drawn), control) == ["Around.", "In a box.", "In a control."]
+        assert texts(p(r("Around.") + drawn), control) == [
+            "Around.",
+            "In a box.",
+            "In a control.",
+        ]
 
     def test_a_generated_table_of_contents_is_left_out(self) -> None:
-        assert texts(p("Rain\t3", "toc1"), p("Rain", "heading1"), p("It.")) == ["Rain", "It."]
+        assert texts(p("Rain\t3", "toc1"), p("Rain", "heading1"), p("It.")) == [
+            "Rain",
+            "It.",
+        ]
         control = (
             '<w:sdt><w:sdtPr><w:docPartObj><w:docPartGallery w:val="Table of '
             'Contents"/></w:docPartObj></w:sdtPr>'
@@ -121,7 +134,9 @@ class TestLists:
             p("Then."),
             item("Rope"),
             item("Anew", 0, "2"),
-            parts={"numbering": numbering(("decimal", "%1."), ("lowerLetter", "%1%2)"))},
+            parts={
+                "numbering": numbering(("decimal", "%1."), ("lowerLetter", "%1%2)"))
+            },
         )
         assert paragraphs(book) == [
             (ParagraphKind.LIST, "1. Bread"),
@@ -139,18 +154,24 @@ class TestLists:
         ("form", "marks"),
         [("upperRoman", ["I.", "II."]), ("bullet", ["•", "•"]), ("none", ["", ""])],
     )
-    def test_list_items_have_the_markers_of_their_format(self, form: str, marks: list[str]) -> None:
+    def test_list_items_have_the_markers_of_their_format(
+        self, form: str, marks: list[str]
+    ) -> None:
         items = texts(
             item("a"),
             item("b"),
-            parts={"numbering": numbering((form, "\uf0b7" if form == "bullet" else "%1."))},
+            parts={
+                "numbering": numbering((form, "\uf0b7" if form == "bullet" else "%1."))
+            },
         )
-        assert items == [f"{mark} {word}".strip() for mark, word in zip(marks, "ab", strict=True)]
+        assert items == [
+            f"{mark} {word}".strip() for mark, word in zip(marks, "ab", strict=True)
+        ]
 
     def test_list_numbering_may_come_from_a_style(self) -> None:
-        assert texts(p("Bread", "ListBullet"), parts={"numbering": numbering(("bullet", "-"))}) == [
-            "- Bread"
-        ]
+        assert texts(
+            p("Bread", "ListBullet"), parts={"numbering": numbering(("bullet", "-"))}
+        ) == ["- Bread"]
 
     def test_headings_keep_their_numbers(self) -> None:
         numbered = '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="1"/></w:numPr>'
@@ -164,7 +185,10 @@ class TestLists:
             texts(*body, parts={"numbering": numbering(("decimal", "Chapter %1"))})[0]
             == "Chapter 1. The Rain"
         )
-        assert texts(*body, parts={"numbering": numbering(("decimal", "%1."))})[2] == "2. The Sun"
+        assert (
+            texts(*body, parts={"numbering": numbering(("decimal", "%1."))})[2]
+            == "2. The Sun"
+        )
 
 
 class TestWords:
@@ -183,16 +207,20 @@ class TestWords:
             )
         )
         assert book.text == "It rained all day2 so Mr"
-        assert [(style, words) for style, words in styles(book) if style is not Style.EMPHASIS] == [
+        assert [
+            (style, words)
+            for style, words in styles(book)
+            if style is not Style.EMPHASIS
+        ] == [
             (Style.STRONG, "all"),
             (Style.SUPERSCRIPT, "2"),
             (Style.SMALL_CAPITALS, "Mr"),
         ]
 
     def test_adjacent_runs_of_one_format_are_one_span(self) -> None:
-        assert styles(read(p(r("rai", "<w:i/>") + "<w:proofErr/>" + r("ned", "<w:i/>")))) == [
-            (Style.EMPHASIS, "rained")
-        ]
+        assert styles(
+            read(p(r("rai", "<w:i/>") + "<w:proofErr/>" + r("ned", "<w:i/>")))
+        ) == [(Style.EMPHASIS, "rained")]
 
     def test_tracked_changes_are_accepted_with_a_notice(self) -> None:
         book = read(
@@ -213,10 +241,15 @@ class TestWords:
 
     def test_hidden_words_are_counted(self) -> None:
         book = read(p(r("It rained. ") + r("Not here", "<w:vanish/>")))
-        assert (book.text, book.notices) == ("It rained.", ("2 hidden words were left out.",))
+        assert (book.text, book.notices) == (
+            "It rained.",
+            ("2 hidden words were left out.",),
+        )
 
     def test_a_field_without_an_end_hides_no_later_paragraph(self) -> None:
-        assert texts(p("One"), p('<w:r><w:fldChar w:fldCharType="begin"/></w:r>'), p("Two")) == [
+        assert texts(
+            p("One"), p('<w:r><w:fldChar w:fldCharType="begin"/></w:r>'), p("Two")
+        ) == [
             "One",
             "Two",
         ]
@@ -251,12 +284,17 @@ class TestWords:
             )
         )
         assert book.language == "en-GB"
-        assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [
-            ("fr-FR", "Pluie")
-        ]
+        assert [
+            (f.language, book.text[f.start : f.end]) for f in book.language_spans
+        ] == [("fr-FR", "Pluie")]
 
     def test_a_default_language_that_contradicts_the_text_is_ignored(self) -> None:
-        assert read(p(r("Шёл дождь, и снег шёл тоже.", '<w:lang w:val="en-US"/>'))).language == ""
+        assert (
+            read(
+                p(r("Шёл дождь, и снег шёл тоже.", '<w:lang w:val="en-US"/>'))
+            ).language
+            == ""
+        )
 
 
 class TestLinks:
@@ -341,7 +379,8 @@ class TestPictures:
 
     def test_pictures_are_described_by_their_alternative_text(self) -> None:
         book = read(
-            p(r("See ") + self.DRAWING.format(' descr="rain"') + r(".")), relations=self.IMAGE
+            p(r("See ") + self.DRAWING.format(' descr="rain"') + r(".")),
+            relations=self.IMAGE,
         )
         assert images(book) == [("word/media/rain.png", "[rain]")]
 
@@ -356,7 +395,9 @@ class TestPictures:
         assert images(book) == [("word/media/rain.png", "Figure 1: Rain")]
 
     def test_a_rule_is_a_scene_break(self) -> None:
-        assert texts(p("One."), p("<w:r><w:pict><v:rect o:hr='t'/></w:pict></w:r>"), p("Two.")) == [
+        assert texts(
+            p("One."), p("<w:r><w:pict><v:rect o:hr='t'/></w:pict></w:r>"), p("Two.")
+        ) == [
             "One.",
             "* * *",
             "Two.",
@@ -400,19 +441,28 @@ class TestDocument:
         with pytest.raises(BookError, match="no readable text"):
             open_bytes(docx(body), "x.docx")
 
-    def test_a_document_of_only_markup_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_document_of_only_markup_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(markup, "_MOST_TAGS", 100)
         with pytest.raises(BookError, match="more tags than any book"):
             open_bytes(docx("<w:p/>" * 200), "x.docx")
 
     def test_extreme_nesting_is_refused_or_read(self) -> None:
-        deep = "<w:sdt><w:sdtContent>" * 100 + p("deep") + "</w:sdtContent></w:sdt>" * 100
+        deep = (
+            "<w:sdt><w:sdtContent>" * 100 + p("deep") + "</w:sdtContent></w:sdt>" * 100
+        )
         assert texts(p("It rained."), deep)[0] == "It rained."
 
-    @pytest.mark.parametrize("tag", ["w:tbl><w:tr><w:tc", "w:sdt><w:sdtContent", "w:ins"])
+    @pytest.mark.parametrize(
+        "tag", ["w:tbl><w:tr><w:tc", "w:sdt><w:sdtContent", "w:ins"]
+    )
     def test_words_nested_too_deeply_are_read(self, tag: str) -> None:
         closing = "".join(f"</{name}>" for name in reversed(tag.split("><")))
-        nested = "".join(f"<{tag}>{p(f'w{number}')}" for number in range(400)) + closing * 400
+        nested = (
+            "".join(f"<{tag}>{p(f'w{number}')}" for number in range(400))
+            + closing * 400
+        )
         assert read(nested).text.split() == [f"w{number}" for number in range(400)]
 
     @pytest.mark.parametrize("what", ["&#xd800;", "&#1;", "\x01"])
@@ -436,10 +486,14 @@ class TestDocument:
 
 
 class TestNoWordIsLost:
-    @pytest.mark.parametrize("wrapper", ["sdt", "ins", "customXml", "smartTag", "unknown"])
+    @pytest.mark.parametrize(
+        "wrapper", ["sdt", "ins", "customXml", "smartTag", "unknown"]
+    )
     def test_rows_are_kept_whatever_wraps_them(self, wrapper: str) -> None:
         def row(*cells: str) -> str:
-            return f"<w:tr>{''.join(f'<w:tc>{p(cell)}</w:tc>' for cell in cells)}</w:tr>"
+            return (
+                f"<w:tr>{''.join(f'<w:tc>{p(cell)}</w:tc>' for cell in cells)}</w:tr>"
+            )
 
         wrapped = f"<w:{wrapper}>{row('Bread', '4')}</w:{wrapper}>"
         assert texts(f"<w:tbl>{row('Prices of 1820')}{wrapped}</w:tbl>") == [
@@ -463,13 +517,16 @@ class TestNoWordIsLost:
         assert texts(p("It rained."), outside) == ["It rained.", "It poured."]
 
     def test_the_second_form_of_alternate_content_is_no_second_text(self) -> None:
-        forms = f"<mc:Choice>{p('Rain')}</mc:Choice><mc:Fallback>{p('Rain')}</mc:Fallback>"
+        forms = (
+            f"<mc:Choice>{p('Rain')}</mc:Choice><mc:Fallback>{p('Rain')}</mc:Fallback>"
+        )
         assert texts(f"<mc:AlternateContent>{forms}</mc:AlternateContent>") == ["Rain"]
         forms = f"<mc:Choice>{p('')}</mc:Choice><mc:Fallback>{p('Rain')}</mc:Fallback>"
         assert texts(f"<mc:AlternateContent>{forms}</mc:AlternateContent>") == ["Rain"]
 
     @pytest.mark.parametrize(
-        ("code", "character"), [("F061", "α"), ("F0A3", "≤"), ("F0B1", "±"), ("F044", "Δ")]
+        ("code", "character"),
+        [("F061", "α"), ("F0A3", "≤"), ("F0B1", "±"), ("F044", "Δ")],
     )
     def test_characters_of_the_font_symbol(self, code: str, character: str) -> None:
         book = read(p(f'<w:r><w:sym w:font="Symbol" w:char="{code}"/></w:r>'))
@@ -483,7 +540,9 @@ class TestNoWordIsLost:
         book = read(p(r("Rain") + '<w:r><w:sym w:font="Odd" w:char="F001"/></w:r>'))
         assert book.notices == ("1 character of symbol fonts was left out.",)
 
-    def test_a_paragraph_with_the_style_of_contents_is_dropped_only_as_an_entry(self) -> None:
+    def test_a_paragraph_with_the_style_of_contents_is_dropped_only_as_an_entry(
+        self,
+    ) -> None:
         book = read(
             p("Contents", "toc1"),
             p("The Storm\t7", "toc1"),

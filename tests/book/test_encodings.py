@@ -34,7 +34,9 @@ def text_of(data: bytes) -> str:
 
 
 @pytest.mark.parametrize(("language", "encoding"), PAIRS)
-def test_a_page_in_an_old_encoding_has_its_letters(language: str, encoding: str) -> None:
+def test_a_page_in_an_old_encoding_has_its_letters(
+    language: str, encoding: str
+) -> None:
     text = as_written(TEXTS[language], encoding)
     assert text is not None
     assert letters(text_of(text.encode(encoding))) == letters(text)
@@ -42,7 +44,9 @@ def test_a_page_in_an_old_encoding_has_its_letters(language: str, encoding: str)
 
 @pytest.mark.parametrize(("encoding", "line"), MULTIBYTE)
 class TestDamage:
-    def test_a_stray_byte_is_one_replacement_character(self, encoding: str, line: str) -> None:
+    def test_a_stray_byte_is_one_replacement_character(
+        self, encoding: str, line: str
+    ) -> None:
         half = line.encode(encoding) * 50
         decoded = decode(half + b"\xff\n" + half)
         assert decoded is not None
@@ -53,12 +57,16 @@ class TestDamage:
         self, encoding: str, line: str
     ) -> None:
         encoded = line.encode(encoding)
-        text = text_of(encoded * 50 + encoded[:5] + b"\xff" + encoded[5:] + encoded * 50)
+        text = text_of(
+            encoded * 50 + encoded[:5] + b"\xff" + encoded[5:] + encoded * 50
+        )
         assert text.startswith(line * 50)
         assert text.endswith(line[-12:] + line * 50)
         assert 0 < text.count("\ufffd") <= 3  # The byte, and the halves around it
 
-    def test_half_a_character_ends_with_its_line(self, encoding: str, line: str) -> None:
+    def test_half_a_character_ends_with_its_line(
+        self, encoding: str, line: str
+    ) -> None:
         half = line.encode(encoding) * 50
         cut_off = line[0].encode(encoding)[:1] + b"\n"
         assert text_of(half + cut_off + half) == line * 50 + "\ufffd\n" + line * 50
@@ -69,15 +77,21 @@ class TestDamage:
 
 
 def test_a_stray_byte_changes_no_letter_of_a_single_byte_encoding() -> None:
-    text = "Жил-был старик у самого синего моря, и жили они тридцать лет и три года. " * 20
+    text = (
+        "Жил-был старик у самого синего моря, и жили они тридцать лет и три года. " * 20
+    )
     assert letters(text_of(text.encode("koi8-r") + b"\x98\n")).startswith(letters(text))
 
 
 def test_signs_of_an_encoding_without_letters_decide_it() -> None:
-    assert text_of("“Well,” he said—“so be it.” ".encode("mac_roman") * 20).startswith("“Well,”")
+    assert text_of("“Well,” he said—“so be it.” ".encode("mac_roman") * 20).startswith(
+        "“Well,”"
+    )
 
 
-ENGLISH = "He put down the letter, and read the last line of it aloud to the others.\n" * 12
+ENGLISH = (
+    "He put down the letter, and read the last line of it aloud to the others.\n" * 12
+)
 QUOTED = [
     ("ru", "Жил-был старик у самого синего моря, и было у него трое сыновей."),
     ("uk", "Реве та стогне Дніпр широкий, сердитий вітер завива."),

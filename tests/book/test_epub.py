@@ -35,11 +35,18 @@ class TestChapters:
     def test_chapters_come_from_the_navigation_document(self) -> None:
         files = {
             "nav.html": page(_NAV),
-            "a.xhtml": page('<h1>Part One</h1><h2 id="one">The Rain</h2><p>It rained.</p>'),
+            "a.xhtml": page(
+                '<h1>Part One</h1><h2 id="one">The Rain</h2><p>It rained.</p>'
+            ),
             "b.xhtml": page("<p>There was a bridge.</p>"),
         }
-        book = open_bytes(epub(files, package(["a.xhtml", "b.xhtml"], manifest=_NAV_ITEM)), "x")
-        assert [(c.title, c.level, book.text[c.start : c.end].strip()) for c in book.chapters] == [
+        book = open_bytes(
+            epub(files, package(["a.xhtml", "b.xhtml"], manifest=_NAV_ITEM)), "x"
+        )
+        assert [
+            (c.title, c.level, book.text[c.start : c.end].strip())
+            for c in book.chapters
+        ] == [
             ("Part One", 1, "Part One"),
             ("The Rain", 2, "The Rain\n\nIt rained."),
             ("The Bridge", 2, "There was a bridge."),
@@ -55,11 +62,18 @@ class TestChapters:
         )
         files = {
             "toc.ncx": ncx,
-            "a.xhtml": page('<p>It rained.</p><p>There was <i id="b">a bridge</i>.</p>'),
+            "a.xhtml": page(
+                '<p>It rained.</p><p>There was <i id="b">a bridge</i>.</p>'
+            ),
         }
         item = '<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/>'
-        book = open_bytes(epub(files, package(["a.xhtml"], manifest=item, toc=' toc="ncx"')), "x")
-        assert [(c.title, c.level) for c in book.chapters] == [("The Rain", 1), ("The Bridge", 2)]
+        book = open_bytes(
+            epub(files, package(["a.xhtml"], manifest=item, toc=' toc="ncx"')), "x"
+        )
+        assert [(c.title, c.level) for c in book.chapters] == [
+            ("The Rain", 1),
+            ("The Bridge", 2),
+        ]
         assert book.text[book.chapters[1].start :] == "There was a bridge."
 
     def test_chapters_come_from_headings_without_contents(self) -> None:
@@ -70,7 +84,9 @@ class TestChapters:
         )
         assert [c.title for c in book.chapters] == ["I. The Rain", "II"]
 
-    def test_a_file_that_the_contents_leave_out_belongs_to_the_chapter_before(self) -> None:
+    def test_a_file_that_the_contents_leave_out_belongs_to_the_chapter_before(
+        self,
+    ) -> None:
         files = {
             "nav.html": page(
                 '<nav epub:type="toc"><ol><li><a href="a.xhtml">The Rain</a></li></ol></nav>'
@@ -78,7 +94,9 @@ class TestChapters:
             "a.xhtml": page("<p>It rained.</p>"),
             "b.xhtml": page("<p>It went on.</p>"),
         }
-        book = open_bytes(epub(files, package(["a.xhtml", "b.xhtml"], manifest=_NAV_ITEM)), "x")
+        book = open_bytes(
+            epub(files, package(["a.xhtml", "b.xhtml"], manifest=_NAV_ITEM)), "x"
+        )
         assert [(c.title, book.text[c.start : c.end]) for c in book.chapters] == [
             ("The Rain", "It rained.\n\nIt went on.")
         ]
@@ -92,12 +110,17 @@ class TestChapters:
         book = open_bytes(epub(files, package(["a.xhtml"], manifest=_NAV_ITEM)), "x")
         assert [(c.title, c.level) for c in book.chapters] == [("One: Rain", 1)]
 
-    def test_pictures_that_share_a_text_are_read_once_and_the_contents_lead_there(self) -> None:
+    def test_pictures_that_share_a_text_are_read_once_and_the_contents_lead_there(
+        self,
+    ) -> None:
         pictures = "".join(
             f'<item id="p{n}" href="p{n}.png" media-type="image/png" fallback="i0"/>'
             for n in range(4)
         )
-        spine = "".join(f'<itemref idref="p{n}"/>' for n in range(4)) + '<itemref idref="i1"/>'
+        spine = (
+            "".join(f'<itemref idref="p{n}"/>' for n in range(4))
+            + '<itemref idref="i1"/>'
+        )
         opf = package(
             ["a.xhtml", "b.xhtml"],
             manifest=pictures + '<item id="n" href="n.html" properties="nav"/>',
@@ -125,7 +148,9 @@ class TestChapters:
             "</spine>", '<itemref idref="p0"/>' * 2000 + "</spine>"
         )
         began = time.process_time()
-        book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, opf), "book.epub")
+        book = open_bytes(
+            epub({"a.xhtml": page("<p>It rained.</p>")}, opf), "book.epub"
+        )
         assert book.text == "It rained."
         assert time.process_time() - began < 5
 
@@ -140,10 +165,17 @@ class TestMetadata:
             "<dc:language>en-GB</dc:language>"
         )
         book = open_bytes(
-            epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml"], metadata=metadata)),
+            epub(
+                {"a.xhtml": page("<p>It rained.</p>")},
+                package(["a.xhtml"], metadata=metadata),
+            ),
             "x",
         )
-        assert (book.title, book.authors, book.language) == ("A Book", ("Ann Author",), "en-GB")
+        assert (book.title, book.authors, book.language) == (
+            "A Book",
+            ("Ann Author",),
+            "en-GB",
+        )
         assert book.source_format == "epub"
 
     @pytest.mark.parametrize(
@@ -159,7 +191,11 @@ class TestMetadata:
                 '<item id="c" href="c.jpg" media-type="image/jpeg"/>',
                 "",
             ),
-            ("", "", '</spine><guide><reference type="cover" href="cover.xhtml"/></guide><spine>'),
+            (
+                "",
+                "",
+                '</spine><guide><reference type="cover" href="cover.xhtml"/></guide><spine>',
+            ),
         ],
     )
     def test_the_cover_is_found_in_every_version(
@@ -177,14 +213,24 @@ class TestMetadata:
         item = '<item id="c" href="c.jpg" media-type="image/jpeg" properties="cover-image"/>'
         assert (
             open_bytes(
-                epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], manifest=item)), "x"
+                epub(
+                    {"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], manifest=item)
+                ),
+                "x",
             ).cover
             == ""
         )
 
     def test_pictures_are_identified_by_their_path(self) -> None:
         book = open_bytes(
-            epub({"text/a.xhtml": page('<p>a</p><p><img src="../i/b%20c.png" alt="b"/></p>')}), "x"
+            epub(
+                {
+                    "text/a.xhtml": page(
+                        '<p>a</p><p><img src="../i/b%20c.png" alt="b"/></p>'
+                    )
+                }
+            ),
+            "x",
         )
         assert [image.source for image in book.images] == ["OEBPS/i/b c.png"]
 
@@ -192,7 +238,9 @@ class TestMetadata:
         files = {"a.xhtml": page("<p>a</p>").replace("<html ", '<html xml:lang="cy" ')}
         assert open_bytes(epub(files), "x").language == "cy"
 
-    def test_bilingual_pages_are_marked_and_a_wrong_package_language_is_ignored(self) -> None:
+    def test_bilingual_pages_are_marked_and_a_wrong_package_language_is_ignored(
+        self,
+    ) -> None:
         files = {
             f"{name}.xhtml": page(f"<p>{name} <i>x</i></p>").replace(
                 "<html ", f'<html xml:lang="{name}" '
@@ -234,7 +282,9 @@ class TestParagraphs:
         assert book.text == "An unbelievable day, said he."
 
     def test_line_breaks_are_kept(self) -> None:
-        book = read_pages("<p>Roses are red,<br/>violets are blue,<br />\n rain is wet.</p>")
+        book = read_pages(
+            "<p>Roses are red,<br/>violets are blue,<br />\n rain is wet.</p>"
+        )
         assert paragraphs(book) == [
             (ParagraphKind.VERSE, "Roses are red,\nviolets are blue,\nrain is wet.")
         ]
@@ -251,7 +301,9 @@ class TestParagraphs:
 
     def test_named_entities_are_read(self) -> None:
         assert (
-            read_pages("<p>caf&eacute;&nbsp;&mdash; &amp; &lt;tea&gt; &unknown;</p>").text
+            read_pages(
+                "<p>caf&eacute;&nbsp;&mdash; &amp; &lt;tea&gt; &unknown;</p>"
+            ).text
             == "café — & <tea> &unknown;"
         )
 
@@ -279,7 +331,9 @@ class TestParagraphs:
 
     def test_ruby_readings_follow_in_brackets(self) -> None:
         assert (
-            read_pages("<p><ruby>昨夕<rp>(</rp><rt>ゆうべ</rt><rp>)</rp></ruby>は</p>").text
+            read_pages(
+                "<p><ruby>昨夕<rp>(</rp><rt>ゆうべ</rt><rp>)</rp></ruby>は</p>"
+            ).text
             == "昨夕（ゆうべ）は"
         )
 
@@ -305,7 +359,9 @@ class TestParagraphs:
 
     def test_a_table_that_lays_out_prose_is_read_as_prose(self) -> None:
         prose = "It rained and rained. " * 20
-        book = read_pages(f"<table><tr><td><p>{prose}</p><p>{prose}</p></td></tr></table>")
+        book = read_pages(
+            f"<table><tr><td><p>{prose}</p><p>{prose}</p></td></tr></table>"
+        )
         assert kinds(book) == [ParagraphKind.TEXT, ParagraphKind.TEXT]
 
     def test_escapes_in_a_book_are_harmless(self) -> None:
@@ -361,7 +417,9 @@ class TestContents:
         book = open_bytes(epub({"a.xhtml": page("<p>Rain.</p>")}, opf), "a.epub")
         assert book.authors == ("AT&T & R&D",)
 
-    @pytest.mark.parametrize("prose", ["", "<p>It rained all day long in March, and in May.</p>"])
+    @pytest.mark.parametrize(
+        "prose", ["", "<p>It rained all day long in March, and in May.</p>"]
+    )
     def test_a_page_that_the_guide_calls_contents_is_left_out_if_it_holds_links(
         self, prose: str
     ) -> None:
@@ -376,7 +434,9 @@ class TestContents:
         names = ["a.xhtml", "b.xhtml", "z.xhtml"]
         opf = package(names, manifest=_NAV_ITEM, spine=guide)
         book = open_bytes(epub(files, opf), "book.epub")
-        assert book.text.startswith("The Rain\n\nIt rained.\n\nThe Bridge\n\nThere was a bridge.")
+        assert book.text.startswith(
+            "The Rain\n\nIt rained.\n\nThe Bridge\n\nThere was a bridge."
+        )
         assert ("Contents" in book.text) == bool(prose)
         left_out = () if prose else ("3 words of navigation were left out.",)
         assert book.notices == left_out
@@ -389,9 +449,13 @@ class TestManifest:
         manifest = "".join(self._ITEM.format(*item) for item in items)
         spine = "".join(f'<itemref idref="{name}"/>' for name in references)
         pages = {
-            name: page(f"<p>Words of {name}.</p>") for _, name, kind in items if "html" in kind
+            name: page(f"<p>Words of {name}.</p>")
+            for _, name, kind in items
+            if "html" in kind
         }
-        return open_bytes(epub(pages, package([], manifest=manifest, spine=spine)), "a.epub")
+        return open_bytes(
+            epub(pages, package([], manifest=manifest, spine=spine)), "a.epub"
+        )
 
     @pytest.mark.parametrize("kind", ["image/jpeg", "text/css"])
     def test_a_page_is_read_if_another_file_has_its_id(self, kind: str) -> None:
@@ -425,26 +489,36 @@ class TestDamage:
         assert "not well-formed" in book.notices[0]
 
     def test_a_self_closed_title_does_not_swallow_a_broken_page(self) -> None:
-        files = {"a.xhtml": "<html><head><title/></head><body><p>It <b>rained.</p></body></html>"}
+        files = {
+            "a.xhtml": "<html><head><title/></head><body><p>It <b>rained.</p></body></html>"
+        }
         assert open_bytes(epub(files), "x").text == "It rained."
 
     def test_a_missing_file_is_a_notice(self) -> None:
         book = open_bytes(
-            epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml", "gone.xhtml"])), "x"
+            epub(
+                {"a.xhtml": page("<p>It rained.</p>")},
+                package(["a.xhtml", "gone.xhtml"]),
+            ),
+            "x",
         )
         assert book.text == "It rained."
         assert book.notices == ("OEBPS/gone.xhtml is missing; it was left out.",)
 
     def test_text_outside_the_reading_order_is_counted(self) -> None:
         listed = package(
-            ["a.xhtml"], manifest='<item id="b" href="b.xhtml" media-type="application/xhtml+xml"/>'
+            ["a.xhtml"],
+            manifest='<item id="b" href="b.xhtml" media-type="application/xhtml+xml"/>',
         )
         book = open_bytes(
-            epub({"a.xhtml": page("<p>In</p>"), "b.xhtml": page("<p>Out</p>")}, listed), "x"
+            epub({"a.xhtml": page("<p>In</p>"), "b.xhtml": page("<p>Out</p>")}, listed),
+            "x",
         )
         assert (book.text, book.notices) == (
             "In",
-            ("1 text file outside the reading order was left out: OEBPS/b.xhtml (1 word).",),
+            (
+                "1 text file outside the reading order was left out: OEBPS/b.xhtml (1 word).",
+            ),
         )
 
     def test_a_book_without_text_is_refused(self) -> None:
@@ -473,7 +547,10 @@ class TestDamage:
             "<e:CipherData><e:CipherReference "
             'URI="OEBPS/f.otf"/></e:CipherData></e:EncryptedData></encryption>'
         )
-        files = {"a.xhtml": page("<p>It rained.</p>"), "/META-INF/encryption.xml": encryption}
+        files = {
+            "a.xhtml": page("<p>It rained.</p>"),
+            "/META-INF/encryption.xml": encryption,
+        }
         assert open_bytes(epub(files), "x").text == "It rained."
 
     def test_every_cut_of_an_archive_is_a_book_or_a_book_error(self) -> None:
@@ -506,7 +583,9 @@ class TestHostility:
         }
         book = open_bytes(epub(files), "bomb.epub")
         assert book.text == "It rained."
-        assert book.notices == ("OEBPS/b.xhtml unpacks to more than 1 MB; it was left out.",)
+        assert book.notices == (
+            "OEBPS/b.xhtml unpacks to more than 1 MB; it was left out.",
+        )
 
     def test_many_files_that_are_large_together_are_not_all_unpacked(
         self, monkeypatch: pytest.MonkeyPatch
@@ -525,10 +604,14 @@ class TestHostility:
         assert book.text == "It rained."
         assert len(book.notices) == 1
 
-    def test_an_archive_of_too_many_files_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_archive_of_too_many_files_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(archive, "ENTRIES_LIMIT", 10)
         with pytest.raises(BookError, match="more than any book"):
-            open_bytes(epub({f"{n}.xhtml": page("<p>a</p>") for n in range(20)}), "x.epub")
+            open_bytes(
+                epub({f"{n}.xhtml": page("<p>a</p>") for n in range(20)}), "x.epub"
+            )
 
     def test_entities_do_not_expand(self) -> None:
         bomb = (

@@ -61,7 +61,9 @@ def check(source: SourceText, book: Book, resolver: Resolver) -> list[str]:
     """The marks that have an identifier which leads to other words, or none."""
     marks = random_marks(book)
     wrong = []
-    for (start, end), identifier in zip(marks, source.identifiers(book.text, marks), strict=True):
+    for (start, end), identifier in zip(
+        marks, source.identifiers(book.text, marks), strict=True
+    ):
         words = book.text[start:end]
         if not identifier or letters(resolver.words(identifier)) != letters(words):
             wrong.append(f"{identifier} {words}")
@@ -70,7 +72,12 @@ def check(source: SourceText, book: Book, resolver: Resolver) -> list[str]:
 
 def test_marks_of_a_hard_page_are_found_by_an_independent_resolver() -> None:
     data = epub(HARD)
-    assert check(read_source(data), open_bytes(data, "hard.epub"), Resolver(io.BytesIO(data))) == []
+    assert (
+        check(
+            read_source(data), open_bytes(data, "hard.epub"), Resolver(io.BytesIO(data))
+        )
+        == []
+    )
 
 
 @needs_epubs
@@ -92,7 +99,9 @@ def test_marks_of_real_books_are_found_by_an_independent_resolver(name: str) -> 
         ("The end.", "epubcfi(/6/4!/4/4[s]/4,/1:0,/1:8)"),
     ],
 )
-def test_a_place_has_the_path_that_the_description_gives_it(words: str, cfi: str) -> None:
+def test_a_place_has_the_path_that_the_description_gives_it(
+    words: str, cfi: str
+) -> None:
     data = epub(HARD)
     text = open_bytes(data, "hard.epub").text
     start = text.index(words)
@@ -146,7 +155,9 @@ def test_an_identifier_over_two_files_of_another_program_is_found() -> None:
     assert text[start:end] == "pears\n\nTwo"
 
 
-@pytest.mark.parametrize("words", ["Upon a page and behind", "page and", "a page and behind"])
+@pytest.mark.parametrize(
+    "words", ["Upon a page and behind", "page and", "a page and behind"]
+)
 def test_a_page_number_that_only_the_file_has_does_no_harm(words: str) -> None:
     number = '<span epub:type="pagebreak">12</span>'
     data = epub({"a.xhtml": page(f"<p>Upon a page {number} and behind.</p>")})
@@ -160,7 +171,9 @@ def test_a_page_number_that_only_the_file_has_does_no_harm(words: str) -> None:
 
 
 def test_edges_in_the_other_order_are_no_place() -> None:
-    moved = epub({"one.xhtml": page("<h1>One</h1><p>qrs omega. mid words here Alpha xyz</p>")})
+    moved = epub(
+        {"one.xhtml": page("<h1>One</h1><p>qrs omega. mid words here Alpha xyz</p>")}
+    )
     text = "xyz. Alpha 77 omega. qrs"
     place = (text.index("Alpha"), text.index(" qrs"))
     assert read_source(moved).identifiers(text, [place]) == [""]

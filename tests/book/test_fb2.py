@@ -41,9 +41,12 @@ class TestFile:
     @pytest.mark.parametrize(
         "encoding", ["utf-8", "windows-1251", "koi8-r", "utf-16", "iso-8859-5"]
     )
-    def test_a_fictionbook_is_read_in_its_declared_encoding(self, encoding: str) -> None:
+    def test_a_fictionbook_is_read_in_its_declared_encoding(
+        self, encoding: str
+    ) -> None:
         assert open_bytes(
-            fb2("<body><section><p>Шёл дождь.</p></section></body>", encoding=encoding), "x"
+            fb2("<body><section><p>Шёл дождь.</p></section></body>", encoding=encoding),
+            "x",
         ).text == ("Шёл дождь.")
 
     def test_the_metadata_is_read(self) -> None:
@@ -60,7 +63,9 @@ class TestFile:
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("rain.fb2", data)
-        assert open_bytes(buffer.getvalue(), "rain.fb2.zip") == open_bytes(data, "rain.fb2.zip")
+        assert open_bytes(buffer.getvalue(), "rain.fb2.zip") == open_bytes(
+            data, "rain.fb2.zip"
+        )
 
     def test_malformed_xml_is_read_with_a_notice(self) -> None:
         book = open_bytes(
@@ -68,7 +73,9 @@ class TestFile:
         )
         assert "ветер" in book.text
         assert "и снег" in book.text
-        assert book.notices == ("The file is not well-formed XML; the readable parts were read.",)
+        assert book.notices == (
+            "The file is not well-formed XML; the readable parts were read.",
+        )
 
     def test_a_truncated_fictionbook_is_read_to_its_end(self) -> None:
         data = fb2("<body><section>" + "<p>Шёл дождь.</p>" * 50 + "</section></body>")
@@ -79,7 +86,8 @@ class TestFile:
     )
     def test_invalid_xml_characters_are_ignored(self, what: str) -> None:
         book = open_bytes(
-            fb2(f"<body><section><p>Дождь {what}<b>и</p><p>снег</p></section></body>"), "x"
+            fb2(f"<body><section><p>Дождь {what}<b>и</p><p>снег</p></section></body>"),
+            "x",
         )
         assert_keeps_promises(book)
         assert "снег" in book.text
@@ -91,12 +99,18 @@ class TestFile:
         words = [f"w{number}" for number in range(depth)]
         nested = "".join(f"<{tag}>{word} " for word in words) + closing * depth
         assert (
-            open_bytes(fb2(f"<body><section>{nested}</section></body>"), "x").text.split() == words
+            open_bytes(
+                fb2(f"<body><section>{nested}</section></body>"), "x"
+            ).text.split()
+            == words
         )
 
     def test_words_lost_with_damaged_markup_are_counted(self) -> None:
         book = open_bytes(
-            fb2("<body><section><p>Дождь</p></section></body></FictionBook><p>и снег</p>"), "x"
+            fb2(
+                "<body><section><p>Дождь</p></section></body></FictionBook><p>и снег</p>"
+            ),
+            "x",
         )
         assert book.notices[1:] == ("2 words in damaged markup were left out.",)
 
@@ -156,7 +170,9 @@ class TestText:
             "*</subtitle>"
             "<cite><p>Цитата.</p></cite><table><tr><th>а</th><td>б</td></tr></table></section></body>"
         )
-        assert [pair for pair in paragraphs(book) if pair != (ParagraphKind.TEXT, "И.")] == [
+        assert [
+            pair for pair in paragraphs(book) if pair != (ParagraphKind.TEXT, "И.")
+        ] == [
             (ParagraphKind.QUOTE, "Всё течёт."),
             (ParagraphKind.QUOTE, "Гераклит"),
             (ParagraphKind.TEXT, "Шёл дождь и снег."),
@@ -172,7 +188,9 @@ class TestText:
         assert styles(book) == [(Style.EMPHASIS, "дождь"), (Style.STRONG, "снег")]
 
     def test_frequent_empty_lines_are_not_scene_breaks(self) -> None:
-        book = read(f"<body><section>{'<p>Дождь.</p><empty-line/>' * 9}</section></body>")
+        book = read(
+            f"<body><section>{'<p>Дождь.</p><empty-line/>' * 9}</section></body>"
+        )
         assert {kind for kind, _ in paragraphs(book)} == {ParagraphKind.TEXT}
 
     def test_pictures_are_described_by_alternative_text_or_name(self) -> None:
@@ -186,9 +204,9 @@ class TestText:
         book = read(
             '<body><section><p>Он сказал <style xml:lang="fr">pluie</style>.</p></section></body>'
         )
-        assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [
-            ("fr", "pluie")
-        ]
+        assert [
+            (f.language, book.text[f.start : f.end]) for f in book.language_spans
+        ] == [("fr", "pluie")]
 
 
 class TestNotes:
@@ -219,33 +237,41 @@ class TestNotes:
 
     def test_notes_are_their_own_chapter(self) -> None:
         book = read(
-            "<body><section><title><p>I</p></title><p>Дождь.</p></section></body>" + self.NOTES
+            "<body><section><title><p>I</p></title><p>Дождь.</p></section></body>"
+            + self.NOTES
         )
         assert chapters(book) == [(1, "I"), (1, "Примечания")]
 
     def test_notes_grouped_by_chapter_are_recognised(self) -> None:
         notes = self.NOTES.replace(
-            '<section id="n1">', '<section><title><p>К главе I</p></title><section id="n1">'
+            '<section id="n1">',
+            '<section><title><p>К главе I</p></title><section id="n1">',
         )
         notes = notes.replace("</body>", "</section></body>")
         book = read(
-            '<body><section><p>Дождь<a l:href="#n2" type="note">2</a></p></section></body>' + notes
+            '<body><section><p>Дождь<a l:href="#n2" type="note">2</a></p></section></body>'
+            + notes
         )
         assert links(book) == [("[2]", "2. Второе.")]
 
 
 class TestWords:
     @pytest.mark.parametrize(
-        "name", ["description", "stylesheet", "binary", "empty-line", "unknown", "style"]
+        "name",
+        ["description", "stylesheet", "binary", "empty-line", "unknown", "style"],
     )
     def test_words_are_read_whatever_their_element_is_called(self, name: str) -> None:
         page = f"<p>It rained.</p><{name}>It poured all day.</{name}>"
-        book = open_bytes(fb2(f"<body><section>{page}</section></body></FictionBook>"), "x")
+        book = open_bytes(
+            fb2(f"<body><section>{page}</section></body></FictionBook>"), "x"
+        )
         assert "It poured all day." in book.text
 
     def test_text_beside_the_body_is_read_in_order(self) -> None:
         inside = "<section><p>{}</p></section>"
-        body = f"<body>{inside.format('One')}</body>{inside.format('Two')}</FictionBook>"
+        body = (
+            f"<body>{inside.format('One')}</body>{inside.format('Two')}</FictionBook>"
+        )
         assert open_bytes(fb2(body), "x").text == "One\n\nTwo"
 
     def test_text_after_the_title_of_a_note_is_read(self) -> None:
@@ -264,6 +290,8 @@ def test_nested_verse_is_read_from_deep_in_another_program() -> None:
 
 
 def test_a_link_in_a_damaged_namespace_is_read() -> None:
-    text = fb2('<body><section><p>See <a l:href="#n">there</a></p></section></body>').decode()
+    text = fb2(
+        '<body><section><p>See <a l:href="#n">there</a></p></section></body>'
+    ).decode()
     book = read_fb2(text.replace("/xlink", "/xl}nk").encode(), "book.fb2")
     assert "See there" in book.text

@@ -42,7 +42,9 @@ MAKERS: dict[str, Callable[[str], bytes]] = {
     "book.md": lambda text: f"# One\n\n{text}\n\n{PROSE}\n".encode(),
     "book.html": lambda text: html(f"<h1>One</h1><p>{text}</p><p>{PROSE}</p>"),
     "book.fb2": lambda text: fb2(f"<p>{text}</p><p>{PROSE}</p>"),
-    "book.epub": lambda text: epub({"a.xhtml": page(f"<h1>One</h1><p>{text}</p><p>{PROSE}</p>")}),
+    "book.epub": lambda text: epub(
+        {"a.xhtml": page(f"<h1>One</h1><p>{text}</p><p>{PROSE}</p>")}
+    ),
 }
 
 
@@ -70,7 +72,9 @@ def opened(data: bytes, name: str) -> Book | None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_terminal_escapes_and_overrides_of_direction_do_not_reach_a_book(name: str) -> None:
+def test_terminal_escapes_and_overrides_of_direction_do_not_reach_a_book(
+    name: str,
+) -> None:
     book = opened(MAKERS[name](f"Before {ESCAPES} between {OVERRIDES} after."), name)
     assert book is not None
     assert PROSE in book.text
@@ -114,7 +118,8 @@ def test_nul_bytes_in_the_middle_lose_no_word(name: str) -> None:
 LAUGHS = (
     '<!DOCTYPE lolz [<!ENTITY a "ha">'
     + "".join(
-        f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefghi", "bcdefghij", strict=True)
+        f'<!ENTITY {b} "{f"&{a};" * 10}">'
+        for a, b in zip("abcdefghi", "bcdefghij", strict=True)
     )
     + "]>"
 )
@@ -125,7 +130,13 @@ LAUGHS = (
     [
         (fb2(f"<p>{PROSE} &j;</p>", LAUGHS), "book.fb2"),
         (
-            epub({"a.xhtml": page(f"<p>{PROSE} &j;</p>").replace("<html", LAUGHS + "<html")}),
+            epub(
+                {
+                    "a.xhtml": page(f"<p>{PROSE} &j;</p>").replace(
+                        "<html", LAUGHS + "<html"
+                    )
+                }
+            ),
             "book.epub",
         ),
         (html(f"<p>{PROSE} &j;</p>", LAUGHS), "book.html"),
@@ -142,7 +153,9 @@ def test_a_billion_laughs_does_not_expand(data: bytes, name: str) -> None:
 
 @pytest.mark.usefixtures("no_network")
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "http://192.0.2.1/evil.dtd"])
-def test_external_entities_are_neither_read_nor_fetched(address: str, tmp_path: Path) -> None:
+def test_external_entities_are_neither_read_nor_fetched(
+    address: str, tmp_path: Path
+) -> None:
     secret = tmp_path / "secret"
     secret.write_text("the secret of the tower")
     entity = (
@@ -152,7 +165,13 @@ def test_external_entities_are_neither_read_nor_fetched(address: str, tmp_path: 
     for data, name in (
         (fb2(f"<p>{PROSE} &e;</p>", entity), "book.fb2"),
         (
-            epub({"a.xhtml": page(f"<p>{PROSE} &e;</p>").replace("<html", entity + "<html")}),
+            epub(
+                {
+                    "a.xhtml": page(f"<p>{PROSE} &e;</p>").replace(
+                        "<html", entity + "<html"
+                    )
+                }
+            ),
             "book.epub",
         ),
         (html(f"<p>{PROSE} &e;</p>", entity), "book.html"),
@@ -169,12 +188,23 @@ def test_external_entities_are_neither_read_nor_fetched(address: str, tmp_path: 
         (html("<b>" * 20_000 + PROSE + "<p>" + PROSE), "book.html"),
         (html("<ul><li>" * 5_000 + PROSE), "book.html"),
         (html("<table><tr><td>" * 3_000 + PROSE), "book.html"),
-        (fb2("<section>" * 5_000 + f"<p>{PROSE}</p>" + "</section>" * 5_000), "book.fb2"),
-        (epub({"a.xhtml": page("<div>" * 5_000 + PROSE + "</div>" * 5_000)}), "book.epub"),
+        (
+            fb2("<section>" * 5_000 + f"<p>{PROSE}</p>" + "</section>" * 5_000),
+            "book.fb2",
+        ),
+        (
+            epub({"a.xhtml": page("<div>" * 5_000 + PROSE + "</div>" * 5_000)}),
+            "book.epub",
+        ),
         ((">" * 5_000 + " " + PROSE).encode(), "book.md"),
         (("[" * 20_000 + PROSE + "]" * 20_000).encode(), "book.md"),
         (("*a **a " * 20_000 + PROSE).encode(), "book.md"),
-        (("\n".join(" " * n + "- x" for n in range(2_000)) + "\n\n" + PROSE).encode(), "book.md"),
+        (
+            (
+                "\n".join(" " * n + "- x" for n in range(2_000)) + "\n\n" + PROSE
+            ).encode(),
+            "book.md",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else str(len(value)),
 )
@@ -196,7 +226,9 @@ def test_a_deeply_nested_pdf_without_pages_is_refused_in_time() -> None:
 
 
 def test_letters_far_off_a_pdf_page_are_left_out() -> None:
-    puts = [Put(x, 300, "far", size) for x in (1e30, -1e38, 1e12) for size in (10, 1e20, 0)]
+    puts = [
+        Put(x, 300, "far", size) for x in (1e30, -1e38, 1e12) for size in (10, 1e20, 0)
+    ]
     book = opened(pdf([Sheet([*column(PROSE), *puts])]), "book.pdf")
     assert book is not None
     assert PROSE in book.text
@@ -212,7 +244,8 @@ def test_an_unknown_encoding_and_a_megabyte_without_a_line_end() -> None:
 
 def test_unclosed_elements_with_controls_in_them() -> None:
     book = opened(
-        html("<i>" * 100 + f"{PROSE}\x01\x02 and more." + "<i>" * 100 + "end"), "book.html"
+        html("<i>" * 100 + f"{PROSE}\x01\x02 and more." + "<i>" * 100 + "end"),
+        "book.html",
     )
     assert book is not None
     assert "and more." in book.text
@@ -262,7 +295,9 @@ def test_a_book_of_controls_and_spaces_is_refused() -> None:
         assert opened(data, name) is None
 
 
-def test_a_link_to_a_book_is_the_book_and_a_circle_of_links_is_refused(tmp_path: Path) -> None:
+def test_a_link_to_a_book_is_the_book_and_a_circle_of_links_is_refused(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "real.txt").write_text(PROSE)
     (tmp_path / "link.txt").symlink_to("real.txt")
     assert open_book(tmp_path / "link.txt").text == PROSE
@@ -307,12 +342,17 @@ def package(items: str, references: str) -> str:
 @pytest.mark.timeout(20)
 def test_a_chain_of_thousands_of_fallbacks_ends() -> None:
     items = "".join(
-        f'<item id="i{n}" href="{n}.x" media-type="x/x" fallback="i{n + 1}"/>' for n in range(3_000)
+        f'<item id="i{n}" href="{n}.x" media-type="x/x" fallback="i{n + 1}"/>'
+        for n in range(3_000)
     )
     items += '<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
-    references = "".join(f'<itemref idref="i{n}"/>' for n in range(3_000)) + '<itemref idref="a"/>'
+    references = (
+        "".join(f'<itemref idref="i{n}"/>' for n in range(3_000))
+        + '<itemref idref="a"/>'
+    )
     book = opened(
-        epub({"a.xhtml": page(f"<p>{PROSE}</p>")}, package(items, references)), "book.epub"
+        epub({"a.xhtml": page(f"<p>{PROSE}</p>")}, package(items, references)),
+        "book.epub",
     )
     assert book is not None
     assert book.text == PROSE
@@ -324,11 +364,13 @@ def test_pages_outside_the_reading_order_count_towards_the_limit_of_tags(
     monkeypatch.setattr("gistread.book.formats.elements.markup._MOST_TAGS", 2_000)
     others = {f"{n}.xhtml": page("<p>a</p>" * 400) for n in range(60)}
     items = "".join(
-        f'<item id="i{n}" href="{n}.xhtml" media-type="application/xhtml+xml"/>' for n in range(60)
+        f'<item id="i{n}" href="{n}.xhtml" media-type="application/xhtml+xml"/>'
+        for n in range(60)
     )
     items += '<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
     data = epub(
-        {"a.xhtml": page(f"<p>{PROSE}</p>"), **others}, package(items, '<itemref idref="a"/>')
+        {"a.xhtml": page(f"<p>{PROSE}</p>"), **others},
+        package(items, '<itemref idref="a"/>'),
     )
     book = opened(data, "book.epub")
     assert book is not None

@@ -38,9 +38,13 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class TestArchives:
     @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-    def test_a_bomb_packed_by_a_method_without_limits_is_not_unpacked(self, method: int) -> None:
+    def test_a_bomb_packed_by_a_method_without_limits_is_not_unpacked(
+        self, method: int
+    ) -> None:
         buffer = io.BytesIO(
-            epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml", "b.xhtml"]))
+            epub(
+                {"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml", "b.xhtml"])
+            )
         )
         with zipfile.ZipFile(buffer, "a", method) as archive:
             archive.writestr("OEBPS/b.xhtml", page("<p>boom</p>") + " " * 10_000_000)
@@ -66,7 +70,9 @@ class TestArchives:
             "a.xhtml": page(body),
             "/../../evil.xhtml": page("<p>evil</p>"),
         }
-        opf = package(["a.xhtml", "../../secret.xhtml", "../../../evil.xhtml", str(secret)])
+        opf = package(
+            ["a.xhtml", "../../secret.xhtml", "../../../evil.xhtml", str(secret)]
+        )
         (folder / "book.epub").write_bytes(epub(files, opf))
         book = open_book(folder / "book.epub")
         assert "secret\n" not in book.text
@@ -80,25 +86,37 @@ class TestArchives:
         "declared", [b"", b"text/plain", b"application/epub+zip\n", b"\xff\xfe"]
     )
     def test_a_wrong_mimetype_is_accepted(self, declared: bytes) -> None:
-        source, target = io.BytesIO(epub({"a.xhtml": page("<p>It rained.</p>")})), io.BytesIO()
+        source, target = (
+            io.BytesIO(epub({"a.xhtml": page("<p>It rained.</p>")})),
+            io.BytesIO(),
+        )
         with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
             for name in old.namelist():
                 new.writestr(name, declared if name == "mimetype" else old.read(name))
         assert open_bytes(target.getvalue(), "x").text == "It rained."
 
     @pytest.mark.parametrize(
-        "container", ["", "<container/>", "<!DOCTYPE", '<rootfile full-path="../x.opf"/>']
+        "container",
+        ["", "<container/>", "<!DOCTYPE", '<rootfile full-path="../x.opf"/>'],
     )
     def test_a_container_without_a_package_is_ignored(self, container: str) -> None:
-        source, target = io.BytesIO(epub({"a.xhtml": page("<p>It rained.</p>")})), io.BytesIO()
+        source, target = (
+            io.BytesIO(epub({"a.xhtml": page("<p>It rained.</p>")})),
+            io.BytesIO(),
+        )
         with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
             for name in old.namelist():
-                new.writestr(name, container if name.endswith("container.xml") else old.read(name))
+                new.writestr(
+                    name,
+                    container if name.endswith("container.xml") else old.read(name),
+                )
         assert open_bytes(target.getvalue(), "x").text == "It rained."
 
     def test_escapes_in_names_are_removed_from_notices_and_errors(self) -> None:
         odd = "a%1B%5B2J%E2%80%AE%0Ab%C2%AD.xhtml"
-        book = open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml", odd])), "x")
+        book = open_bytes(
+            epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml", odd])), "x"
+        )
         assert book.notices == ("OEBPS/a[2J b.xhtml is missing; it was left out.",)
         with pytest.raises(BookError) as caught:
             open_bytes(epub({}, package([odd])), "x")
@@ -108,7 +126,10 @@ class TestArchives:
     def test_escapes_in_identifiers_are_removed(self) -> None:
         metadata = "<dc:identifier>a&#x202e;&#x9b;b</dc:identifier>"
         book = open_bytes(
-            epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], metadata=metadata)), "x"
+            epub(
+                {"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], metadata=metadata)
+            ),
+            "x",
         )
         assert book.identifiers == ("ab",)
 
@@ -130,25 +151,35 @@ class TestXml:
             '"http://127.0.0.1:9/y"> %p;]>'
         )
         item = (
-            '<item id="nav" href="nav.html" media-type="application/xhtml+xml" properties="nav"/>'
+            '<item id="nav" href="nav.html" '
+            'media-type="application/xhtml+xml" properties="nav"/>'
         )
         files = {
             "a.xhtml": page("<p>It rained. HERE</p>"),
-            "nav.html": page('<nav><ol><li><a href="a.xhtml">HERE Rain</a></li></ol></nav>'),
+            "nav.html": page(
+                '<nav><ol><li><a href="a.xhtml">HERE Rain</a></li></ol></nav>'
+            ),
         }
-        source, target = io.BytesIO(epub(files, package(["a.xhtml"], manifest=item))), io.BytesIO()
+        source, target = (
+            io.BytesIO(epub(files, package(["a.xhtml"], manifest=item))),
+            io.BytesIO(),
+        )
         with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
             for name in old.namelist():
                 text = old.read(name).decode()
                 if name.endswith(where):
                     head, _, rest = text.partition("?>")
                     text = f"{head}?>{doctype}{rest}" if rest else doctype + text
-                    text = text.replace("HERE", "&l9; &f; &h;").replace("A Book", "A Book &l9; &f;")
+                    text = text.replace("HERE", "&l9; &f; &h;").replace(
+                        "A Book", "A Book &l9; &f;"
+                    )
                 new.writestr(name, text)
         start = time.process_time()
         book = open_bytes(target.getvalue(), "x")
         assert "It rained." in book.text
-        shown = f"{book.text} {book.title} {[chapter.title for chapter in book.chapters]}"
+        shown = (
+            f"{book.text} {book.title} {[chapter.title for chapter in book.chapters]}"
+        )
         assert "lollol" not in shown
         assert "topsecret" not in shown
         assert time.process_time() - start < _SECONDS
@@ -174,7 +205,8 @@ class TestPackages:
     def test_contents_are_read_to_a_limited_depth(self) -> None:
         nested = '<li><a href="a.xhtml#p">Rain</a><ol>' * 100 + "</ol></li>" * 100
         item = (
-            '<item id="nav" href="nav.html" media-type="application/xhtml+xml" properties="nav"/>'
+            '<item id="nav" href="nav.html" media-type="application/xhtml+xml" '
+            'properties="nav"/>'
         )
         files = {
             "nav.html": page(f"<nav><ol>{nested}</ol></nav>"),
@@ -204,12 +236,15 @@ class TestPackages:
             "OEBPS/gone.xhtml is missing; it was left out.",
         )
 
-    def test_a_package_of_only_tags_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_package_of_only_tags_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(markup, "_MOST_TAGS", 1000)
         with pytest.raises(BookError, match="package file"):
             open_bytes(
                 epub(
-                    {"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], spine="<itemref/>" * 2000)
+                    {"a.xhtml": page("<p>a</p>")},
+                    package(["a.xhtml"], spine="<itemref/>" * 2000),
                 ),
                 "x",
             )
@@ -231,14 +266,22 @@ class TestPages:
     @pytest.mark.parametrize(
         "body",
         [
-            pytest.param("<p>a" + "<i></i>" * 30_000 + "b</p>", id="empty elements in a row"),
-            pytest.param("<p>a" + "<i> </i>" * 20_000 + "b</p>", id="spaces in elements"),
-            pytest.param(f"<pre>a{' ' * 1_000_000}<b>b</b></pre>", id="a million spaces"),
+            pytest.param(
+                "<p>a" + "<i></i>" * 30_000 + "b</p>", id="empty elements in a row"
+            ),
+            pytest.param(
+                "<p>a" + "<i> </i>" * 20_000 + "b</p>", id="spaces in elements"
+            ),
+            pytest.param(
+                f"<pre>a{' ' * 1_000_000}<b>b</b></pre>", id="a million spaces"
+            ),
             pytest.param(
                 "<i>" * 100 + "<p>a</p>" * 3_000 + "</i>" * 100,
                 id="elements around many paragraphs",
             ),
-            pytest.param('<img src="a.png" alt=""/>' * 4_000 + "<p>a</p>", id="pictures"),
+            pytest.param(
+                '<img src="a.png" alt=""/>' * 4_000 + "<p>a</p>", id="pictures"
+            ),
             pytest.param(
                 '<p id="r">a'
                 + '<a href="#n">1</a>' * 6_000
@@ -252,7 +295,8 @@ class TestPages:
                 id="notes in notes",
             ),
             pytest.param(
-                "<table><tr><td>" * 60 + "a" + "</td></tr></table>" * 60, id="tables in tables"
+                "<table><tr><td>" * 60 + "a" + "</td></tr></table>" * 60,
+                id="tables in tables",
             ),
             pytest.param(
                 '<div class="figure">' * 30 + "<p>a</p>" * 2_000 + "</div>" * 30,
@@ -262,7 +306,9 @@ class TestPages:
                 '<div class="verse">' * 100 + "<p>a</p>" * 3_000 + "</div>" * 100,
                 id="poems in poems",
             ),
-            pytest.param("<ul><li>" * 100 + "a" + "</li></ul>" * 100, id="lists in lists"),
+            pytest.param(
+                "<ul><li>" * 100 + "a" + "</li></ul>" * 100, id="lists in lists"
+            ),
         ],
     )
     def test_large_books_are_read_in_seconds(self, body: str) -> None:
@@ -281,7 +327,10 @@ class TestPages:
     )
     def test_elements_that_are_never_closed_lose_no_word(self, tags: str) -> None:
         words = [f"word{number}" for number in range(1500)]
-        body = "".join(f"{tags} {word} " for word in words) + "<h2>Part</h2><p>The <b>end</b>.</p>"
+        body = (
+            "".join(f"{tags} {word} " for word in words)
+            + "<h2>Part</h2><p>The <b>end</b>.</p>"
+        )
         book = read_pages(body)
         assert book.text.replace("•", " ").replace("|", " ").split() == [
             *words,
@@ -290,7 +339,9 @@ class TestPages:
             "end.",
         ]
 
-    def test_a_book_of_only_markup_keeps_its_words(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_book_of_only_markup_keeps_its_words(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("gistread.book.inline.MAX_MARKS_PER_BOOK", 10)
         book = read_pages(*(f"<p>{'<i>a</i> ' * 8}</p>" for _ in range(4)))
         assert book.text.count("a") == 32

@@ -11,7 +11,8 @@ from tests.book.promises import assert_keeps_promises
 
 def read(body: str, head: str = "<title>Rain</title>", name: str = "rain.html") -> Book:
     book = open_bytes(
-        f"<!DOCTYPE html><html><head>{head}</head><body>{body}</body></html>".encode(), name
+        f"<!DOCTYPE html><html><head>{head}</head><body>{body}</body></html>".encode(),
+        name,
     )
     assert_keeps_promises(book)
     return book
@@ -37,28 +38,42 @@ class TestEncoding:
     )
     def test_the_encoding_is_as_declared(self, codec: str, words: str) -> None:
         written = {"iso-8859-1": "cp1252"}.get(codec, codec)
-        assert open_bytes(self.PAGE.format(codec, words).encode(written), "x.html").text == words
+        assert (
+            open_bytes(self.PAGE.format(codec, words).encode(written), "x.html").text
+            == words
+        )
 
     def test_a_utf_8_page_is_read_as_utf_8_whatever_it_declares(self) -> None:
         assert (
-            open_bytes(self.PAGE.format("iso-8859-1", "Grüße “so”").encode(), "x.html").text
+            open_bytes(
+                self.PAGE.format("iso-8859-1", "Grüße “so”").encode(), "x.html"
+            ).text
             == "Grüße “so”"
         )
 
     def test_a_byte_order_mark_comes_first(self) -> None:
         assert (
-            open_bytes(self.PAGE.format("windows-1252", "дождь").encode("utf-16"), "x.html").text
+            open_bytes(
+                self.PAGE.format("windows-1252", "дождь").encode("utf-16"), "x.html"
+            ).text
             == "дождь"
         )
 
     def test_an_undeclared_encoding_is_detected(self) -> None:
-        words = "Es regnete den ganzen Tag über, und die Flüsse führten große Mengen Wasser. " * 5
+        words = (
+            "Es regnete den ganzen Tag über, und die Flüsse führten große Mengen Wasser. "
+            * 5
+        )
         assert (
-            open_bytes(f"<html><p>{words}</html>".encode("cp1252"), "x.html").text == words.strip()
+            open_bytes(f"<html><p>{words}</html>".encode("cp1252"), "x.html").text
+            == words.strip()
         )
 
     def test_an_invalid_declared_encoding_is_replaced_by_detection(self) -> None:
-        assert open_bytes(self.PAGE.format("hex", "Rain").encode(), "x.html").text == "Rain"
+        assert (
+            open_bytes(self.PAGE.format("hex", "Rain").encode(), "x.html").text
+            == "Rain"
+        )
 
     def test_undecodable_characters_are_reported(self) -> None:
         data = self.PAGE.format("utf-8", "Grüße " * 1000).encode() + b"\xff"
@@ -74,9 +89,14 @@ class TestMetadata:
             '<link rel="coverpage" href="images/cover.jpg">'
         )
         book = open_bytes(
-            f'<html lang="en-GB"><head>{head}</head><body><h1>The Rain</h1><p>It'.encode(), "x.html"
+            f'<html lang="en-GB"><head>{head}</head><body><h1>The Rain</h1><p>It'.encode(),
+            "x.html",
         )
-        assert (book.title, book.authors, book.language) == ("The Rain", ("Jane Doe",), "en-GB")
+        assert (book.title, book.authors, book.language) == (
+            "The Rain",
+            ("Jane Doe",),
+            "en-GB",
+        )
         assert book.cover == "images/cover.jpg"
 
     @pytest.mark.parametrize(
@@ -92,7 +112,10 @@ class TestMetadata:
         self, content: str, authors: tuple[str, ...]
     ) -> None:
         assert (
-            read("<p>Rain", f'<title>T</title><meta name="dc.creator" content="{content}">').authors
+            read(
+                "<p>Rain",
+                f'<title>T</title><meta name="dc.creator" content="{content}">',
+            ).authors
             == authors
         )
 
@@ -134,7 +157,9 @@ class TestText:
             ("<p><![CDATA[Two < three]]></p>", "One Two < three"),
         ],
     )
-    def test_damaged_tags_and_cdata_swallow_no_words(self, body: str, text: str) -> None:
+    def test_damaged_tags_and_cdata_swallow_no_words(
+        self, body: str, text: str
+    ) -> None:
         assert read(f"<p>One{body}").text.split() == text.split()
 
     @pytest.mark.parametrize(
@@ -147,7 +172,9 @@ class TestText:
     def test_many_unclosed_tags_of_raw_text_take_no_time(self) -> None:
         assert read("<p>One<p>" + "<iframe " * 200_000).text.split()[0] == "One"
 
-    def test_paragraphs_lists_quotations_tables_and_code_are_what_they_are(self) -> None:
+    def test_paragraphs_lists_quotations_tables_and_code_are_what_they_are(
+        self,
+    ) -> None:
         book = read(
             "<p>It\n rained.<p>And<hr><blockquote><p>Said "
             "he.</blockquote><ul><li>Bread<li>Cheese</ul>"
@@ -167,7 +194,9 @@ class TestText:
         ]
 
     def test_two_line_breaks_separate_paragraphs(self) -> None:
-        book = read("It rained all day long.<br>\n<br>It <i>went<br><br><br>on</i><br>and on.")
+        book = read(
+            "It rained all day long.<br>\n<br>It <i>went<br><br><br>on</i><br>and on."
+        )
         assert [text for _, text in paragraphs(book)] == [
             "It rained all day long.",
             "It went",
@@ -178,10 +207,12 @@ class TestText:
     def test_a_page_that_is_one_preformatted_text_is_read_as_plain_text(self) -> None:
         chapter = (
             "CHAPTER {}\n\n"
-            + "It rained and rained, all the day\nand all the night, and went on.\n\n" * 30
+            + "It rained and rained, all the day\nand all the night, and went on.\n\n"
+            * 30
         )
         book = open_bytes(
-            f"<html><body><pre>{chapter.format('I')}{chapter.format('II')}</pre>".encode(), "x.html"
+            f"<html><body><pre>{chapter.format('I')}{chapter.format('II')}</pre>".encode(),
+            "x.html",
         )
         assert [c.title for c in book.chapters] == ["CHAPTER I", "CHAPTER II"]
         assert "It rained and rained, all the day and all the night" in book.text
@@ -191,7 +222,9 @@ class TestText:
     def test_elements_that_are_never_closed_lose_no_words(self, tag: str) -> None:
         words = [f"word{n}" for n in range(1500)]
         book = open_bytes(
-            "".join(f"<{tag}>{word} " for word in words).join(("<html><p>a", "<p>end")).encode(),
+            "".join(f"<{tag}>{word} " for word in words)
+            .join(("<html><p>a", "<p>end"))
+            .encode(),
             "x.html",
         )
         assert [word for word in words if word not in book.text] == []
@@ -203,7 +236,9 @@ class TestText:
             == "café — „<x>–&unknown;"
         )
         outside = '<?xml version="1.0"?><!DOCTYPE html [<!ENTITY p SYSTEM "file:///etc/passwd">]>'
-        inside = '<html xmlns="http://www.w3.org/1999/xhtml"><p>It &p; rained.</p></html>'
+        inside = (
+            '<html xmlns="http://www.w3.org/1999/xhtml"><p>It &p; rained.</p></html>'
+        )
         book = open_bytes((outside + inside).encode(), "x")
         assert "root" not in book.text
 
@@ -212,7 +247,9 @@ class TestText:
             b'<html lang="en"><p>He said <i lang="fr">pluie</i> and <i xml:lang="de">Regen</i>.',
             "x.html",
         )
-        assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [
+        assert [
+            (f.language, book.text[f.start : f.end]) for f in book.language_spans
+        ] == [
             ("fr", "pluie"),
             ("de", "Regen"),
         ]
@@ -267,11 +304,16 @@ class TestFurniture:
 
     def test_a_book_about_cookies_keeps_its_cookies(self) -> None:
         recipe = "<p>Take flour and butter and sugar, and bake them for ten minutes."
-        assert "bake them" in read(f'<div class="cookies"><h1>Cookies</h1>{recipe}</div>').text
+        assert (
+            "bake them"
+            in read(f'<div class="cookies"><h1>Cookies</h1>{recipe}</div>').text
+        )
 
     def test_the_permalink_sign_beside_a_heading_is_removed(self) -> None:
         assert (
-            read('<h2 id="r">Rain<a class="headerlink" href="#r">¶</a></h2><p>It rained.').text
+            read(
+                '<h2 id="r">Rain<a class="headerlink" href="#r">¶</a></h2><p>It rained.'
+            ).text
             == "Rain\n\nIt rained."
         )
 
@@ -287,7 +329,11 @@ class TestFurniture:
             "<title>The Project Gutenberg eBook of Rain</title>",
         )
         assert book.text == "I\n\nIt rained."
-        assert (book.title, book.authors, book.language) == ("The Rain", ("Jane Doe",), "en")
+        assert (book.title, book.authors, book.language) == (
+            "The Rain",
+            ("Jane Doe",),
+            "en",
+        )
 
     def test_older_gutenberg_frames_are_removed(self) -> None:
         book = read(
@@ -300,12 +346,18 @@ class TestFurniture:
             "<pre>End of the Project Gutenberg EBook of The Rain</pre>",
         )
         assert book.text == "I\n\nIt rained. Up"
-        assert (book.title, book.authors, links(book)) == ("The Rain", ("Jane Doe",), [("Up", "I")])
+        assert (book.title, book.authors, links(book)) == (
+            "The Rain",
+            ("Jane Doe",),
+            [("Up", "I")],
+        )
 
 
 class TestChapters:
     def test_chapters_come_from_headings(self) -> None:
-        book = read("<h1>Rain</h1><p>By Jane<h2>One</h2><p>It<h3>Dawn</h3><p>It<h2>Two</h2><p>It")
+        book = read(
+            "<h1>Rain</h1><p>By Jane<h2>One</h2><p>It<h3>Dawn</h3><p>It<h2>Two</h2><p>It"
+        )
         assert chapters(book) == [(1, "One"), (2, "Dawn"), (1, "Two")]
         assert book.chapters[0].start == 0
 
@@ -320,7 +372,9 @@ class TestChapters:
         )
         assert chapters(named) == [(1, "One"), (1, "Two")]
 
-    def test_a_number_and_its_title_are_one_and_a_part_and_its_chapter_are_two(self) -> None:
+    def test_a_number_and_its_title_are_one_and_a_part_and_its_chapter_are_two(
+        self,
+    ) -> None:
         text = (
             "<h2>BOOK ONE</h2><h2>CHAPTER I</h2><h3>The Rain</h3><p>It<h2>CHAPTER II</h2><h3>The "
             "Sun</h3><p>It"
@@ -407,12 +461,18 @@ class TestLinks:
 
 
 class TestDamage:
-    @pytest.mark.parametrize("body", ["", "<img src='a.png'>", "<script>let a</script>"])
+    @pytest.mark.parametrize(
+        "body", ["", "<img src='a.png'>", "<script>let a</script>"]
+    )
     def test_a_page_without_text_is_refused(self, body: str) -> None:
         with pytest.raises(BookError, match="no readable text"):
-            open_bytes(f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "x.html")
+            open_bytes(
+                f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "x.html"
+            )
 
-    def test_a_page_of_only_tags_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_page_of_only_tags_is_refused(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("gistread.book.formats.elements.markup._MOST_TAGS", 1000)
         with pytest.raises(BookError, match="or too much"):
             open_bytes(b"<html>" + b"<p>" * 2000, "x.html")

@@ -47,7 +47,9 @@ def test_a_missing_picture_is_reported(archive: Path) -> None:
         read_image(archive, "EPUB/none.png")
 
 
-@pytest.mark.parametrize("source", ["files/a b.png", "files/a%20b.png", "./files/a%20b.png?x=1#y"])
+@pytest.mark.parametrize(
+    "source", ["files/a b.png", "files/a%20b.png", "./files/a%20b.png?x=1#y"]
+)
 def test_a_picture_beside_a_page(page: Path, source: str) -> None:
     assert read_image(page, source) == PIXELS
 
@@ -63,7 +65,9 @@ def test_a_picture_beside_a_page(page: Path, source: str) -> None:
         "\\..\\secret.png",
     ],
 )
-def test_no_file_outside_the_folder_of_the_book_is_opened(page: Path, source: str) -> None:
+def test_no_file_outside_the_folder_of_the_book_is_opened(
+    page: Path, source: str
+) -> None:
     with pytest.raises(BookError):
         read_image(page, source)
 

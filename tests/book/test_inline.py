@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gistread.book.builder import BookBuilder, LinkTarget
-from gistread.book.inline import InlineMark, attach_marks, closing, extract_marks, opening
+from gistread.book.inline import (
+    InlineMark,
+    attach_marks,
+    closing,
+    extract_marks,
+    opening,
+)
 from gistread.book.model import ParagraphKind, Style
 
 EM = InlineMark(style=Style.EMPHASIS)
@@ -13,7 +19,9 @@ EM = InlineMark(style=Style.EMPHASIS)
 
 def marked(text: str) -> str:
     """`{` and `}` enclose the first mark, `<` and `>` the second."""
-    for sign, mark in zip("{}<>", (opening(0), closing(0), opening(1), closing(1)), strict=True):
+    for sign, mark in zip(
+        "{}<>", (opening(0), closing(0), opening(1), closing(1)), strict=True
+    ):
         text = text.replace(sign, mark)
     return text
 
@@ -45,28 +53,41 @@ def test_marks_cover_the_words_they_were_put_around(
 
 def test_verse_keeps_its_lines_and_its_indents_under_marks() -> None:
     builder = BookBuilder()
-    builder.add(marked("{One line\n  and another}\nlast"), ParagraphKind.VERSE, marks=(EM,))
+    builder.add(
+        marked("{One line\n  and another}\nlast"), ParagraphKind.VERSE, marks=(EM,)
+    )
     book = builder.build(title="T", source_format="text")
     assert book.text == "One line\n  and another\nlast"
-    assert [book.text[span.start : span.end] for span in book.spans] == ["One line\n  and another"]
+    assert [book.text[span.start : span.end] for span in book.spans] == [
+        "One line\n  and another"
+    ]
 
 
 def test_links_have_a_place_notes_an_end_and_addresses_are_external() -> None:
     builder = BookBuilder()
     builder.add(
         marked("See {here} and <there>."),
-        marks=(InlineMark(href="#a", is_note=True), InlineMark(href="https://b.example")),
+        marks=(
+            InlineMark(href="#a", is_note=True),
+            InlineMark(href="https://b.example"),
+        ),
     )
     start = builder.next_start
     builder.add("The note.", ParagraphKind.NOTE)
     book = builder.build(
         title="T",
         source_format="text",
-        resolve=lambda mark: LinkTarget(start, start + 9) if mark.href == "#a" else None,
+        resolve=lambda mark: (
+            LinkTarget(start, start + 9) if mark.href == "#a" else None
+        ),
     )
     note, out = book.links
     assert book.text[note.target : note.target_end] == "The note."
-    assert (out.target, out.target_end, out.address) == (None, None, "https://b.example")
+    assert (out.target, out.target_end, out.address) == (
+        None,
+        None,
+        "https://b.example",
+    )
 
 
 WORDS = st.text(alphabet=" \n.ab", max_size=8)
@@ -79,7 +100,9 @@ def test_marks_never_change_the_words(
     with_marks, without = BookBuilder(), BookBuilder()
     for builder in (with_marks, without):  # a book has some text
         builder.add("Rain.")
-    added = with_marks.add(marked(f"{before}{{{outer}<{inner}>{more}}}{behind}"), marks=(EM, EM))
+    added = with_marks.add(
+        marked(f"{before}{{{outer}<{inner}>{more}}}{behind}"), marks=(EM, EM)
+    )
     assert added == without.add(before + outer + inner + more + behind)
     book = with_marks.build(title="T", source_format="text")
     assert book.text == without.build(title="T", source_format="text").text

@@ -15,7 +15,8 @@ FRENCH = (
     "à lui. "
 )
 RUSSIAN = (
-    "Он шёл по берегу и не видел, что маяк погас. Это был его дом, но он так и не вернулся к нему. "
+    "Он шёл по берегу и не видел, что маяк погас. Это был его дом, но он так "
+    "и не вернулся к нему. "
 )
 HEBREW = "האיש עלה אל המגדל והמנורה כבתה בלילה. "
 ENGLISH = (
@@ -42,15 +43,23 @@ def test_the_language_is_guessed_from_the_words(text: str, language: str) -> Non
 
 def test_search_stems_in_the_language_of_an_undeclared_text() -> None:
     book = open_bytes(
-        ("Глава первая\n\n" + RUSSIAN * 5 + "\n\nГлава вторая\n\n" + RUSSIAN * 5).encode(), "x.txt"
+        (
+            "Глава первая\n\n" + RUSSIAN * 5 + "\n\nГлава вторая\n\n" + RUSSIAN * 5
+        ).encode(),
+        "x.txt",
     )
-    assert [chapter.title for chapter in book.chapters] == ["Глава первая", "Глава вторая"]
+    assert [chapter.title for chapter in book.chapters] == [
+        "Глава первая",
+        "Глава вторая",
+    ]
     terms = Terms(book.language)
     assert terms.stem("маяки") == terms.stem("маяк")
 
 
 def test_hebrew_chapters_begin_at_their_words() -> None:
-    text = "".join(f"פרק {number}\n\n{HEBREW * 9}\n\n" for number in ("ראשון", "שני", "ג", "י״ב"))
+    text = "".join(
+        f"פרק {number}\n\n{HEBREW * 9}\n\n" for number in ("ראשון", "שני", "ג", "י״ב")
+    )
     book = open_bytes(text.encode(), "x.txt")
     assert [chapter.title for chapter in book.chapters] == [
         "פרק ראשון",

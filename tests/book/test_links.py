@@ -9,7 +9,9 @@ from tests.book.make_epub import epub, package, page, read_pages
 
 def links(book: Book) -> list[tuple[str, str | None]]:
     """The words of each link and of its target: a whole note, or the first words elsewhere."""
-    return [(book.text[link.start : link.end], _words(book, link)) for link in book.links]
+    return [
+        (book.text[link.start : link.end], _words(book, link)) for link in book.links
+    ]
 
 
 def _words(book: Book, link: Link) -> str | None:
@@ -19,7 +21,11 @@ def _words(book: Book, link: Link) -> str | None:
 
 
 def notes(book: Book) -> list[str]:
-    return [book.text[p.start : p.end] for p in book.paragraphs if p.kind is ParagraphKind.NOTE]
+    return [
+        book.text[p.start : p.end]
+        for p in book.paragraphs
+        if p.kind is ParagraphKind.NOTE
+    ]
 
 
 class TestPlaces:
@@ -28,7 +34,11 @@ class TestPlaces:
             '<p>See <a href="c1.xhtml#b">below</a>, <a href="c1.xhtml">there</a>.</p>',
             '<p>First.</p><p>Then <i id="b">this</i>.</p><p>Go <a href="./c0.xhtml">back</a>.</p>',
         )
-        assert links(book) == [("below", "Then "), ("there", "First"), ("back", "See b")]
+        assert links(book) == [
+            ("below", "Then "),
+            ("there", "First"),
+            ("back", "See b"),
+        ]
 
     def test_a_link_to_a_differently_encoded_file_name_resolves(self) -> None:
         files = {
@@ -50,12 +60,15 @@ class TestPlaces:
         book = read_pages(
             '<p><a href="https://a.example/b#c">a</a> <a href="mailto:b@a.example">b</a></p>'
         )
-        assert links(book) == [("a", "https://a.example/b#c"), ("b", "mailto:b@a.example")]
+        assert links(book) == [
+            ("a", "https://a.example/b#c"),
+            ("b", "mailto:b@a.example"),
+        ]
 
     def test_an_anchor_after_the_last_words_means_the_last_paragraph(self) -> None:
-        assert links(read_pages('<p><a href="#end">a</a></p><p>The last.</p><div id="end"/>')) == [
-            ("a", "The l")
-        ]
+        assert links(
+            read_pages('<p><a href="#end">a</a></p><p>The last.</p><div id="end"/>')
+        ) == [("a", "The l")]
 
 
 TYPED = '<aside epub:type="footnote" id="n"><p>A note.</p><p>And more.</p></aside>'
@@ -163,7 +176,9 @@ class TestNotes:
         for book in (
             read_pages(f"<p>The {text} fell.</p><p>It went on.</p>{note}"),
             read_pages(
-                f"<p>The {text} fell.</p><p>It went on.</p>".replace("#n", "c1.xhtml#n"),
+                f"<p>The {text} fell.</p><p>It went on.</p>".replace(
+                    "#n", "c1.xhtml#n"
+                ),
                 note.replace("#r", "c0.xhtml#r"),
             ),
         ):
@@ -181,7 +196,10 @@ class TestNotes:
             '<h2>Notes</h2><p><a id="n1" href="#r1">1</a> A note.</p><p>And more.</p>'
             '<p><a id="n2" href="#r2">2</a> Another.</p><p>The end.</p>'
         )
-        assert [words for _, words in links(book)][:2] == ["1 A note.\n\nAnd more.", "2 Another."]
+        assert [words for _, words in links(book)][:2] == [
+            "1 A note.\n\nAnd more.",
+            "2 Another.",
+        ]
 
     def test_notes_between_paragraphs_do_not_swallow_the_text_around_them(self) -> None:
         book = read_pages(

@@ -17,7 +17,9 @@ def read(text: str) -> Book:
 
 
 def test_paragraphs_are_joined_and_hard_line_ends_kept() -> None:
-    book = read("It rained\nand rained.\n\nRoses are red,  \nviolets are blue,\\\nrain is wet.\n")
+    book = read(
+        "It rained\nand rained.\n\nRoses are red,  \nviolets are blue,\\\nrain is wet.\n"
+    )
     assert paragraphs(book) == [
         (ParagraphKind.TEXT, "It rained and rained."),
         (ParagraphKind.VERSE, "Roses are red,\nviolets are blue,\nrain is wet."),
@@ -80,14 +82,21 @@ def test_a_footnote_opens_with_all_its_paragraphs() -> None:
         "# One\n\nIt rained.[^a] And.^[Inline *note*.]\n\n[^a]: A note.\n\n    More of it.\n\n# "
         "Two\n\nIt."
     )
-    assert links(book) == [("[1]", "1. A note.\n\nMore of it."), ("[2]", "2. Inline note.")]
+    assert links(book) == [
+        ("[1]", "1. A note.\n\nMore of it."),
+        ("[2]", "2. Inline note."),
+    ]
     assert "↩" not in book.text
     assert chapters(book) == [(1, "One"), (1, "Two"), (1, "Notes")]
 
 
 def test_a_footnote_opens_at_each_of_its_references() -> None:
-    book = read("It rained.[^a] It rained again.[^a]\n\n[^a]: A note.\n\n    More of it.\n")
-    assert links(book) == [(sign, "1. A note.\n\nMore of it.") for sign in ("[1]", "[1:1]")]
+    book = read(
+        "It rained.[^a] It rained again.[^a]\n\n[^a]: A note.\n\n    More of it.\n"
+    )
+    assert links(book) == [
+        (sign, "1. A note.\n\nMore of it.") for sign in ("[1]", "[1:1]")
+    ]
 
 
 def test_pictures_and_html_inside() -> None:
@@ -137,7 +146,8 @@ def test_metadata_as_pandoc_writes_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["---\n\nIt rained.\n\n---\n\nIt went on.", "+++\nIt [rained.\n+++\n\nIt went on."]
+    "text",
+    ["---\n\nIt rained.\n\n---\n\nIt went on.", "+++\nIt [rained.\n+++\n\nIt went on."],
 )
 def test_anything_but_front_matter_stays_text(text: str) -> None:
     assert "It rained." in read(text).text.replace("[", "")
@@ -150,7 +160,14 @@ def test_a_file_without_words_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["[" * 5000, "> " * 3000 + "a", "*a " * 20_000, "- " * 3000 + "a", "`" * 30_000, "![" * 5000],
+    [
+        "[" * 5000,
+        "> " * 3000 + "a",
+        "*a " * 20_000,
+        "- " * 3000 + "a",
+        "`" * 30_000,
+        "![" * 5000,
+    ],
 )
 def test_thousands_of_markup_signs_are_read_in_time(text: str) -> None:
     assert read(f"It rained.\n\n{text}\n").text.startswith("It rained.")
@@ -159,7 +176,9 @@ def test_thousands_of_markup_signs_are_read_in_time(text: str) -> None:
 def test_a_text_of_brackets_is_plain() -> None:
     book = open_bytes(b"It rained.\n\n" + b"![" * 50_000, "rain.md")
     assert book.text.startswith("It rained.")
-    assert book.notices == ("It has too many brackets for Markdown and was read as plain text.",)
+    assert book.notices == (
+        "It has too many brackets for Markdown and was read as plain text.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,15 +245,25 @@ ALIASES = "a0: &a0 [x, x]\n" + "".join(
     "head",
     [
         pytest.param(f"---\n{ALIASES}title: *a11\n---\n", id="aliases"),
-        pytest.param(f"---\ntitle: {'[' * 9_000}{']' * 9_000}\n---\n", id="nested YAML"),
-        pytest.param(f"+++\ntitle = {'[' * 4_000}{']' * 4_000}\n+++\n", id="nested TOML"),
-        pytest.param(f"+++\ntitle = {'9' * 9_000}\n+++\n", id="a number of 9,000 digits"),
-        pytest.param('---\ntitle: "\\UFFFFFFFF"\n---\n', id="a character beyond Unicode"),
+        pytest.param(
+            f"---\ntitle: {'[' * 9_000}{']' * 9_000}\n---\n", id="nested YAML"
+        ),
+        pytest.param(
+            f"+++\ntitle = {'[' * 4_000}{']' * 4_000}\n+++\n", id="nested TOML"
+        ),
+        pytest.param(
+            f"+++\ntitle = {'9' * 9_000}\n+++\n", id="a number of 9,000 digits"
+        ),
+        pytest.param(
+            '---\ntitle: "\\UFFFFFFFF"\n---\n', id="a character beyond Unicode"
+        ),
     ],
 )
 @pytest.mark.parametrize("suffix", ["md", "txt"])
 def test_hostile_front_matter_does_not_hang(head: str, suffix: str) -> None:
-    assert "It rained." in open_bytes(f"{head}\nIt rained.\n".encode(), f"x.{suffix}").text
+    assert (
+        "It rained." in open_bytes(f"{head}\nIt rained.\n".encode(), f"x.{suffix}").text
+    )
 
 
 def test_fields_may_be_texts_mappings_or_lists() -> None:

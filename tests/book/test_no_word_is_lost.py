@@ -10,7 +10,8 @@ from tests.book.data import all_cases, all_epubs, all_text_books
 from tests.book.dumb_words import counted_words, lost_words, source_tokens
 from tests.book.mislabelled import FORMATS
 
-_IN_SYMBOL_FONTS = frozenset(("headings.docx", "sym.docx"))  # Their letters become others
+# Their letters become others
+_IN_SYMBOL_FONTS = frozenset(("headings.docx", "sym.docx"))
 _MOST_REFUSED = 0.1  # Of generated files
 _FEW = range(25)
 _MANY = range(2_000)
@@ -54,7 +55,11 @@ def _with_a_reader(paths: list[Path]) -> list[Path]:
     """The files of these formats; of texts, those in UTF-8, which the dumb reader assumes."""
     readable = [path for path in paths if path.suffix.lower() in FORMATS]
     readable = [path for path in readable if path.name not in _IN_SYMBOL_FONTS]
-    return [path for path in readable if path.suffix != ".txt" or _is_utf8(path.read_bytes())]
+    return [
+        path
+        for path in readable
+        if path.suffix != ".txt" or _is_utf8(path.read_bytes())
+    ]
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -65,18 +70,23 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize("path", _with_a_reader(all_cases()), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", _with_a_reader(all_cases()), ids=lambda path: path.name
+)
 def test_no_word_of_a_reported_file_is_lost_in_silence(path: Path) -> None:
     assert lost_in_silence(path.read_bytes(), path.name) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "path", _with_a_reader([*all_epubs(), *all_text_books()]), ids=lambda path: path.name
+    "path",
+    _with_a_reader([*all_epubs(), *all_text_books()]),
+    ids=lambda path: path.name,
 )
 def test_no_word_of_a_real_file_is_lost_in_silence(path: Path) -> None:
     try:
         lost = lost_in_silence(path.read_bytes(), path.name)
-    except BookError:  # A test of `epubs.csv` says which are refused, and with which words.
+    except BookError:
+        # A test of `epubs.csv` says which are refused, and with which words.
         return
     assert lost == []

@@ -34,7 +34,15 @@ def zip_of(names: dict[str, str]) -> bytes:
         (b'<?xml version="1.0"?>\n<catalog/>', "XML"),
         (gzip.compress(b"Once upon a time", mtime=0), "gzip"),
         (zip_of({"story.txt": "Once upon a time"}), "zip archive"),
-        (zip_of({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": ""}), "ODT"),
+        (
+            zip_of(
+                {
+                    "mimetype": "application/vnd.oasis.opendocument.text",
+                    "content.xml": "",
+                }
+            ),
+            "ODT",
+        ),
         (zip_of({"1.jpg": "", "2.jpg": ""}), "images"),
         (bytes(range(256)) * 40, "binary"),
     ],
@@ -53,14 +61,22 @@ def test_unreadable_formats_are_named_and_readable_ones_listed(
 @pytest.mark.parametrize(
     ("data", "name", "source_format"),
     [
-        (b"<!DOCTYPE html>\n<html><body><p>Rain</p></body></html>", "story.txt", "html"),
+        (
+            b"<!DOCTYPE html>\n<html><body><p>Rain</p></body></html>",
+            "story.txt",
+            "html",
+        ),
         (b"\xef\xbb\xbf  <html><p>Rain</p>", "story", "html"),
         (
             b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><p>Rain</p></html>',
             "story.xml",
             "html",
         ),
-        (b"<!-- saved from url=(0014)about:internet -->\n<html><p>Rain</p>", "story.txt", "html"),
+        (
+            b"<!-- saved from url=(0014)about:internet -->\n<html><p>Rain</p>",
+            "story.txt",
+            "html",
+        ),
         (b"<h1>Rain</h1><p>It rained.", "story", "html"),
         (b"Rain <b>and</b> rain.<br>It rained.", "story.htm", "html"),
         ("<html><p>Rain</p></html>".encode("utf-16"), "story", "html"),
@@ -68,7 +84,11 @@ def test_unreadable_formats_are_named_and_readable_ones_listed(
         (b"# Rain\n\nIt *rained*.", "story.md", "markdown"),
         (b"# Rain\n\nIt *rained*.", "story.txt", "text"),
         (b"# Rain\n\nSee [there](#sun).\n\n# Sun\n\nIt shone.", "notes", "markdown"),
-        (b"---\ntitle: Rain\nlang: en\n---\n\nRain fell.", "standard input", "markdown"),
+        (
+            b"---\ntitle: Rain\nlang: en\n---\n\nRain fell.",
+            "standard input",
+            "markdown",
+        ),
         (b"<html><p>Rain</p></html>", "story.md", "html"),
         (
             b"From: <Saved by Blink>\nMIME-Version: 1.0\nContent-Type: "
@@ -114,7 +134,9 @@ def test_the_format_is_detected_by_content_then_by_name(
 
 def test_a_zip_with_two_books_is_refused() -> None:
     with pytest.raises(BookError, match="a zip archive of 2 FictionBooks"):
-        open_bytes(zip_of({"a.fb2": "<FictionBook/>", "b.fb2": "<FictionBook/>"}), "books.zip")
+        open_bytes(
+            zip_of({"a.fb2": "<FictionBook/>", "b.fb2": "<FictionBook/>"}), "books.zip"
+        )
 
 
 @pytest.mark.parametrize(
@@ -133,7 +155,10 @@ def test_the_content_counts_and_not_the_name(tmp_path: Path) -> None:
 
 def test_text_about_formats_is_text() -> None:
     assert (
-        open_bytes(b"MZ is how Windows programs begin, and %PDF- is how PDFs do.", "x").words == 12
+        open_bytes(
+            b"MZ is how Windows programs begin, and %PDF- is how PDFs do.", "x"
+        ).words
+        == 12
     )
 
 
@@ -156,7 +181,9 @@ def test_an_empty_file(tmp_path: Path) -> None:
         open_book(path)
 
 
-@pytest.mark.parametrize("data", [b" \n\t\r\n", "\ufeff\u200b\u00a0\n".encode(), b"\0\0"])
+@pytest.mark.parametrize(
+    "data", [b" \n\t\r\n", "\ufeff\u200b\u00a0\n".encode(), b"\0\0"]
+)
 def test_nothing_but_white_space(data: bytes) -> None:
     with pytest.raises(BookError, match="contains only white space"):
         open_bytes(data, "blank.txt")
@@ -181,7 +208,9 @@ def test_a_device_is_refused() -> None:
         open_book(Path("/dev/zero"))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="gives up the superuser's rights the Linux way")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="gives up the superuser's rights the Linux way"
+)
 def test_a_file_without_permission(tmp_path: Path) -> None:
     path = tmp_path / "secret.txt"
     path.write_text("Once upon a time.")

@@ -36,7 +36,9 @@ THIRD = (
 
 
 def texts(book: Book, kind: ParagraphKind | None = None) -> list[str]:
-    return [book.text[p.start : p.end] for p in book.paragraphs if kind in (None, p.kind)]
+    return [
+        book.text[p.start : p.end] for p in book.paragraphs if kind in (None, p.kind)
+    ]
 
 
 def prose(*paragraphs: str, **how: float) -> list[Put]:
@@ -46,7 +48,9 @@ def prose(*paragraphs: str, **how: float) -> list[Put]:
 def test_a_page_of_thousands_of_letters_is_read_row_by_row() -> None:
     font = Font("Serif", 0, 400)
     letters = [
-        TextRun("ab"[row % 2], 40.0 * place, 40.0 * place + 5, 800.0 - 9 * row, 8.0, font)
+        TextRun(
+            "ab"[row % 2], 40.0 * place, 40.0 * place + 5, 800.0 - 9 * row, 8.0, font
+        )
         for row in range(90)
         for place in range(50)
     ]
@@ -73,8 +77,16 @@ def test_gaps_separate_paragraphs_without_indents() -> None:
 def test_a_paragraph_continues_on_the_next_page() -> None:
     lines = prose(OTHER, f"{LONG} {OTHER}", THIRD, LONG)
     for cut in range(4, 7):
-        on = [Put(put.x, put.y + lines[0].y - lines[cut].y, put.text) for put in lines[cut:]]
-        assert texts(read(Sheet(lines[:cut]), Sheet(on))) == [OTHER, f"{LONG} {OTHER}", THIRD, LONG]
+        on = [
+            Put(put.x, put.y + lines[0].y - lines[cut].y, put.text)
+            for put in lines[cut:]
+        ]
+        assert texts(read(Sheet(lines[:cut]), Sheet(on))) == [
+            OTHER,
+            f"{LONG} {OTHER}",
+            THIRD,
+            LONG,
+        ]
 
 
 def test_a_paragraph_continues_after_a_table() -> None:
@@ -94,7 +106,12 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
     sheets = [
         Sheet(
             [
-                Put(50, 570, f"{page + 7}   THE LAMP" if page % 2 else f"PART ONE   {page + 7}", 8),
+                Put(
+                    50,
+                    570,
+                    f"{page + 7}   THE LAMP" if page % 2 else f"PART ONE   {page + 7}",
+                    8,
+                ),
                 *prose(
                     f"{number.title()} was the leaf. {LONG} This is leaf {number}.",
                     f"{OTHER} So ends {number}.",
@@ -102,14 +119,18 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
                 Put(195, 30, str(page + 1)),
             ]
         )
-        for page, number in enumerate(("one", "two", "three", "four", "five", "six", "seven"))
+        for page, number in enumerate(
+            ("one", "two", "three", "four", "five", "six", "seven")
+        )
     ]
     book = read(*sheets)
     assert "THE LAMP" not in book.text
     assert "PART ONE" not in book.text
     assert not any(character.isdigit() for character in book.text)
     for number in ("one", "four", "seven"):
-        assert f"{number.title()} was the leaf. {LONG} This is leaf {number}." in book.text
+        assert (
+            f"{number.title()} was the leaf. {LONG} This is leaf {number}." in book.text
+        )
         assert f"{OTHER} So ends {number}." in book.text
 
 
@@ -119,15 +140,28 @@ def test_the_heads_of_thousands_of_pages_are_found_in_time() -> None:
         words = f"{LONG} {chr(0x4E00 + page)}" if at else "The Lamp"
         return TextLine(page, (), 0, 9, 800 - 10 * at, 10, words)
 
-    furniture = find_furniture([[row(page, at) for at in range(2)] for page in range(6_000)])
+    furniture = find_furniture(
+        [[row(page, at) for at in range(2)] for page in range(6_000)]
+    )
     assert all([row.text for row in rows] == ["The Lamp"] for rows in furniture)
 
 
 def test_the_running_head_of_a_single_page_is_left_out() -> None:
-    heads = ["THE CALM", "THE CALM", "THE CALM", "THE STORM", "THE END", "THE END", "THE END"]
+    heads = [
+        "THE CALM",
+        "THE CALM",
+        "THE CALM",
+        "THE STORM",
+        "THE END",
+        "THE END",
+        "THE END",
+    ]
     sheets = [
         Sheet(
-            [Put(150, 570, head, 8), *prose(f"Leaf {number}. {LONG}", f"{OTHER} {number} times.")]
+            [
+                Put(150, 570, head, 8),
+                *prose(f"Leaf {number}. {LONG}", f"{OTHER} {number} times."),
+            ]
         )
         for head, number in zip(
             heads, ("one", "two", "three", "four", "five", "six", "seven"), strict=True
@@ -138,11 +172,19 @@ def test_the_running_head_of_a_single_page_is_left_out() -> None:
 
 
 def test_running_heads_that_change_with_the_chapters_are_left_out() -> None:
-    heads = ["2 THE CALM", "THE HAND 3", "4 THE CALM", "THE GALE 5", "6 THE STORM", "THE END 7"]
+    heads = [
+        "2 THE CALM",
+        "THE HAND 3",
+        "4 THE CALM",
+        "THE GALE 5",
+        "6 THE STORM",
+        "THE END 7",
+    ]
     leaves = ("one", "two", "three", "four", "five", "six")
     pages = [prose(f"Leaf {leaf}. {LONG}", f"{OTHER} {leaf} times.") for leaf in leaves]
     sheets = [
-        Sheet([Put(50, 570, head, 8), *page]) for head, page in zip(heads, pages, strict=True)
+        Sheet([Put(50, 570, head, 8), *page])
+        for head, page in zip(heads, pages, strict=True)
     ]
     text = read(Sheet([*prose(THIRD), Put(195, 30, "1")]), *sheets).text
     assert "THE" not in text
@@ -153,7 +195,9 @@ def test_titles_with_numbers_stay() -> None:
     titles = [f"{number} The lamp" for number in range(1, 7)]
     text = read(
         *[
-            Sheet([Put(50, 570, title, 18), *prose(f"Of {title}. {LONG}", OTHER + title)])
+            Sheet(
+                [Put(50, 570, title, 18), *prose(f"Of {title}. {LONG}", OTHER + title)]
+            )
             for title in titles
         ]
     ).text
@@ -171,14 +215,19 @@ def test_a_raised_number_before_a_word_stands_apart() -> None:
 
 
 def test_identical_pages_keep_their_words() -> None:
-    assert read(*[Sheet(prose(LONG)) for _ in range(4)]).text.count("The lamp had burned") == 4
+    assert (
+        read(*[Sheet(prose(LONG)) for _ in range(4)]).text.count("The lamp had burned")
+        == 4
+    )
 
 
 @pytest.mark.parametrize(("x", "step"), [(30, 1), (380, 2)])
 def test_line_numbers_in_the_margin_are_left_out(x: float, step: int) -> None:
     lines = prose(LONG, OTHER, THIRD, LONG, OTHER, THIRD, LONG, OTHER, THIRD)
     numbers = [
-        Put(x, line.y, str(number), 6) for number, line in enumerate(lines, 1) if number % step == 0
+        Put(x, line.y, str(number), 6)
+        for number, line in enumerate(lines, 1)
+        if number % step == 0
     ]
     book = read(Sheet([*lines, *numbers]), Sheet([*numbers, *lines]))
     assert texts(book) == [LONG, OTHER, THIRD] * 6
@@ -198,10 +247,13 @@ def test_a_column_of_numbers_in_a_table_stays() -> None:
 
 def test_left_and_right_pages_have_margins_of_their_own() -> None:
     leaves = [
-        [f"{n.title()} was the leaf. {LONG} This is leaf {n}.", f"{OTHER} So ends {n}."] * 3
+        [f"{n.title()} was the leaf. {LONG} This is leaf {n}.", f"{OTHER} So ends {n}."]
+        * 3
         for n in ("one", "two", "six")
     ]
-    book = read(*(Sheet(prose(*leaf, x=30 + 25 * (at % 2))) for at, leaf in enumerate(leaves)))
+    book = read(
+        *(Sheet(prose(*leaf, x=30 + 25 * (at % 2))) for at, leaf in enumerate(leaves))
+    )
     assert texts(book, ParagraphKind.TEXT) == [text for leaf in leaves for text in leaf]
 
 
@@ -221,7 +273,14 @@ def test_the_words_in_a_figure_are_one_paragraph() -> None:
     ]
     caption = Put(50, 395, "Figure 1: The oil that the lamp burned.")
     book = read(
-        Sheet([*prose(LONG, OTHER, top=540), *labels, caption, *prose(THIRD, LONG, top=370)])
+        Sheet(
+            [
+                *prose(LONG, OTHER, top=540),
+                *labels,
+                caption,
+                *prose(THIRD, LONG, top=370),
+            ]
+        )
     )
     assert texts(book) == [LONG, OTHER, "1.0 0.5 Day Oil", caption.text, THIRD, LONG]
 
@@ -238,9 +297,9 @@ def test_form_fields_are_read() -> None:
 
 
 def test_form_fields_are_read_before_a_viewer_has_drawn_them() -> None:
-    form = pdf([Sheet([Put(50, 500, "Name:")], fields=[Put(90, 494, "Ann Lee")])]).replace(
-        b"/AP", b"/Undrawn"
-    )
+    form = pdf(
+        [Sheet([Put(50, 500, "Name:")], fields=[Put(90, 494, "Ann Lee")])]
+    ).replace(b"/AP", b"/Undrawn")
     assert read_pdf(io.BytesIO(form), "form.pdf").text == "Name: Ann Lee"
 
 
@@ -254,20 +313,29 @@ def test_comments_are_counted() -> None:
 
 def test_letters_whose_font_does_not_name_them_are_counted_or_refused() -> None:
     book = read(Sheet([*prose(LONG, OTHER), Put(20, 100, "\x04\x05\x06")]))
-    assert book.notices == ("3 letters may be misread: their fonts do not say which they are.",)
+    assert book.notices == (
+        "3 letters may be misread: their fonts do not say which they are.",
+    )
     with pytest.raises(BookError, match="does not say which characters"):
         read(Sheet([Put(20, 500, "\x04\x05\x06" * 20), Put(20, 480, "Few words")]))
 
 
 @pytest.mark.parametrize("meaning", [b"<00AD00AD>", b"<E000E001>", b"<FFFEFFFE>"])
-def test_pages_whose_letters_mean_nothing_are_left_out_or_refused(meaning: bytes) -> None:
+def test_pages_whose_letters_mean_nothing_are_left_out_or_refused(
+    meaning: bytes,
+) -> None:
     unnamed = Sheet([Put(20, 500 - 12 * n, "\x03" * 30 + " a") for n in range(30)])
 
     def opened(*sheets: Sheet) -> Book:
-        return read_pdf(io.BytesIO(pdf(sheets).replace(b"<D83DDE00>", meaning)), "lamp.pdf")
+        return read_pdf(
+            io.BytesIO(pdf(sheets).replace(b"<D83DDE00>", meaning)), "lamp.pdf"
+        )
 
     book = opened(
-        Sheet(prose(LONG, OTHER, THIRD, LONG, OTHER)), unnamed, unnamed, Sheet(prose(THIRD))
+        Sheet(prose(LONG, OTHER, THIRD, LONG, OTHER)),
+        unnamed,
+        unnamed,
+        Sheet(prose(THIRD)),
     )
     assert texts(book) == [LONG, OTHER, THIRD, LONG, OTHER, THIRD]
     assert book.notices == (
@@ -283,7 +351,10 @@ def test_fonts_that_name_the_wrong_letters_are_noticed() -> None:
         for c in f"{LONG} {OTHER} {THIRD}".lower()
     )
     (notice,) = read(Sheet(prose(shifted, shifted, shifted))).notices
-    assert notice == "Most words look misread: the fonts of the file may name the wrong letters."
+    assert (
+        notice
+        == "Most words look misread: the fonts of the file may name the wrong letters."
+    )
 
 
 def test_a_chapter_number_at_the_top_of_a_page_is_kept() -> None:
@@ -291,12 +362,19 @@ def test_a_chapter_number_at_the_top_of_a_page_is_kept() -> None:
         sheet
         for number in range(1, 5)
         for sheet in (
-            Sheet([Put(160, 540, f"Chapter {number}", 18, "bold"), *prose(LONG, OTHER, top=500)]),
+            Sheet(
+                [
+                    Put(160, 540, f"Chapter {number}", 18, "bold"),
+                    *prose(LONG, OTHER, top=500),
+                ]
+            ),
             Sheet(prose(THIRD, LONG)),
         )
     ]
     book = read(*sheets)
-    assert [chapter.title for chapter in book.chapters] == [f"Chapter {n}" for n in range(1, 5)]
+    assert [chapter.title for chapter in book.chapters] == [
+        f"Chapter {n}" for n in range(1, 5)
+    ]
     assert texts(book, ParagraphKind.HEADING) == [f"Chapter {n}" for n in range(1, 5)]
 
 
@@ -307,7 +385,9 @@ def test_hyphenation_at_line_ends_is_undone_and_real_hyphens_stay() -> None:
         "derful lamp, and a light-",
     ]
     puts = [Put(50, 540 - 12 * number, line) for number, line in enumerate(lines)]
-    puts += [Put(50, 504, "house made of wood, where the lamp stood in a window of glass.")]
+    puts += [
+        Put(50, 504, "house made of wood, where the lamp stood in a window of glass.")
+    ]
     (text,) = texts(read(Sheet(puts)))
     assert "only a wonderful lamp" in text
     assert "a light-house made of wood" in text
@@ -327,8 +407,12 @@ def test_hyphenation_at_line_ends_is_undone_and_real_hyphens_stay() -> None:
         ("of the tower", "and the sea", "of the tower and the sea"),
     ],
 )
-def test_line_ends_of_both_kinds_give_the_same_text(before: str, after: str, joined: str) -> None:
-    drop, between = WordCounts(["x bow where made fashioned lamp night"]).junction(before, after)
+def test_line_ends_of_both_kinds_give_the_same_text(
+    before: str, after: str, joined: str
+) -> None:
+    drop, between = WordCounts(["x bow where made fashioned lamp night"]).junction(
+        before, after
+    )
     assert before[: len(before) - drop] + between + after == joined
 
 
@@ -347,7 +431,9 @@ def test_two_columns_are_read_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize("label", ["1", "a"])
-def test_a_footnote_follows_its_paragraph_and_opens_from_its_reference(label: str) -> None:
+def test_a_footnote_follows_its_paragraph_and_opens_from_its_reference(
+    label: str,
+) -> None:
     first = [
         *prose(OTHER, LONG),
         Put(50, 480, "The keeper had a name"),
@@ -383,13 +469,29 @@ def test_italics_and_bold_words_are_kept() -> None:
     assert "She read Emma twice." in book.text
 
 
-def test_the_outline_names_the_chapters_and_finds_them_in_the_middle_of_a_page() -> None:
-    first = [*prose(LONG, OTHER), Put(50, 440, "The Storm", 14, "bold"), *prose(THIRD, top=410)]
+def test_the_outline_names_the_chapters_and_finds_them_in_the_middle_of_a_page() -> (
+    None
+):
+    first = [
+        *prose(LONG, OTHER),
+        Put(50, 440, "The Storm", 14, "bold"),
+        *prose(THIRD, top=410),
+    ]
     sheets = [Sheet(first), Sheet(prose(LONG, OTHER))]
-    outline = [Entry("The Calm", 0, 560), Entry("The Storm", 0, 456), Entry("After", 1, 560)]
+    outline = [
+        Entry("The Calm", 0, 560),
+        Entry("The Storm", 0, 456),
+        Entry("After", 1, 560),
+    ]
     book = read(*sheets, outline=outline)
-    assert [chapter.title for chapter in book.chapters] == ["The Calm", "The Storm", "After"]
-    assert book.text[book.chapters[1].start :].startswith("The Storm\n\nIt was the keeper")
+    assert [chapter.title for chapter in book.chapters] == [
+        "The Calm",
+        "The Storm",
+        "After",
+    ]
+    assert book.text[book.chapters[1].start :].startswith(
+        "The Storm\n\nIt was the keeper"
+    )
 
 
 def test_links_lead_to_paragraphs_and_out() -> None:
@@ -410,7 +512,8 @@ def test_links_lead_to_paragraphs_and_out() -> None:
 
 def test_rotated_pages_are_read_and_margin_stamps_left_out() -> None:
     turned = [
-        Put(600 - put.y, put.x, put.text, put.size, turned=True) for put in prose(LONG, OTHER)
+        Put(600 - put.y, put.x, put.text, put.size, turned=True)
+        for put in prose(LONG, OTHER)
     ]
     book = read(
         Sheet(turned, rotate=90),
@@ -454,7 +557,9 @@ def test_captions_and_code() -> None:
     ]
     caption = Put(60, 440, "Figure 3: The lamp, seen from the sea.", 9)
     book = read(Sheet([*prose(LONG, OTHER), caption, *code, *prose(THIRD, top=350)]))
-    assert texts(book, ParagraphKind.IMAGE) == ["Figure 3: The lamp, seen from the sea."]
+    assert texts(book, ParagraphKind.IMAGE) == [
+        "Figure 3: The lamp, seen from the sea."
+    ]
     (lines,) = texts(book, ParagraphKind.CODE)
     assert lines.splitlines()[0] == "def lamp():"
     assert lines.splitlines()[1].startswith("   ")
@@ -466,7 +571,9 @@ def test_a_scan_is_refused_with_a_hint() -> None:
 
 
 def test_pages_that_are_pictures_are_named() -> None:
-    book = read(Sheet(prose(LONG, OTHER)), Sheet(picture=True), Sheet(prose(THIRD, LONG)))
+    book = read(
+        Sheet(prose(LONG, OTHER)), Sheet(picture=True), Sheet(prose(THIRD, LONG))
+    )
     assert book.notices == ("Page 2 is a picture without text.",)
 
 
@@ -498,7 +605,9 @@ def test_a_page_that_crashes_pdfium_is_left_out_with_a_notice(
     monkeypatch.setattr(pdf_process, "time", clock)
     monkeypatch.setattr(pdf_process, "wait_for_data", clock.wait_for_data)
     monkeypatch.setattr(pdf_process, "_WORKER", "tests.book.broken_pdf_worker")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).resolve().parents[2])])
+    monkeypatch.setattr(
+        sys, "path", [*sys.path, str(Path(__file__).resolve().parents[2])]
+    )
     monkeypatch.setenv("BROKEN_PDF_WORKER", how)
     monkeypatch.setenv("SILENT_PDF_WORKER", str(clock.silent))
     book = read(Sheet(prose(LONG)), Sheet(prose(OTHER)), Sheet(prose(THIRD)))
@@ -533,7 +642,9 @@ def test_a_damaged_file_is_refused() -> None:
 
 def test_a_wrong_xref_table_is_repaired_and_a_truncated_file_refused() -> None:
     data = pdf([Sheet(prose(LONG, OTHER)) for _ in range(3)])
-    moved = data.replace(b"%PDF-1.7\n", b"%PDF-1.7\n% something that was not there before\n")
+    moved = data.replace(
+        b"%PDF-1.7\n", b"%PDF-1.7\n% something that was not there before\n"
+    )
     assert LONG in read_pdf(io.BytesIO(moved), "moved.pdf").text
     with pytest.raises(BookError, match="damaged"):
         read_pdf(io.BytesIO(data[: len(data) // 3]), "cut.pdf")
@@ -595,7 +706,9 @@ def test_notes_figures_and_references_of_a_paper() -> None:
     links = {book.text[link.start : link.end]: link for link in book.links}
     notes = {words for words, link in links.items() if link.target_end}
     assert notes >= {f"[{n}]" for n in range(2, 8)}
-    assert sum(text.startswith("Figure") for text in texts(book, ParagraphKind.IMAGE)) == 9
+    assert (
+        sum(text.startswith("Figure") for text in texts(book, ParagraphKind.IMAGE)) == 9
+    )
     target = links["Irving et al."].target
     assert target is not None
     assert book.text[target:].startswith("Geoffrey Irving")

@@ -7,7 +7,11 @@ import pytest
 from tests.book.make_pdf import Put, Sheet, read, width_of
 
 _LINES = tuple(
-    Put(50, 500 - 12 * number, f"Line {number} tells of the ferryman and of the river he loved.")
+    Put(
+        50,
+        500 - 12 * number,
+        f"Line {number} tells of the ferryman and of the river he loved.",
+    )
     for number in range(12)
 )
 _TEXT = " ".join(line.text for line in _LINES)
@@ -31,7 +35,8 @@ def test_lines_drawn_again_word_by_word_are_read_once() -> None:
 
 def test_a_visible_line_wins_over_the_invisible_one() -> None:
     layer = tuple(
-        replace(line, text=line.text.replace("e", "c"), invisible=True) for line in _LINES
+        replace(line, text=line.text.replace("e", "c"), invisible=True)
+        for line in _LINES
     )
     for page in (_LINES + layer, layer + _LINES):
         assert read(Sheet(page)).text == _TEXT

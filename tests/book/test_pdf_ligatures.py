@@ -26,18 +26,26 @@ from tests.book.make_pdf import Put, Sheet, read
         ("afrm", 1, "afirm"),
     ],
 )
-def test_a_lost_letter_is_inferred_from_what_follows(lost: str, place: int, word: str) -> None:
+def test_a_lost_letter_is_inferred_from_what_follows(
+    lost: str, place: int, word: str
+) -> None:
     assert lost[: place + 1] + lost_letter(lost, place) + lost[place + 1 :] == word
 
 
 def test_ligatures_with_a_mapping_gain_no_letter() -> None:
-    book = read(Sheet([Put(20, 500, "The \x01rst of\x01ce has a \x02at for \x01ve of\x01cers.")]))
+    book = read(
+        Sheet(
+            [Put(20, 500, "The \x01rst of\x01ce has a \x02at for \x01ve of\x01cers.")]
+        )
+    )
     assert book.text == "The first office has a flat for five officers."
 
 
 def test_horizontally_scaled_fonts_gain_no_letters() -> None:
     words = "Before the first of four forms."
-    book = read(Sheet([Put(20, 500 - 12 * n, words, stretch=1 + n / 4) for n in range(4)]))
+    book = read(
+        Sheet([Put(20, 500 - 12 * n, words, stretch=1 + n / 4) for n in range(4)])
+    )
     assert book.text.split() == words.split() * 4
 
 
@@ -65,7 +73,10 @@ def test_soft_hyphens_are_read_only_at_line_ends() -> None:
 
 
 def test_small_capitals_gain_no_letters() -> None:
-    small = [Put(20, 480, "F", 7, actual="f"), Put(20 + 7 * 0.556, 480, "OR", 7, actual="or")]
+    small = [
+        Put(20, 480, "F", 7, actual="f"),
+        Put(20 + 7 * 0.556, 480, "OR", 7, actual="or"),
+    ]
     assert read(Sheet([Put(20, 500, "of", 7), *small])).text.split() == ["of", "for"]
 
 

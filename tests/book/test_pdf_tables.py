@@ -12,7 +12,11 @@ ROWS = [
         ["It smokes, and is won-", "derful only for its", "price"],
         ["cheap in", "winter"],
     ],
-    [["Wax of", "the bees", "of Ely"], ["It is for the church"], ["the dear-", "est of all"]],
+    [
+        ["Wax of", "the bees", "of Ely"],
+        ["It is for the church"],
+        ["the dear-", "est of all"],
+    ],
 ]
 TEXT = (
     "Oil of whales   It burns with a clear light and smells   dear\n"
@@ -31,7 +35,9 @@ def table(share: float, padding: float) -> Book:
         height = max(map(len, row))
         for left, cell in zip((50, 95, 200), row, strict=True):
             start = top - 12 * share * (height - len(cell))
-            puts += [Put(left, start - 12 * number, line) for number, line in enumerate(cell)]
+            puts += [
+                Put(left, start - 12 * number, line) for number, line in enumerate(cell)
+            ]
         top -= 12 * height + padding
     return read(Sheet(puts))
 
@@ -39,7 +45,9 @@ def table(share: float, padding: float) -> Book:
 @pytest.mark.parametrize(
     ("alignment", "padding"), [("top", 0), ("top", 6), ("middle", 6), ("bottom", 6)]
 )
-def test_cells_of_several_lines_are_read_one_by_one(alignment: str, padding: float) -> None:
+def test_cells_of_several_lines_are_read_one_by_one(
+    alignment: str, padding: float
+) -> None:
     book = table(ALIGNMENTS[alignment], padding)
     assert [(book.text[p.start : p.end], p.kind) for p in book.paragraphs] == [
         (TEXT, ParagraphKind.TABLE)
@@ -47,7 +55,9 @@ def test_cells_of_several_lines_are_read_one_by_one(alignment: str, padding: flo
 
 
 @pytest.mark.parametrize("alignment", ["middle", "bottom"])
-def test_words_of_cells_stay_in_order_where_nothing_tells_where_rows_end(alignment: str) -> None:
+def test_words_of_cells_stay_in_order_where_nothing_tells_where_rows_end(
+    alignment: str,
+) -> None:
     assert table(ALIGNMENTS[alignment], padding=0).text.split() == TEXT.split()
 
 
@@ -58,7 +68,15 @@ def test_columns_of_short_cells_are_read_row_by_row() -> None:
         for x, cells in enumerate(columns)
         for y, text in enumerate(cells)
     ]
-    assert read(Sheet(puts)).text.split() == ["Name", "Ann", "Lee", "Born", "1736", "Died", "1784"]
+    assert read(Sheet(puts)).text.split() == [
+        "Name",
+        "Ann",
+        "Lee",
+        "Born",
+        "1736",
+        "Died",
+        "1784",
+    ]
 
 
 def test_readings_follow_their_characters_in_brackets() -> None:
@@ -67,13 +85,17 @@ def test_readings_follow_their_characters_in_brackets() -> None:
         Put(60, 500, "o", 10, actual="は"),
         Put(65, 500, "o", 10, actual="猫"),
     ]
-    readings = [Put(50, 509, "oooo", 5, actual="わがはい"), Put(65, 509, "oo", 5, actual="ねこ")]
+    readings = [
+        Put(50, 509, "oooo", 5, actual="わがはい"),
+        Put(65, 509, "oo", 5, actual="ねこ"),
+    ]
     assert read(Sheet([*base, *readings])).text == "吾輩（わがはい）は猫（ねこ）"
 
 
 def test_readings_beside_no_characters_are_counted() -> None:
     lines = [
-        Put(50, 500 - 14 * number, "o" * 9, 10, actual="吾輩は猫であるとか") for number in range(3)
+        Put(50, 500 - 14 * number, "o" * 9, 10, actual="吾輩は猫であるとか")
+        for number in range(3)
     ]
     book = read(Sheet([*lines, Put(200, 486, "oo", 5, actual="ねこ")]))
     assert book.notices == (

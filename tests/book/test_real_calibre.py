@@ -25,13 +25,17 @@ def _words(book: Book) -> Counter[str]:
     words = Counter[str]()
     for paragraph in book.paragraphs:
         if paragraph.kind is not ParagraphKind.IMAGE:
-            words.update(WORD.findall(book.text[paragraph.start : paragraph.end].casefold()))
+            words.update(
+                WORD.findall(book.text[paragraph.start : paragraph.end].casefold())
+            )
     return words
 
 
 @pytest.mark.parametrize("suffix", [".mobi", ".azw3"])
 @pytest.mark.parametrize("name", ["time-machine", "candide"])
-def test_a_kindle_book_has_the_words_of_its_epub(name: str, suffix: str, tmp_path: Path) -> None:
+def test_a_kindle_book_has_the_words_of_its_epub(
+    name: str, suffix: str, tmp_path: Path
+) -> None:
     source = novel(name) if name == "candide" else epub_book(name)
     made = tmp_path / f"book{suffix}"
     subprocess.run(["ebook-convert", source, made], check=True, capture_output=True)
@@ -39,5 +43,7 @@ def test_a_kindle_book_has_the_words_of_its_epub(name: str, suffix: str, tmp_pat
     assert after.source_format == "mobi"
     assert after.title.startswith(before.title)  # Calibre adds the subtitle
     assert _words(after) == _words(before)
-    assert [each.title for each in after.chapters] == [each.title for each in before.chapters]
+    assert [each.title for each in after.chapters] == [
+        each.title for each in before.chapters
+    ]
     assert len(after.links) >= len(before.links)

@@ -32,11 +32,18 @@ def test_every_epub_is_read_or_refused_as_the_table_says(path: Path) -> None:
 
 
 def test_the_table_lists_every_epub() -> None:
-    assert sorted(table()) == sorted(f"{path.parent.name}/{path.name}" for path in all_epubs())
+    assert sorted(table()) == sorted(
+        f"{path.parent.name}/{path.name}" for path in all_epubs()
+    )
 
 
 @pytest.mark.parametrize(
-    "name", ["frankenstein", "time-machine", pytest.param("war-and-peace", marks=pytest.mark.slow)]
+    "name",
+    [
+        "frankenstein",
+        "time-machine",
+        pytest.param("war-and-peace", marks=pytest.mark.slow),
+    ],
 )
 def test_no_word_of_a_novel_is_lost_or_moved(name: str) -> None:
     path = epub_book(name)
@@ -56,12 +63,20 @@ def test_no_word_of_a_novel_is_lost_or_moved(name: str) -> None:
 
 def test_emphasis_and_foreign_words_are_those_of_the_source() -> None:
     book = novel("war-and-peace")
-    read = [book.text[span.start : span.end] for span in book.spans if span.style is Style.EMPHASIS]
+    read = [
+        book.text[span.start : span.end]
+        for span in book.spans
+        if span.style is Style.EMPHASIS
+    ]
     with zipfile.ZipFile(epub_book("war-and-peace")) as archive:
         pages = [
-            archive.read(name).decode() for name in archive.namelist() if "/text/chapter-" in name
+            archive.read(name).decode()
+            for name in archive.namelist()
+            if "/text/chapter-" in name
         ]
-    italic = [words for page in pages for words in re.findall(r"<i[^>]*>([^<>]+)</i>", page)]
+    italic = [
+        words for page in pages for words in re.findall(r"<i[^>]*>([^<>]+)</i>", page)
+    ]
     plain = [unescape(words).replace("\u2060", "") for words in italic]
     assert len(plain) > 300
     assert not {" ".join(each.split()) for each in plain} - {
@@ -89,13 +104,24 @@ def test_frankenstein_has_its_letters_and_chapters() -> None:
         f"Letter {n}" for n in ("I", "II", "III", "IV")
     ]
     assert len([title for title in titles if title.startswith("Chapter")]) == 24
-    assert (book.title, book.authors, book.language) == ("Frankenstein", ("Mary Shelley",), "en-GB")
+    assert (book.title, book.authors, book.language) == (
+        "Frankenstein",
+        ("Mary Shelley",),
+        "en-GB",
+    )
 
 
 def test_the_chapters_of_war_and_peace_nest_in_parts_and_books() -> None:
     book = novel("war-and-peace")
     assert max(chapter.level for chapter in book.chapters) == 4
     assert (
-        len([chapter for chapter in book.chapters if re.fullmatch("[IVXL]+", chapter.title)]) == 364
+        len(
+            [
+                chapter
+                for chapter in book.chapters
+                if re.fullmatch("[IVXL]+", chapter.title)
+            ]
+        )
+        == 364
     )
     assert len([p for p in book.paragraphs if p.kind is ParagraphKind.NOTE]) > 100

@@ -25,9 +25,19 @@ def titles(book: Book) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "chapters", "first", "last"),
     [
-        ("Cask-of-Amontillado", 1, "The Cask of Amontillado", "The Cask of Amontillado"),
+        (
+            "Cask-of-Amontillado",
+            1,
+            "The Cask of Amontillado",
+            "The Cask of Amontillado",
+        ),
         ("Coxon-Fund", 12, "I", "XII"),
-        ("Alice", 12, "CHAPTER I. Down the Rabbit-Hole", "CHAPTER XII. Alice’s Evidence"),
+        (
+            "Alice",
+            12,
+            "CHAPTER I. Down the Rabbit-Hole",
+            "CHAPTER XII. Alice’s Evidence",
+        ),
         ("Pride-and-Prejudice", 61, "Chapter 1", "Chapter 61"),
         ("Liza-of-Lambeth", 12, "1", "12"),
         ("He-Walked", 1, "He Walked Around the Horses", "He Walked Around the Horses"),
@@ -55,7 +65,9 @@ def test_the_chapters_of_war_and_peace_stand_under_their_books() -> None:
     assert all(chapter.end - chapter.start > 500 for chapter in inner)
 
 
-@pytest.mark.parametrize("name", ["Time-Machine", "Barchester", "War-and-Peace", "Coxon-Fund"])
+@pytest.mark.parametrize(
+    "name", ["Time-Machine", "Barchester", "War-and-Peace", "Coxon-Fund"]
+)
 def test_gutenberg_headers_footers_and_credits_are_removed(name: str) -> None:
     text = book_of(name).text
     assert "Gutenberg" not in text
@@ -65,7 +77,11 @@ def test_gutenberg_headers_footers_and_credits_are_removed(name: str) -> None:
 
 def test_the_header_says_title_author_and_language() -> None:
     book = book_of("War-and-Peace")
-    assert (book.title, book.authors, book.language) == ("War and Peace", ("Leo Tolstoy",), "en")
+    assert (book.title, book.authors, book.language) == (
+        "War and Peace",
+        ("Leo Tolstoy",),
+        "en",
+    )
 
 
 def test_an_old_header_says_title_and_author_too() -> None:
@@ -78,9 +94,14 @@ def test_no_word_of_the_book_is_lost() -> None:
     path = text_book("War-and-Peace")
     raw = path.read_text("utf-8")
     raw = raw[
-        raw.index("\n", raw.index("*** START OF")) : raw.index("End of the Project Gutenberg")
+        raw.index("\n", raw.index("*** START OF")) : raw.index(
+            "End of the Project Gutenberg"
+        )
     ]
-    assert book_of("War-and-Peace").text.replace("_", "").split() == raw.replace("_", "").split()
+    assert (
+        book_of("War-and-Peace").text.replace("_", "").split()
+        == raw.replace("_", "").split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +124,10 @@ def test_verse_keeps_its_lines_and_its_indents() -> None:
 
 def test_prose_is_unwrapped_and_emphasis_has_no_underscores() -> None:
     book = book_of("Cask-of-Amontillado")
-    assert "utterance to a threat. At length I would be avenged; this was a point" in book.text
+    assert (
+        "utterance to a threat. At length I would be avenged; this was a point"
+        in book.text
+    )
 
 
 def test_wrapped_speech_is_not_taken_for_verse() -> None:

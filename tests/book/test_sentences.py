@@ -28,7 +28,10 @@ def sentences(text: str) -> list[str]:
         ["King Charles I. was dead.", "Nobody wept."],
         ["It was I.", "He knew."],
         ["Das ist z.B. ein Satz.", "Hr. Meier kam um 3 Uhr.", "Gut."],
-        ["Das gilt z. B. für Berlin, d. h. nicht überall.", "Er kam am 3. Januar in den 2. Stock."],
+        [
+            "Das gilt z. B. für Berlin, d. h. nicht überall.",
+            "Er kam am 3. Januar in den 2. Stock.",
+        ],
         ["Er hatte 12 Mark.", "Am Ende blieben ihm 3.", "Das war alles."],
         ["Vino el Sr. Pérez, p. ej. ayer, de los EE. UU. del Norte.", "Se fue."],
         ["Il sig. Rossi, p. es. oggi, tace.", "Va via."],
@@ -62,7 +65,9 @@ def test_every_visible_character_is_in_one_sentence(text: str) -> None:
     spans = sentence_spans(text)
     assert all(0 <= start < end for start, end in spans)
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
-    assert "".join("".join(text[a:b] for a, b in spans).split()) == "".join(text.split())
+    assert "".join("".join(text[a:b] for a, b in spans).split()) == "".join(
+        text.split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,9 @@ def test_every_visible_character_is_in_one_sentence(text: str) -> None:
     ],
     ids=["words", "letters", "dots", "marks", "quotes", "initials", "spaces"],
 )
-def test_a_megabyte_takes_seconds_at_most_and_no_sentence_is_too_long(text: str) -> None:
+def test_a_megabyte_takes_seconds_at_most_and_no_sentence_is_too_long(
+    text: str,
+) -> None:
     start = time.process_time()
     spans = sentence_spans(text)
     assert time.process_time() - start < 3

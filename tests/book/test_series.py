@@ -28,10 +28,14 @@ def series(tmp_path: Path) -> Write:
     """Writes a series file with these volumes."""
 
     def write(
-        *volumes: str | Path, name: str = "saga.series", head: str = 'title = "The Saga"'
+        *volumes: str | Path,
+        name: str = "saga.series",
+        head: str = 'title = "The Saga"',
     ) -> Path:
         path = tmp_path / name
-        path.write_text(f"{head}\nvolumes = {json.dumps([str(volume) for volume in volumes])}\n")
+        path.write_text(
+            f"{head}\nvolumes = {json.dumps([str(volume) for volume in volumes])}\n"
+        )
         return path
 
     return write
@@ -55,7 +59,8 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
     first.write_bytes(epub({**files, "rain.png": PICTURE}, opf))
     second = tmp_path / "two.txt"
     chapters = (
-        f"Chapter {n}\n\n" + "The keeper stood before the door and counted. " * 9 for n in (1, 2, 3)
+        f"Chapter {n}\n\n" + "The keeper stood before the door and counted. " * 9
+        for n in (1, 2, 3)
     )
     second.write_text("\n\n\n".join(chapters))
     return first, second
@@ -106,7 +111,9 @@ def targets_of(whole: Book, volume: Volume) -> list[int]:
     return [link.target - volume.start for link in inside if link.target is not None]
 
 
-def test_every_volume_is_unchanged_in_a_series(series: Write, two: tuple[Path, Path]) -> None:
+def test_every_volume_is_unchanged_in_a_series(
+    series: Write, two: tuple[Path, Path]
+) -> None:
     whole = open_book(series("one.epub", "two.txt"))
     alone = [open_book(path) for path in two]
     for index, book in enumerate(alone):
@@ -124,7 +131,9 @@ def test_paragraphs_and_chapters_of_a_series_cover_its_text_in_order(
     series: Write, two: tuple[Path, Path]
 ) -> None:
     whole = open_book(series("one.epub", "two.txt"))
-    paragraphs = [cut(whole, paragraph.start, paragraph.end) for paragraph in whole.paragraphs]
+    paragraphs = [
+        cut(whole, paragraph.start, paragraph.end) for paragraph in whole.paragraphs
+    ]
     assert whole.text == "\n\n".join(paragraphs)
     assert whole.chapters[0].start == 0
     assert whole.chapters[-1].end == len(whole.text)
@@ -132,7 +141,9 @@ def test_paragraphs_and_chapters_of_a_series_cover_its_text_in_order(
         assert before.end == after.start
 
 
-def test_volumes_are_chapters_of_the_first_level(series: Write, two: tuple[Path, Path]) -> None:
+def test_volumes_are_chapters_of_the_first_level(
+    series: Write, two: tuple[Path, Path]
+) -> None:
     whole = open_book(series("one.epub", "two.txt"))
 
     def titles(level: int) -> list[str]:
@@ -145,7 +156,9 @@ def test_volumes_are_chapters_of_the_first_level(series: Write, two: tuple[Path,
         assert heading.kind is ParagraphKind.HEADING
 
 
-def test_places_in_a_series_name_the_volume(series: Write, two: tuple[Path, Path]) -> None:
+def test_places_in_a_series_name_the_volume(
+    series: Write, two: tuple[Path, Path]
+) -> None:
     whole = open_book(series("one.epub", "two.txt"))
     assert whole.chapter_title(whole.text.index("It snowed")) == "A Book · Snow"
     assert whole.chapter_title(whole.volumes[1].heading) == "two"
@@ -181,7 +194,9 @@ def test_a_volume_in_another_language_is_foreign(
     series: Write, tmp_path: Path, two: tuple[Path, Path]
 ) -> None:
     opf = package(["a.xhtml"], metadata="<dc:language>de</dc:language>")
-    (tmp_path / "regen.epub").write_bytes(epub({"a.xhtml": page("<p>Es regnete.</p>")}, opf))
+    (tmp_path / "regen.epub").write_bytes(
+        epub({"a.xhtml": page("<p>Es regnete.</p>")}, opf)
+    )
     whole = open_book(series("one.epub", "regen.epub"))
     assert whole.language == "en"
     assert [
@@ -193,7 +208,9 @@ def test_a_volume_in_another_language_is_foreign(
     ]
 
 
-def test_notices_of_a_volume_name_it(series: Write, tmp_path: Path, two: tuple[Path, Path]) -> None:
+def test_notices_of_a_volume_name_it(
+    series: Write, tmp_path: Path, two: tuple[Path, Path]
+) -> None:
     (tmp_path / "three.epub").write_bytes(
         epub({"a.xhtml": page("<p>A</p>"), "b.xhtml": page("<p>It <b>rained.</p>")})
     )
@@ -209,13 +226,19 @@ def test_title_and_authors_default_to_those_of_the_volumes(
 ) -> None:
     assert open_book(series("two.txt", head="")).title == "saga"
     named = open_book(
-        series("two.txt", head='title = "A\\u001b[31m\\n Saga"\nauthors = ["B. Other", " "]')
+        series(
+            "two.txt",
+            head='title = "A\\u001b[31m\\n Saga"\nauthors = ["B. Other", " "]',
+        )
     )
     assert (named.title, named.authors) == ("A[31m Saga", ("B. Other",))
 
 
 def test_volumes_are_cached_separately(
-    series: Write, two: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    series: Write,
+    two: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path, texts = series("one.epub", "two.txt"), tmp_path / "texts"
     first = open_cached(path, texts)
@@ -225,12 +248,16 @@ def test_volumes_are_cached_separately(
     again = open_cached(path, texts)
     assert again.sha256 != first.sha256
     assert again.text.endswith("Another text.")
-    monkeypatch.setattr(cache, "read_book", lambda *_, **__: pytest.fail("a volume was read again"))
+    monkeypatch.setattr(
+        cache, "read_book", lambda *_, **__: pytest.fail("a volume was read again")
+    )
     assert open_cached(path, texts) == again
 
 
 @pytest.mark.usefixtures("two")
-def test_volume_paths_are_relative_to_the_real_series_file(series: Write, tmp_path: Path) -> None:
+def test_volume_paths_are_relative_to_the_real_series_file(
+    series: Write, tmp_path: Path
+) -> None:
     path = series("one.epub", "two.txt")
     (tmp_path / "elsewhere").mkdir()
     link = tmp_path / "elsewhere" / "link.series"
@@ -240,9 +267,12 @@ def test_volume_paths_are_relative_to_the_real_series_file(series: Write, tmp_pa
 
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize(
-    "out", ["../two.txt", "deep/../../two.txt", "/etc/hostname", "~/two.txt", "link.txt"]
+    "out",
+    ["../two.txt", "deep/../../two.txt", "/etc/hostname", "~/two.txt", "link.txt"],
 )
-def test_a_series_names_no_file_outside_its_folder(series: Write, tmp_path: Path, out: str) -> None:
+def test_a_series_names_no_file_outside_its_folder(
+    series: Write, tmp_path: Path, out: str
+) -> None:
     (tmp_path / "below").mkdir()
     path = series(out, name="below/saga.series")
     (path.parent / "link.txt").symlink_to(tmp_path / "two.txt")
@@ -280,7 +310,8 @@ def test_a_series_names_no_file_outside_its_folder(series: Write, tmp_path: Path
             "Volumes 1 and 3 of saga.series have the same text",
         ),
         (
-            b"volumes = " + json.dumps([f"{n}.txt" for n in range(MOST_VOLUMES + 1)]).encode(),
+            b"volumes = "
+            + json.dumps([f"{n}.txt" for n in range(MOST_VOLUMES + 1)]).encode(),
             "the limit is",
         ),
         (b"#" * 2_000_000, "too large"),
@@ -302,7 +333,9 @@ def test_errors_in_a_series_file_are_reported_in_two_lines(
         assert len(str(raised.value).splitlines()) <= 2
 
 
-def test_a_series_cannot_be_read_from_a_stream(series: Write, two: tuple[Path, Path]) -> None:
+def test_a_series_cannot_be_read_from_a_stream(
+    series: Write, two: tuple[Path, Path]
+) -> None:
     with pytest.raises(BookError, match="Open it by its path"):
         open_bytes(series("two.txt").read_bytes(), "saga.series")
 
@@ -321,5 +354,7 @@ def test_real_books_are_unchanged_in_a_series(series: Write, tmp_path: Path) -> 
     whole = open_cached(series(*names), tmp_path / "texts")
     for index, path in enumerate(paths):
         assert_shifted(whole, index, open_book(path))
-    paragraphs = [cut(whole, paragraph.start, paragraph.end) for paragraph in whole.paragraphs]
+    paragraphs = [
+        cut(whole, paragraph.start, paragraph.end) for paragraph in whole.paragraphs
+    ]
     assert whole.text == "\n\n".join(paragraphs)

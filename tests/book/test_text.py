@@ -61,12 +61,16 @@ class TestLayouts:
         assert paragraphs(read("\n".join(lines))) == lines
 
     def test_a_list_keeps_its_lines(self) -> None:
-        book = read(f"{wrapped(_LONG)}\n\n1. Bread\n2. Cheese\n3. A long rope\n\n{wrapped(_LONG)}")
+        book = read(
+            f"{wrapped(_LONG)}\n\n1. Bread\n2. Cheese\n3. A long rope\n\n{wrapped(_LONG)}"
+        )
         assert book.paragraphs[1].kind is ParagraphKind.LIST
         assert paragraphs(book)[1] == "1. Bread\n2. Cheese\n3. A long rope"
 
     def test_a_table_keeps_its_columns(self) -> None:
-        book = read(f"{wrapped(_LONG)}\n\nBread     2    4\nCheese    1   12\n\n{wrapped(_LONG)}")
+        book = read(
+            f"{wrapped(_LONG)}\n\nBread     2    4\nCheese    1   12\n\n{wrapped(_LONG)}"
+        )
         assert book.paragraphs[1].kind is ParagraphKind.TABLE
         assert paragraphs(book)[1] == "Bread     2    4\nCheese    1   12"
 
@@ -75,7 +79,9 @@ class TestLayouts:
         assert book.paragraphs[1].kind is ParagraphKind.BREAK
 
     def test_quotations_in_a_narrow_column_are_joined(self) -> None:
-        narrow = "\n".join("     " + line for line in wrapped(_LONG.lower(), 52).split("\n"))
+        narrow = "\n".join(
+            "     " + line for line in wrapped(_LONG.lower(), 52).split("\n")
+        )
         book = read(f"{wrapped(_LONG)}\n\n{narrow}\n\n{wrapped(_LONG)}")
         assert book.paragraphs[1].kind is ParagraphKind.QUOTE
         assert paragraphs(book)[1] == _LONG.lower().strip()
@@ -116,25 +122,33 @@ class TestChapters:
     def test_headings_begin_chapters(self, headings: list[str]) -> None:
         book = read(
             "".join(
-                f"\n\n\n{heading}\n\n\n{wrapped(_LONG)}\n\n{wrapped(_LONG)}" for heading in headings
+                f"\n\n\n{heading}\n\n\n{wrapped(_LONG)}\n\n{wrapped(_LONG)}"
+                for heading in headings
             )
         )
         assert [chapter.title for chapter in book.chapters] == [
             heading.lstrip("# ") for heading in headings
         ]
-        assert len([p for p in book.paragraphs if p.kind is ParagraphKind.HEADING]) == len(headings)
+        assert len(
+            [p for p in book.paragraphs if p.kind is ParagraphKind.HEADING]
+        ) == len(headings)
 
     def test_a_title_in_the_next_line_belongs_to_the_heading(self) -> None:
         book = read(
             "".join(
-                f"\n\nCHAPTER {n}\n\nThe Bridge of Stone\n\n{wrapped(_LONG)}\n" for n in range(1, 4)
+                f"\n\nCHAPTER {n}\n\nThe Bridge of Stone\n\n{wrapped(_LONG)}\n"
+                for n in range(1, 4)
             )
         )
-        assert [chapter.title for chapter in book.chapters][1] == "CHAPTER 2. The Bridge of Stone"
+        assert [chapter.title for chapter in book.chapters][
+            1
+        ] == "CHAPTER 2. The Bridge of Stone"
 
     def test_chapters_stand_one_level_below_parts(self) -> None:
         body = f"\n\n{wrapped(_LONG)}\n\n"
-        book = read(f"PART ONE\n\n\nChapter 1{body}Chapter 2{body}PART TWO\n\n\nChapter 1{body}")
+        book = read(
+            f"PART ONE\n\n\nChapter 1{body}Chapter 2{body}PART TWO\n\n\nChapter 1{body}"
+        )
         assert [(c.title, c.level) for c in book.chapters] == [
             ("PART ONE", 1),
             ("Chapter 1", 2),
@@ -145,25 +159,36 @@ class TestChapters:
 
     def test_a_table_of_contents_makes_no_chapters(self) -> None:
         contents = "\n\n".join(f"CHAPTER {n}. On Rain" for n in range(1, 9))
-        chapters = "".join(f"\n\n\nCHAPTER {n}. On Rain\n\n{wrapped(_LONG)}" for n in range(1, 9))
+        chapters = "".join(
+            f"\n\n\nCHAPTER {n}. On Rain\n\n{wrapped(_LONG)}" for n in range(1, 9)
+        )
         book = read(f"A STORY\n\nCONTENTS\n\n{contents}\n\n\n{chapters}")
-        assert [c.title for c in book.chapters] == [f"CHAPTER {n}. On Rain" for n in range(1, 9)]
+        assert [c.title for c in book.chapters] == [
+            f"CHAPTER {n}. On Rain" for n in range(1, 9)
+        ]
         assert all(c.end - c.start > 500 for c in book.chapters)
 
     def test_a_heading_without_an_empty_line_under_it_is_one(self) -> None:
         book = read("\n\n".join(f"CHAPTER {n}\n{wrapped(_LONG)}" for n in range(1, 4)))
-        assert [c.title for c in book.chapters] == ["CHAPTER 1", "CHAPTER 2", "CHAPTER 3"]
+        assert [c.title for c in book.chapters] == [
+            "CHAPTER 1",
+            "CHAPTER 2",
+            "CHAPTER 3",
+        ]
 
     def test_unnumbered_headings_are_found_by_the_contents(self) -> None:
         names = ["Economy", "Where I Lived, and What I Lived For", "Sounds", "Solitude"]
         contents = "\n".join(f" {name} .... {n}" for n, name in enumerate(names, 1))
-        chapters = "".join(f"\n\n\n{name}\n\n{wrapped(_LONG)}\n\nSo it was.\n" for name in names)
+        chapters = "".join(
+            f"\n\n\n{name}\n\n{wrapped(_LONG)}\n\nSo it was.\n" for name in names
+        )
         book = read(f"A STORY\n\nContents\n\n{contents}\n\n{chapters}")
         assert [c.title for c in book.chapters] == names
 
     def test_the_books_of_an_epic_are_its_chapters(self) -> None:
         books = "".join(
-            f"\n\n\nBOOK {n}\n\nOF RAIN AND BRIDGES\n\n{wrapped(_LONG)}" for n in range(1, 9)
+            f"\n\n\nBOOK {n}\n\nOF RAIN AND BRIDGES\n\n{wrapped(_LONG)}"
+            for n in range(1, 9)
         )
         assert [(c.title, c.level) for c in read(books).chapters] == [
             (f"BOOK {n}. OF RAIN AND BRIDGES", 1) for n in range(1, 9)
@@ -185,7 +210,11 @@ class TestChapters:
         assert len(book.chapters) == 1
 
     def test_pronouns_and_years_are_not_chapters(self) -> None:
-        book = read("\n\n".join([wrapped(_LONG), "I", wrapped(_LONG), "1849", wrapped(_LONG), "I"]))
+        book = read(
+            "\n\n".join(
+                [wrapped(_LONG), "I", wrapped(_LONG), "1849", wrapped(_LONG), "I"]
+            )
+        )
         assert len(book.chapters) == 1
 
     def test_page_numbers_are_not_chapters(self) -> None:
@@ -213,11 +242,17 @@ class TestEncodings:
             ("iso2022_kr", "나는 고양이로소이다. 이름은 아직 없다."),
             ("hz", "我是猫。名字还没有。"),
             ("utf-16-be", "吾輩は一匹の猫である。 名前はまだ無い。 一つだけ。"),
-            ("utf-16-le", "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。"),
+            (
+                "utf-16-le",
+                "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。",
+            ),
             ("utf-16-be", "话说天下大势，分久必合，合久必分。周末七国分争，并入于秦。"),
             ("utf-16-be", "Шёлдождь,ишёл,ишёл.Потомпошёлснег."),
             ("utf-16-le", "Itrained,andthensnowed."),
-            ("cp850", "Er hörte die Glocken läuten und wußte, daß es für ihn zu spät war. "),
+            (
+                "cp850",
+                "Er hörte die Glocken läuten und wußte, daß es für ihn zu spät war. ",
+            ),
             (
                 "cp437",
                 "Il a déjà été très gêné par la forêt brûlée, hélas, où le garçon était allé. ",
@@ -234,12 +269,21 @@ class TestEncodings:
                 )
                 * 9,
             ),
-            ("cp1252", "Er hörte die Glocken läuten und wußte, daß es für ihn zu spät war. " * 9),
-            ("cp1252", "El niño soñó con un pingüino. ¿Qué hacía allí? Nadie lo sabía aún. " * 9),
+            (
+                "cp1252",
+                "Er hörte die Glocken läuten und wußte, daß es für ihn zu spät war. "
+                * 9,
+            ),
+            (
+                "cp1252",
+                "El niño soñó con un pingüino. ¿Qué hacía allí? Nadie lo sabía aún. "
+                * 9,
+            ),
             ("iso8859-1", "Die Stra\xdfe war naß, die H\xe4user grau. " * 9),
             (
                 "cp1250",
-                "Příliš žluťoučký kůň úpěl ďábelské ódy. Kdož ví, proč byl tak smutný. " * 20,
+                "Příliš žluťoučký kůň úpěl ďábelské ódy. Kdož ví, proč byl tak smutný. "
+                * 20,
             ),
             (
                 "cp1251",
@@ -248,7 +292,9 @@ class TestEncodings:
             ),
         ],
     )
-    def test_the_encoding_is_detected_from_the_bytes(self, encoding: str, text: str) -> None:
+    def test_the_encoding_is_detected_from_the_bytes(
+        self, encoding: str, text: str
+    ) -> None:
         assert read(text.encode(encoding)).text == text.strip()
 
     def test_a_guessed_encoding_is_named(self) -> None:
@@ -262,7 +308,9 @@ class TestEncodings:
         assert read("Grüße".encode("utf-16")).notices == ()
 
     def test_surrogates_in_utf8_are_joined(self) -> None:
-        book = read("Grüße \ud83d\ude00 und \ud83d mehr".encode("utf-8", "surrogatepass"))
+        book = read(
+            "Grüße \ud83d\ude00 und \ud83d mehr".encode("utf-8", "surrogatepass")
+        )
         assert book.text == "Grüße 😀 und \ufffd mehr"
         assert len(book.notices) == 1
 
@@ -278,7 +326,9 @@ class TestEncodings:
         book = read(data)
         assert book.text.startswith("Grüße über Grüße.")
         assert book.text.count("\ufffd") == 1
-        assert book.notices == ("1 unreadable character is shown as \ufffd (read as utf-8).",)
+        assert book.notices == (
+            "1 unreadable character is shown as \ufffd (read as utf-8).",
+        )
 
 
 class TestCharacters:
@@ -299,7 +349,11 @@ class TestCharacters:
         assert read("cafe\u0301").text == "café"
 
     def test_a_few_nuls_are_dropped_and_reported(self) -> None:
-        book = read(b"Once upon\x00 a time. " + b"There was a king who had a son. " * 20 + b"\x00")
+        book = read(
+            b"Once upon\x00 a time. "
+            + b"There was a king who had a son. " * 20
+            + b"\x00"
+        )
         assert book.text.startswith("Once upon a time.")
         assert book.notices == ("2 control characters were left out.",)
 
@@ -328,7 +382,9 @@ class TestCharacters:
         )
 
     @given(st.text(st.characters(categories=("L", "N", "P", "S", "Z")), max_size=400))
-    def test_any_text_gives_a_book_that_satisfies_the_invariants(self, text: str) -> None:
+    def test_any_text_gives_a_book_that_satisfies_the_invariants(
+        self, text: str
+    ) -> None:
         """With a sentence before it: signs alone are refused as no text."""
         words = f"It rained all day. {text}"
         assert_keeps_promises(open_bytes(words.encode(), "any.txt"))
@@ -344,7 +400,9 @@ def test_indented_lines_stay_lines_among_paragraph_lines() -> None:
         "It was a long paragraph that stood on one line, as editors without hard wraps write it. "
         * 3
     )
-    book = read(f"{prose}\n\n    A red light went across\n    As I lay in my boat.\n\n{prose}\n")
+    book = read(
+        f"{prose}\n\n    A red light went across\n    As I lay in my boat.\n\n{prose}\n"
+    )
     assert [p.kind for p in book.paragraphs] == [
         ParagraphKind.TEXT,
         ParagraphKind.VERSE,
@@ -358,7 +416,9 @@ def test_a_byline_under_the_title_names_the_author() -> None:
         "It was a long paragraph that stood on one line, as editors without hard wraps write it. "
         * 3
     )
-    assert read(f"The Gauge\n\nby Noah Peachey\n\n{prose}\n").authors == ("Noah Peachey",)
+    assert read(f"The Gauge\n\nby Noah Peachey\n\n{prose}\n").authors == (
+        "Noah Peachey",
+    )
     assert read(f"The Gauge\n\n{prose}\n\nby the way\n").authors == ()
 
 
@@ -378,13 +438,24 @@ class TestEastAsian:
         assert book.title == "story"
 
     def test_japanese_wrapped_to_a_width_is_joined(self) -> None:
-        text = "老人は河を見ていた雨が降っていた誰も彼に話しかけなかったし彼も黙っていた" * 5
+        text = (
+            "老人は河を見ていた雨が降っていた誰も彼に話しかけなかったし彼も黙っていた"
+            * 5
+        )
         wrapped_lines = [text[start : start + 30] for start in range(0, len(text), 30)]
         book = read("\n\n".join("\n".join(wrapped_lines) + "。" for _ in range(4)))
         assert len(book.paragraphs) == 4
 
     def test_volumes_side_stories_and_epilogues_are_chapters(self) -> None:
-        titles = ["楔子", "卷一", "第一章 起", "卷二 风云", "第二章 承", "番外一：回家", "尾声"]
+        titles = [
+            "楔子",
+            "卷一",
+            "第一章 起",
+            "卷二 风云",
+            "第二章 承",
+            "番外一：回家",
+            "尾声",
+        ]
         book = read("".join(f"{title}\n\n{EAST_ASIAN}\n" for title in titles))
         levels = [(chapter.title, chapter.level) for chapter in book.chapters]
         assert levels == list(zip(titles, [1, 1, 2, 1, 2, 1, 1], strict=True))
@@ -393,7 +464,9 @@ class TestEastAsian:
         "line", ["尾声渐渐远去。", "卷起袖子，他走了出去。", "第一次见面时，她笑了。"]
     )
     def test_a_sentence_is_no_heading(self, line: str) -> None:
-        book = read(f"第一章\n\n{EAST_ASIAN}\n\n{line}\n\n{EAST_ASIAN}\n\n第二章\n\n{EAST_ASIAN}")
+        book = read(
+            f"第一章\n\n{EAST_ASIAN}\n\n{line}\n\n{EAST_ASIAN}\n\n第二章\n\n{EAST_ASIAN}"
+        )
         assert [chapter.title for chapter in book.chapters] == ["第一章", "第二章"]
 
 
@@ -421,7 +494,11 @@ AOZORA = f"""雨の夜
 class TestAozora:
     def test_marks_become_headings_readings_and_characters(self) -> None:
         book = read(AOZORA)
-        assert (book.title, book.authors, book.language) == ("雨の夜", ("山田太郎",), "ja")
+        assert (book.title, book.authors, book.language) == (
+            "雨の夜",
+            ("山田太郎",),
+            "ja",
+        )
         assert [chapter.title for chapter in book.chapters] == ["一", "終わり"]
         assert "東京駅前（えきまえ）の河（かわ）を見た。" in book.text
         assert "［＃" not in book.text

@@ -43,13 +43,22 @@ class TestStyles:
                 for name in ("em", "i", "cite", "dfn", "var")
             ),
             *((f"<{name}>rain</{name}>", Style.STRONG) for name in ("strong", "b")),
-            *((f"<{name}>rain</{name}>", Style.CODE) for name in ("code", "kbd", "samp", "tt")),
+            *(
+                (f"<{name}>rain</{name}>", Style.CODE)
+                for name in ("code", "kbd", "samp", "tt")
+            ),
             *((f"<{name}>rain</{name}>", Style.UNDERLINE) for name in ("u", "ins")),
-            *((f"<{name}>rain</{name}>", Style.STRIKE) for name in ("s", "del", "strike")),
+            *(
+                (f"<{name}>rain</{name}>", Style.STRIKE)
+                for name in ("s", "del", "strike")
+            ),
             ("<sup>rain</sup>", Style.SUPERSCRIPT),
             ("<sub>rain</sub>", Style.SUBSCRIPT),
             ('<span class="x smcap">rain</span>', Style.SMALL_CAPITALS),
-            ('<span style="font-variant: small-caps">rain</span>', Style.SMALL_CAPITALS),
+            (
+                '<span style="font-variant: small-caps">rain</span>',
+                Style.SMALL_CAPITALS,
+            ),
             ('<span class="Italic">rain</span>', Style.EMPHASIS),
             ('<span style="font-weight:bold">rain</span>', Style.STRONG),
         ],
@@ -66,7 +75,10 @@ class TestStyles:
 
     def test_an_inline_element_around_blocks_marks_each_of_them(self) -> None:
         book = read("<p>No.</p><em><p>It rained.</p><p>It poured.</p></em><p>Dry.</p>")
-        assert styled(book) == [(Style.EMPHASIS, "It rained."), (Style.EMPHASIS, "It poured.")]
+        assert styled(book) == [
+            (Style.EMPHASIS, "It rained."),
+            (Style.EMPHASIS, "It poured."),
+        ]
         assert len(book.paragraphs) == 4
 
     def test_private_use_characters_are_not_taken_for_marks(self) -> None:
@@ -75,7 +87,9 @@ class TestStyles:
         assert styled(book) == [(Style.EMPHASIS, "rain")]
 
     def test_lines_of_verse_that_become_one_paragraph_keep_their_marks(self) -> None:
-        book = read('<div class="verse"><p><i>April</i> is</p><p>the <b>cruellest</b></p></div>')
+        book = read(
+            '<div class="verse"><p><i>April</i> is</p><p>the <b>cruellest</b></p></div>'
+        )
         assert paragraphs(book) == [(ParagraphKind.VERSE, "April is\nthe cruellest")]
         assert styled(book) == [(Style.EMPHASIS, "April"), (Style.STRONG, "cruellest")]
 
@@ -103,14 +117,18 @@ class TestStyles:
 
 
 class TestCode:
-    def test_preformatted_text_is_code_and_keeps_its_spaces_tabs_and_marks(self) -> None:
+    def test_preformatted_text_is_code_and_keeps_its_spaces_tabs_and_marks(
+        self,
+    ) -> None:
         book = read("<pre>a\t<b>b</b>\tc\n\n    d</pre>")
         assert paragraphs(book) == [(ParagraphKind.CODE, "a   b   c\n    d")]
         assert styled(book) == [(Style.STRONG, "b")]
 
 
 class TestPictures:
-    def test_a_picture_alone_is_a_paragraph_with_its_description_or_file_name(self) -> None:
+    def test_a_picture_alone_is_a_paragraph_with_its_description_or_file_name(
+        self,
+    ) -> None:
         book = read(
             '<p><img src="a/b.png" alt="A bridge"/></p><p><img src="a/c.png?x"/></p><img '
             'src="data:x" alt=""/>'
@@ -159,7 +177,10 @@ class TestPictures:
         ]
 
     def test_a_drawn_initial_is_joined_to_its_word(self) -> None:
-        assert read('<p><img src="t.png" alt="T"/>he rain fell.</p>').text == "The rain fell."
+        assert (
+            read('<p><img src="t.png" alt="T"/>he rain fell.</p>').text
+            == "The rain fell."
+        )
 
     def test_a_drawn_heading_is_a_heading(self) -> None:
         assert paragraphs(read('<h1><img src="a.png" alt="Chapter I"/></h1>')) == [
@@ -186,28 +207,38 @@ class TestPictures:
             "<annotation>x^2</annotation></semantics></math>"
         )
         drawn = "<span class='katex-html' aria-hidden='true'><span>x</span><span>2</span></span>"
-        assert read(f"<p>Let <span class='katex'>{math}{drawn}</span> be.</p>").text == "Let x² be."
+        assert (
+            read(f"<p>Let <span class='katex'>{math}{drawn}</span> be.</p>").text
+            == "Let x² be."
+        )
 
-    def test_a_formula_in_an_address_is_read_and_other_embedded_files_are_counted(self) -> None:
+    def test_a_formula_in_an_address_is_read_and_other_embedded_files_are_counted(
+        self,
+    ) -> None:
         assert (
             read(
                 '<p>Let <embed src="../https://a.example/png.latex?x%5E2%20%2B%20y"/> be.</p>'
             ).text
             == "Let x^2 + y be."
         )
-        film = read_document(etree.fromstring('<html><body><embed src="a.swf"/></body></html>'))
+        film = read_document(
+            etree.fromstring('<html><body><embed src="a.swf"/></body></html>')
+        )
         assert film.left_out == {"embedded file(s)": 1}
 
     @pytest.mark.parametrize("name", ["video", "audio", "object", "canvas", "iframe"])
     def test_words_in_place_of_media_are_read(self, name: str) -> None:
         assert (
-            read(f"<{name} src='a'><source src='b'/><p>A film of rain.</p></{name}>").text
+            read(
+                f"<{name} src='a'><source src='b'/><p>A film of rain.</p></{name}>"
+            ).text
             == "A film of rain."
         )
 
     def test_an_svg_wrapper_is_read_as_its_picture(self) -> None:
         svg = (
-            '<svg xmlns:xlink="http://www.w3.org/1999/xlink"><image xlink:href="cover.jpg"/></svg>'
+            '<svg xmlns:xlink="http://www.w3.org/1999/xlink"><image '
+            'xlink:href="cover.jpg"/></svg>'
         )
         book = read(f"<div>{svg}</div>")
         assert paragraphs(book) == [(ParagraphKind.IMAGE, "[cover.jpg]")]
@@ -220,7 +251,9 @@ class TestLinks:
             '<p><a href="https://a.example">a</a> <a href="javascript:x()">b</a> <a '
             'href="#">c</a></p>'
         )
-        assert [(book.text[link.start : link.end], link.address) for link in book.links] == [
+        assert [
+            (book.text[link.start : link.end], link.address) for link in book.links
+        ] == [
             ("a", "https://a.example"),
         ]
 
@@ -252,7 +285,9 @@ class TestLanguages:
             '<p>The <i lang="fr">pluie</i> fell.</p><p lang="de">Es regnete.</p><p '
             'lang="en-US">Dry.</p>'
         )
-        assert [(book.text[f.start : f.end], f.language) for f in book.language_spans] == [
+        assert [
+            (book.text[f.start : f.end], f.language) for f in book.language_spans
+        ] == [
             ("pluie", "fr"),
             ("Es regnete.", "de"),
         ]
@@ -260,7 +295,9 @@ class TestLanguages:
 
     def test_invalid_languages_are_ignored(self) -> None:
         assert (
-            read('<p lang="und">a</p><p lang="">b</p><p lang="not a language">c</p>').language_spans
+            read(
+                '<p lang="und">a</p><p lang="">b</p><p lang="not a language">c</p>'
+            ).language_spans
             == ()
         )
 
@@ -272,7 +309,11 @@ class TestHidden:
             '<p><span role="doc-pagebreak" id="p3">3</span>Dry.</p>'
         )
         document = read_document(etree.fromstring(f"<html>{body}</html>"))
-        assert [paragraph.text for paragraph in document.paragraphs] == ["It", "rained.", "Dry."]
+        assert [paragraph.text for paragraph in document.paragraphs] == [
+            "It",
+            "rained.",
+            "Dry.",
+        ]
         assert (document.anchors["Page_2"], document.anchors["p3"]) == (1, 2)
 
     def test_the_licence_around_a_book_is_left_out_and_counted(self) -> None:
@@ -285,7 +326,9 @@ class TestHidden:
         assert [paragraph.text for paragraph in document.paragraphs] == ["It rained."]
         assert document.left_out == {"word(s) of the licence": 4}
 
-    @pytest.mark.parametrize("number", ["12", "xiv", "[Pg 7]", "{9}", "Page 17", "12a", "S. 3"])
+    @pytest.mark.parametrize(
+        "number", ["12", "xiv", "[Pg 7]", "{9}", "Page 17", "12a", "S. 3"]
+    )
     def test_a_page_number_divides_no_word(self, number: str) -> None:
         book = read(f'<p>It rai<span class="pagenum">{number}</span>ned.</p>')
         assert book.text == "It rained."
@@ -361,7 +404,9 @@ class TestLines:
         ]
 
     def test_a_rule_for_an_element_or_a_class_keeps_lines(self) -> None:
-        sheet = read_sheet("p { white-space: pre-line } .wrapped { white-space: normal }")
+        sheet = read_sheet(
+            "p { white-space: pre-line } .wrapped { white-space: normal }"
+        )
         page = "<html><p>a\nb</p><p class='wrapped'>c\nd</p></html>"
         document = read_document(etree.fromstring(page), sheet=sheet)
         assert [each.text for each in document.paragraphs] == ["a\nb", "c d"]
@@ -378,15 +423,23 @@ class TestInitials:
     @pytest.mark.parametrize(
         ("markup", "text"),
         [
-            ('<p><span style="float: left">\n W\n</span>\nhen it rained.</p>', "When it rained."),
+            (
+                '<p><span style="float: left">\n W\n</span>\nhen it rained.</p>',
+                "When it rained.",
+            ),
             ('<p><span style="float: left">I</span> went.</p>', "I went."),
             ('<p><span class="dropcap">T</span>he rain.</p>', "The rain."),
-            ('<div style="float: left">A</div><p>fter the rain.</p>', "After the rain."),
+            (
+                '<div style="float: left">A</div><p>fter the rain.</p>',
+                "After the rain.",
+            ),
             ('<div style="float: left">A</div><p>Rain fell.</p>', "A\n\nRain fell."),
             ('<div style="float: left">Rain</div><p>fell.</p>', "Rain\n\nfell."),
         ],
     )
-    def test_a_floated_initial_is_part_of_its_word(self, markup: str, text: str) -> None:
+    def test_a_floated_initial_is_part_of_its_word(
+        self, markup: str, text: str
+    ) -> None:
         assert read(markup).text == text
 
 

@@ -8,12 +8,26 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from gistread.book.builder import BookBuilder
-from gistread.book.formats.elements.linking import LinkedDocuments, anchor_in_document, assemble
+from gistread.book.formats.elements.linking import (
+    LinkedDocuments,
+    anchor_in_document,
+    assemble,
+)
 from gistread.book.formats.elements.xhtml import read_document
 from tests.book.promises import assert_keeps_promises
 
 _INLINE = ("em", "b", "span", "a", "code", "sup", "small", "q", "s")
-_BLOCKS = ("p", "div", "blockquote", "h2", "section", "pre", "figure", "figcaption", "aside")
+_BLOCKS = (
+    "p",
+    "div",
+    "blockquote",
+    "h2",
+    "section",
+    "pre",
+    "figure",
+    "figcaption",
+    "aside",
+)
 _ATTRIBUTES = (
     "",
     ' class="verse"',
@@ -81,4 +95,6 @@ def test_every_letter_is_kept_in_order_with_valid_marks(parts: list[str]) -> Non
     for link in book.links:
         if link.target is not None:
             assert link.target < len(book.text)
-            assert link.target_end is None or link.target <= link.target_end <= len(book.text)
+            assert link.target_end is None or link.target <= link.target_end <= len(
+                book.text
+            )

@@ -98,7 +98,8 @@ def test_other_forms_of_a_pointer_mean_the_same(spine: SpineText) -> None:
 
 
 @pytest.mark.parametrize(
-    "pointer", ["", "42", "/body/DocFragment[2]/body/p[9]/text().0", "/body/x", "#id", "/" * 999]
+    "pointer",
+    ["", "42", "/body/DocFragment[2]/body/p[9]/text().0", "/body/x", "#id", "/" * 999],
 )
 def test_what_points_nowhere_is_none(spine: SpineText, pointer: str) -> None:
     assert spine.offset_of(pointer) is None

@@ -82,7 +82,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return running(main, capsys)
 
 
-def running(main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]) -> Run:
+def running(
+    main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]
+) -> Run:
     def run_command(*words: str | Path) -> Ran:
         status = main([str(word) for word in words])
         out, err = capsys.readouterr()
@@ -95,5 +97,7 @@ def running(main: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]
 def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     """The engine that every command of the test gets."""
     fake = FakeEngine()
-    monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", lambda path, **options: fake)
+    monkeypatch.setattr(
+        "gistread.engine.llama.client.LlamaEngine", lambda path, **options: fake
+    )
     return fake

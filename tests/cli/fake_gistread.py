@@ -16,7 +16,14 @@ from typing import Any
 from gistread.cli import main
 from gistread.engine.llama import client
 from gistread.engine.llama.fit import LoadOptions
-from gistread.engine.protocol import GREEDY, EngineInfo, Priority, Prompt, Sampling, StreamEvent
+from gistread.engine.protocol import (
+    GREEDY,
+    EngineInfo,
+    Priority,
+    Prompt,
+    Sampling,
+    StreamEvent,
+)
 from tests.fake_engine import FakeEngine
 
 LOADING = os.environ.get("GISTREAD_TEST_LOADING")
@@ -36,7 +43,10 @@ class SlowEngine(FakeEngine):
         return await super().start()
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> AsyncGenerator[StreamEvent, None]:
         await asyncio.sleep(PAUSE_S)
         async for event in super().stream(prompt, sampling, priority):

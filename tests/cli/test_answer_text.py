@@ -77,7 +77,9 @@ def test_an_answer_in_pieces_reads_the_same(lengths: list[int]) -> None:
         length = lengths[len(pieces) % len(lengths)]
         pieces.append(rest[:length])
         rest = rest[length:]
-    assert without_styles(printed(pieces, pytest.MonkeyPatch())) == without_styles(DRAWN)
+    assert without_styles(printed(pieces, pytest.MonkeyPatch())) == without_styles(
+        DRAWN
+    )
 
 
 @given(st.text("ab *_`#|-\n1.[]", max_size=60), st.integers(1, 5))
@@ -120,7 +122,9 @@ def test_a_long_line_is_not_drawn_again_for_each_word() -> None:
     assert max(drawn) < 40
 
 
-def test_control_characters_of_a_model_stay_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_of_a_model_stay_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     print_answer("a\x1b[2Jb **c\x07**")
     assert capsys.readouterr().out == f"a\ufffd[2Jb {BOLD}c\ufffd{PLAIN}\n"
 

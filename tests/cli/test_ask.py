@@ -48,12 +48,15 @@ def memory_of(book: Path) -> GistMemory:
     return store.load(opened, store.find(opened)[0])
 
 
-def test_a_template_gets_the_fields_of_the_json(run: Run, indexed: Path, tmp_path: Path) -> None:
+def test_a_template_gets_the_fields_of_the_json(
+    run: Run, indexed: Path, tmp_path: Path
+) -> None:
     options = (QUESTION, "--reader", "readagent-s")
     document = run("ask", indexed, *options, "--json").json
     assert set(document) | {"question", "title"} == FIELDS_OF_ONE
     template = (
-        "{{ title }}: {{ question }} {{ answer }}{% for c in citations %} {{ c.place }}{% endfor %}"
+        "{{ title }}: {{ question }} {{ answer }}{% for c in citations %} {{ "
+        "c.place }}{% endfor %}"
     )
     ran = run("ask", indexed, *options, "--template", template)
     assert ran.out.startswith(f"The Lamp: {QUESTION} He counted the stairs.")
@@ -95,7 +98,9 @@ def test_a_wrong_template_is_told_before_a_model_is_asked(
     assert reason in ran.err
 
 
-def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Path) -> None:
+def test_json_is_one_document_with_the_shape_of_the_design(
+    run: Run, indexed: Path
+) -> None:
     document = run("ask", indexed, QUESTION, "--reader", "readagent-s", "--json").json
     assert set(document) == {
         "answer",
@@ -128,17 +133,23 @@ def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Pa
     assert set(document["usage"]) == {"prefilled", "reused", "generated", "seconds"}
 
 
-def test_a_question_with_options_is_answered_with_one_of_them(run: Run, indexed: Path) -> None:
+def test_a_question_with_options_is_answered_with_one_of_them(
+    run: Run, indexed: Path
+) -> None:
     choices = ["nobody", "the keeper"]
     options = [word for choice in choices for word in ("--choice", choice)]
-    document = run("ask", indexed, QUESTION, "--reader", "readagent-s", *options, "--json").json
+    document = run(
+        "ask", indexed, QUESTION, "--reader", "readagent-s", *options, "--json"
+    ).json
     assert document["answer"] == choices[document["choice"]]
     refused = run("ask", indexed, QUESTION, "--choice", "nobody")
     assert refused.status == ExitStatus.USAGE
     assert "at least two different options" in refused.err
 
 
-def test_the_answer_goes_to_stdout_and_the_steps_to_stderr(run: Run, indexed: Path) -> None:
+def test_the_answer_goes_to_stdout_and_the_steps_to_stderr(
+    run: Run, indexed: Path
+) -> None:
     ran = run("ask", indexed, QUESTION, "--reader", "readagent-s")
     assert ran.out.startswith("He counted the stairs")
     assert "① section 2" in ran.err
@@ -154,10 +165,14 @@ def test_the_book_is_asked_as_was_chosen_for_it_unless_an_option_says_otherwise(
     assert own.json["reader"] == "readagent-p"
     chosen = "readagent-p (`--reader` names another), at most 1 section looked up."
     assert f"Method, as chosen for this book: {chosen}" in own.err
-    other = run("ask", indexed, QUESTION, "--reader", "notes", "--max-pages", "2", "--json")
+    other = run(
+        "ask", indexed, QUESTION, "--reader", "notes", "--max-pages", "2", "--json"
+    )
     assert other.json["reader"] == "notes"
     assert "as chosen for this book" not in other.err
-    assert run("ask", indexed, QUESTION, "--json").json["reader"] == "readagent-p", "for one run"
+    assert run("ask", indexed, QUESTION, "--json").json["reader"] == "readagent-p", (
+        "for one run"
+    )
 
 
 def test_events_are_those_of_the_reader(run: Run, indexed: Path) -> None:
@@ -184,7 +199,9 @@ def test_nothing_past_the_bound_reaches_the_model(
     run: Run, indexed: Path, engine: FakeEngine
 ) -> None:
     engine.calls.clear()
-    assert run("ask", indexed, QUESTION, "--upto", "section:2").status == ExitStatus.DONE
+    assert (
+        run("ask", indexed, QUESTION, "--upto", "section:2").status == ExitStatus.DONE
+    )
     assert engine.calls
     for call in engine.calls:
         assert "The Storm" not in call.text
@@ -224,7 +241,13 @@ def test_a_bound_that_the_book_lacks_is_refused(indexed: Path) -> None:
     with pytest.raises(UsageError, match="no chapter the strom") as misspelt:
         offset_of("chapter:the strom", memory, 0)
     assert "The Storm" in misspelt.value.hint
-    for unknown in ("page:1000", "section:1000", "chapter:9", "chapter:1.1", "chapter:The Ship"):
+    for unknown in (
+        "page:1000",
+        "section:1000",
+        "chapter:9",
+        "chapter:1.1",
+        "chapter:The Ship",
+    ):
         with pytest.raises(UsageError):
             offset_of(unknown, memory, 0)
 
@@ -249,10 +272,16 @@ def test_an_answer_stops_at_the_furthest_place_read_unless_told_otherwise(
     assert not shows_the_storm("--upto", "here")
 
 
-def test_the_question_is_saved_with_those_of_the_screen(run: Run, indexed: Path) -> None:
+def test_the_question_is_saved_with_those_of_the_screen(
+    run: Run, indexed: Path
+) -> None:
     document = run("ask", indexed, QUESTION, "--json").json
     (kept,) = UserData(default_paths()).questions(open_book(indexed).sha256)
-    assert (kept.question, kept.answer, kept.model) == (QUESTION, document["answer"], "fake")
+    assert (kept.question, kept.answer, kept.model) == (
+        QUESTION,
+        document["answer"],
+        "fake",
+    )
     assert list(kept.lookups) == document["lookups"]
 
 
@@ -266,7 +295,9 @@ def test_an_unread_book_is_reported_before_a_model_is_loaded(
     assert "--index" in ran.err
 
 
-def test_index_reads_first_and_then_answers(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_index_reads_first_and_then_answers(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     ran = run("ask", book, QUESTION, "--index", *SIZE, "--json")
     assert ran.status == ExitStatus.DONE
     assert ran.json["answer"]
@@ -281,10 +312,17 @@ def test_an_unsupported_answer_of_a_weak_model_is_replaced_by_quotations(
         "It was Napoleon [not in the text].\n"
     )
     check_results().save(
-        engine.info.fingerprint, None, CheckResult(answers=False, abstains=True, line="it guesses")
+        engine.info.fingerprint,
+        None,
+        CheckResult(answers=False, abstains=True, line="it guesses"),
     )
-    answer, *quotes = run("ask", indexed, QUESTION, "--reader", "gistread").out.splitlines()
-    assert answer == "The model gave no usable answer. The passages closest to the question:"
+    answer, *quotes = run(
+        "ask", indexed, QUESTION, "--reader", "gistread"
+    ).out.splitlines()
+    assert (
+        answer
+        == "The model gave no usable answer. The passages closest to the question:"
+    )
     assert quotes
     assert all(
         quote.partition("“")[2].rstrip("”") in " ".join(indexed.read_text().split())
@@ -292,8 +330,12 @@ def test_an_unsupported_answer_of_a_weak_model_is_replaced_by_quotations(
     )
 
 
-def test_a_name_that_the_text_lacks_is_marked(run: Run, indexed: Path, engine: FakeEngine) -> None:
-    engine._says = lambda _: f"{SUPPORTED} Napoleon paid Wellington for it. {SUPPORTED_TOO}"
+def test_a_name_that_the_text_lacks_is_marked(
+    run: Run, indexed: Path, engine: FakeEngine
+) -> None:
+    engine._says = lambda _: (
+        f"{SUPPORTED} Napoleon paid Wellington for it. {SUPPORTED_TOO}"
+    )
     ran = run("ask", indexed, QUESTION, "--reader", "gistread")
     assert (
         f"{SUPPORTED} Napoleon paid Wellington [not in the text] for it. {SUPPORTED_TOO}\n[1] "
@@ -326,7 +368,10 @@ def test_all_books_are_asked_and_sources_name_them(
     engine._says = lambda prompt: SUPPORTED
     ran = run("ask", "--all", QUESTION, "--unread")
     assert ran.status == ExitStatus.DONE
-    assert "  The Lamp: 15 passages, “keeper”, “count”: “The Keeper stood before" in ran.err
+    assert (
+        "  The Lamp: 15 passages, “keeper”, “count”: “The Keeper stood before"
+        in ran.err
+    )
     assert ran.out.startswith(f"{SUPPORTED}\n[1] The Lamp · ")
     document = run("ask", "--all", QUESTION, "--unread", "--json").json
     assert document["books"][0]["title"] == "The Lamp"
@@ -360,7 +405,11 @@ def test_a_cut_answer_says_so_and_continue_goes_on_with_it(
     assert further.out.startswith("She prompted Ferrand")
     assert "goes on" not in further.err
     prompted = next(call for call in engine.calls if call.kind == "complete")
-    assert [message.role for message in prompted.prompt] == ["user", "assistant", "user"]
+    assert [message.role for message in prompted.prompt] == [
+        "user",
+        "assistant",
+        "user",
+    ]
     assert QUESTION in prompted.prompt[0].content
     assert prompted.prompt[1].content == "She found it missing."
 

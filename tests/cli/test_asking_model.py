@@ -39,7 +39,9 @@ class Models:
         class Counted(FakeEngine):
             async def start(self) -> EngineInfo:
                 if name in models.broken:
-                    raise EngineError(f"{name} does not fit into memory.", "Take a smaller one.")
+                    raise EngineError(
+                        f"{name} does not fit into memory.", "Take a smaller one."
+                    )
                 if name not in models.open:
                     models.open.append(name)
                 models.most_open = max(models.most_open, len(models.open))
@@ -92,7 +94,11 @@ def test_the_asking_model_answers_over_the_reading_models_memory(
         "name": "large",
         "fingerprint": models.engines["large"].info.fingerprint,
     }
-    assert ran.json["memory"] == {"model": {"name": "small"}, "preset": "fiction", "task": None}
+    assert ran.json["memory"] == {
+        "model": {"name": "small"},
+        "preset": "fiction",
+        "task": None,
+    }
     assert "large answers over the memory of small." in ran.err
     assert (models.open, models.most_open) == ([], 1)
     (kept,) = UserData(default_paths()).questions(open_book(book).sha256)
@@ -129,10 +135,16 @@ def test_an_unusable_asking_model_on_the_command_line_is_an_error(
 
 
 def test_models_use_sets_and_clears_every_role(run: Run, models: Models) -> None:
-    assert "large now answers questions" in run("models", "use", "large", "--for", "asking").err
+    assert (
+        "large now answers questions"
+        in run("models", "use", "large", "--for", "asking").err
+    )
     config = load_config(default_paths().config_file)
     assert (config.model, config.asking_model) == ("small", str(models.path("large")))
-    assert "large is now the default model" in run("models", "use", "large", "--for", "reading").err
+    assert (
+        "large is now the default model"
+        in run("models", "use", "large", "--for", "reading").err
+    )
     assert load_config(default_paths().config_file).model == str(models.path("large"))
     assert run("models", "use", "none", "--for", "asking", "--json").json == {
         "for": "asking",

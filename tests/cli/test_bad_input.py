@@ -55,7 +55,9 @@ def zipped(path: Path, **members: bytes) -> Path:
 def broken_books(folder: Path) -> dict[str, Path]:
     """Unreadable books by their fault."""
     folder.mkdir()
-    books = {name: folder / f"{name}.txt" for name in ("empty", "spaces", "binary", "nuls")}
+    books = {
+        name: folder / f"{name}.txt" for name in ("empty", "spaces", "binary", "nuls")
+    }
     books["empty"].write_bytes(b"")
     books["spaces"].write_bytes(b" \n\t\n" * 50)
     books["binary"].write_bytes(bytes(range(256)) * 200)
@@ -69,9 +71,13 @@ def broken_books(folder: Path) -> dict[str, Path]:
     books["zip"] = zipped(folder / "any.zip", a=b"text", b=b"text")
     books["cut zip"] = folder / "cut.epub"
     books["cut zip"].write_bytes(
-        zipped(folder / "whole.epub", mimetype=b"application/epub+zip").read_bytes()[:40]
+        zipped(folder / "whole.epub", mimetype=b"application/epub+zip").read_bytes()[
+            :40
+        ]
     )
-    books["hollow epub"] = zipped(folder / "hollow.epub", mimetype=b"application/epub+zip")
+    books["hollow epub"] = zipped(
+        folder / "hollow.epub", mimetype=b"application/epub+zip"
+    )
     books["fifo"] = folder / "pipe"
     os.mkfifo(books["fifo"])
     return books
@@ -117,7 +123,8 @@ def test_escape_sequences_of_names_books_and_models_never_reach_the_terminal(
     assert "\x1b" not in run("pages", tmp_path / f"{evil}.txt").err
     book = tmp_path / "evil.txt"
     book.write_text(
-        f"Chapter 1: {evil}\n\n" + f"It {evil} was a dark night and the door was open.\n\n" * 60
+        f"Chapter 1: {evil}\n\n"
+        + f"It {evil} was a dark night and the door was open.\n\n" * 60
     )
     engine._says = lambda prompt: f"The night {evil} was dark."
     for command in (
@@ -130,7 +137,9 @@ def test_escape_sequences_of_names_books_and_models_never_reach_the_terminal(
         assert not {"\x1b", "\x07", "\x9b"} & set(ran.out + ran.err)
 
 
-def test_invalid_settings_are_status_2_and_name_the_line(run: Run, book: Path, home: Path) -> None:
+def test_invalid_settings_are_status_2_and_name_the_line(
+    run: Run, book: Path, home: Path
+) -> None:
     config = default_paths().config_file
     config.write_text("theme = 'dark'\nmodle = 'starter'\n")
     ran = run("index", book)
@@ -144,7 +153,9 @@ def test_a_missing_model_is_status_4(run: Run, book: Path) -> None:
     assert "no-such-model-anywhere" in ran.err
 
 
-@pytest.mark.parametrize("data", [b"", b"text", b"GGUF", b"GGUF\3\0\0\0" + b"\xff" * 64])
+@pytest.mark.parametrize(
+    "data", [b"", b"text", b"GGUF", b"GGUF\3\0\0\0" + b"\xff" * 64]
+)
 def test_an_invalid_model_file_is_status_4(
     run: Run, book: Path, tmp_path: Path, data: bytes
 ) -> None:
@@ -171,7 +182,9 @@ def test_a_cache_of_a_later_version_is_left_as_it_is(
     assert path.read_bytes() == before
 
 
-def test_damage_in_a_memory_costs_only_its_page(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_damage_in_a_memory_costs_only_its_page(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     first = run("index", book, *SIZE, "--json").json
     pages = run("pages", book, "--upto", "all", "--json").json
     path = memory_file()
@@ -202,14 +215,19 @@ def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(
     answer = run("ask", book, "Who?", *task, "--reader", "readagent-s", "--upto", "all")
     assert f"From {first['pages'] - 1} of ~{first['pages']} sections" in answer.err
     shown = run("pages", book, "--upto", "all", "--json").json
-    assert [page["page"] for page in shown["pages"]] == list(range(2, first["pages"] + 1))
+    assert [page["page"] for page in shown["pages"]] == list(
+        range(2, first["pages"] + 1)
+    )
     shown = run("pages", book, "--upto", "all")
     assert shown.out.startswith("1  not read yet")
     assert shown.out.count(" words · ") == first["pages"] - 1
     assert f"{first['pages'] - 1} of about" in shown.err
     (listed,) = run("memory", "list", book, "--json").json["memories"]
     assert (listed["pages"], listed["read_until"]) == (first["pages"] - 1, 0)
-    assert run("index", book, *task, *SIZE, "--json").json["resumed_pages"] == first["pages"] - 1
+    assert (
+        run("index", book, *task, *SIZE, "--json").json["resumed_pages"]
+        == first["pages"] - 1
+    )
 
 
 def test_index_stops_if_it_cannot_save_but_ask_still_answers(
@@ -303,11 +321,16 @@ def test_a_full_disk_behind_standard_output_is_one_line(words: list[str]) -> Non
             check=False,
         )
     assert done.returncode == ExitStatus.FAILED
-    assert done.stderr == "gistread: Cannot write to standard output: No space left on device.\n"
+    assert (
+        done.stderr
+        == "gistread: Cannot write to standard output: No space left on device.\n"
+    )
 
 
 @pytest.mark.parametrize("words", [[], ["sample"], ["some.txt"], ["-"]])
-def test_no_terminal_is_status_2_and_says_what_works_without(run: Run, words: list[str]) -> None:
+def test_no_terminal_is_status_2_and_says_what_works_without(
+    run: Run, words: list[str]
+) -> None:
     ran = run(*words)
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
     assert "terminal" in ran.err
@@ -345,7 +368,8 @@ def test_an_internal_error_is_two_lines_and_its_traceback_goes_to_the_log(
 
 
 @pytest.mark.parametrize(
-    "error", [MemoryError(), ImportError("x.so: failed to map segment from shared object")]
+    "error",
+    [MemoryError(), ImportError("x.so: failed to map segment from shared object")],
 )
 def test_a_lack_of_memory_is_no_internal_error(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -365,7 +389,11 @@ def test_a_lack_of_memory_is_no_internal_error(
     [
         (["docs", "models"], ExitStatus.DONE, ""),
         (["index", "BOOK", *SIZE, "--events"], ExitStatus.FAILED, ""),
-        (["pages", "BOOK", "--json"], ExitStatus.FAILED, "Nothing of this book has been read yet"),
+        (
+            ["pages", "BOOK", "--json"],
+            ExitStatus.FAILED,
+            "Nothing of this book has been read yet",
+        ),
     ],
 )
 def test_a_closed_pipe_is_no_error_of_a_command_that_prints(
@@ -391,10 +419,16 @@ def test_a_closed_pipe_is_no_error_of_a_command_that_prints(
 
 def test_json_is_utf8_in_every_locale(run: Run, book: Path, engine: FakeEngine) -> None:
     book.write_text(
-        "Kapitel 1: Das Größte\n\n" + "Ein „großes“ Haus stand dort, 雪 fiel darauf.\n\n" * 40
+        "Kapitel 1: Das Größte\n\n"
+        + "Ein „großes“ Haus stand dort, 雪 fiel darauf.\n\n" * 40
     )
     assert run("index", book, *SIZE).status == ExitStatus.DONE
-    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    environment = {
+        **os.environ,
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+    }
     command = [sys.executable, "-m", "gistread", "pages", str(book), "--upto", "all"]
     printed = subprocess.run(
         [*command, "--json"], env=environment, stdout=subprocess.PIPE, check=True
@@ -403,7 +437,9 @@ def test_json_is_utf8_in_every_locale(run: Run, book: Path, engine: FakeEngine) 
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
 
 
-def test_json_has_no_control_characters(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_json_has_no_control_characters(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
     write_json({"path": "two\x7f\x9b\u202e\udcff.txt"})
     printed = capfdbinary.readouterr().out.decode()
     assert printed.strip("\n").isprintable()
@@ -444,7 +480,11 @@ def test_a_store_that_cannot_be_read_is_called_so(run: Run, book: Path) -> None:
     store.chmod(0)
     command = [sys.executable, "-m", "gistread", "books"]
     ran = subprocess.run(
-        command, capture_output=True, text=True, check=False, preexec_fn=obey_permissions
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=obey_permissions,
     )
     assert f"{store}: Permission denied" in ran.stdout + ran.stderr
     assert "Traceback" not in ran.stderr
@@ -453,7 +493,10 @@ def test_a_store_that_cannot_be_read_is_called_so(run: Run, book: Path) -> None:
 def test_a_closed_standard_output_is_one_message(home: Path) -> None:
     command = [sys.executable, "-m", "gistread", "books", "--json"]
     ran = subprocess.run(
-        ["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, text=True, check=False
+        ["sh", "-c", '"$@" >&-', "sh", *command],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (ran.returncode, ran.stderr) == (
         ExitStatus.FAILED,
@@ -464,7 +507,10 @@ def test_a_closed_standard_output_is_one_message(home: Path) -> None:
 def test_a_closed_standard_error_sends_no_message_elsewhere(home: Path) -> None:
     command = [sys.executable, "-m", "gistread", "books", "--add", "nothing.epub"]
     ran = subprocess.run(
-        ["sh", "-c", '"$@" <&- 2>&-', "sh", *command], capture_output=True, text=True, check=False
+        ["sh", "-c", '"$@" <&- 2>&-', "sh", *command],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (ran.returncode, ran.stdout) == (ExitStatus.BOOK, "")
 
@@ -486,7 +532,10 @@ def test_a_closed_standard_error_sends_no_message_elsewhere(home: Path) -> None:
         (("search", "BOOK", "lamp", "--tag", "sea"), "--tag goes with --all."),
         (("search", "--all"), "No words to search for."),
         (("recap", "BOOK", "--upto", "140%"), "'140%' is not a place in a book"),
-        (("serve", "--port", "99999"), "'99999' is not a whole number from 0 to 65,535"),
+        (
+            ("serve", "--port", "99999"),
+            "'99999' is not a whole number from 0 to 65,535",
+        ),
     ],
 )
 def test_what_is_missing_or_too_much_is_said_in_two_lines(
@@ -504,7 +553,12 @@ def test_the_way_of_installing_decides_how_an_extra_is_added(
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     assert install_extra("mcp") == f"{sys.executable} -m pip install 'gistread[mcp]'"
     monkeypatch.setattr("gistread.paths.find_spec", lambda name: None)
-    assert install_extra("mcp") == f"uv pip install --python {sys.executable} 'gistread[mcp]'"
+    assert (
+        install_extra("mcp")
+        == f"uv pip install --python {sys.executable} 'gistread[mcp]'"
+    )
     (tmp_path / "pipx_metadata.json").touch()
-    assert re.fullmatch(r"pipx inject gistread 'mcp<\d+,>=[\d.]+'", install_extra("mcp"))
+    assert re.fullmatch(
+        r"pipx inject gistread 'mcp<\d+,>=[\d.]+'", install_extra("mcp")
+    )
     assert pip_install("socksio") == "pipx runpip gistread install socksio"

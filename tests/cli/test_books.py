@@ -26,7 +26,9 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_is_added_and_its_broken_files_are_named(run: Run, folder: Path) -> None:
+def test_a_folder_is_added_and_its_broken_files_are_named(
+    run: Run, folder: Path
+) -> None:
     (folder / "broken.epub").write_bytes(b"PK\x03\x04")
     ran = run("books", "--add", folder)
     assert (ran.status, ran.out) == (ExitStatus.DONE, "")
@@ -82,7 +84,9 @@ def test_json_has_every_field(run: Run, folder: Path) -> None:
     assert len(book["file_sha256"]) == 64
 
 
-@pytest.mark.parametrize("rest", [b"", b"1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"])
+@pytest.mark.parametrize(
+    "rest", [b"", b"1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"]
+)
 def test_a_pdf_that_was_cut_before_its_pages_is_not_added(
     run: Run, tmp_path: Path, rest: bytes
 ) -> None:
@@ -96,9 +100,13 @@ def test_a_pdf_that_was_cut_before_its_pages_is_not_added(
     assert added["path"] == str(paper)
 
 
-def test_a_book_is_removed_by_path_or_title_and_its_file_stays(run: Run, folder: Path) -> None:
+def test_a_book_is_removed_by_path_or_title_and_its_file_stays(
+    run: Run, folder: Path
+) -> None:
     run("books", "--add", folder)
-    ran = run("books", "--remove", folder / "A Tale of One City.txt", "--remove", "two dogs")
+    ran = run(
+        "books", "--remove", folder / "A Tale of One City.txt", "--remove", "two dogs"
+    )
     assert ran.status == ExitStatus.DONE
     assert run("books", "--json").json["books"] == []
     assert len(list(folder.iterdir())) == 2
@@ -122,20 +130,30 @@ def test_a_book_is_called_by_number_title_or_words(
         assert run("toc", name, "--json").json["title"] == "Émile", name
     assert run("toc", "sample", "--json").json["title"] == open_book(story_path()).title
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "emile").write_text("Another text, in the folder where the user stands.")
+    (tmp_path / "emile").write_text(
+        "Another text, in the folder where the user stands."
+    )
     assert run("toc", "emile", "--json").json["title"] == "emile"
 
 
-def test_a_book_keeps_its_number_when_others_come_and_go(run: Run, folder: Path) -> None:
+def test_a_book_keeps_its_number_when_others_come_and_go(
+    run: Run, folder: Path
+) -> None:
     for name in ("Émile", "Emma"):
-        (folder / f"{name}.txt").write_text(f"{name}\n\n" + "They walked in the garden. " * 50)
+        (folder / f"{name}.txt").write_text(
+            f"{name}\n\n" + "They walked in the garden. " * 50
+        )
     run("books", "--add", folder)
-    numbers = {book["title"]: book["number"] for book in run("books", "--json").json["books"]}
+    numbers = {
+        book["title"]: book["number"] for book in run("books", "--json").json["books"]
+    }
     first, second, *others = numbers
     for title in (first, second):
         removed = run("books", "--remove", str(numbers[title]))
         assert f"Removed {title} from the list" in removed.err
-    (folder / "Zadig.txt").write_text("Zadig\n\n" + "He looked at the stars again. " * 50)
+    (folder / "Zadig.txt").write_text(
+        "Zadig\n\n" + "He looked at the stars again. " * 50
+    )
     run("books", "--add", folder / "Zadig.txt")
     last = others[-1]
     assert run("toc", str(numbers[last]), "--json").json["title"] == last
@@ -150,7 +168,9 @@ def test_a_book_keeps_its_number_when_others_come_and_go(run: Run, folder: Path)
         path=path,
         file=file_digest(path),
     )
-    left = {book["title"]: book["number"] for book in run("books", "--json").json["books"]}
+    left = {
+        book["title"]: book["number"] for book in run("books", "--json").json["books"]
+    }
     assert left == {title: numbers[title] for title in others} | {"Zadig": 5}
 
 
@@ -166,7 +186,9 @@ def test_an_ambiguous_name_is_listed_and_an_unknown_one_gets_a_suggestion(
     heading, *listed = several.err.splitlines()
     assert heading == "gistread: 2 books match 'tale'. Name one by its number:"
     books = run("books", "--json").json["books"]
-    titles = [f"{book['number']:>4}  {book['title']} · unknown author" for book in books]
+    titles = [
+        f"{book['number']:>4}  {book['title']} · unknown author" for book in books
+    ]
     assert sorted(listed) == sorted(titles)
     unknown = run(*command, "a tale of two digs")
     assert unknown.status == ExitStatus.BOOK
@@ -203,7 +225,9 @@ def test_a_tag_stands_for_its_books_until_it_is_taken_away(
 def test_escapes_in_names_do_not_reach_the_terminal_and_bytes_that_are_no_text_fit_into_json(
     run: Run, folder: Path
 ) -> None:
-    for number, name in enumerate((b"\x1b]0;owned\x07.txt", b"caf\xe9.txt", b"two\nlines.txt")):
+    for number, name in enumerate(
+        (b"\x1b]0;owned\x07.txt", b"caf\xe9.txt", b"two\nlines.txt")
+    ):
         (folder / os.fsdecode(name)).write_text(
             f"{number} and so it went on for a while, as it does."
         )

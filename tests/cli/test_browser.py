@@ -23,7 +23,8 @@ import aiohttp
 from tests.cli.test_serve import serving
 
 BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
 )
 KEYS = {" ": ("Space", 32), "\r": ("Enter", 13)}
 
@@ -48,7 +49,12 @@ class Page:
     async def type(self, keys: str) -> None:
         for key in keys:
             code, number = KEYS.get(key, ("", ord(key.upper())))
-            about = {"key": code or key, "code": code, "windowsVirtualKeyCode": number, "text": key}
+            about = {
+                "key": code or key,
+                "code": code,
+                "windowsVirtualKeyCode": number,
+                "text": key,
+            }
             await self.send("Input.dispatchKeyEvent", type="keyDown", **about)
             await self.send("Input.dispatchKeyEvent", type="keyUp", **about)
 
@@ -84,15 +90,19 @@ async def browsing(profile: Path) -> AsyncIterator[Page]:
     )
     try:
         assert process.stderr is not None
-        while b"DevTools listening on" not in (
-            line := await asyncio.wait_for(process.stderr.readline(), 60)
-        ):
+        line = b""
+        while b"DevTools listening on" not in line:
+            line = await asyncio.wait_for(process.stderr.readline(), 60)
             assert line, "the browser has ended"
         port = line.decode().split("127.0.0.1:")[1].partition("/")[0]
         async with aiohttp.ClientSession() as session:
-            targets = await (await session.get(f"http://127.0.0.1:{port}/json/list")).json()
+            targets = await (
+                await session.get(f"http://127.0.0.1:{port}/json/list")
+            ).json()
             address = next(
-                target["webSocketDebuggerUrl"] for target in targets if target["type"] == "page"
+                target["webSocketDebuggerUrl"]
+                for target in targets
+                if target["type"] == "page"
             )
             async with session.ws_connect(address, max_msg_size=0) as socket:
                 yield Page(socket)

@@ -40,7 +40,13 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         run = [path, "-c", _FISH, *words]
     environment = {**os.environ, "HOME": str(folder)}
     done = subprocess.run(
-        run, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
+        run,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert done.stderr == ""
     (folder / "completion").unlink()
@@ -83,5 +89,7 @@ def test_the_shell_accepts_the_completion_script(shell: str, tmp_path: Path) -> 
         pytest.skip(f"{shell} is not installed")
     file = tmp_path / "script"
     file.write_text(completion_script(shell))
-    done = subprocess.run([program, "-n", str(file)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program, "-n", str(file)], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")

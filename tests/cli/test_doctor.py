@@ -88,7 +88,9 @@ def test_json_describes_the_model_and_how_it_fits(first_run: tuple[Path, Ran]) -
     assert (fit["kv_type"], fit["notice"]) == ("f16", "")
 
 
-def test_text_has_a_line_for_each_finding_and_stderr_is_empty(run: Run, measured: Path) -> None:
+def test_text_has_a_line_for_each_finding_and_stderr_is_empty(
+    run: Run, measured: Path
+) -> None:
     ran = run("doctor", "--model", measured)
     assert (ran.status, ran.err) == (ExitStatus.DONE, "")
     for word in (
@@ -107,7 +109,9 @@ def test_text_has_a_line_for_each_finding_and_stderr_is_empty(run: Run, measured
     assert "gistread models check tiny" in ran.out
 
 
-def test_without_a_model_it_prints_the_rest_and_how_to_get_one(run: Run, no_model: None) -> None:
+def test_without_a_model_it_prints_the_rest_and_how_to_get_one(
+    run: Run, no_model: None
+) -> None:
     ran = run("doctor")
     assert ran.status == ExitStatus.DONE
     assert "llama-cpp-python" in ran.out
@@ -126,7 +130,9 @@ def test_an_unusable_model_is_an_error_after_the_rest(run: Run, tmp_path: Path) 
 def test_an_unusable_library_is_an_error_after_the_rest(
     run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.engine.llama.library._DESCRIBE", "gistread.no_such_module")
+    monkeypatch.setattr(
+        "gistread.engine.llama.library._DESCRIBE", "gistread.no_such_module"
+    )
     ran = run("doctor", "--model", tiny)
     assert ran.status == ExitStatus.ENGINE
     assert "memory free" in ran.out
@@ -138,11 +144,14 @@ def test_a_card_that_is_not_used_comes_with_advice(
     run: Run, no_model: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "gistread.cli.doctor.ask_library", lambda: Library("0.3.36", ("AVX2", "FMA"), ())
+        "gistread.cli.doctor.ask_library",
+        lambda: Library("0.3.36", ("AVX2", "FMA"), ()),
     )
     for maker, is_named in (("NVIDIA", True), ("", False)):
         monkeypatch.setattr("gistread.cli.doctor.gpu_maker", lambda maker=maker: maker)
-        assert ("does not use the NVIDIA graphics card" in run("doctor").out) == is_named
+        assert (
+            "does not use the NVIDIA graphics card" in run("doctor").out
+        ) == is_named
 
 
 def test_a_build_without_instructions_of_the_processor_comes_with_the_command_for_another(
@@ -150,7 +159,10 @@ def test_a_build_without_instructions_of_the_processor_comes_with_the_command_fo
 ) -> None:
     flags = frozenset({"avx2", "fma", "avx512f", "avx512_vnni", "amx_int8"})
     monkeypatch.setattr("gistread.cli.doctor.processor_flags", lambda: flags)
-    for kernels, is_advised in ((("AVX2",), True), (("AVX2", "AVX512", "AVX512_VNNI"), False)):
+    for kernels, is_advised in (
+        (("AVX2",), True),
+        (("AVX2", "AVX512", "AVX512_VNNI"), False),
+    ):
         monkeypatch.setattr(
             "gistread.cli.doctor.ask_library",
             lambda kernels=kernels: Library("0.3.36", kernels, ()),

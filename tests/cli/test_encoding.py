@@ -34,7 +34,10 @@ def test_an_encoding_is_kept_until_it_is_detected_again(run: Run, story: Path) -
 
 def test_the_search_of_all_books_follows_an_encoding(run: Run, story: Path) -> None:
     run("books", "--add", story)
-    for encoding, status in (("koi8-r", ExitStatus.FAILED), ("windows-1257", ExitStatus.DONE)):
+    for encoding, status in (
+        ("koi8-r", ExitStatus.FAILED),
+        ("windows-1257", ExitStatus.DONE),
+    ):
         run("toc", story, "--encoding", encoding)
         update_index(default_paths())
         assert run("search", "--all", "žino").status == status

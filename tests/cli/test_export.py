@@ -11,7 +11,13 @@ from gistread.cli.output import SCHEMA
 from gistread.errors import ExitStatus
 from gistread.marking import Color, MarkKind, new_mark, quote_at
 from gistread.paths import default_paths
-from gistread.store.model import AnswerMark, AnswerMarkKind, BoundChoice, Citation, SavedQuestion
+from gistread.store.model import (
+    AnswerMark,
+    AnswerMarkKind,
+    BoundChoice,
+    Citation,
+    SavedQuestion,
+)
 from gistread.store.user_data import MarkStore, UserData
 from tests.book.make_epub import epub, page
 from tests.cli.conftest import Run
@@ -24,11 +30,16 @@ def marked(book: Path) -> Path:
     opened = open_book(book)
     place = quote_at(opened.text, 100, 140)
     MarkStore(default_paths()).put(
-        opened.sha256, new_mark(MarkKind.HIGHLIGHT, place, color=Color.RED, note="Look.")
+        opened.sha256,
+        new_mark(MarkKind.HIGHLIGHT, place, color=Color.RED, note="Look."),
     )
     user_data = UserData(default_paths())
     user_data.record_opening(
-        opened.sha256, title=opened.title, authors=(), length=len(opened.text), path=book
+        opened.sha256,
+        title=opened.title,
+        authors=(),
+        length=len(opened.text),
+        path=book,
     )
     user_data.add_question(opened.sha256, SavedQuestion("Who?", "Nobody.", True))
     return book
@@ -42,7 +53,9 @@ def test_markdown_comes_on_standard_output(run: Run, marked: Path) -> None:
     assert "### Who?" in ran.out
 
 
-def test_an_output_without_a_format_is_explained(run: Run, marked: Path, tmp_path: Path) -> None:
+def test_an_output_without_a_format_is_explained(
+    run: Run, marked: Path, tmp_path: Path
+) -> None:
     ran = run("export", marked, "--output", tmp_path / "nowhere")
     assert ran.status == ExitStatus.USAGE
     assert "nowhere is no folder, and its name does not say the format." in ran.err
@@ -66,9 +79,14 @@ def test_json_is_one_document(run: Run, marked: Path) -> None:
     assert document["questions"][0]["answer"] == "Nobody."
 
 
-def test_gists_are_exported_from_the_memory(run: Run, marked: Path, engine: FakeEngine) -> None:
+def test_gists_are_exported_from_the_memory(
+    run: Run, marked: Path, engine: FakeEngine
+) -> None:
     assert run("export", marked, "--json").json["gists"] == []
-    assert run("index", marked, "--min-words", "60", "--max-words", "200").status == ExitStatus.DONE
+    assert (
+        run("index", marked, "--min-words", "60", "--max-words", "200").status
+        == ExitStatus.DONE
+    )
     document = run("export", marked, "--json", "--upto", "all").json
     assert len(document["gists"]) > 3
     assert document["gists_ahead"] == 0
@@ -80,14 +98,20 @@ def test_gists_are_exported_from_the_memory(run: Run, marked: Path, engine: Fake
 def test_gists_of_a_novel_end_at_the_place_of_the_reader(
     run: Run, marked: Path, engine: FakeEngine
 ) -> None:
-    assert run("index", marked, "--min-words", "60", "--max-words", "200").status == ExitStatus.DONE
+    assert (
+        run("index", marked, "--min-words", "60", "--max-words", "200").status
+        == ExitStatus.DONE
+    )
     whole = run("export", marked, "--json", "--upto", "all").json["gists"]
     unread = run("export", marked, "--json").json
     assert (unread["gists"], unread["gists_ahead"]) == ([], len(whole))
     ran = run("export", marked)
     assert f"*{len(whole)} more sections are ahead.*" in ran.out
     assert whole[0]["gist"] not in ran.out
-    assert f"the gists of {len(whole)} sections ahead; `--upto all` exports all." in ran.err
+    assert (
+        f"the gists of {len(whole)} sections ahead; `--upto all` exports all."
+        in ran.err
+    )
     together = run("export", "--all", "--json")
     assert together.json["books"][0]["gists_ahead"] == len(whole)
     assert "Without gists ahead in 1 book; `--upto all` exports all." in together.err
@@ -103,11 +127,16 @@ def test_gists_of_a_novel_end_at_the_place_of_the_reader(
 
 
 def test_cards_say_nothing_of_gists(run: Run, marked: Path, engine: FakeEngine) -> None:
-    assert run("index", marked, "--min-words", "60", "--max-words", "200").status == ExitStatus.DONE
+    assert (
+        run("index", marked, "--min-words", "60", "--max-words", "200").status
+        == ExitStatus.DONE
+    )
     assert "ahead" not in run("export", marked, "--format", "anki").err
 
 
-def test_other_programs_have_formats_of_their_own(run: Run, marked: Path, tmp_path: Path) -> None:
+def test_other_programs_have_formats_of_their_own(
+    run: Run, marked: Path, tmp_path: Path
+) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
     for _ in range(2):
@@ -117,12 +146,16 @@ def test_other_programs_have_formats_of_their_own(run: Run, marked: Path, tmp_pa
         )
     assert [path.name for path in vault.iterdir()] == ["The Lamp.md"]
     assert (vault / "The Lamp.md").read_text().count("Look.") == 1
-    assert run("export", marked, "--output", tmp_path / "a.tsv").status == ExitStatus.DONE
+    assert (
+        run("export", marked, "--output", tmp_path / "a.tsv").status == ExitStatus.DONE
+    )
     assert (tmp_path / "a.tsv").read_text().startswith("#separator:tab")
     assert "{{c1::" in run("export", marked, "--format", "anki").out
 
 
-def test_an_existing_file_is_replaced_only_by_force(run: Run, marked: Path, tmp_path: Path) -> None:
+def test_an_existing_file_is_replaced_only_by_force(
+    run: Run, marked: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "notes.md"
     path.write_text("mine")
     ran = run("export", marked, "--output", path)
@@ -139,7 +172,10 @@ def test_an_export_goes_into_a_folder_under_the_title_of_the_book(
     folder = tmp_path / "notes"
     folder.mkdir()
     assert run("export", marked, "--output", folder).status == ExitStatus.DONE
-    assert run("export", marked, "--output", folder, "--format", "json").status == ExitStatus.DONE
+    assert (
+        run("export", marked, "--output", folder, "--format", "json").status
+        == ExitStatus.DONE
+    )
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["The Lamp – notes.json", "The Lamp – notes.md"]
 
@@ -164,7 +200,12 @@ def test_only_the_last_answer_that_the_check_supports_becomes_a_card(
         user_data.add_question(
             book.sha256,
             SavedQuestion(
-                "Who?", answer, True, marks=marks, citations=sources, asked_at=float(number)
+                "Who?",
+                answer,
+                True,
+                marks=marks,
+                citations=sources,
+                asked_at=float(number),
             ),
         )
     cards = run("export", marked, "--format", "anki").out
@@ -194,7 +235,9 @@ def test_a_question_asked_twice_is_one_card_that_a_new_answer_updates(
     assert len(set(guids)) == 1
 
 
-def test_a_folder_that_may_not_be_entered_is_told(run: Run, marked: Path, tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_entered_is_told(
+    run: Run, marked: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o000)
     with permissions_obeyed():
@@ -207,7 +250,9 @@ def test_a_folder_that_may_not_be_entered_is_told(run: Run, marked: Path, tmp_pa
 def test_only_the_parts_that_are_named_are_exported(run: Run, marked: Path) -> None:
     notes = json.loads(run("export", marked, "--format", "json", "--only", "notes").out)
     assert (len(notes["marks"]), notes["questions"]) == (1, [])
-    questions = json.loads(run("export", marked, "--format", "json", "--only", "questions").out)
+    questions = json.loads(
+        run("export", marked, "--format", "json", "--only", "questions").out
+    )
     assert (questions["marks"], len(questions["questions"])) == ([], 1)
     ran = run("export", marked, "--only", "pictures")
     assert ran.status == ExitStatus.USAGE
@@ -241,14 +286,18 @@ def test_a_part_that_a_book_lacks_is_named(run: Run, book: Path) -> None:
     assert "No marks, questions or gists yet." in run("export", book).out
 
 
-def test_a_format_that_is_unknown_is_told_with_the_known_ones(run: Run, book: Path) -> None:
+def test_a_format_that_is_unknown_is_told_with_the_known_ones(
+    run: Run, book: Path
+) -> None:
     ran = run("export", book, "--format", "foo")
     assert ran.status == ExitStatus.USAGE
     assert "md, json, txt" in ran.err.replace("'", "")
     assert "ExportFormat" not in ran.err
 
 
-def test_web_annotations_quote_the_text_and_give_its_position(run: Run, marked: Path) -> None:
+def test_web_annotations_quote_the_text_and_give_its_position(
+    run: Run, marked: Path
+) -> None:
     text = open_book(marked).text
     page = json.loads(run("export", marked, "--format", "annotations").out)
     (annotation,) = page["items"]
@@ -260,12 +309,16 @@ def test_web_annotations_quote_the_text_and_give_its_position(run: Run, marked: 
 
 def test_web_annotations_of_an_epub_have_cfis(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "book.epub"
-    path.write_bytes(epub({"a.xhtml": page("<h1>One</h1><p>The <em>boat</em> came in.</p>")}))
+    path.write_bytes(
+        epub({"a.xhtml": page("<h1>One</h1><p>The <em>boat</em> came in.</p>")})
+    )
     opened = open_book(path)
     start = opened.text.index("boat")
     place = quote_at(opened.text, start, start + len("boat came"))
     MarkStore(default_paths()).put(opened.sha256, new_mark(MarkKind.HIGHLIGHT, place))
-    (annotation,) = json.loads(run("export", path, "--format", "annotations").out)["items"]
+    (annotation,) = json.loads(run("export", path, "--format", "annotations").out)[
+        "items"
+    ]
     fragment = annotation["target"]["selector"][-1]
     assert fragment["type"] == "FragmentSelector"
     assert fragment["conformsTo"].endswith("epub-cfi.html")

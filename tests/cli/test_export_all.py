@@ -31,14 +31,20 @@ def add(
     paths = default_paths()
     book = open_cached(path, paths.texts)
     user_data = UserData(paths)
-    user_data.record_opening(book.sha256, title=title, authors=(), length=len(book.text), path=path)
+    user_data.record_opening(
+        book.sha256, title=title, authors=(), length=len(book.text), path=path
+    )
     Catalogue(paths).add([book_file_of(path, book)])
     if note:
         start = book.text.index(words)
         place = quote_at(book.text, start, start + len(words))
-        MarkStore(paths).put(book.sha256, new_mark(MarkKind.HIGHLIGHT, place, note=note))
+        MarkStore(paths).put(
+            book.sha256, new_mark(MarkKind.HIGHLIGHT, place, note=note)
+        )
     if question:
-        user_data.add_question(book.sha256, SavedQuestion(question, "Nobody.", True, asked_at=1.0))
+        user_data.add_question(
+            book.sha256, SavedQuestion(question, "Nobody.", True, asked_at=1.0)
+        )
     return path
 
 
@@ -49,8 +55,16 @@ def shelf(tmp_path: Path) -> dict[str, Path]:
     folder.mkdir()
     return {
         "lamp": add(folder / "lamp.txt", "The Lamp", "The lamp burned", note="Look."),
-        "boat": add(folder / "boat.txt", "The Boat", "The boat came", question="Who came?"),
-        "bell": add(folder / "bell.txt", "The Bell", "A bell rang", note="Hark.", question="Why?"),
+        "boat": add(
+            folder / "boat.txt", "The Boat", "The boat came", question="Who came?"
+        ),
+        "bell": add(
+            folder / "bell.txt",
+            "The Bell",
+            "A bell rang",
+            note="Hark.",
+            question="Why?",
+        ),
         "none": add(folder / "none.txt", "Nothing", "Nobody spoke"),
     }
 
@@ -75,7 +89,9 @@ def test_a_folder_gets_a_file_for_each_book(
     assert "already exists" not in again.err
     (notes / expected[0]).unlink()
     assert "2 files exist already" in run("export", "--all", "--output", notes).err
-    assert run("export", "--all", "--output", notes, "--force").status == ExitStatus.DONE
+    assert (
+        run("export", "--all", "--output", notes, "--force").status == ExitStatus.DONE
+    )
 
 
 def test_a_file_that_was_only_asked_about_is_exported(
@@ -85,15 +101,21 @@ def test_a_file_that_was_only_asked_about_is_exported(
     ran = run("ask", book, "Who counted?", "--reader", "gistread", "--upto", "all")
     assert ran.status == ExitStatus.DONE
     (exported,) = run("export", "--all", "--json").json["books"]
-    assert [question["question"] for question in exported["questions"]] == ["Who counted?"]
+    assert [question["question"] for question in exported["questions"]] == [
+        "Who counted?"
+    ]
 
 
-def test_one_file_may_hold_all_books(run: Run, shelf: dict[str, Path], tmp_path: Path) -> None:
+def test_one_file_may_hold_all_books(
+    run: Run, shelf: dict[str, Path], tmp_path: Path
+) -> None:
     cards = tmp_path / "cards.tsv"
     assert run("export", "--all", "--output", cards).status == ExitStatus.DONE
     text = cards.read_text()
     assert text.count("#separator") == 1
-    assert {"gistread::The Lamp", "gistread::The Bell"} <= set(text.replace("\n", "\t").split("\t"))
+    assert {"gistread::The Lamp", "gistread::The Bell"} <= set(
+        text.replace("\n", "\t").split("\t")
+    )
     rows = run("export", "--all", "--format", "readwise").out.splitlines()
     assert len(rows) == 1 + 2
     document = run("export", "--all", "--json").json
@@ -102,7 +124,10 @@ def test_one_file_may_hold_all_books(run: Run, shelf: dict[str, Path], tmp_path:
         "The Boat",
         "The Lamp",
     ]
-    assert json.loads(run("export", "--all", "--format", "json").out)["books"] == document["books"]
+    assert (
+        json.loads(run("export", "--all", "--format", "json").out)["books"]
+        == document["books"]
+    )
     ran = run("export", "--all")
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
     assert "name a folder with --output" in ran.err
@@ -114,7 +139,10 @@ def test_books_without_the_named_parts_are_left_out(
     ran = run("export", "--all", "--only", "questions", "--output", tmp_path / "notes")
     assert "Exported 2 books" in ran.err
     assert names(tmp_path / "notes") == ["The Bell – notes.md", "The Boat – notes.md"]
-    assert "No book of your library" in run("export", "--all", "--json", "--only", "gists").err
+    assert (
+        "No book of your library"
+        in run("export", "--all", "--json", "--only", "gists").err
+    )
 
 
 def test_a_missing_file_is_told_and_its_notes_are_exported(
@@ -128,7 +156,10 @@ def test_a_missing_file_is_told_and_its_notes_are_exported(
     for entry in default_paths().texts.iterdir():
         entry.unlink()
     ran = run("export", "--all", "--json")
-    assert "The Lamp: its file is missing; only marked and quoted words are left." in ran.err
+    assert (
+        "The Lamp: its file is missing; only marked and quoted words are left."
+        in ran.err
+    )
     lamp = ran.json["books"][2]
     assert {**lamp["book"], "language": ""} == {**known["book"], "language": ""}
     assert lamp["marks"][0]["text"] == "The lamp burned"
@@ -144,10 +175,14 @@ def test_a_changed_file_keeps_its_marks_and_another_book_does_not_get_them(
 ) -> None:
     lamp = shelf["lamp"]
     lamp.write_text(lamp.read_text() + "\n\nA new afterword of the author.\n")
-    shelf["bell"].write_text("Quite another book.\n\n" + "No word of it is known here. " * 40)
+    shelf["bell"].write_text(
+        "Quite another book.\n\n" + "No word of it is known here. " * 40
+    )
     ran = run("export", "--all", "--json")
     assert "The Lamp: its file has changed." in ran.err
-    assert "The Bell: its file holds another text now; its text is still known." in ran.err
+    assert (
+        "The Bell: its file holds another text now; its text is still known." in ran.err
+    )
     bell, _, lamp_book = ran.json["books"]
     assert (bell["book"]["title"], bell["marks"][0]["note"]) == ("The Bell", "Hark.")
     assert not lamp_book["marks"][0]["lost"]
@@ -159,11 +194,15 @@ def test_a_file_that_now_holds_another_marked_book_leaves_both_their_notes(
 ) -> None:
     lamp = add(tmp_path / "lamp.txt", "The Lamp", "The lamp burned", note="Look.")
     rest = "through fog, over seven quiet roofs."
-    bell = add(tmp_path / "bell.txt", "The Bell", "A bell rang", rest=rest, note="Hark.")
+    bell = add(
+        tmp_path / "bell.txt", "The Bell", "A bell rang", rest=rest, note="Hark."
+    )
     lamp.write_bytes(bell.read_bytes())
     ran = run("export", "--all", "--json")
     assert "The Lamp: its file holds another text now" in ran.err
-    notes = {book["book"]["title"]: book["marks"][0]["note"] for book in ran.json["books"]}
+    notes = {
+        book["book"]["title"]: book["marks"][0]["note"] for book in ran.json["books"]
+    }
     assert notes == {"The Bell": "Hark.", "The Lamp": "Look."}
 
 
@@ -171,7 +210,9 @@ def test_a_book_out_of_the_list_keeps_its_notes_and_they_are_exported(
     run: Run, shelf: dict[str, Path]
 ) -> None:
     run("books", "--remove", "The Bell")
-    assert "The Bell" not in [book["title"] for book in run("books", "--json").json["books"]]
+    assert "The Bell" not in [
+        book["title"] for book in run("books", "--json").json["books"]
+    ]
     exported = run("export", "--all", "--json").json["books"]
     bell = next(book for book in exported if book["book"]["title"] == "The Bell")
     assert bell["marks"][0]["note"] == "Hark."

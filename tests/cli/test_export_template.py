@@ -25,7 +25,9 @@ _DOCUMENT = Path(__file__).parents[2] / "docs" / "scripting.md"
 @pytest.fixture
 def template(tmp_path: Path) -> Path:
     """The example in the documents."""
-    example = re.search(r"^```jinja\n(.*?)^```", _DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
+    example = re.search(
+        r"^```jinja\n(.*?)^```", _DOCUMENT.read_text(), re.DOTALL | re.MULTILINE
+    )
     path = tmp_path / "book.md"
     path.write_text(example[1])
     return path
@@ -35,7 +37,11 @@ def template(tmp_path: Path) -> Path:
 def marked(book: Path) -> Path:
     opened = open_book(book)
     UserData(default_paths()).record_opening(
-        opened.sha256, title=opened.title, authors=(), length=len(opened.text), path=book
+        opened.sha256,
+        title=opened.title,
+        authors=(),
+        length=len(opened.text),
+        path=book,
     )
     start = opened.text.index("The Storm stood")
     place = quote_at(opened.text, start, start + len("The Storm stood"))
@@ -54,7 +60,11 @@ def test_the_example_makes_a_note_for_obsidian_that_leads_back(
     assert ran.status == ExitStatus.DONE
     text = (notes / "The Lamp – notes.md").read_text()
     _, front, body = text.split("---\n", 2)
-    assert yaml.safe_load(front) == {"title": "The Lamp", "author": [], "tags": ["book"]}
+    assert yaml.safe_load(front) == {
+        "title": "The Lamp",
+        "author": [],
+        "tags": ["book"],
+    }
     assert "> The Storm stood\n> — Chapter 2: The Storm, p. " in body
     assert r"A \*bold\* storm" in body
     command = re.search("`(gistread .*)`", body)[1]
@@ -81,7 +91,9 @@ def test_the_command_names_this_book_whatever_its_title(
     assert open_named(named).sha256 == book.sha256
 
 
-def test_paragraphs_are_kept_behind_a_prefix(run: Run, marked: Path, tmp_path: Path) -> None:
+def test_paragraphs_are_kept_behind_a_prefix(
+    run: Run, marked: Path, tmp_path: Path
+) -> None:
     book = open_book(marked)
     place = quote_at(book.text, 100, 140)
     note = new_mark(MarkKind.NOTE, place, note="A\nb\n\n# C")
@@ -96,7 +108,10 @@ def test_a_field_that_is_not_there_is_told_in_one_line(
 ) -> None:
     path = tmp_path / "own.txt.j2"
     for text, reason in (
-        ("{{ book.title }}\n{% for m in marks %}{{ m.colour }}{% endfor %}", "line 2: there is no"),
+        (
+            "{{ book.title }}\n{% for m in marks %}{{ m.colour }}{% endfor %}",
+            "line 2: there is no",
+        ),
         ("{{ bok.title }}", "own.txt.j2: there is no field 'bok'."),
         ("{{ book.title", "own.txt.j2, line 1: unexpected end of template"),
         ("{{ book.__class__ }}", "line 1: there is no field '__class__'."),
@@ -107,20 +122,26 @@ def test_a_field_that_is_not_there_is_told_in_one_line(
         assert reason in ran.err.splitlines()[0]
     path.write_text("{{ book.title }}: {{ marks | length }}{{ marks[0].color }}\n")
     assert run("export", marked, "--template", path).out == "The Lamp: 1\n"
-    assert "cannot be read" in run("export", marked, "--template", tmp_path / "none").err
+    assert (
+        "cannot be read" in run("export", marked, "--template", tmp_path / "none").err
+    )
 
 
 def test_all_books_are_exported_by_a_template(
     run: Run, marked: Path, template: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "notes"
-    assert run("export", "--all", "--template", template, "--output", folder).status == 0
+    assert (
+        run("export", "--all", "--template", template, "--output", folder).status == 0
+    )
     assert [path.name for path in folder.iterdir()] == ["The Lamp – notes.md"]
     ran = run("export", "--all", "--template", template)
     assert "An export by book.md has a file for each book" in ran.err
 
 
-def test_a_template_that_writes_whole_marks_gets_their_cfis(run: Run, tmp_path: Path) -> None:
+def test_a_template_that_writes_whole_marks_gets_their_cfis(
+    run: Run, tmp_path: Path
+) -> None:
     path = tmp_path / "book.epub"
     path.write_bytes(epub({"a.xhtml": page("<p>The <em>boat</em> came in.</p>")}))
     opened = open_book(path)

@@ -11,7 +11,9 @@ from tests.cli.conftest import Run
 def test_figures_in_words_and_as_json(run: Run, book: Path) -> None:
     assert "while you read on" in run("figures").err
     text, data = open_book(book), UserData(default_paths())
-    data.record_opening(text.sha256, title=text.title, authors=(), length=len(text.text), path=book)
+    data.record_opening(
+        text.sha256, title=text.title, authors=(), length=len(text.text), path=book
+    )
     data.add_reading(text.sha256, 480, 120)
     out = run("figures").out
     assert "Today: 2 min" in out

@@ -33,7 +33,9 @@ def prompts_of(engine: FakeEngine) -> str:
     return "\n".join(call.text for call in engine.calls)
 
 
-def test_a_meeting_is_detected_and_reported(run: Run, minutes: Path, engine: FakeEngine) -> None:
+def test_a_meeting_is_detected_and_reported(
+    run: Run, minutes: Path, engine: FakeEngine
+) -> None:
     ran = run("index", minutes, *SIZE)
     assert "as a meeting" in ran.err
     assert built_in_presets()["meeting"].keep in prompts_of(engine)

@@ -73,7 +73,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
     """A catalogue with two books of the same file."""
     without_environment(monkeypatch)
     monkeypatch.setattr(
-        "gistread.cli.get.Network", lambda: Network(stall_s=2.0, pause_s=0.01, attempts=3)
+        "gistread.cli.get.Network",
+        lambda: Network(stall_s=2.0, pause_s=0.01, attempts=3),
     )
     entries = "".join(
         ENTRY.format(title=title, href=f"/{name}.epub")
@@ -81,7 +82,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
     )
     with faulty_server() as server:
         atom = {"Content-Type": "application/atom+xml"}
-        server.files["/opds"] = File(FEED.format(entries=entries).encode(), headers=atom)
+        server.files["/opds"] = File(
+            FEED.format(entries=entries).encode(), headers=atom
+        )
         for name in ("lamp", "copy"):
             book = {"Content-Type": "application/epub+zip"}
             server.files[f"/{name}.epub"] = File(epub(), headers=book)
@@ -93,7 +96,9 @@ def saved() -> list[str]:
     return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
 
 
-def test_a_book_of_a_catalogue_is_in_the_library_and_opens(run: Run, server: FaultyServer) -> None:
+def test_a_book_of_a_catalogue_is_in_the_library_and_opens(
+    run: Run, server: FaultyServer
+) -> None:
     listed = run("get", "--from", f"{server.url}/opds", "lamp")
     assert "  2  The Lamp, again · Ada Ro" in listed.out
     assert saved() == []
@@ -115,13 +120,17 @@ def test_frankenstein_is_read_two_commands_after_an_empty_library(
     atom = {"Content-Type": "application/atom+xml"}
     server.files["/search"] = File(FEED.format(entries=entries).encode(), headers=atom)
     entry = ENTRY.format(title="Frankenstein", href="/84.epub")
-    server.files["/ebooks/84.opds"] = File(FEED.format(entries=entry).encode(), headers=atom)
+    server.files["/ebooks/84.opds"] = File(
+        FEED.format(entries=entry).encode(), headers=atom
+    )
     opf = package(["a.xhtml"]).replace("A Book", "Frankenstein")
     server.files["/84.epub"] = File(
         make_epub({"a.xhtml": page("<p>You will rejoice.</p>" * 9)}, opf)
     )
     search = f"{server.url}/search?query={{searchTerms}}"
-    monkeypatch.setitem(SOURCES, "gutenberg", Source("Project Gutenberg", server.url, search))
+    monkeypatch.setitem(
+        SOURCES, "gutenberg", Source("Project Gutenberg", server.url, search)
+    )
     monkeypatch.setattr("sys.stdin", Typed("\n"))
     assert run("get", "frankenstein").status == ExitStatus.DONE
     assert open_named("frankenstein").title == "Frankenstein"
@@ -141,7 +150,9 @@ def test_an_address_is_followed_through_redirects_and_kept_once(
     assert saved() == ["lamp.epub"]
 
 
-def test_a_cut_download_goes_on_where_it_stopped(run: Run, server: FaultyServer) -> None:
+def test_a_cut_download_goes_on_where_it_stopped(
+    run: Run, server: FaultyServer
+) -> None:
     whole = epub()
 
     def cut(handler: Handler) -> bool:
@@ -194,7 +205,9 @@ def test_a_file_of_another_length_than_announced_is_not_kept(
     assert run("books", "--json").json["books"] == []
 
 
-def test_a_file_that_changed_meanwhile_is_fetched_anew(run: Run, server: FaultyServer) -> None:
+def test_a_file_that_changed_meanwhile_is_fetched_anew(
+    run: Run, server: FaultyServer
+) -> None:
     whole = epub()
 
     def cut_and_change(handler: Handler) -> bool:
@@ -209,7 +222,9 @@ def test_a_file_that_changed_meanwhile_is_fetched_anew(run: Run, server: FaultyS
     assert (default_paths().books / "lamp.epub").read_bytes() == whole
 
 
-def test_a_web_page_and_a_torn_book_are_not_kept(run: Run, server: FaultyServer) -> None:
+def test_a_web_page_and_a_torn_book_are_not_kept(
+    run: Run, server: FaultyServer
+) -> None:
     server.files["/lamp.epub"] = File(
         b"<!DOCTYPE html><html><body><p>Please log in.</p></body></html>" * 20,
         headers={"Content-Type": "text/html"},
@@ -231,7 +246,10 @@ LONG = b"<p>The lamp burned all night, and nobody trimmed it.</p>" * 40
 @pytest.mark.parametrize(
     ("page", "message"),
     [
-        (b"<p>Welcome</p><form><input name=p type=password></form>" + LONG, "a login page"),
+        (
+            b"<p>Welcome</p><form><input name=p type=password></form>" + LONG,
+            "a login page",
+        ),
         (b"<p>This book is not available.</p>", "a web page that is not a book"),
     ],
 )
@@ -239,12 +257,16 @@ def test_a_page_at_the_address_of_a_page_is_kept_only_if_it_is_a_book(
     run: Run, server: FaultyServer, page: bytes, message: str
 ) -> None:
     head = b"<!DOCTYPE html><html><head><title>Lamp</title></head><body>"
-    server.files["/lamp.html"] = File(head + page, headers={"Content-Type": "text/html"})
+    server.files["/lamp.html"] = File(
+        head + page, headers={"Content-Type": "text/html"}
+    )
     ran = run("get", f"{server.url}/lamp.html")
     assert ran.status == ExitStatus.FAILED
     assert message in ran.err
     assert saved() == []
-    server.files["/lamp.html"] = File(head + LONG, headers={"Content-Type": "text/html"})
+    server.files["/lamp.html"] = File(
+        head + LONG, headers={"Content-Type": "text/html"}
+    )
     assert run("get", f"{server.url}/lamp.html").status == ExitStatus.DONE
     assert saved() == ["lamp.html"]
 
@@ -252,7 +274,10 @@ def test_a_page_at_the_address_of_a_page_is_kept_only_if_it_is_a_book(
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("ftp://example.org/a.epub", "over http and https, and ftp://example.org/a.epub begins"),
+        (
+            "ftp://example.org/a.epub",
+            "over http and https, and ftp://example.org/a.epub begins",
+        ),
         ("www.gutenberg.org/ebooks/84", "Use https://www.gutenberg.org/ebooks/84"),
         ("localhost:8080/opds", "looks like an address without its scheme"),
         ("http://[", "This is not a valid address"),
@@ -330,7 +355,16 @@ def test_a_login_goes_to_its_catalogue_alone(
         return True
 
     server.always = protected
-    command = ("get", "--from", f"{server.url}/opds", "lamp", "--pick", "1", "--user", "ada")
+    command = (
+        "get",
+        "--from",
+        f"{server.url}/opds",
+        "lamp",
+        "--pick",
+        "1",
+        "--user",
+        "ada",
+    )
     monkeypatch.setenv("GISTREAD_CATALOGUE_PASSWORD", "wrong-word")
     refused = run(*command)
     assert refused.status == ExitStatus.FAILED
@@ -383,19 +417,29 @@ def test_a_server_of_digests_gets_no_other_login(
     server.always = protected
     monkeypatch.setenv("GISTREAD_CATALOGUE_PASSWORD", "secret-word")
     login = ("--user", "ada", "--pick", "1")
-    assert run("get", "--from", f"{server.url}/opds", "lamp", *login).status == ExitStatus.DONE
+    assert (
+        run("get", "--from", f"{server.url}/opds", "lamp", *login).status
+        == ExitStatus.DONE
+    )
     assert saved() == ["lamp.epub"]
 
 
 def test_a_search_that_the_server_answers_with_404_has_found_nothing(
     run: Run, server: FaultyServer
 ) -> None:
-    server.files["/opds"].data = server.files["/opds"].data.replace(b"/opds?q=", b"/none?q=")
+    server.files["/opds"].data = server.files["/opds"].data.replace(
+        b"/opds?q=", b"/none?q="
+    )
     ran = run("get", "--from", f"{server.url}/opds", "lamp")
-    assert (ran.status, ran.err) == (ExitStatus.FAILED, "Nothing was found for 'lamp'.\n")
+    assert (ran.status, ran.err) == (
+        ExitStatus.FAILED,
+        "Nothing was found for 'lamp'.\n",
+    )
 
 
-def test_a_feed_that_is_not_compressed_as_announced_is_told(run: Run, server: FaultyServer) -> None:
+def test_a_feed_that_is_not_compressed_as_announced_is_told(
+    run: Run, server: FaultyServer
+) -> None:
     server.files["/opds"].headers["Content-Encoding"] = "gzip"
     ran = run("get", "--from", f"{server.url}/opds", "lamp")
     assert ran.status == ExitStatus.FAILED
@@ -417,9 +461,9 @@ def test_a_full_disk_is_told_and_nothing_is_opened(
 
 def test_names_of_files_are_safe() -> None:
     headers = {"Content-Disposition": 'attachment; filename="../../evil.epub"'}
-    assert download._file_name(headers, "https://a.example/x", "application/epub+zip") == (
-        "evil.epub"
-    )
-    assert download._file_name({}, "https://a.example/84.epub3.images", "application/epub+zip") == (
-        "84.epub"
-    )
+    assert download._file_name(
+        headers, "https://a.example/x", "application/epub+zip"
+    ) == ("evil.epub")
+    assert download._file_name(
+        {}, "https://a.example/84.epub3.images", "application/epub+zip"
+    ) == ("84.epub")

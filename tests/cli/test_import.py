@@ -123,7 +123,9 @@ def test_exported_marks_are_imported_as_they_were(
     store.put_new(opened.sha256, _marks(opened))
     marks = store.marks(opened.sha256)
     exported = tmp_path / "exported.json"
-    exported.write_text(json.dumps(run("export", "--all" if together else book, "--json").json))
+    exported.write_text(
+        json.dumps(run("export", "--all" if together else book, "--json").json)
+    )
     for mark in marks:
         store.remove(opened.sha256, mark)
     if not same_text:
@@ -136,17 +138,25 @@ def test_exported_marks_are_imported_as_they_were(
         for mark, before in zip(imported, marks, strict=True)
     ]
     assert unmoved == marks
-    assert [mark.place.exact for mark in imported] == [mark.place.exact for mark in marks]
+    assert [mark.place.exact for mark in imported] == [
+        mark.place.exact for mark in marks
+    ]
 
 
-def test_an_exported_note_comes_to_the_known_mark(run: Run, book: Path, tmp_path: Path) -> None:
+def test_an_exported_note_comes_to_the_known_mark(
+    run: Run, book: Path, tmp_path: Path
+) -> None:
     opened = open_book(book)
     store = MarkStore(default_paths())
     (first, *others) = store.put_new(opened.sha256, _marks(opened))
     exported = tmp_path / "exported.json"
     run("export", book, "--output", exported)
     again = run("import", book, exported, "--json").json
-    assert (again["added"], again["annotated"], again["known"]) == (0, 0, 1 + len(others))
+    assert (again["added"], again["annotated"], again["known"]) == (
+        0,
+        0,
+        1 + len(others),
+    )
     store.put(opened.sha256, replace(first, note="Why?"))
     assert run("import", book, exported, "--json").json["annotated"] == 1
     assert store.marks(opened.sha256)[0].note == "Why?\n\nHow long?"
@@ -196,7 +206,9 @@ _CALIBRE_BOOKMARK = {
 _CALIBRE_REMOVED = {"type": "highlight", "removed": True, "uuid": "a2"}
 
 
-def test_koreader_says_which_of_the_same_words_it_means(run: Run, tmp_path: Path) -> None:
+def test_koreader_says_which_of_the_same_words_it_means(
+    run: Run, tmp_path: Path
+) -> None:
     lamp, notes = _lamp(tmp_path), tmp_path / "metadata.epub.lua"
     notes.write_text(_POINTED_LUA)
     document = run("import", lamp, notes, "--json").json
@@ -204,14 +216,20 @@ def test_koreader_says_which_of_the_same_words_it_means(run: Run, tmp_path: Path
     book = open_book(lamp)
     burned, bookmark = MarkStore(default_paths()).marks(book.sha256)
     assert burned.start == book.text.index("Line 42 burned") + len("Line 42 ")
-    assert (bookmark.kind, bookmark.start) == (MarkKind.BOOKMARK, book.text.index("Line 60 "))
+    assert (bookmark.kind, bookmark.start) == (
+        MarkKind.BOOKMARK,
+        book.text.index("Line 60 "),
+    )
     again = run("import", lamp, notes, "--json").json
     assert (again["added"], again["known"], again["bookmarks"]) == (0, 2, 1)
 
 
 @pytest.mark.parametrize(
     ("kind", "field"),
-    [("calibre_highlights", "highlights"), ("calibre_annotation_collection", "annotations")],
+    [
+        ("calibre_highlights", "highlights"),
+        ("calibre_annotation_collection", "annotations"),
+    ],
 )
 @pytest.mark.parametrize("suffix", [".json", None])
 def test_notes_of_calibre_are_found_at_their_places(
@@ -229,7 +247,10 @@ def test_notes_of_calibre_are_found_at_their_places(
     assert burned.start == book.text.index("Line 42 burned") + len("Line 42 ")
     assert (burned.note, burned.color) == ("Why?", Color.GREEN)
     assert burned.made_at == datetime(2024, 3, 4, 10, 10, 10, tzinfo=UTC).timestamp()
-    assert (bookmark.kind, bookmark.start) == (MarkKind.BOOKMARK, book.text.index("Line 60 "))
+    assert (bookmark.kind, bookmark.start) == (
+        MarkKind.BOOKMARK,
+        book.text.index("Line 60 "),
+    )
 
 
 def test_a_letter_that_marks_another_place_is_left_out_and_listed(
@@ -253,7 +274,9 @@ def test_a_letter_that_marks_another_place_is_left_out_and_listed(
     assert "1 letter mark left out (letter in use)." in ran.err
 
 
-def test_a_second_letter_at_one_place_is_imported(run: Run, book: Path, tmp_path: Path) -> None:
+def test_a_second_letter_at_one_place_is_imported(
+    run: Run, book: Path, tmp_path: Path
+) -> None:
     opened = open_book(book)
     store = MarkStore(default_paths())
     place = _marks(opened)[2].place
@@ -290,7 +313,12 @@ def test_notes_of_a_book_that_was_never_opened_are_exported_with_all(
 @pytest.mark.parametrize(
     ("name", "text", "message", "status"),
     [
-        ("a.txt", "No clippings", "has no notes that gistread can read", ExitStatus.BOOK),
+        (
+            "a.txt",
+            "No clippings",
+            "has no notes that gistread can read",
+            ExitStatus.BOOK,
+        ),
         ("a.lua", "return { [", "is damaged", ExitStatus.BOOK),
         ("a.json", "[1", "is damaged", ExitStatus.BOOK),
         ("b.json", '{"marks": [{"id": 1}], "book": {}}', "is damaged", ExitStatus.BOOK),
@@ -304,7 +332,13 @@ def test_notes_of_a_book_that_was_never_opened_are_exported_with_all(
     ],
 )
 def test_other_files_are_refused(
-    run: Run, book: Path, tmp_path: Path, name: str, text: str, message: str, status: ExitStatus
+    run: Run,
+    book: Path,
+    tmp_path: Path,
+    name: str,
+    text: str,
+    message: str,
+    status: ExitStatus,
 ) -> None:
     notes = tmp_path / name
     notes.write_text(text)
@@ -349,7 +383,9 @@ def test_dates_and_colours_are_kept(
 def test_bookmarks_and_notes_without_words_are_counted_and_listed(
     run: Run, book: Path, tmp_path: Path
 ) -> None:
-    heading = "The Lamp (Ada Ro)\n- Your {} on page 7 | location 700 | Added on 1 May 2024\n"
+    heading = (
+        "The Lamp (Ada Ro)\n- Your {} on page 7 | location 700 | Added on 1 May 2024\n"
+    )
     notes = tmp_path / "My Clippings.txt"
     notes.write_text(
         f"{heading.format('Bookmark')}\n\n==========\n"
@@ -375,7 +411,9 @@ def test_a_note_added_later_comes_to_the_known_highlight(
     assert run("import", book, notes, "--json").json["known"] == 1
 
 
-def test_a_highlight_begins_and_ends_with_whole_words(run: Run, book: Path, tmp_path: Path) -> None:
+def test_a_highlight_begins_and_ends_with_whole_words(
+    run: Run, book: Path, tmp_path: Path
+) -> None:
     notes = tmp_path / "readwise.csv"
     notes.write_text(READWISE.replace("The Storm stood", "no Storm stood"))
     run("import", book, notes)
@@ -385,7 +423,9 @@ def test_a_highlight_begins_and_ends_with_whole_words(run: Run, book: Path, tmp_
         assert not around.isalnum()
 
 
-def test_every_note_on_the_same_words_is_kept(run: Run, book: Path, tmp_path: Path) -> None:
+def test_every_note_on_the_same_words_is_kept(
+    run: Run, book: Path, tmp_path: Path
+) -> None:
     """A Kindle writes an entry for each, Readwise a row."""
     title = "The Lamp: A Novel (Ada Ro)"
     heading = f"{title}\n- Your Note on page 5 | location 66 | Added on 1 May 2024\n"

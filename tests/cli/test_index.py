@@ -31,12 +31,20 @@ def test_json_is_one_document_with_the_shape_of_the_design(
     assert document["extractive_gists"] <= document["pages"]
     assert 0 < document["gist_words"] < opened.words
     assert 0 < document["compression_rate"] < 100
-    assert set(document["usage"]) == {"book_tokens", "prefilled", "reused", "generated", "seconds"}
+    assert set(document["usage"]) == {
+        "book_tokens",
+        "prefilled",
+        "reused",
+        "generated",
+        "seconds",
+    }
     assert document["usage"]["book_tokens"] > 1000
     assert document["usage"]["prefilled"] > document["usage"]["book_tokens"]
 
 
-def test_indexing_again_asks_the_model_nothing(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_indexing_again_asks_the_model_nothing(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     first = run("index", book, *SIZE, "--json").json
     calls = len(engine.calls)
     second = run("index", book, *SIZE, "--json").json
@@ -45,7 +53,9 @@ def test_indexing_again_asks_the_model_nothing(run: Run, book: Path, engine: Fak
     assert "had been read" in run("index", book, *SIZE).err
 
 
-def test_index_resumes_after_a_failure(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_index_resumes_after_a_failure(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     whole = run("index", book, *SIZE, "--json").json["pages"]
     pages = run("pages", book, "--upto", "all", "--json").json
     other = book.with_name("Other.txt")
@@ -65,10 +75,15 @@ def test_index_resumes_after_a_failure(run: Run, book: Path, engine: FakeEngine)
     assert "The model was lost.\nTry again." in failed.err
     document = run("index", other, *SIZE, "--json").json
     assert 0 < document["resumed_pages"] < whole
-    assert run("pages", other, "--upto", "all", "--json").json["pages"][:3] == pages["pages"][:3]
+    assert (
+        run("pages", other, "--upto", "all", "--json").json["pages"][:3]
+        == pages["pages"][:3]
+    )
 
 
-def test_events_are_lines_of_json_as_they_happen(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_events_are_lines_of_json_as_they_happen(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     events = run("index", book, *SIZE, "--events").events
     gisted = [event for event in events if event["event"] == "gisted"]
     assert [event["page"] for event in gisted] == list(range(1, len(gisted) + 1))

@@ -18,7 +18,9 @@ ROOT = Path(__file__).parents[2]
 SIZE = ("--min-words", "60", "--max-words", "200")
 
 
-def start(*words: str | Path, pause_s: float, **environment: str) -> "subprocess.Popen[str]":
+def start(
+    *words: str | Path, pause_s: float, **environment: str
+) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         [sys.executable, "-m", "tests.cli.fake_gistread", *map(str, words)],
         stdout=subprocess.PIPE,
@@ -60,22 +62,32 @@ def test_an_interrupted_index_resumes_with_the_same_pages(
     assert len(kept) >= 3
     document = run("index", book, *SIZE, "--json").json
     assert document["resumed_pages"] == len(kept)
-    assert run("pages", book, "--upto", "all", "--json").json["pages"][: len(kept)] == kept
+    assert (
+        run("pages", book, "--upto", "all", "--json").json["pages"][: len(kept)] == kept
+    )
 
 
 def test_json_prints_only_the_error_when_it_is_interrupted(book: Path) -> None:
     loading = book.with_name("loading")
-    process = start("index", book, *SIZE, "--json", pause_s=0.2, GISTREAD_TEST_LOADING=str(loading))
+    process = start(
+        "index", book, *SIZE, "--json", pause_s=0.2, GISTREAD_TEST_LOADING=str(loading)
+    )
     wait_for(loading)
     time.sleep(0.7)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
-    assert process.returncode == json.loads(out)["error"]["status"] == ExitStatus.INTERRUPTED
+    assert (
+        process.returncode
+        == json.loads(out)["error"]["status"]
+        == ExitStatus.INTERRUPTED
+    )
 
 
 def test_ctrl_c_stops_a_load(book: Path) -> None:
     loading = book.with_name("loading")
-    process = start("index", book, *SIZE, pause_s=60, GISTREAD_TEST_LOADING=str(loading))
+    process = start(
+        "index", book, *SIZE, pause_s=60, GISTREAD_TEST_LOADING=str(loading)
+    )
     wait_for(loading)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
@@ -94,7 +106,9 @@ def test_a_second_ctrl_c_ends_at_once(book: Path) -> None:
         "        except asyncio.CancelledError: print('no', flush=True)\n"
         "run_until_interrupted(stubborn())\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "go\n"
     process.send_signal(signal.SIGINT)
@@ -128,7 +142,9 @@ def test_an_index_killed_at_many_moments_ends_with_the_same_pages(
     disturbed = run("index", book, *SIZE, "--json").json
     assert disturbed["resumed_pages"] > 0
     pages = run("pages", book, "--upto", "all", "--json").json
-    for path in (tmp_path / "home" / "XDG_CACHE_HOME" / "gistread" / "memories").iterdir():
+    for path in (
+        tmp_path / "home" / "XDG_CACHE_HOME" / "gistread" / "memories"
+    ).iterdir():
         path.unlink()
     whole = run("index", book, *SIZE, "--json").json
     assert run("pages", book, "--upto", "all", "--json").json == pages

@@ -19,7 +19,9 @@ from tests.engine.remote.server import Kind, RecordedRequest, Server
 from tests.replies import folded
 
 DATA = ALL_DATA / "books"
-STORIES = tomllib.loads(Path(__file__).with_name("lists.toml").read_text("utf-8"))["story"]
+STORIES = tomllib.loads(Path(__file__).with_name("lists.toml").read_text("utf-8"))[
+    "story"
+]
 QUESTIONS = [
     pytest.param(story["file"], question, items, id=question[:40])
     for story in STORIES
@@ -29,7 +31,9 @@ FORMS = ("bullets", "numbers", "table", "sentence", "bold")
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not DATA.exists(), reason="the books of the test data are not here"),
+    pytest.mark.skipif(
+        not DATA.exists(), reason="the books of the test data are not here"
+    ),
 ]
 
 
@@ -47,7 +51,9 @@ class Reader:
             return "1"
         if "Nothing new" in task:
             notes, _, text = before.partition("\n---\n")
-            new = [item for item in self._items_in(text) if item not in f"{notes}\n{task}"]
+            new = [
+                item for item in self._items_in(text) if item not in f"{notes}\n{task}"
+            ]
             return "\n".join(f"- {item}" for item in new) or "Nothing new."
         self.has_answered = True
         return written(self._items_in(before), self.form)
@@ -68,7 +74,9 @@ def written(items: list[str], form: str) -> str:
         case "bullets":
             return "\n".join(["There are these:", "", *(f"- {item}" for item in items)])
         case "numbers":
-            return "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1))
+            return "\n".join(
+                f"{number}. {item}" for number, item in enumerate(items, 1)
+            )
         case "table":
             rows = (f"| {number} | {item} |" for number, item in enumerate(items, 1))
             return "\n".join(["| # | What |", "|---|---|", *rows])
@@ -112,7 +120,9 @@ def test_every_item_arrives(
     assert printed.status == 0, printed.err
     assert reader.has_answered
     assert missing(items, printed.out) == [], printed.err
-    document = run("ask", book, question, "--upto", "all", "--model", server.url, "--json").json
+    document = run(
+        "ask", book, question, "--upto", "all", "--model", server.url, "--json"
+    ).json
     assert missing(items, document["answer"]) == []
     exported = run("export", book).out
     assert missing(items, exported) == []

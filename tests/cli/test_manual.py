@@ -31,14 +31,20 @@ def manual() -> str:
     program = str(Path(sys.executable).with_name("argparse-manpage"))
     environment = {"COLUMNS": "80", "PYTHONPATH": str(ROOT / "src")}
     made = subprocess.run(
-        [program, *ARGUMENTS], cwd=ROOT, check=True, env=environment, capture_output=True
+        [program, *ARGUMENTS],
+        cwd=ROOT,
+        check=True,
+        env=environment,
+        capture_output=True,
     )
     lines, fills = [], True
     for line in made.stdout.decode().splitlines():
         fills = line == ".fi" or (fills and line != ".nf")
         if fills and not line.startswith((".", "'")):
             together = line.replace(" ...", f"{_NO_BREAK}...")  # A point begins a macro
-            wrapped = textwrap.wrap(together, 78, break_long_words=False, break_on_hyphens=False)
+            wrapped = textwrap.wrap(
+                together, 78, break_long_words=False, break_on_hyphens=False
+            )
             lines += [row.replace(_NO_BREAK, " ") for row in wrapped]
         else:
             lines.append(line.replace(r"\-", "-") if line.startswith(".TH") else line)
@@ -47,7 +53,9 @@ def manual() -> str:
 
 
 def test_the_manual_page_is_up_to_date() -> None:
-    assert _words(PAGE.read_text()) == _words(manual()), "run: python -m tests.cli.test_manual"
+    assert _words(PAGE.read_text()) == _words(manual()), (
+        "run: python -m tests.cli.test_manual"
+    )
 
 
 def test_mandoc_finds_nothing_wrong() -> None:

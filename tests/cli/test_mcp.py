@@ -39,7 +39,9 @@ TOOLS = {"books", "toc", "search", "read", "who_is", "recap", "ask"}
 
 
 @pytest.fixture
-def novel(run: Run, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def novel(
+    run: Run, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """A novel of two chapters that the model has read.
 
     Its second chapter, and only that, has the sentinel.
@@ -47,7 +49,9 @@ def novel(run: Run, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.Monk
     # Not in the background
     monkeypatch.setattr("gistread.library.indexing.start_indexing", update_index)
     chapters = []
-    for number, (name, word) in enumerate((("The Keeper", "lamp"), (SENTINEL, SENTINEL)), 1):
+    for number, (name, word) in enumerate(
+        (("The Keeper", "lamp"), (SENTINEL, SENTINEL)), 1
+    ):
         lines = [
             f"“Where is it?” said Martha. She went up to the {word} for the {n}. time, and "
             "Martha Brown wept for the "
@@ -57,7 +61,9 @@ def novel(run: Run, engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.Monk
         chapters.append(f"Chapter {number}: {name}\n\n" + "\n\n".join(lines))
     path = tmp_path / "The Keeper.txt"
     path.write_text("\n\n\n".join(chapters) + "\n")
-    engine._says = lambda text: f"Martha asks for the {SENTINEL if SENTINEL in text else 'lamp'}."
+    engine._says = lambda text: (
+        f"Martha asks for the {SENTINEL if SENTINEL in text else 'lamp'}."
+    )
     assert run("index", path, "--min-words", "60", "--max-words", "200").status == 0
     for reader in ("memwalker", "graphreader"):  # They make summaries and facts.
         assert run("ask", path, "Who is Martha?", "--reader", reader).status == 0
@@ -77,7 +83,9 @@ def read_to(path: Path, share: float) -> int:
     return offset
 
 
-def with_client(talk: Callable[[Client], Awaitable[None]], config: Config | None = None) -> None:
+def with_client(
+    talk: Callable[[Client], Awaitable[None]], config: Config | None = None
+) -> None:
     async def serve() -> None:
         library = Library(config or load_config(default_paths().config_file), "")
         try:
@@ -109,7 +117,9 @@ async def replies_about(client: Client, book: int, bound: int) -> dict[str, Any]
     return {
         "toc": await call(client, "toc", **own),
         "search": await call(client, "search", **own, words=SENTINEL),
-        "exact": await call(client, "search", **own, words=SENTINEL, exact=True, limit=10**6),
+        "exact": await call(
+            client, "search", **own, words=SENTINEL, exact=True, limit=10**6
+        ),
         "many": await call(client, "search", **own, words="Martha", limit=10**6),
         "all books": await call(client, "search", words="Martha"),
         "all books, hidden": await call(client, "search", words=SENTINEL),
@@ -154,7 +164,11 @@ def test_what_is_before_the_bound_is_served_and_the_cut_is_named(novel: Path) ->
         (book,) = (await call(client, "books"))["result"]
         replies = await replies_about(client, book["id"], bound)
         toc, read = replies["toc"], replies["read"]
-        assert (toc["readable"], toc["bounded"], len(toc["chapters"])) == (bound, True, 1)
+        assert (toc["readable"], toc["bounded"], len(toc["chapters"])) == (
+            bound,
+            True,
+            1,
+        )
         assert (read["end"], read["next"], read["cut_by_bound"]) == (bound, None, True)
         assert replies["exact"]["cut_by_bound"]
         assert replies["all books"]["hits"][0]["book"] == book["id"]
@@ -176,19 +190,27 @@ def test_a_client_cannot_choose_the_bound(novel: Path, engine: FakeEngine) -> No
         (book,) = (await call(client, "books"))["result"]
         for tool in sorted(TOOLS - {"books"}):
             arguments = needed.get(tool, {})
-            message = await refused(client, tool, book=book["id"], **arguments, upto="all")
+            message = await refused(
+                client, tool, book=book["id"], **arguments, upto="all"
+            )
             assert "upto: Extra inputs are not permitted" in message
 
     with_client(try_bounds)
 
 
 def test_numbers_nulls_and_the_next_hits_are_understood(novel: Path) -> None:
-    UserData(default_paths()).choose_bound(open_book(novel).sha256, BoundChoice(whole=True))
+    UserData(default_paths()).choose_bound(
+        open_book(novel).sha256, BoundChoice(whole=True)
+    )
 
     async def talk(client: Client) -> None:
         nulls = {"tag": None, "exact": None, "first": None}
         results = await call(client, "search", book=1, words="Martha", limit=2, **nulls)
-        assert (len(results["hits"]), results["next"], results["cut_by_bound"]) == (2, 2, False)
+        assert (len(results["hits"]), results["next"], results["cut_by_bound"]) == (
+            2,
+            2,
+            False,
+        )
         more = await call(client, "search", book="1", words="Martha", limit=2, first=2)
         assert more["total"] == results["total"]
         assert more["hits"][0] not in results["hits"]
@@ -224,7 +246,9 @@ def test_a_book_that_is_not_begun_is_read_to_its_first_words(novel: Path) -> Non
         assert (await call(client, "search", words=SENTINEL))["hits"] == []
         assert (await call(client, "read", book="keeper", start=4000))["text"] == ""
         assert (await call(client, "read", book="sample"))["end"] == 500
-        UserData(default_paths()).choose_bound(open_book(novel).sha256, BoundChoice(whole=True))
+        UserData(default_paths()).choose_bound(
+            open_book(novel).sha256, BoundChoice(whole=True)
+        )
         whole = await call(client, "read", book="keeper", length=16_000)
         assert SENTINEL in whole["text"]
         assert (await call(client, "search", words=SENTINEL))["hits"]
@@ -278,7 +302,9 @@ def test_tools_refuse_other_arguments() -> None:
     with_client(talk)
 
 
-def test_a_link_to_another_file_is_not_served(novel: Path, run: Run, tmp_path: Path) -> None:
+def test_a_link_to_another_file_is_not_served(
+    novel: Path, run: Run, tmp_path: Path
+) -> None:
     other = tmp_path / "elsewhere" / "diary.txt"
     other.parent.mkdir()
     other.write_text("A secret diary. " * 40)
@@ -311,7 +337,9 @@ def test_a_client_over_stdio_lists_searches_and_asks(novel: Path) -> None:
         async with Client(server) as client:
             tools = (await client.list_tools()).tools
             assert {tool.name for tool in tools} == TOOLS
-            assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+            assert all(
+                tool.annotations and tool.annotations.read_only_hint for tool in tools
+            )
             (book,) = (await call(client, "books"))["result"]
             assert book["title"] == "The Keeper"
             assert (await call(client, "search", book=book["id"], words="lamp"))["hits"]
@@ -324,7 +352,9 @@ def test_a_client_over_stdio_lists_searches_and_asks(novel: Path) -> None:
 @pytest.mark.slow
 def test_a_signal_ends_the_server_while_it_waits_for_its_client() -> None:
     command = [sys.executable, "-m", "gistread", "mcp"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         request = {
@@ -346,7 +376,9 @@ def test_a_signal_ends_the_server_while_it_waits_for_its_client() -> None:
 )
 def test_the_starter_answers_a_client_from_the_book(tmp_path: Path) -> None:
     sample = tmp_path / "story.txt"
-    sample.write_bytes(resources.files("gistread.sample").joinpath("story.txt").read_bytes())
+    sample.write_bytes(
+        resources.files("gistread.sample").joinpath("story.txt").read_bytes()
+    )
     read_to(sample, 0.1)
     server = StdioServerParameters(
         command=sys.executable,
@@ -357,7 +389,9 @@ def test_the_starter_answers_a_client_from_the_book(tmp_path: Path) -> None:
     async def talk() -> None:
         async with Client(server) as client:
             (book,) = (await call(client, "books"))["result"]
-            answer = await call(client, "ask", book=book["id"], question="How old is Nora Vell?")
+            answer = await call(
+                client, "ask", book=book["id"], question="How old is Nora Vell?"
+            )
             text = (await call(client, "read", book=book["id"], length=16_000))["text"]
             assert answer["answer"]
             assert answer["citations"]

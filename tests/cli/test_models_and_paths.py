@@ -63,10 +63,14 @@ def test_list_shows_models_that_fit_first(
     gguf(tiny.with_name("a-vectors.gguf"), "bert")
     gguf(tiny.with_name("a-part.gguf"), "clip")
     out = run("models").out
-    order = [out.index(f" {name}\n") for name in ("tiny", "a-large", "a-part", "a-vectors")]
+    order = [
+        out.index(f" {name}\n") for name in ("tiny", "a-large", "a-part", "a-vectors")
+    ]
     assert order == sorted(order)
     assert "too large for now: it needs 79 MB, 60 MB are free" in out
-    fits = {model["name"]: model["fits"] for model in run("models", "--json").json["models"]}
+    fits = {
+        model["name"]: model["fits"] for model in run("models", "--json").json["models"]
+    }
     assert (fits["tiny"], fits["a-large"]) == (True, False)
 
 
@@ -97,7 +101,9 @@ def test_paths_are_where_the_variables_say(run: Run, home: Path) -> None:
         "worker_log",
     }
     assert all(str(home) in place for place in places.values())
-    assert len({Path(place).parts[len(home.parts)] for place in places.values()}) == len(XDG)
+    assert len(
+        {Path(place).parts[len(home.parts)] for place in places.values()}
+    ) == len(XDG)
     shown = run("paths").out
     assert all(place in shown for place in places.values())
     json.dumps(places)
@@ -119,12 +125,16 @@ def test_rm_deletes_a_downloaded_model_and_no_other(run: Run, tiny: Path) -> Non
     assert list(folder.iterdir()) == []
 
 
-def test_cache_shows_its_parts_and_clears_all_but_memories(run: Run, tiny: Path) -> None:
+def test_cache_shows_its_parts_and_clears_all_but_memories(
+    run: Run, tiny: Path
+) -> None:
     paths = default_paths()
     for folder, name in ((paths.texts, "a.book"), (paths.memories, "a.memory")):
         folder.mkdir(parents=True)
         (folder / name).write_bytes(b"12345")
-    sizes = {part["name"]: part["size"] for part in run("cache", "--json").json["parts"]}
+    sizes = {
+        part["name"]: part["size"] for part in run("cache", "--json").json["parts"]
+    }
     assert (sizes["texts"], sizes["memories"], sizes["weights"]) == (5, 5, 0)
     assert run("cache", "clear", "--json").json["size"] == 5
     assert [path.name for path in paths.cache.rglob("*.*")] == ["a.memory"]
@@ -144,4 +154,7 @@ def test_a_cache_that_cannot_be_cleared_is_no_success(
     monkeypatch.setattr(Path, "unlink", refuse)
     ran = run("cache", "clear")
     assert ran.status == ExitStatus.FAILED
-    assert ran.err == f"gistread: {texts / 'a.book'} cannot be deleted: Read-only file system.\n"
+    assert (
+        ran.err
+        == f"gistread: {texts / 'a.book'} cannot be deleted: Read-only file system.\n"
+    )

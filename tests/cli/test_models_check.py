@@ -23,7 +23,9 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A model in a folder of its own, the only one there is."""
     folder = tmp_path / "models"
     folder.mkdir()
-    monkeypatch.setattr("gistread.engine.models.found_models", lambda extra=(): _models_in(folder))
+    monkeypatch.setattr(
+        "gistread.engine.models.found_models", lambda extra=(): _models_in(folder)
+    )
     monkeypatch.setattr(model_check, "_MAX_PASSAGES", 2)
     return write_tiny_gguf(folder / "tiny.gguf")
 
@@ -43,7 +45,11 @@ class GoodEngine(FakeEngine):
     @property
     def info(self) -> EngineInfo:
         return EngineInfo(
-            "good", "good-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, "")
+            "good",
+            "good-1",
+            8192,
+            "CPU",
+            placement=Placement(0, 3, 8192, "f16", 64, 1, ""),
         )
 
     async def start(self) -> EngineInfo:
@@ -67,11 +73,18 @@ def test_a_real_model_is_checked_and_the_result_saved(run: Run, tiny: Path) -> N
     assert "--again checks it again" in again.err
 
 
-def test_json_has_the_result_of_the_check(run: Run, tiny: Path, fake: GoodEngine) -> None:
+def test_json_has_the_result_of_the_check(
+    run: Run, tiny: Path, fake: GoodEngine
+) -> None:
     document = run("models", "check", tiny, "--json").json
     assert document["model"]["name"] == "good"
     assert (document["trust"], document["verdict"]) == ("passed", LINE)
-    assert (document["right"], document["asked"], document["gists"], document["passages"]) == (
+    assert (
+        document["right"],
+        document["asked"],
+        document["gists"],
+        document["passages"],
+    ) == (
         6,
         6,
         2,
@@ -102,7 +115,9 @@ def test_reading_a_book_checks_its_model_once(
     stream = GoodEngine.stream
     checked = asyncio.Event()
 
-    async def check_and_tell(self: ModelChecks, model: ChosenModel) -> CheckResult | None:
+    async def check_and_tell(
+        self: ModelChecks, model: ChosenModel
+    ) -> CheckResult | None:
         try:
             return await check(self, model)
         finally:

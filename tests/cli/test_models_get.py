@@ -33,7 +33,9 @@ _OWN: list[CatalogueEntry] = []
 
 
 @pytest.fixture
-def hub(home: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+def hub(
+    home: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FaultyServer]:
     """The hub of this test, with one model that the catalogue knows."""
     without_environment(monkeypatch)
     known = read_catalogue()
@@ -42,7 +44,9 @@ def hub(home: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fa
         lambda: replace(known, entries=(*known.entries, *_OWN)),
     )
     with faulty_server() as server:
-        serve_repository(server, "owner/tiny-GGUF", {"tiny.gguf": gguf}, licence="cc0-1.0")
+        serve_repository(
+            server, "owner/tiny-GGUF", {"tiny.gguf": gguf}, licence="cc0-1.0"
+        )
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         write_catalogue(gguf)
         yield server
@@ -78,11 +82,15 @@ def test_the_recommended_model_is_listed_first_with_the_reason(
 ) -> None:
     machine(monkeypatch, 6)
     lines = run("models", "catalogue").out.splitlines()
-    assert re.match(r"qwen3-4b-instruct +recommended: the largest that fits 6\.0 GB", lines[0])
+    assert re.match(
+        r"qwen3-4b-instruct +recommended: the largest that fits 6\.0 GB", lines[0]
+    )
     assert "too large for now: it needs" in "\n".join(lines)
 
 
-def test_the_catalogue_as_json(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_catalogue_as_json(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine(monkeypatch, 6)
     document = run("models", "catalogue", "--json").json
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", document["dated"])
@@ -96,7 +104,9 @@ def test_the_catalogue_as_json(run: Run, home: Path, monkeypatch: pytest.MonkeyP
     assert {False, True} == {other["fits"] for other in others}
 
 
-def test_get_shows_the_plan_and_stores_the_model(run: Run, hub: FaultyServer, gguf: bytes) -> None:
+def test_get_shows_the_plan_and_stores_the_model(
+    run: Run, hub: FaultyServer, gguf: bytes
+) -> None:
     ran = run("models", "get", "tiny", "--yes")
     assert ran.status == ExitStatus.DONE, ran.err
     path = default_paths().models / "tiny.gguf"
@@ -144,7 +154,11 @@ def test_nothing_is_fetched_without_a_terminal_or_yes(
     [("y\n", True), ("Yes\n", True), ("\n", False), ("no\n", False), ("", False)],
 )
 def test_the_licence_is_asked_about(
-    run: Run, hub: FaultyServer, monkeypatch: pytest.MonkeyPatch, answer: str, fetched: bool
+    run: Run,
+    hub: FaultyServer,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: str,
+    fetched: bool,
 ) -> None:
     class Terminal:
         def isatty(self) -> bool:
@@ -167,19 +181,25 @@ def test_no_other_command_imports_the_network() -> None:
         "sys.exit('httpx2' in sys.modules)"
     )
     assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, check=False
+        ).returncode
         == 0
     )
 
 
 def process(*words: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "gistread", "models", "get", *words]
-    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 def present() -> int:
     """Bytes of the partial file."""
-    return sum(part.stat().st_size for part in default_paths().models.glob("tiny.gguf.*.part"))
+    return sum(
+        part.stat().st_size for part in default_paths().models.glob("tiny.gguf.*.part")
+    )
 
 
 def some_bytes_more(before: int, running: subprocess.Popen[str]) -> None:
@@ -188,7 +208,9 @@ def some_bytes_more(before: int, running: subprocess.Popen[str]) -> None:
         time.sleep(0.002)
 
 
-def test_ctrl_c_names_the_command_that_resumes(run: Run, hub: FaultyServer, gguf: bytes) -> None:
+def test_ctrl_c_names_the_command_that_resumes(
+    run: Run, hub: FaultyServer, gguf: bytes
+) -> None:
     hub.always = throttled(200_000)
     running = process("hf:owner/tiny-GGUF", "--yes")
     some_bytes_more(20_000, running)
@@ -203,7 +225,9 @@ def test_ctrl_c_names_the_command_that_resumes(run: Run, hub: FaultyServer, gguf
     assert hub.gets()[-1].first == here
 
 
-def killed_again_and_again(hub: FaultyServer, data: bytes, kills: int, bytes_per_s: float) -> None:
+def killed_again_and_again(
+    hub: FaultyServer, data: bytes, kills: int, bytes_per_s: float
+) -> None:
     hub.always = throttled(bytes_per_s)
     source = random.Random(1)
     for kill in range(kills):

@@ -30,7 +30,12 @@ def test_a_place_is_a_page_a_share_a_chapter_or_words(
     run: Run, looks: list[screens.Look | None], book: Path
 ) -> None:
     opened = open_book(book)
-    for arguments in ([book], ["open", book], ["open", book, "--at", "7"], [book, "--at", "p. 7"]):
+    for arguments in (
+        [book],
+        ["open", book],
+        ["open", book, "--at", "7"],
+        [book, "--at", "p. 7"],
+    ):
         assert run(*arguments).status == ExitStatus.DONE
     assert looks[:2] == [None, None]
     assert looks[2] == looks[3]

@@ -46,7 +46,9 @@ def test_a_first_word_is_a_command_or_a_book(
         ("all", Bound("all")),
     ],
 )
-def test_upto_takes_an_offset_a_share_a_page_or_a_chapter(text: str, bound: Bound) -> None:
+def test_upto_takes_an_offset_a_share_a_page_or_a_chapter(
+    text: str, bound: Bound
+) -> None:
     assert parse_bound(parse(["ask", "b", "q", "--upto", text]).upto) == bound
 
 

@@ -31,10 +31,16 @@ def test_people_and_places_are_listed_up_to_a_place(run: Run, farm: Path) -> Non
 
     assert run("people", farm, "--json", "--upto", "40").json["upto"] == 40
     assert run("people", farm, "--json", "--upto", "all").json["upto"] is None
-    assert names() - names("--upto", "chapter:1") == {"the Clerk", "Dr. Ames", "Hollow Farm"}
+    assert names() - names("--upto", "chapter:1") == {
+        "the Clerk",
+        "Dr. Ames",
+        "Hollow Farm",
+    }
 
 
-def test_one_of_them_is_shown_with_what_the_book_says_first(run: Run, farm: Path) -> None:
+def test_one_of_them_is_shown_with_what_the_book_says_first(
+    run: Run, farm: Path
+) -> None:
     shown = run("people", farm, "clerk").out
     assert "The Clerk was a tall man." in shown
     assert "in 1 of 2 chapters" in shown
@@ -50,7 +56,9 @@ def test_one_of_them_is_shown_with_what_the_book_says_first(run: Run, farm: Path
 
 def test_the_place_that_was_reached_bounds_it(run: Run, farm: Path) -> None:
     book = open_book(farm)
-    UserData(default_paths()).set_position(book.sha256, 0, read=[(0, book.text.index("Chapter 2"))])
+    UserData(default_paths()).set_position(
+        book.sha256, 0, read=[(0, book.text.index("Chapter 2"))]
+    )
     shown = run("people", farm, "--all")
     assert "--upto all" in shown.err
     assert "Clerk" not in shown.out

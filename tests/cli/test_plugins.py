@@ -65,13 +65,16 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     project = tomllib.loads(example("toml"))["project"]
     information = site / f"{_MODULE}-{project['version']}.dist-info"
     information.mkdir(parents=True)
-    lines = [f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"]
+    lines = [
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    ]
     (information / "METADATA").write_text("".join(lines))
     groups = project["entry-points"]
     for group in groups.values():
         group.update(_BROKEN)
     written = [
-        f"[{group}]\n" + "\n".join(f"{name} = {value}" for name, value in entries.items())
+        f"[{group}]\n"
+        + "\n".join(f"{name} = {value}" for name, value in entries.items())
         for group, entries in groups.items()
     ]
     (information / "entry_points.txt").write_text("\n\n".join(written))
@@ -85,7 +88,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_reader_of_another_package_answers(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_a_reader_of_another_package_answers(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     question = "Who counted the stairs after the storm?"
     ran = run("ask", book, question, "--reader", "nearest", "--json")
     assert ran.status == ExitStatus.DONE
@@ -108,7 +113,10 @@ def test_an_exporter_of_another_package_writes_a_file(
     folder = tmp_path / "notes"
     folder.mkdir()
     assert run("export", book, "--format", "org").status == ExitStatus.DONE
-    assert run("export", book, "--format", "org", "--output", folder).status == ExitStatus.DONE
+    assert (
+        run("export", book, "--format", "org", "--output", folder).status
+        == ExitStatus.DONE
+    )
     assert [path.name for path in folder.iterdir()] == ["The Lamp – notes.org"]
 
 
@@ -161,11 +169,16 @@ def test_a_fault_of_a_plugin_is_told_in_one_line(
     assert (ran.status, ran.out) == (ExitStatus.FAILED, "")
     assert f"gistread: {message}\n" in ran.err
     assert "Traceback" not in ran.err
-    assert run("ask", book, "Who?", "--reader", "quoting", "--json").status == ExitStatus.DONE
+    assert (
+        run("ask", book, "Who?", "--reader", "quoting", "--json").status
+        == ExitStatus.DONE
+    )
 
 
 @pytest.mark.usefixtures("installed")
-def test_unknown_names_are_told_with_those_of_other_packages(run: Run, book: Path) -> None:
+def test_unknown_names_are_told_with_those_of_other_packages(
+    run: Run, book: Path
+) -> None:
     assert "nearest" in run("ask", book, "Who?", "--reader", "neerest").err
     ran = run("export", book, "--format", "orgg")
     assert ran.status == ExitStatus.USAGE
@@ -184,7 +197,11 @@ def test_nothing_is_looked_up_until_a_name_is_unknown(
         pytest.fail("entry points were looked up")
 
     monkeypatch.setattr(metadata, "entry_points", look)
-    for arguments in (["books"], ["export", book], ["export", book, "--format", "anki"]):
+    for arguments in (
+        ["books"],
+        ["export", book],
+        ["export", book, "--format", "anki"],
+    ):
         assert run(*arguments).status == ExitStatus.DONE
     answered = run("ask", book, "Who counted?", "--json")
     assert json.loads(answered.out)["answer"]

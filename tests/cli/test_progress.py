@@ -8,7 +8,14 @@ import pexpect
 import pyte
 
 from gistread.book.model import Book, Chapter, Paragraph
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 
 
 def memory(read: int = 0) -> GistMemory:

@@ -36,7 +36,10 @@ _TITLES = ("The Lamp at Dawn", "Émile / or Education")
 def _book(title: str) -> bytes:
     author = "<dc:creator>Ada Ro</dc:creator><dc:language>en</dc:language>"
     opf = package(["a.xhtml"], metadata=author).replace("A Book", title)
-    return epub({"a.xhtml": page(f"<h1>{title}</h1>" + "<p>It burned all night.</p>" * 200)}, opf)
+    return epub(
+        {"a.xhtml": page(f"<h1>{title}</h1>" + "<p>It burned all night.</p>" * 200)},
+        opf,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +71,9 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _running(command: Sequence[str], environment: Mapping[str, str], url: str) -> Iterator[None]:
+def _running(
+    command: Sequence[str], environment: Mapping[str, str], url: str
+) -> Iterator[None]:
     """A server, once it answers."""
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -133,7 +138,9 @@ def calibre_web(shelf: Path) -> Iterator[str]:
     with _running(command, environment, url):  # Makes its settings
         pass
     with sqlite3.connect(settings) as connection:
-        connection.execute("UPDATE settings SET config_calibre_dir = ?", (str(shelf / "lib"),))
+        connection.execute(
+            "UPDATE settings SET config_calibre_dir = ?", (str(shelf / "lib"),)
+        )
     with _running(command, environment, url):
         yield url
 

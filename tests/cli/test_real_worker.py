@@ -26,7 +26,11 @@ def tiny(tmp_path: Path) -> Path:
 def start(*words: str | Path) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "gistread", *map(str, words)]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
     )
 
 
@@ -38,12 +42,16 @@ def short(tmp_path: Path) -> Path:
         "The keeper stood before the door and counted the stairs, one by one, as the sea went on "
         "below. "
     )
-    path.write_text("\n\n".join(f"Chapter {number}\n\n{line * 4}" for number in (1, 2)) + "\n")
+    path.write_text(
+        "\n\n".join(f"Chapter {number}\n\n{line * 4}" for number in (1, 2)) + "\n"
+    )
     return path
 
 
 @pytest.mark.slow
-def test_index_ask_and_pages_work_and_ctrl_c_leaves_no_worker(short: Path, tiny: Path) -> None:
+def test_index_ask_and_pages_work_and_ctrl_c_leaves_no_worker(
+    short: Path, tiny: Path
+) -> None:
     process = start("index", short, *SIZE, "--model", tiny, "--events")
     assert process.stdout is not None
     assert json.loads(process.stdout.readline())["event"] == "page_found"
@@ -82,7 +90,9 @@ def test_a_model_that_cannot_be_loaded_is_status_4(
         write_tiny_gguf(tiny, **changes)
     process = start("index", book, *SIZE, "--model", tiny, "--json")
     out, errors = process.communicate(timeout=60)
-    assert process.returncode == json.loads(out)["error"]["status"] == ExitStatus.ENGINE, errors
+    assert (
+        process.returncode == json.loads(out)["error"]["status"] == ExitStatus.ENGINE
+    ), errors
     # A note on the copy that was begun may stand before it.
     problem = errors[errors.index("gistread:") :]
     assert problem.count("\n") <= 2, errors

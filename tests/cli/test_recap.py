@@ -13,7 +13,9 @@ from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
 
-def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_the_story_is_told_up_to_a_place(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     before = run("recap", book, "--upto", "all")
     assert before.status == ExitStatus.DONE
     assert "The model has not read this book" in before.err
@@ -60,7 +62,9 @@ def test_a_recap_says_where_a_short_memory_ends(
     )
 
 
-def test_a_novel_that_was_not_begun_is_not_told(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_a_novel_that_was_not_begun_is_not_told(
+    run: Run, book: Path, engine: FakeEngine
+) -> None:
     for _ in range(2):
         unread = run("recap", book)
         assert unread.out == ""

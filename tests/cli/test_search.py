@@ -33,7 +33,9 @@ def test_json_says_where_each_hit_stands(run: Run, book: Path) -> None:
     ]
 
 
-def test_search_words_need_no_quotes_and_hits_show_context(run: Run, book: Path) -> None:
+def test_search_words_need_no_quotes_and_hits_show_context(
+    run: Run, book: Path
+) -> None:
     ran = run("search", book, "day", "of", "the", "storm", "--limit", "2")
     assert ran.status == ExitStatus.DONE
     assert ran.out.count("since the [day of the storm], and the lamp") == 2
@@ -48,15 +50,18 @@ def test_hits_ahead_of_the_place_are_counted(run: Run, book: Path) -> None:
     user_data.set_position(opened.sha256, 0, read=[(0, first_chapter)])
     ran = run("search", book, "the 3. time")
     assert "2 hits lie ahead of your place (33%).\n" in ran.err
-    assert run("search", book, "the 3. time", "--limit", "1").err == "Showing 1 of 3 hits.\n"
+    assert (
+        run("search", book, "the 3. time", "--limit", "1").err
+        == "Showing 1 of 3 hits.\n"
+    )
     user_data.choose_bound(opened.sha256, BoundChoice(whole=True))
     assert run("search", book, "the 3. time").err == ""
 
 
 def test_ranked_search_finds_inflections_best_first(run: Run, book: Path) -> None:
-    hits = run("search", book, "--ranked", "letters", "counted", "--limit", "3", "--json").json[
-        "hits"
-    ]
+    hits = run(
+        "search", book, "--ranked", "letters", "counted", "--limit", "3", "--json"
+    ).json["hits"]
     assert len(hits) == 3
     assert "Letter" in hits[0]["text"]
 
@@ -114,6 +119,8 @@ def test_a_search_right_after_adding_waits_for_the_first_book(
         update_index(default_paths())
 
     process = MagicMock(wait=wait, poll=lambda: None)
-    monkeypatch.setattr("gistread.library.indexing.start_indexing", lambda paths: process)
+    monkeypatch.setattr(
+        "gistread.library.indexing.start_indexing", lambda paths: process
+    )
     assert run("search", "--all", "the", "lamp").status == ExitStatus.DONE
     assert len(waits) == 3

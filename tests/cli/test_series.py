@@ -15,8 +15,12 @@ SIZE = ("--min-words", "60", "--max-words", "200")
 @pytest.fixture
 def other(book: Path) -> Path:
     path = book.with_name("The Storm.txt")
-    text = book.read_text().replace("The Keeper", "The Sailor").replace("stairs", "masts")
-    path.write_text(f"{text}\n\nCaptain Marlowe buried the silver whistle beneath the quay.\n")
+    text = (
+        book.read_text().replace("The Keeper", "The Sailor").replace("stairs", "masts")
+    )
+    path.write_text(
+        f"{text}\n\nCaptain Marlowe buried the silver whistle beneath the quay.\n"
+    )
     return path
 
 
@@ -44,7 +48,9 @@ def test_a_series_is_a_collection_of_its_volumes(saga: Path, run: Run) -> None:
     assert run("books", "untag", "saga", saga).status == ExitStatus.USAGE
 
 
-def test_adding_volumes_keeps_edits_of_the_file(saga: Path, run: Run, tmp_path: Path) -> None:
+def test_adding_volumes_keeps_edits_of_the_file(
+    saga: Path, run: Run, tmp_path: Path
+) -> None:
     saga.write_text("# mine\n" + saga.read_text())
     third = tmp_path / "deep" / "third.txt"
     third.parent.mkdir()
@@ -104,7 +110,9 @@ def test_sections_hits_and_exports_name_the_volume(
     assert "### The Storm · Chapter 3: The Letter" in export
 
 
-def test_citations_of_an_answer_name_the_volume(saga: Path, run: Run, engine: FakeEngine) -> None:
+def test_citations_of_an_answer_name_the_volume(
+    saga: Path, run: Run, engine: FakeEngine
+) -> None:
     run("index", saga, *SIZE)
     engine._says = lambda prompt: "Captain Marlowe buried the silver whistle."
     answer = run("ask", saga, "Who buried the silver whistle?", "--reader", "gistread")

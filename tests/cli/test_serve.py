@@ -32,8 +32,12 @@ async def serving(folder: Path) -> AsyncIterator[SimpleNamespace]:
     )
     try:
         assert process.stderr is not None
-        address = (await asyncio.wait_for(process.stderr.readline(), 60)).decode().split()[-1]
-        yield SimpleNamespace(process=process, address=address, base=address.partition("/?")[0])
+        address = (
+            (await asyncio.wait_for(process.stderr.readline(), 60)).decode().split()[-1]
+        )
+        yield SimpleNamespace(
+            process=process, address=address, base=address.partition("/?")[0]
+        )
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGINT)
@@ -79,7 +83,9 @@ async def test_the_websocket_refuses_other_sites(tmp_path: Path) -> None:
     async with serving(tmp_path) as server, visitor() as browser:
         await browser.get(server.address)
         with pytest.raises(aiohttp.WSServerHandshakeError):
-            await browser.ws_connect(f"{server.base}/ws", origin="http://elsewhere.example")
+            await browser.ws_connect(
+                f"{server.base}/ws", origin="http://elsewhere.example"
+            )
         socket = await browser.ws_connect(
             f"{server.base}/ws?width=100&height=30", origin=server.base
         )
@@ -95,7 +101,8 @@ async def test_the_websocket_refuses_other_sites(tmp_path: Path) -> None:
 def test_without_the_extra_it_says_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("aiohttp_jinja2", "textual_serve", "textual_serve.server"):  # Or imported before
+    # Or imported before
+    for name in ("aiohttp_jinja2", "textual_serve", "textual_serve.server"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.delitem(sys.modules, "gistread.tui.serving", raising=False)
     ran = run("serve")
@@ -103,10 +110,13 @@ def test_without_the_extra_it_says_what_to_install(
     assert "pip install 'gistread[serve]'" in ran.err
 
 
-def test_a_public_address_gets_a_warning(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_public_address_gets_a_warning(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     served: list[str] = []
     monkeypatch.setattr(
-        "gistread.tui.serving.serve", lambda command, host, port, tell: served.append(host)
+        "gistread.tui.serving.serve",
+        lambda command, host, port, tell: served.append(host),
     )
     assert "Warning" not in run("serve").err
     assert "Warning" not in run("serve", "--host", "::1").err

@@ -40,13 +40,18 @@ def test_a_name_that_a_header_cannot_carry_is_refused_before_it_is_sent(
     assert "A user name has only ASCII characters, and no colon." in ran.err
 
 
-def test_sync_is_off_until_one_logs_in(run: Run, sync_server: SyncServer, lamp: Path) -> None:
+def test_sync_is_off_until_one_logs_in(
+    run: Run, sync_server: SyncServer, lamp: Path
+) -> None:
     assert "Progress sync is off" in run("sync").out
     assert run("sync", "push", str(lamp)).status == ExitStatus.FAILED
     refused = run("sync", "login", sync_server.url, "ada")
     assert "does not accept the login of ada" in refused.err
     assert run("sync", "--json").json["server"] is None
-    assert run("sync", "login", sync_server.url, "ada", "--register").status == ExitStatus.DONE
+    assert (
+        run("sync", "login", sync_server.url, "ada", "--register").status
+        == ExitStatus.DONE
+    )
     assert run("sync", "--json").json["user"] == "ada"
     saved = default_paths().sync_account.read_text()
     run("sync", "logout")
@@ -74,7 +79,9 @@ def test_a_login_that_was_edited_is_no_login(
     assert run("sync").status == ExitStatus.DONE
 
 
-@pytest.mark.parametrize("address", ["http://[", "http://ada:secret-word@127.0.0.1", "ftp://a"])
+@pytest.mark.parametrize(
+    "address", ["http://[", "http://ada:secret-word@127.0.0.1", "ftp://a"]
+)
 def test_an_address_that_cannot_be_used_is_refused(
     run: Run, sync_server: SyncServer, address: str
 ) -> None:
@@ -95,7 +102,10 @@ def test_places_go_to_the_server_and_come_from_another_device(
     here = book.text.index("Line 40 ")
     user_data.set_position(book.sha256, here, read=[(0, here)])
     (pushed,) = run("sync", "push", "--json").json["books"]
-    assert (pushed["done"], sync_server.places["ada", content_id(lamp)]["device_id"]) == (
+    assert (
+        pushed["done"],
+        sync_server.places["ada", content_id(lamp)]["device_id"],
+    ) == (
         "pushed",
         sync_server.bodies[-1]["device_id"],
     )

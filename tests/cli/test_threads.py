@@ -24,7 +24,9 @@ def asked_book(run: Run, book: Path, engine: FakeEngine) -> Path:
     """A book with one thread of two questions, and one question apart."""
     engine._says = lambda prompt: "He counted the stairs."
     for words in (("Who is it?",), (FIRST,), (FOLLOW_UP, "--continue")):
-        assert run("ask", book, *words, "--reader", "gistread").status == ExitStatus.DONE
+        assert (
+            run("ask", book, *words, "--reader", "gistread").status == ExitStatus.DONE
+        )
     return book
 
 
@@ -54,7 +56,16 @@ def test_threads_are_listed_and_printed(run: Run, asked_book: Path) -> None:
 def test_an_answer_from_behind_the_bound_is_not_shown_again(
     run: Run, asked_book: Path, engine: FakeEngine
 ) -> None:
-    run("ask", asked_book, FOLLOW_UP, "--continue", "--upto", "50%", "--reader", "gistread")
+    run(
+        "ask",
+        asked_book,
+        FOLLOW_UP,
+        "--continue",
+        "--upto",
+        "50%",
+        "--reader",
+        "gistread",
+    )
     assert "Answer: He counted" not in engine.calls[-1].text
     ran = run("ask", asked_book, "And then?", "--continue", "--reader", "gistread")
     assert "up to 50%, as the last question" in ran.err
@@ -62,11 +73,24 @@ def test_an_answer_from_behind_the_bound_is_not_shown_again(
     assert "Chapter 3" not in engine.calls[-1].text
 
 
-def test_an_interrupted_question_is_kept(run: Run, asked_book: Path, engine: FakeEngine) -> None:
+def test_an_interrupted_question_is_kept(
+    run: Run, asked_book: Path, engine: FakeEngine
+) -> None:
     engine._says = lambda prompt: EngineError("The model ended.")
-    ran = run("ask", asked_book, "And then?", "--continue", "--upto", "50%", "--reader", "gistread")
+    ran = run(
+        "ask",
+        asked_book,
+        "And then?",
+        "--continue",
+        "--upto",
+        "50%",
+        "--reader",
+        "gistread",
+    )
     assert ran.status != ExitStatus.DONE
-    assert "Interrupted before there was an answer." in run("threads", asked_book, "2").out
+    assert (
+        "Interrupted before there was an answer." in run("threads", asked_book, "2").out
+    )
     assert run("threads", asked_book).out.endswith("(3 questions, interrupted)\n")
 
 
@@ -80,7 +104,9 @@ def test_what_had_come_of_an_interrupted_answer_is_kept(
         raise EngineError("The model ended.")
 
     monkeypatch.setattr("gistread.readers.registry.Method.reader", lambda _: breaks_off)
-    ran = run("ask", book, "And then?", "--continue", "--upto", "50%", "--reader", "gistread")
+    ran = run(
+        "ask", book, "And then?", "--continue", "--upto", "50%", "--reader", "gistread"
+    )
     assert ran.status != ExitStatus.DONE
     *_, last = run("export", book, "--json").json["questions"]
     assert (last["answer"], last["begun"]) == ("", "He counted the")

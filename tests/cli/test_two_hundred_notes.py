@@ -47,7 +47,9 @@ def _paths() -> list[Path]:
     return paths
 
 
-def test_highlights_of_koreader_are_found_at_their_places(run: Run, tmp_path: Path) -> None:
+def test_highlights_of_koreader_are_found_at_their_places(
+    run: Run, tmp_path: Path
+) -> None:
     wrong: list[str] = []
     for seed, path in enumerate(_paths()):
         highlights = random_highlights(path, _EACH, seed)
@@ -55,7 +57,10 @@ def test_highlights_of_koreader_are_found_at_their_places(run: Run, tmp_path: Pa
         notes = tmp_path / "metadata.epub.lua"
         notes.write_text(as_metadata(book.title, highlights))
         run("import", path, notes)
-        places = [(mark.start, mark.end) for mark in MarkStore(default_paths()).marks(book.sha256)]
+        places = [
+            (mark.start, mark.end)
+            for mark in MarkStore(default_paths()).marks(book.sha256)
+        ]
         wrong += [
             f"{path.stem}: {highlight.start} {highlight.text}"
             for highlight in highlights
@@ -86,7 +91,9 @@ def test_marks_made_here_are_found_by_their_cfis(run: Run) -> None:
         resolver = Resolver(path)
         exported = json.loads(run("export", path, "--format", "annotations").out)
         for annotation in exported["items"]:
-            selectors = {each["type"]: each for each in annotation["target"]["selector"]}
+            selectors = {
+                each["type"]: each for each in annotation["target"]["selector"]
+            }
             words = _letters(selectors["TextQuoteSelector"]["exact"])
             resolved = _resolved(resolver, selectors)
             is_beginning = 0 < len(resolved) < len(words) and words.startswith(resolved)
@@ -123,5 +130,8 @@ def _mark_some(book: Book, seed: int) -> None:
             first = max(0, sum(start < border for start, _ in words) - 3)
         last = min(len(words) - 1, first + chance.choice((0, 1, 3, 10, 40)))
         spans.add((words[first][0], words[last][1]))
-    marks = [new_mark(MarkKind.HIGHLIGHT, quote_at(book.text, *span)) for span in sorted(spans)]
+    marks = [
+        new_mark(MarkKind.HIGHLIGHT, quote_at(book.text, *span))
+        for span in sorted(spans)
+    ]
     MarkStore(default_paths()).put_new(book.sha256, marks)

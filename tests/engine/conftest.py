@@ -33,17 +33,22 @@ StartEngine = Callable[..., Awaitable[LlamaEngine]]
 def on_models(*usual: str) -> pytest.MarkDecorator:
     """Run a test on a model of each kind; only the usual kinds run by default."""
     kinds = [
-        kind if kind in usual else pytest.param(kind, marks=pytest.mark.slow) for kind in WRITERS
+        kind if kind in usual else pytest.param(kind, marks=pytest.mark.slow)
+        for kind in WRITERS
     ]
     return pytest.mark.parametrize("model", kinds, indirect=True)
 
 
 @pytest.fixture(scope="session", params=WRITERS)
-def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
+def model(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> TinyModel:
     """A tiny model of one kind: attention, sliding window, recurrent or hybrid."""
     path = WRITERS[request.param](tmp_path_factory.mktemp("models") / "tiny.gguf", 1)
     return TinyModel(
-        path, FreshModel(path), can_roll_back=request.param in ("attention", "sliding window")
+        path,
+        FreshModel(path),
+        can_roll_back=request.param in ("attention", "sliding window"),
     )
 
 

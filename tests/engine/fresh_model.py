@@ -80,16 +80,22 @@ class FreshModel:
         self.question = functools.cache(self._question)
         self.choice = functools.cache(self._choice)
 
-    def clear_question(self, dice: random.Random, begin: str = "", words: int = 8) -> Question:
+    def clear_question(
+        self, dice: random.Random, begin: str = "", words: int = 8
+    ) -> Question:
         """A question that begins so, goes on with so many words and has a clear answer."""
         while True:
-            question = self.question((Message("user", f"{begin}{passage(dice, words)}"),))
+            question = self.question(
+                (Message("user", f"{begin}{passage(dice, words)}"),)
+            )
             if question.lead > CLEAR:
                 return question
 
     def clear_continuation(self, question: Question) -> Question | None:
         """The question that continues this one's answer, if the answer to that is clear."""
-        going_on = self.question((*question.prompt, Message("assistant", question.answer)))
+        going_on = self.question(
+            (*question.prompt, Message("assistant", question.answer))
+        )
         return going_on if going_on.lead > CLEAR else None
 
     def _question(self, prompt: Prompt) -> Question:
@@ -105,13 +111,19 @@ class FreshModel:
                 leads.append(float(first - second))
                 logits = sequence.feed([best])
         return Question(
-            prompt, tuple(tokens), bytes(answer).decode("ascii"), tuple(answer), min(leads)
+            prompt,
+            tuple(tokens),
+            bytes(answer).decode("ascii"),
+            tuple(answer),
+            min(leads),
         )
 
     def _choice(self, prompt: Prompt, letters: str) -> tuple[int, float]:
         """Index of the likeliest of some letters, and by how much it leads."""
         with _Sequence(self._model, self._size) as sequence:
-            legal = sequence.feed(self._tokens(prompt))[[ord(letter) for letter in letters]]
+            legal = sequence.feed(self._tokens(prompt))[
+                [ord(letter) for letter in letters]
+            ]
         second, first = np.partition(legal, -2)[-2:]
         return int(legal.argmax()), float(first - second)
 
@@ -122,7 +134,9 @@ class FreshModel:
             logits = sequence.feed(self._tokens(prompt))
             for token in text:
                 logarithms.append(
-                    float(logits[token] - np.logaddexp.reduce(logits.astype(np.float64)))
+                    float(
+                        logits[token] - np.logaddexp.reduce(logits.astype(np.float64))
+                    )
                 )
                 logits = sequence.feed([token])
         return float(np.mean(logarithms))

@@ -31,7 +31,8 @@ async def preferences(start: StartEngine, path: Path, **options: Any) -> list[fl
     engine = await start(path, **options)
     choices = [await engine.choose(PROMPT, ["a", letter]) for letter in "bcdefgh"]
     return [
-        choice.probability if choice.index == 0 else 1 - choice.probability for choice in choices
+        choice.probability if choice.index == 0 else 1 - choice.probability
+        for choice in choices
     ]
 
 
@@ -58,7 +59,10 @@ async def test_an_adapted_model_gets_the_prompts_that_it_was_trained_on(
 
 def test_an_adapted_model_is_another_model(tiny: Path, adapter: Path) -> None:
     bare, adapted = read_header(tiny), read_header(tiny, adapter)
-    assert adapted.fingerprint not in (bare.fingerprint, read_header(adapter).fingerprint)
+    assert adapted.fingerprint not in (
+        bare.fingerprint,
+        read_header(adapter).fingerprint,
+    )
     assert (adapted.name, adapted.adapter) == ("tiny+mine", adapter)
     source = find_source(f"{tiny}+{adapter}")
     assert (source.path, source.adapter) == (tiny, adapter)
@@ -69,7 +73,11 @@ def test_an_adapted_model_is_another_model(tiny: Path, adapter: Path) -> None:
 async def test_an_adapter_that_does_not_fit_is_refused_at_load(
     tiny: Path, start: StartEngine, tmp_path: Path
 ) -> None:
-    values = {"general.architecture": "llama", "general.type": "adapter", "adapter.type": "lora"}
+    values = {
+        "general.architecture": "llama",
+        "general.type": "adapter",
+        "adapter.type": "lora",
+    }
     source = random.Random(1)
     tensors = {"blk.0.attn_q.weight.lora_a": random_matrix(source, 32, 4)}
     tensors["blk.0.attn_q.weight.lora_b"] = random_matrix(source, 4, 32)

@@ -33,7 +33,9 @@ def test_the_catalogue_is_dated_and_its_files_can_be_verified() -> None:
         assert len(entry.sha256) == 64
 
 
-def test_each_entry_of_the_catalogue_is_complete(entries: tuple[CatalogueEntry, ...]) -> None:
+def test_each_entry_of_the_catalogue_is_complete(
+    entries: tuple[CatalogueEntry, ...],
+) -> None:
     for entry in entries:
         assert entry.good_for
         assert entry.licence
@@ -41,7 +43,9 @@ def test_each_entry_of_the_catalogue_is_complete(entries: tuple[CatalogueEntry, 
         assert entry.context_tokens
         assert entry.quantization
         assert entry.quantization in entry.file
-        assert len(entry.revision) == 40, "a branch may change, and the checksum with it"
+        assert len(entry.revision) == 40, (
+            "a branch may change, and the checksum with it"
+        )
         assert entry.machine_gb in (4, 8, 16, 24)
         assert plan_entry(entry, Network()) is not None
 
@@ -92,7 +96,9 @@ def test_nothing_is_recommended_for_a_machine_without_room(
     assert recommend(entries, Machine(round(1.5 * GB), 0, 4)) is None
 
 
-def test_free_gpu_memory_counts_if_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_free_gpu_memory_counts_if_there_is_a_gpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def library() -> Library:
         return Library("0.3", (), (Gpu("card", 12 * GB, 16 * GB),))
 

@@ -71,10 +71,13 @@ async def test_counts_are_exact(engine: LlamaEngine) -> None:
     assert await engine.count("hello") == 5
     assert await engine.count("the") == 2  # the vocabulary's one merge
     assert await engine.count("") == 0
-    assert await engine.measure(prompt_of("abc")) == 6  # <|user|> a b c <|end|> <|assistant|>
+    # <|user|> a b c <|end|> <|assistant|>
+    assert await engine.measure(prompt_of("abc")) == 6
 
 
-async def test_evaluated_and_reused_tokens_add_up(tiny: Path, start: StartEngine) -> None:
+async def test_evaluated_and_reused_tokens_add_up(
+    tiny: Path, start: StartEngine
+) -> None:
     engine = await start(tiny)
     first = (await engine.complete(prompt_of("abcdefgh"), Sampling(max_tokens=4))).usage
     again = (await engine.complete(prompt_of("abcdefgh"), Sampling(max_tokens=4))).usage
@@ -84,7 +87,9 @@ async def test_evaluated_and_reused_tokens_add_up(tiny: Path, start: StartEngine
     assert (longer.prefilled, longer.reused) == (5, 5)
 
 
-async def test_a_prompt_that_continues_the_last_answer_reuses_it(engine: LlamaEngine) -> None:
+async def test_a_prompt_that_continues_the_last_answer_reuses_it(
+    engine: LlamaEngine,
+) -> None:
     completion = await engine.complete(
         prompt_of("abc"), Sampling(max_tokens=8, temperature=1.0, seed=5)
     )
@@ -94,7 +99,10 @@ async def test_a_prompt_that_continues_the_last_answer_reuses_it(engine: LlamaEn
 
 
 async def test_the_stream_is_the_answer(engine: LlamaEngine) -> None:
-    events = [event async for event in engine.stream(prompt_of("abc"), Sampling(max_tokens=30))]
+    events = [
+        event
+        async for event in engine.stream(prompt_of("abc"), Sampling(max_tokens=30))
+    ]
     *deltas, last = events
     assert isinstance(last, Completion)
     assert "".join(d.text for d in deltas if isinstance(d, TextDelta)) == last.text
@@ -107,7 +115,11 @@ async def test_the_log_probability_of_a_text_is_told_where_it_is_wanted(
 ) -> None:
     plain, scored, first = [
         await engine.complete(prompt_of("Say how it ends."), sampling)
-        for sampling in (Sampling(6), Sampling(6, scored=True), Sampling(1, scored=True))
+        for sampling in (
+            Sampling(6),
+            Sampling(6, scored=True),
+            Sampling(1, scored=True),
+        )
     ]
     assert (plain.log_probability, plain.text) == (None, scored.text)
     assert scored.log_probability is not None
@@ -120,7 +132,9 @@ async def test_the_log_probability_of_a_text_is_told_where_it_is_wanted(
 async def test_decoding_ends_at_a_stop_string(engine: LlamaEngine) -> None:
     whole = (await engine.complete(prompt_of("abc"), Sampling(max_tokens=30))).text
     stop = whole[12:15]
-    answer = await engine.complete(prompt_of("abc"), Sampling(max_tokens=30, stop=(stop,)))
+    answer = await engine.complete(
+        prompt_of("abc"), Sampling(max_tokens=30, stop=(stop,))
+    )
     assert answer.text == whole[: whole.index(stop)]
     assert answer.finish == "end"
 
@@ -131,7 +145,9 @@ async def test_a_choice_is_always_one_of_the_options(engine: LlamaEngine) -> Non
     @given(
         question=st.text(max_size=40),
         options=st.lists(
-            st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12),
+            st.text(
+                st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12
+            ),
             min_size=1,
             max_size=9,
             unique=True,
@@ -169,16 +185,22 @@ async def test_prompts_that_do_not_fit_are_refused_with_both_numbers(
     ).usage.prefilled == 203
 
 
-async def test_background_work_is_the_same_whatever_came_before(engine: LlamaEngine) -> None:
+async def test_background_work_is_the_same_whatever_came_before(
+    engine: LlamaEngine,
+) -> None:
     passage = prompt_of(
         "The mule carried two chests over the pass, and the muleteer counted them at every inn. "
         * 6
     )
     sampling = Sampling(max_tokens=12)
     alone = await engine.complete(passage, sampling, Priority.BACKGROUND)
-    await engine.complete(prompt_of("Something else altogether. " * 12), Sampling(max_tokens=5))
     await engine.complete(
-        prompt_of("Another passage to read. " * 16), Sampling(max_tokens=9), Priority.BACKGROUND
+        prompt_of("Something else altogether. " * 12), Sampling(max_tokens=5)
+    )
+    await engine.complete(
+        prompt_of("Another passage to read. " * 16),
+        Sampling(max_tokens=9),
+        Priority.BACKGROUND,
     )
     after = await engine.complete(passage, sampling, Priority.BACKGROUND)
     again = await engine.complete(passage, sampling, Priority.BACKGROUND)
@@ -189,11 +211,15 @@ async def test_background_work_is_the_same_whatever_came_before(engine: LlamaEng
     )
 
 
-async def test_interactive_requests_go_before_background_work(slow_engine: LlamaEngine) -> None:
+async def test_interactive_requests_go_before_background_work(
+    slow_engine: LlamaEngine,
+) -> None:
     order: list[str] = []
 
     async def run(name: str, prompt: Prompt, priority: Priority) -> Usage:
-        usage = (await slow_engine.complete(prompt, Sampling(max_tokens=8), priority)).usage
+        usage = (
+            await slow_engine.complete(prompt, Sampling(max_tokens=8), priority)
+        ).usage
         order.append(name)
         return usage
 
@@ -204,7 +230,9 @@ async def test_interactive_requests_go_before_background_work(slow_engine: Llama
     reading = asyncio.create_task(run("reading", LONG, Priority.BACKGROUND))
     await prefilling.wait()
     unwatch()
-    question = asyncio.create_task(run("question", prompt_of("Why?"), Priority.INTERACTIVE))
+    question = asyncio.create_task(
+        run("question", prompt_of("Why?"), Priority.INTERACTIVE)
+    )
     usage, _ = await asyncio.gather(reading, question)
     assert order == ["question", "reading"]
     # Interrupted batches are not counted twice
@@ -224,7 +252,9 @@ async def test_cancelling_stops_the_prefill(slow_engine: LlamaEngine) -> None:
 
     unwatch = slow_engine.watch(on_state)
     text = "It was quite a short way to go. "
-    task = asyncio.create_task(slow_engine.complete(prompt_of(text * 120), Sampling(max_tokens=8)))
+    task = asyncio.create_task(
+        slow_engine.complete(prompt_of(text * 120), Sampling(max_tokens=8))
+    )
     await prefilling.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -232,13 +262,17 @@ async def test_cancelling_stops_the_prefill(slow_engine: LlamaEngine) -> None:
     await idle.wait()
     unwatch()
     assert max(fractions) < 0.8
-    usage = (await slow_engine.complete(prompt_of(text * 3), Sampling(max_tokens=1))).usage
+    usage = (
+        await slow_engine.complete(prompt_of(text * 3), Sampling(max_tokens=1))
+    ).usage
     assert usage.reused > 0  # what was read stays
 
 
 async def test_cancelling_stops_the_decoding(engine: LlamaEngine) -> None:
     received = 0
-    events = engine.stream(prompt_of("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3))
+    events = engine.stream(
+        prompt_of("abc"), Sampling(max_tokens=3000, temperature=2.0, seed=3)
+    )
     async for _ in events:
         received += 1
         if received == 5:
@@ -253,7 +287,10 @@ async def test_cancelling_stops_the_decoding(engine: LlamaEngine) -> None:
     ("changes", "says"),
     [
         ({"general__architecture": "nosuchthing"}, "nosuchthing"),
-        ({"tokenizer__ggml__tokens": None}, "cannot be used: it contains no language model"),
+        (
+            {"tokenizer__ggml__tokens": None},
+            "cannot be used: it contains no language model",
+        ),
         ({"tokenizer__chat_template": "{% for %}"}, "chat template"),
         (
             {"tokenizer__ggml__pre": "nonsense"},
@@ -281,7 +318,9 @@ async def test_a_truncated_model_is_refused(tiny: Path, tmp_path: Path) -> None:
         await LlamaEngine(path).start()
 
 
-async def test_a_model_larger_than_the_memory_is_refused(tiny: Path, tmp_path: Path) -> None:
+async def test_a_model_larger_than_the_memory_is_refused(
+    tiny: Path, tmp_path: Path
+) -> None:
     path = Path(shutil.copy(tiny, tmp_path / "huge.gguf"))
     os.truncate(path, 2**43)  # a sparse file: 8 TiB that take no room
     with pytest.raises(EngineError, match=r"needs .* GB of memory; .* are free"):
@@ -292,7 +331,9 @@ def _broken(folder: Path, changes: dict[str, Any]) -> Path:
     path = folder / "broken.gguf"
     if "tokenizer__ggml__tokens" in changes:
         whole = write_tiny_gguf(path).read_bytes()
-        path.write_bytes(whole.replace(b"tokenizer.ggml.tokens", b"tokenizer.ggml.tokenz"))
+        path.write_bytes(
+            whole.replace(b"tokenizer.ggml.tokens", b"tokenizer.ggml.tokenz")
+        )
         return path
     return write_tiny_gguf(path, **changes)
 

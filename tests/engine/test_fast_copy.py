@@ -18,7 +18,12 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("models")
     plain, slow = write_tiny_gguf(folder / "plain.gguf"), folder / "slow.gguf"
     run_python(
-        "gistread.engine.llama.worker.quantize", str(plain), str(slow), "Q4_1", "", timeout_s=60
+        "gistread.engine.llama.worker.quantize",
+        str(plain),
+        str(slow),
+        "Q4_1",
+        "",
+        timeout_s=60,
     )
     return slow
 
@@ -62,7 +67,8 @@ async def test_a_copy_that_cannot_be_loaded_is_never_tried_again(
 ) -> None:
     copy = copy_path(header, tmp_path / "weights")
     copy.parent.mkdir()
-    copy.write_bytes(slow.read_bytes().replace(b"llama", b"lamma"))  # Another architecture
+    # Another architecture
+    copy.write_bytes(slow.read_bytes().replace(b"llama", b"lamma"))
     for _ in range(2):
         assert (await start(slow, cache=tmp_path)).info.weights == header.quantization
         assert find_copy(header, copy.parent) is None

@@ -16,13 +16,17 @@ from gistread.engine.llama.fit import (
 )
 
 GIB = 2**30
-EIGHT_B = ModelSizes(weights=5 * GIB, layers=32, cell=128 * 1024, states=0, scratch=GIB // 4)
+EIGHT_B = ModelSizes(
+    weights=5 * GIB, layers=32, cell=128 * 1024, states=0, scratch=GIB // 4
+)
 """A model of eight thousand million parameters in four bits: 1 GiB of KV cache for 8192 tokens."""
 PLENTY = FreeMemory(64 * GIB)
 
 
 def best(
-    options: LoadOptions = DEFAULT_OPTIONS, room: FreeMemory = PLENTY, sizes: ModelSizes = EIGHT_B
+    options: LoadOptions = DEFAULT_OPTIONS,
+    room: FreeMemory = PLENTY,
+    sizes: ModelSizes = EIGHT_B,
 ) -> Layout | None:
     return next(
         (
@@ -38,7 +42,9 @@ def with_card(gib: float, memory_gib: float = 32) -> FreeMemory:
     return FreeMemory(round(memory_gib * GIB), round(gib * GIB))
 
 
-def test_with_enough_memory_the_cache_holds_two_windows_on_a_cpu_and_four_on_a_gpu() -> None:
+def test_with_enough_memory_the_cache_holds_two_windows_on_a_cpu_and_four_on_a_gpu() -> (
+    None
+):
     assert best() == Layout(8192, 16_384, "f16", 0)
     assert best(room=with_card(24)) == Layout(8192, 32_768, "f16", 33)
 
@@ -63,7 +69,9 @@ def test_short_memory_reduces_extra_windows_then_precision_then_the_window() -> 
         best(room=FreeMemory(round(gib * GIB)))
         for gib in (8.5, 6.25, 5.8, 5.76, 5.6, 5.51, 5.4, 5.3)
     ]
-    assert [layout and (layout.window, layout.cells, layout.kv_type) for layout in chosen] == [
+    assert [
+        layout and (layout.window, layout.cells, layout.kv_type) for layout in chosen
+    ] == [
         (8192, 16_384, "f16"),
         (8192, 8192, "f16"),
         (8192, 8192, "q8_0"),
@@ -77,7 +85,9 @@ def test_short_memory_reduces_extra_windows_then_precision_then_the_window() -> 
 
 def test_short_gpu_memory_reduces_layers_before_the_cache() -> None:
     chosen = [best(room=with_card(gib)) for gib in (7, 5, 3, 0.5)]
-    assert all(layout and (layout.window, layout.kv_type) == (8192, "f16") for layout in chosen)
+    assert all(
+        layout and (layout.window, layout.kv_type) == (8192, "f16") for layout in chosen
+    )
     layers = [layout.gpu_layers for layout in chosen if layout]
     assert layers[0] == 33
     assert layers == sorted(layers, reverse=True)
@@ -93,11 +103,15 @@ def test_options_set_by_the_user_are_not_reduced(room: FreeMemory) -> None:
     assert {layout.kv_type for layout in every} == {"q4_0"}
     assert {
         layout.gpu_layers
-        for layout in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=7), with_card(24))
+        for layout in layouts(
+            EIGHT_B, 131_072, LoadOptions(gpu_layers=7), with_card(24)
+        )
     } == {7}
     assert {
         layout.gpu_layers
-        for layout in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=0), with_card(24))
+        for layout in layouts(
+            EIGHT_B, 131_072, LoadOptions(gpu_layers=0), with_card(24)
+        )
     } == {0}
 
 

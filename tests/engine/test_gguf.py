@@ -20,7 +20,11 @@ def test_the_starter_is_described(starter: Path) -> None:
         "Q4_1",
         "apache-2.0",
     )
-    assert (header.context_length, header.layers, header.vocabulary) == (8192, 30, 49152)
+    assert (header.context_length, header.layers, header.vocabulary) == (
+        8192,
+        30,
+        49152,
+    )
     assert header.parameters == 134_515_008
     # 30 layers, 3 KV heads of 64, keys and values, 2 bytes each
     assert header.memory.kv_bytes_per_token == 23_040
@@ -30,12 +34,18 @@ def test_the_starter_is_described(starter: Path) -> None:
 
 def test_a_file_written_by_hand_is_described(tiny: Path) -> None:
     header = read_header(tiny)
-    assert (header.quantization, header.vocabulary, header.context_length) == ("F32", 261, 4096)
+    assert (header.quantization, header.vocabulary, header.context_length) == (
+        "F32",
+        261,
+        4096,
+    )
     assert header.chat_template == CHAT_TEMPLATE
     assert header.memory.kv_bytes_per_token == 2 * 2 * 4 * (16 + 16)
 
 
-def test_the_fingerprint_depends_on_the_weights_and_not_on_the_path(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_weights_and_not_on_the_path(
+    tmp_path: Path,
+) -> None:
     first = write_tiny_gguf(tmp_path / "one.gguf", seed=1)
     same = write_tiny_gguf(tmp_path / "same.gguf", seed=1)
     other = write_tiny_gguf(tmp_path / "other.gguf", seed=2)

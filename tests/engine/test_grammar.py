@@ -19,13 +19,15 @@ async def test_text_follows_the_grammar(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
     for temperature, seed in ((0.0, 1), (1.5, 2), (1.5, 3), (1.5, 4)):
         sampling = Sampling(
-            max_tokens=200, temperature=temperature, seed=seed, repeat_penalty=1.1, grammar=FORM
+            max_tokens=200,
+            temperature=temperature,
+            seed=seed,
+            repeat_penalty=1.1,
+            grammar=FORM,
         )
         completion = await engine.complete((Message("user", f"{seed} " * 9),), sampling)
         assert completion.finish == "end"
-        lines = LINE.findall(
-            completion.text if completion.text.endswith("\n") else completion.text + "\n"
-        )
+        lines = LINE.findall(completion.text.removesuffix("\n") + "\n")
         assert 2 <= len(lines) <= 4
         assert "".join(lines).strip() == completion.text.strip()
 
@@ -47,7 +49,8 @@ async def test_an_invalid_grammar_is_an_error_and_the_engine_lives(
     engine = await start(tiny)
     with pytest.raises(EngineError):
         await engine.complete(
-            (Message("user", "abc"),), Sampling(max_tokens=7, grammar="this is ::= no (")
+            (Message("user", "abc"),),
+            Sampling(max_tokens=7, grammar="this is ::= no ("),
         )
     assert (
         await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))

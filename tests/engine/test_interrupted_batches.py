@@ -17,7 +17,13 @@ from gistread.engine.llama.worker.loading import load
 from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler
 from gistread.engine.llama.worker.scheduler import Scheduler
-from gistread.engine.protocol import Completion, EngineState, Priority, Sampling, TextDelta
+from gistread.engine.protocol import (
+    Completion,
+    EngineState,
+    Priority,
+    Sampling,
+    TextDelta,
+)
 from tests.engine.conftest import TinyModel, on_models
 from tests.engine.fresh_model import ANSWER_TOKENS, Question, passage
 
@@ -29,7 +35,8 @@ class History:
 
     def __init__(self, model: TinyModel, window: int) -> None:
         self._model = load(
-            Load(str(model.path), LoadOptions(context_tokens=window)), lambda event: None
+            Load(str(model.path), LoadOptions(context_tokens=window)),
+            lambda event: None,
         )
         self._evaluate = self._model.context.evaluate
         self._model.context.evaluate = self._interruptible
@@ -101,10 +108,14 @@ class History:
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))]
 )
-def test_interruptions_change_no_other_answer(model: TinyModel, seed: int, window: int) -> None:
+def test_interruptions_change_no_other_answer(
+    model: TinyModel, seed: int, window: int
+) -> None:
     dice, history = random.Random(seed), History(model, window)
     beginnings = [""] + [passage(dice, words) + " " for words in (5, 20, 40, 60)]
-    questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(10)]
+    questions = [
+        model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(10)
+    ]
     continuations = [model.fresh.clear_continuation(question) for question in questions]
     questions += filter(None, continuations)
 
@@ -134,7 +145,9 @@ def any_step(history: History, questions: list[Question], dice: random.Random) -
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 3))]
 )
-def test_interrupted_batches_leave_the_cache_as_it_was(model: TinyModel, seed: int) -> None:
+def test_interrupted_batches_leave_the_cache_as_it_was(
+    model: TinyModel, seed: int
+) -> None:
     """llama.cpp moves states of sequences between those of a batch while it evaluates the batch."""
     dice, history = random.Random(seed), History(model, 2048)
     work = [model.fresh.clear_question(dice, words=words) for words in (3, 10, 40)]

@@ -27,21 +27,32 @@ async def test_load_options_are_applied(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny, options=options)
     assert engine.info.context_tokens == 1024
     assert engine.info.placement == Placement(0, 3, 2048, "f16", 256, 1)
-    completion = await engine.complete((Message("user", "abc " * 100),), Sampling(max_tokens=2))
+    completion = await engine.complete(
+        (Message("user", "abc " * 100),), Sampling(max_tokens=2)
+    )
     assert completion.usage.generated == 2
 
 
 async def test_the_settings_reach_the_engine(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+    for variable in (
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "XDG_CACHE_HOME",
+        "XDG_STATE_HOME",
+    ):
         monkeypatch.setenv(variable, str(tmp_path / variable))
     config = Config(context_tokens=512, threads=1, kv_cache="f16")
     engine = new_engine(ModelSource("tiny", tiny), config, default_paths())
     try:
         info = await engine.start()
         assert info.placement
-        assert (info.context_tokens, info.placement.threads, info.placement.kv_type) == (
+        assert (
+            info.context_tokens,
+            info.placement.threads,
+            info.placement.kv_type,
+        ) == (
             512,
             1,
             "f16",

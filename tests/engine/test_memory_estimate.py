@@ -27,9 +27,15 @@ def header(tmp_path: Path, architecture: str, **keys: Any) -> GgufHeader:
         for key, value in own.items()
         if value is not None
     }
-    kept = {key: value for key, value in metadata().items() if not key.startswith("llama.")}
+    kept = {
+        key: value for key, value in metadata().items() if not key.startswith("llama.")
+    }
     return read_header(
-        write_gguf(tmp_path / "m.gguf", kept | {"general.architecture": architecture} | values, {})
+        write_gguf(
+            tmp_path / "m.gguf",
+            kept | {"general.architecture": architecture} | values,
+            {},
+        )
     )
 
 
@@ -50,17 +56,40 @@ CELL = 2 * 2 * (16 + 16)
             8 * CELL,
         ),
         ("qwen35", {"ssm__state_size": 16, "ssm__inner_size": 64}, "hybrid", 2 * CELL),
-        ("qwen35", {"ssm__state_size": 16, "full_attention_interval": 8}, "hybrid", CELL),
+        (
+            "qwen35",
+            {"ssm__state_size": 16, "full_attention_interval": 8},
+            "hybrid",
+            CELL,
+        ),
         (
             "lfm2",
-            {"shortconv__l_cache": 3, "attention__head_count_kv": [0, 2, 0, 0, 2, 0, 0, 0]},
+            {
+                "shortconv__l_cache": 3,
+                "attention__head_count_kv": [0, 2, 0, 0, 2, 0, 0, 0],
+            },
             "hybrid",
             2 * CELL,
         ),
         ("falcon-h1", {"ssm__state_size": 16}, "hybrid", 8 * CELL),
-        ("rwkv7", {"wkv__head_size": 16, "attention__head_count": None}, "recurrent", 0),
-        ("some-new-one", {"ssm__state_size": 16, "attention__head_count": None}, "recurrent", 0),
-        ("deci", {"attention__head_count_kv": [2, 0, 2, 0, 4, 0, 0, 0]}, "attention", 4 * CELL),
+        (
+            "rwkv7",
+            {"wkv__head_size": 16, "attention__head_count": None},
+            "recurrent",
+            0,
+        ),
+        (
+            "some-new-one",
+            {"ssm__state_size": 16, "attention__head_count": None},
+            "recurrent",
+            0,
+        ),
+        (
+            "deci",
+            {"attention__head_count_kv": [2, 0, 2, 0, 4, 0, 0, 0]},
+            "attention",
+            4 * CELL,
+        ),
     ],
 )
 def test_the_cache_size_of_a_token_is_summed_over_layers(

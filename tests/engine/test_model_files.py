@@ -22,7 +22,12 @@ from tests.engine.test_models import gguf
         ("llama", {}, "tiny", ""),
         ("qwen35", {}, "tiny", ""),
         ("nomic-bert", {}, "tiny", "makes embeddings"),
-        ("qwen3", {"qwen3__pooling_type": 3}, "Qwen3-Embedding-0.6B", "makes embeddings"),
+        (
+            "qwen3",
+            {"qwen3__pooling_type": 3},
+            "Qwen3-Embedding-0.6B",
+            "makes embeddings",
+        ),
         ("clip", {}, "tiny", "image projector"),
         ("llama", {"general__type": "mmproj"}, "tiny", "image projector"),
         ("llama", {"general__type": "adapter"}, "tiny", "LoRA adapter"),
@@ -34,13 +39,19 @@ from tests.engine.test_models import gguf
 def test_what_cannot_write_text_is_known_from_the_header(
     tmp_path: Path, architecture: str, more: dict[str, Any], name: str, reason: str
 ) -> None:
-    model = describe(ModelFile(gguf(tmp_path / f"{name}.gguf", architecture, **more), name))
+    model = describe(
+        ModelFile(gguf(tmp_path / f"{name}.gguf", architecture, **more), name)
+    )
     assert model.usable == (not reason)
     assert reason in model.problem
 
 
-def test_a_model_without_a_template_is_a_base_model_and_can_be_used(tmp_path: Path) -> None:
-    model = describe(ModelFile(gguf(tmp_path / "base.gguf", tokenizer__chat_template=""), "base"))
+def test_a_model_without_a_template_is_a_base_model_and_can_be_used(
+    tmp_path: Path,
+) -> None:
+    model = describe(
+        ModelFile(gguf(tmp_path / "base.gguf", tokenizer__chat_template=""), "base")
+    )
     assert (model.usable, model.has_template) == (True, False)
     assert "base model, without a chat template" in facts(model)
 
@@ -48,7 +59,11 @@ def test_a_model_without_a_template_is_a_base_model_and_can_be_used(tmp_path: Pa
 @pytest.mark.parametrize(
     ("architecture", "more", "message"),
     [
-        ("llama", {"general__type": "adapter"}, "m.gguf cannot be used: it is a LoRA adapter"),
+        (
+            "llama",
+            {"general__type": "adapter"},
+            "m.gguf cannot be used: it is a LoRA adapter",
+        ),
         ("clip", {}, "m.gguf cannot be used: it is the image projector"),
         ("bert", {}, "m.gguf cannot be used: it makes embeddings"),
     ],
@@ -64,4 +79,6 @@ def test_what_writes_no_text_is_refused_before_it_is_loaded(
 def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="it is cut off: 10 bytes are missing"):
         check_writes_text(read_header(gguf(tmp_path / "m.gguf", lacking=10)))
-    check_writes_text(read_header(gguf(tmp_path / "base.gguf", tokenizer__chat_template="")))
+    check_writes_text(
+        read_header(gguf(tmp_path / "base.gguf", tokenizer__chat_template=""))
+    )

@@ -28,14 +28,19 @@ def names_and_places() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("place", "owner"),
     [
-        (".cache/huggingface/hub/models--a--b/snapshots/c/Q4/tiny.gguf", "Hugging Face"),
+        (
+            ".cache/huggingface/hub/models--a--b/snapshots/c/Q4/tiny.gguf",
+            "Hugging Face",
+        ),
         (".lmstudio/models/org/repository/tiny.gguf", "LM Studio"),
         (".cache/lm-studio/models/org/repository/tiny.gguf", "LM Studio"),
         ("models/tiny.gguf", ""),
         (".local/share/gistread/models/tiny.gguf", ""),
     ],
 )
-def test_every_program_keeps_models_in_its_own_place(home: Path, place: str, owner: str) -> None:
+def test_every_program_keeps_models_in_its_own_place(
+    home: Path, place: str, owner: str
+) -> None:
     gguf(home / place)
     assert names_and_places() == [("tiny", owner)]
 
@@ -52,7 +57,10 @@ def ollama(folder: Path, name: str, digest: str = "sha256:0a1b") -> None:
 def test_ollama_as_a_service_is_found(home: Path) -> None:
     ollama(home / "service", "registry.ollama.ai/library/tiny/1b")
     ollama(home / ".ollama" / "models", "hf.co/org/Tiny-GGUF/Q4_K_M", "sha256:0c")
-    assert names_and_places() == [("hf.co/org/Tiny-GGUF:Q4_K_M", "Ollama"), ("tiny:1b", "Ollama")]
+    assert names_and_places() == [
+        ("hf.co/org/Tiny-GGUF:Q4_K_M", "Ollama"),
+        ("tiny:1b", "Ollama"),
+    ]
 
 
 def test_own_folders_come_from_the_settings_and_come_first(home: Path) -> None:
@@ -66,4 +74,6 @@ def test_own_folders_come_from_the_settings_and_come_first(home: Path) -> None:
         "hard links are one file"
     )
     settings.write_text("model_folders = 3")
-    assert names_and_places() == [("other-name", "")], "settings that are wrong are said elsewhere"
+    assert names_and_places() == [("other-name", "")], (
+        "settings that are wrong are said elsewhere"
+    )

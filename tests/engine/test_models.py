@@ -44,7 +44,10 @@ def gguf(
         pair(f"{architecture}.context_length", 4, struct.pack("<I", 2048)),
     ]
     for key, value in ({"tokenizer__chat_template": "{{ messages }}"} | more).items():
-        kind, data = (8, text(value)) if isinstance(value, str) else (4, struct.pack("<I", value))
+        if isinstance(value, str):
+            kind, data = (8, text(value))
+        else:
+            kind, data = (4, struct.pack("<I", value))
         pairs.append(pair(key.replace("__", "."), kind, data))
     if vocabulary:
         tokens = struct.pack("<IQ", 8, vocabulary) + b"".join(
@@ -83,8 +86,16 @@ def only() -> ModelFile:
 def test_a_model_is_described_from_its_header(home: Path) -> None:
     path = gguf(home / "models" / "tiny.gguf")
     model = only()
-    assert (model.path, model.name, model.size_bytes) == (path, "tiny", path.stat().st_size)
-    assert (model.quantization, model.architecture, model.licence) == ("F32", "llama", "mit")
+    assert (model.path, model.name, model.size_bytes) == (
+        path,
+        "tiny",
+        path.stat().st_size,
+    )
+    assert (model.quantization, model.architecture, model.licence) == (
+        "F32",
+        "llama",
+        "mit",
+    )
     assert (model.context_length, model.parameters) == (2048, 64)
     assert (model.usable, model.has_template) == (True, True)
 
@@ -106,7 +117,10 @@ def test_finds_what_ollama_keeps_by_the_names_that_ollama_uses(
         manifest = folder / "manifests" / name
         manifest.parent.mkdir(parents=True)
         layers = [
-            {"mediaType": "application/vnd.ollama.image.template", "digest": "sha256:00"},
+            {
+                "mediaType": "application/vnd.ollama.image.template",
+                "digest": "sha256:00",
+            },
             {
                 "mediaType": "application/vnd.ollama.image.model",
                 "digest": blob.name.replace("-", ":"),
@@ -142,7 +156,9 @@ def test_broken_files_are_shown_with_their_problem(home: Path) -> None:
     (folder / "empty.gguf").write_bytes(b"")
     (folder / "other.gguf").write_bytes(b"PK\3\4" * 100)
     (folder / "header.gguf").write_bytes(gguf(home / "whole").read_bytes()[:100])
-    problems = {model.name: model.problem for model in find_models() if not model.usable}
+    problems = {
+        model.name: model.problem for model in find_models() if not model.usable
+    }
     assert list(problems) == ["cut", "empty", "header", "other"]
     assert problems["cut"] == "it is cut off: 10 bytes are missing"
     assert problems["empty"] == "it is not a GGUF model"

@@ -25,7 +25,9 @@ OPTIONS = (
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Weights:
-    path = write_vocabulary(tmp_path_factory.mktemp("vocabulary") / "v.gguf", "gpt-2", trained(3))
+    path = write_vocabulary(
+        tmp_path_factory.mktemp("vocabulary") / "v.gguf", "gpt-2", trained(3)
+    )
     return Weights(load(path, vocabulary_only=True), ChatTemplate(""))
 
 
@@ -35,7 +37,9 @@ def test_an_option_is_chosen_whatever_the_model_prefers(
 ) -> None:
     source = np.random.default_rng(1)
     monkeypatch.setattr(
-        sampling, "_logits", lambda *_: source.normal(size=weights.vocabulary).astype(np.float32)
+        sampling,
+        "_logits",
+        lambda *_: source.normal(size=weights.vocabulary).astype(np.float32),
     )
     for _ in range(20):
         sampler = OptionSampler(weights, options)

@@ -47,7 +47,8 @@ class Expected:
 
     def check(self, question: Question, usage: Usage) -> None:
         assert usage.prefilled + usage.reused == len(question.tokens)
-        evaluated = question.tokens[:-1]  # the last one is always evaluated: its logits decide
+        # the last one is always evaluated: its logits decide
+        evaluated = question.tokens[:-1]
         if self._model.can_roll_back:
             assert usage.reused == max(
                 (common_beginning(held, evaluated) for held in self._held), default=0
@@ -65,7 +66,9 @@ def common_beginning(first: tuple[int, ...], other: tuple[int, ...]) -> int:
     )
 
 
-def continued(fresh: FreshModel, dice: random.Random, begin: str = "") -> tuple[Question, Question]:
+def continued(
+    fresh: FreshModel, dice: random.Random, begin: str = ""
+) -> tuple[Question, Question]:
     """A question and the one that continues its answer."""
     while True:
         first = fresh.clear_question(dice, begin)
@@ -101,7 +104,9 @@ async def test_answers_depend_on_the_whole_prompt(model: TinyModel) -> None:
 
 
 @on_attention_and_hybrid
-async def test_repeated_prompts_are_reused(model: TinyModel, start: StartEngine) -> None:
+async def test_repeated_prompts_are_reused(
+    model: TinyModel, start: StartEngine
+) -> None:
     dice = random.Random(2)
     engine = await start(model.path)
     expected = Expected(model)
@@ -148,14 +153,18 @@ async def test_only_the_common_beginning_of_questions_is_prepared(
     dice, engine = random.Random(6), await start(model.path)
     common = passage(dice, 60) + " "
     question = model.fresh.clear_question(dice, begin=common)
-    prepared = await engine.prepare((replace(question.prompt[0], cacheable_prefix=len(common)),))
+    prepared = await engine.prepare(
+        (replace(question.prompt[0], cacheable_prefix=len(common)),)
+    )
     usage = await ask(engine, question)
     assert 0 < usage.reused == prepared.prefilled < len(question.tokens)
     assert usage.prefilled == len(question.tokens) - usage.reused
 
 
 @on_attention
-async def test_concurrent_requests_share_a_prefix(model: TinyModel, engine: LlamaEngine) -> None:
+async def test_concurrent_requests_share_a_prefix(
+    model: TinyModel, engine: LlamaEngine
+) -> None:
     dice = random.Random(7)
     common = passage(dice, 60) + " "
     questions = [model.fresh.clear_question(dice, begin=common) for _ in range(6)]
@@ -164,7 +173,9 @@ async def test_concurrent_requests_share_a_prefix(model: TinyModel, engine: Llam
 
 
 @on_attention
-async def test_cancelled_requests_can_be_asked_again(model: TinyModel, engine: LlamaEngine) -> None:
+async def test_cancelled_requests_can_be_asked_again(
+    model: TinyModel, engine: LlamaEngine
+) -> None:
     dice = random.Random(9)
     common = passage(dice, 40) + " "
     bystanders = [continued(model.fresh, dice, common) for _ in range(2)]
@@ -193,7 +204,10 @@ async def test_interactive_requests_interrupt_background_work(
     for first, _ in bystanders:
         await ask(engine, first)
     work = [model.fresh.clear_question(dice, begin=common, words=100) for _ in range(4)]
-    running = [asyncio.create_task(ask(engine, question, Priority.BACKGROUND)) for question in work]
+    running = [
+        asyncio.create_task(ask(engine, question, Priority.BACKGROUND))
+        for question in work
+    ]
     for _ in range(6):
         await asyncio.sleep(dice.uniform(0.0, 0.03))
         await ask(engine, dice.choice(dice.choice(bystanders)))

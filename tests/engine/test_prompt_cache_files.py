@@ -12,7 +12,8 @@ from gistread.engine.protocol import Completion, Message, Prompt, Sampling
 from tests.tiny_gguf import write_tiny_gguf
 
 MEMORY = "".join(
-    f"(Page {n})\nThe mule went over pass {n} and came to inn {n * 7}.\n\n" for n in range(30)
+    f"(Page {n})\nThe mule went over pass {n} and came to inn {n * 7}.\n\n"
+    for n in range(30)
 )
 SAMPLING = Sampling(max_tokens=12)
 
@@ -86,7 +87,9 @@ def test_a_damaged_file_is_not_read(tmp_path: Path, harm: str) -> None:
     assert not file.exists()
 
 
-async def test_prompt_cache_files_of_another_model_are_ignored(tiny: Path, tmp_path: Path) -> None:
+async def test_prompt_cache_files_of_another_model_are_ignored(
+    tiny: Path, tmp_path: Path
+) -> None:
     (tmp_path / "model").mkdir()
     other = write_tiny_gguf(tmp_path / "model" / "other.gguf", seed=2)
     await answered(tiny, tmp_path, prompt_of("Where is inn 21?"))

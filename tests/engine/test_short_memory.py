@@ -61,7 +61,9 @@ async def whole(deep: Path) -> AsyncIterator[int]:
     load_in = WorkerProcess.load
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(
-            WorkerProcess, "load", lambda worker, load: load_in(worker, replace(load, layout=1))
+            WorkerProcess,
+            "load",
+            lambda worker, load: load_in(worker, replace(load, layout=1)),
         )
         engine = LlamaEngine(deep)
         info = await engine.start()
@@ -100,8 +102,13 @@ async def test_the_cache_is_quantized_next_with_a_notice(
     engine = await start(deep)
     assert engine.info.placement
     assert (engine.info.context_tokens, engine.info.placement.kv_type) == (8192, "q8_0")
-    assert engine.info.placement.notice == "Memory is short: the model has a KV cache of q8_0."
-    completion = await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))
+    assert (
+        engine.info.placement.notice
+        == "Memory is short: the model has a KV cache of q8_0."
+    )
+    completion = await engine.complete(
+        (Message("user", "abc"),), Sampling(max_tokens=2)
+    )
     assert completion.usage.generated == 2
 
 
@@ -123,7 +130,11 @@ async def test_each_reduction_is_reported_during_the_load(
     notices: list[str] = []
 
     def note(state: EngineState) -> None:
-        if state.phase is Phase.LOADING and state.notice and state.notice not in notices:
+        if (
+            state.phase is Phase.LOADING
+            and state.notice
+            and state.notice not in notices
+        ):
             notices.append(state.notice)
 
     engine.watch(note)
@@ -136,12 +147,19 @@ async def test_each_reduction_is_reported_during_the_load(
         await engine.close()
 
 
-async def test_a_worker_killed_while_loading_restarts_with_a_smaller_layout(deep: Path) -> None:
+async def test_a_worker_killed_while_loading_restarts_with_a_smaller_layout(
+    deep: Path,
+) -> None:
     engine = LlamaEngine(deep)
     killed: list[int] = []
 
     def kill(state: EngineState) -> None:
-        if state.phase is Phase.LOADING and state.fraction and engine.worker_pid and not killed:
+        if (
+            state.phase is Phase.LOADING
+            and state.fraction
+            and engine.worker_pid
+            and not killed
+        ):
             killed.append(engine.worker_pid)
             os.kill(engine.worker_pid, signal.SIGKILL)
 

@@ -36,7 +36,9 @@ async def test_a_text_is_the_same_in_a_stream_and_alone(engine: LlamaEngine) -> 
 
 
 @on_attention
-async def test_what_one_stream_evaluated_is_copied_for_others(engine: LlamaEngine) -> None:
+async def test_what_one_stream_evaluated_is_copied_for_others(
+    engine: LlamaEngine,
+) -> None:
     chosen = await engine.choose(prompt_of(PAGE + NEXT), ["1", "2"], BACKGROUND)
     first, second = await asyncio.gather(
         *(
@@ -55,7 +57,9 @@ async def test_prompts_with_a_common_beginning_do_not_take_each_others_streams(
     engine: LlamaEngine,
 ) -> None:
     await engine.choose(prompt_of(f"{BEGINNING[:60]} {PAGE}"), ["1", "2"], BACKGROUND)
-    other = await engine.choose(prompt_of(f"{BEGINNING[:60]} {NEXT}"), ["1", "2"], BACKGROUND)
+    other = await engine.choose(
+        prompt_of(f"{BEGINNING[:60]} {NEXT}"), ["1", "2"], BACKGROUND
+    )
     choice = await engine.complete(
         prompt_of(f"{BEGINNING[:60]} {PAGE} And then?"), Sampling(8), BACKGROUND
     )
@@ -78,14 +82,21 @@ async def test_moved_text_keeps_its_state_where_the_prompt_allows_it(
 
 
 @on_attention
-async def test_a_question_interrupts_streams_and_they_go_on(engine: LlamaEngine) -> None:
+async def test_a_question_interrupts_streams_and_they_go_on(
+    engine: LlamaEngine,
+) -> None:
     reading = [
-        asyncio.create_task(engine.complete(prompt_of(f"{n} {PAGE}"), Sampling(40), BACKGROUND))
+        asyncio.create_task(
+            engine.complete(prompt_of(f"{n} {PAGE}"), Sampling(40), BACKGROUND)
+        )
         for n in range(12)
     ]
     await asyncio.sleep(0)
     completion = await engine.complete(prompt_of("Who?"), Sampling(2))
     assert completion.usage.generated
-    alone = [(await engine.complete(prompt_of(f"{n} {PAGE}"), Sampling(40))).text for n in (0, 11)]
+    alone = [
+        (await engine.complete(prompt_of(f"{n} {PAGE}"), Sampling(40))).text
+        for n in (0, 11)
+    ]
     every = await asyncio.gather(*reading)
     assert [every[0].text, every[11].text] == alone

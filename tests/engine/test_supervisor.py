@@ -83,7 +83,9 @@ async def test_a_request_that_crashes_two_workers_fails_and_the_engine_stays_usa
 
     with pytest.raises(EngineError, match="twice"):
         await ask_and_kill()
-    assert (await engine.complete(prompt_of("abc"), Sampling(max_tokens=3))).usage.generated == 3
+    assert (
+        await engine.complete(prompt_of("abc"), Sampling(max_tokens=3))
+    ).usage.generated == 3
 
 
 async def test_an_idle_worker_that_dies_is_replaced_for_the_next_request_and_logs_no_question(
@@ -105,7 +107,9 @@ async def test_an_idle_worker_that_dies_is_replaced_for_the_next_request_and_log
     assert "Zwiebelfisch" not in log
 
 
-def test_a_worker_ends_when_its_client_dies_in_the_middle_of_a_message(deep: Path) -> None:
+def test_a_worker_ends_when_its_client_dies_in_the_middle_of_a_message(
+    deep: Path,
+) -> None:
     """Also in the middle of a computation."""
     code = f"""
 import asyncio, os, pathlib, signal
@@ -151,7 +155,9 @@ async def test_closing_ends_the_worker_even_while_it_works(deep: Path) -> None:
     await engine.start()
     worker = engine.worker_pid
     prefilling = asyncio.Event()
-    engine.watch(lambda state: prefilling.set() if state.phase is Phase.PREFILL else None)
+    engine.watch(
+        lambda state: prefilling.set() if state.phase is Phase.PREFILL else None
+    )
     task = asyncio.create_task(engine.complete(prompt_of("word " * 700)))
     await prefilling.wait()
     await asyncio.wait_for(engine.close(), 30)

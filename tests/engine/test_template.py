@@ -80,7 +80,9 @@ def _slow(greedy: str) -> object:
 @pytest.mark.parametrize(
     "greedy",
     [
-        _slow("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"),
+        _slow(
+            "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+        ),
         _slow("{% for a in range(99999) %}{{ 'xxxxxxxx' }}{% endfor %}"),
         "{{ 'x' * 10**9 }}",
         "{% set n = 99999 * 99999 %}{{ 'x' * n }}",

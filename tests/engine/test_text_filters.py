@@ -48,7 +48,11 @@ def test_a_text_that_may_begin_in_a_thought_is_withheld(size: int) -> None:
 
 @pytest.mark.parametrize(
     "pieces",
-    [["It is red.\n(Page 3"], ["It is red.", "\n(", "Page", " 3"], ["It is red.\n(Pag", "e 3"]],
+    [
+        ["It is red.\n(Page 3"],
+        ["It is red.", "\n(", "Page", " 3"],
+        ["It is red.\n(Pag", "e 3"],
+    ],
 )
 def test_a_stop_string_is_found_however_the_text_is_cut_up(pieces: list[str]) -> None:
     stops = StopStringFilter(("\nQuestion:", "\n(Page "))

@@ -16,7 +16,9 @@ def machine(monkeypatch: pytest.MonkeyPatch, maker: str, *gpus: Gpu) -> None:
     monkeypatch.setattr(catalogue, "ask_library", lambda: Library("0.3.36", (), gpus))
 
 
-def test_a_gpu_that_llama_cpp_cannot_use_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_llama_cpp_cannot_use_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     machine(monkeypatch, "NVIDIA")
     assert catalogue.free_for_models() == 8 * GB
 

@@ -35,7 +35,9 @@ Both = tuple[TokenCounter, LlamaVocabulary]
 
 
 @pytest.fixture(scope="session", params=SUPPORTED)
-def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Both:
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Both:
     """A counter and llama.cpp over one vocabulary of each kind, with tokens added to it."""
     path = tmp_path_factory.mktemp("vocabulary") / "kind.gguf"
     return opened(write_vocabulary(path, request.param, trained(1), more=ADDED))
@@ -58,7 +60,9 @@ def assert_same(both: Both, text: str) -> None:
 @example(text=" " * 9000 + "x" + "\n" * 9000 + "7")
 @example(text="I'm SURE WE'LL go'D, 'tis she's 'Re 's")
 @example(text="1234567 12 345 ½²Ⅷ٣१ 1,000,000")
-def test_texts_on_which_the_rules_differ_are_counted_alike(both: Both, text: str) -> None:
+def test_texts_on_which_the_rules_differ_are_counted_alike(
+    both: Both, text: str
+) -> None:
     assert_same(both, text)
 
 
@@ -68,7 +72,9 @@ def test_any_text_is_counted_alike(both: Both, text: str) -> None:
     assert_same(both, text)
 
 
-def test_added_tokens_are_found_in_a_text_and_control_tokens_are_text(both: Both) -> None:
+def test_added_tokens_are_found_in_a_text_and_control_tokens_are_text(
+    both: Both,
+) -> None:
     for text in (
         "a<tool>b",
         "<tool><pad><tool>",
@@ -85,7 +91,8 @@ def test_every_character_has_the_class_that_llama_cpp_gives_it(both: Both) -> No
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
     for at in range(0, len(characters), 1024):
         forms = (
-            f"a{c}a1{c}1!{c}! {c} {c}a\n{c}\na {c}1 {c}!'{c}s" for c in characters[at : at + 1024]
+            f"a{c}a1{c}1!{c}! {c} {c}a\n{c}\na {c}1 {c}!'{c}s"
+            for c in characters[at : at + 1024]
         )
         assert_same(both, "".join(forms))
 
@@ -126,7 +133,9 @@ async def test_a_model_is_loaded_only_to_count_in_an_unsupported_vocabulary(
     tmp_path: Path, rule: str, is_loaded: bool
 ) -> None:
     text = "The mule, the inn; 12 lamps.\n\nThen the 3rd."
-    engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf", tokenizer__ggml__pre=rule))
+    engine = LlamaEngine(
+        write_tiny_gguf(tmp_path / "tiny.gguf", tokenizer__ggml__pre=rule)
+    )
     try:
         assert await engine.count(text) == len(text) - text.count("th")
         assert (engine.worker_pid is not None) is is_loaded

@@ -11,7 +11,9 @@ from tests.engine.test_models import gguf, home
 __all__ = ["home"]
 
 
-def test_a_model_fits_if_memory_is_free(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_fits_if_memory_is_free(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = str(gguf(home / "models" / "one.gguf"))
     monkeypatch.setattr(models, "available_bytes", lambda: 2**40)
     assert fits_in_memory(model)

@@ -17,16 +17,26 @@ _HEADERS = {cases.name: cases for cases in (HeaderCases, AdapterCases)}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python3 -m tests.fuzzing", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python3 -m tests.fuzzing", description=__doc__
+    )
     parser.add_argument("format", choices=[*formats(), *_HEADERS, "all"])
-    parser.add_argument("--count", type=int, default=20_000, help="how many files (of each format)")
+    parser.add_argument(
+        "--count", type=int, default=20_000, help="how many files (of each format)"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first file")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="where files that fail are kept")
+    parser.add_argument(
+        "--first", type=int, default=0, help="the number of the first file"
+    )
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="where files that fail are kept"
+    )
     chosen = parser.parse_args()
     failed = 0
     for name in (*formats(), *_HEADERS) if chosen.format == "all" else (chosen.format,):
-        failed += _one_format(name, chosen.seed, chosen.first, chosen.count, chosen.keep)
+        failed += _one_format(
+            name, chosen.seed, chosen.first, chosen.count, chosen.keep
+        )
     return 1 if failed else 0
 
 

@@ -14,7 +14,13 @@ from random import Random
 import orjson
 
 from gistread.cli.models import _document
-from gistread.engine.llama.gguf import ARRAY, SCALARS, STRING, read_contents, read_header
+from gistread.engine.llama.gguf import (
+    ARRAY,
+    SCALARS,
+    STRING,
+    read_contents,
+    read_header,
+)
 from gistread.engine.model_files import availability_of, describe, memory_fit_of
 from gistread.engine.model_search import ModelFile
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
@@ -127,7 +133,8 @@ class HeaderCases(Cases):
         self._folder = tempfile.TemporaryDirectory()
         self._files = self._seeds()
         with suppress(GistreadError):
-            self.check(0)  # what it imports is imported once, before any worker is forked
+            # what it imports is imported once, before any worker is forked
+            self.check(0)
 
     @property
     def hang_s(self) -> float:
@@ -152,7 +159,8 @@ class HeaderCases(Cases):
     def check(self, index: int) -> None:
         path = self._written(index)
         if index % 20 == 0:
-            os.truncate(path, 3_000_000_000)  # what it claims may well be there, as zeros
+            # what it claims may well be there, as zeros
+            os.truncate(path, 3_000_000_000)
         model = describe(ModelFile(path, path.stem))
         fit = memory_fit_of(model, _FREE_BYTES)
         shown = [
@@ -165,7 +173,9 @@ class HeaderCases(Cases):
         assert all(isinstance(words, str) for words in shown)
         assert model.usable or model.problem
         context_tokens = fit.context_tokens if fit else 0
-        assert min(model.context_length or 0, model.parameters or 0, context_tokens) >= 0
+        assert (
+            min(model.context_length or 0, model.parameters or 0, context_tokens) >= 0
+        )
         document = orjson.loads(orjson.dumps(_document(model, _FREE_BYTES, None)))
         assert document["usable"] == model.usable
         self._check_as_worker(path)
@@ -180,7 +190,9 @@ class HeaderCases(Cases):
         path = Path(self._folder.name, "seed.gguf")
         made = [write_tiny_gguf(path).read_bytes()]
         made += [write(path, 1).read_bytes() for write in WRITERS.values()]
-        many = metadata(tokenizer__ggml__tokens=[f"t{number}" for number in range(2500)])
+        many = metadata(
+            tokenizer__ggml__tokens=[f"t{number}" for number in range(2500)]
+        )
         made.append(write_gguf(path, many | {"general.file_type": 7}, {}).read_bytes())
         split = {
             "split.count": 3,
@@ -210,7 +222,9 @@ class AdapterCases(HeaderCases):
 
     def _seeds(self) -> list[bytes]:
         return [
-            write_tiny_adapter(Path(self._folder.name, "seed.gguf")).read_bytes()[:_HEADER_BYTES]
+            write_tiny_adapter(Path(self._folder.name, "seed.gguf")).read_bytes()[
+                :_HEADER_BYTES
+            ]
         ]
 
 
@@ -218,9 +232,10 @@ def mutated_model(random: Random, files: list[bytes]) -> bytes:
     """One of the files, broken where the format gives its bytes a meaning, or anywhere."""
     data = random.choice(files)
     for _ in range(random.choice((1, 1, 2, 3, 6))):
-        data = (
-            _break_field(data, random) if random.random() < 0.75 else mutated(data, random, files)
-        )
+        if random.random() < 0.75:
+            data = _break_field(data, random)
+        else:
+            data = mutated(data, random, files)
     data = data[:_LARGEST_BYTES]
     return b"GGUF" + data[4:] if random.random() < 0.95 else data
 
@@ -238,7 +253,9 @@ def _break_field(data: bytes, random: Random) -> bytes:
             return _with_pair(data, _pair(data, random))
         case 4:  # many of them
             pair = _pair(data, random)
-            count = min(random.choice((30, 30, 30, 30, 300, 4097)), _LARGEST_BYTES // len(pair))
+            count = min(
+                random.choice((30, 30, 30, 30, 300, 4097)), _LARGEST_BYTES // len(pair)
+            )
             return _with_pair(data, pair * count, count)
         case _:  # the type of a value
             at = _after_key(data, random)
@@ -286,14 +303,24 @@ def _pair(data: bytes, random: Random) -> bytes:
         key = f"{random.choice(('llama', 'mamba', 'jamba', 'gemma2', *_ARCHITECTURES))}.{key}"
     kind = random.choice((*SCALARS, STRING, ARRAY))
     if kind == STRING:
-        value = _text(random.choice((*_ARCHITECTURES, "adapter", "mmproj", "x" * 100_000)))
+        value = _text(
+            random.choice((*_ARCHITECTURES, "adapter", "mmproj", "x" * 100_000))
+        )
     elif kind == ARRAY:
         inner = random.choice((*SCALARS, STRING, ARRAY))
         count = random.choice((0, 1, 3, 40, 1024, 5000))
-        body = _text("") * count if inner == STRING else random.randbytes(count * _size(inner))
-        value = struct.pack("<IQ", inner, random.choice((count, count, *_NUMBERS))) + body
+        if inner == STRING:
+            body = _text("") * count
+        else:
+            body = random.randbytes(count * _size(inner))
+        value = (
+            struct.pack("<IQ", inner, random.choice((count, count, *_NUMBERS))) + body
+        )
     else:
-        value = random.randbytes(_size(kind)) if random.random() < 0.5 else bytes(_size(kind))
+        if random.random() < 0.5:
+            value = random.randbytes(_size(kind))
+        else:
+            value = bytes(_size(kind))
     return _text(key) + struct.pack("<I", kind) + value
 
 

@@ -32,7 +32,17 @@ _WORDS = (
     "\x00",
     "\ufffe",
 )
-_NUMBERS = ("-1", "0", "1e9", "99999999999999999999", "NaN", "0x7fffffff", "2147483648", "۱", "")
+_NUMBERS = (
+    "-1",
+    "0",
+    "1e9",
+    "99999999999999999999",
+    "NaN",
+    "0x7fffffff",
+    "2147483648",
+    "۱",
+    "",
+)
 
 
 class HostileCases(Cases):
@@ -65,7 +75,9 @@ def _text(random: Random, words: int = 12) -> str:
     return " ".join(random.choice(_WORDS) for _ in range(random.randint(1, words)))
 
 
-def _nested(random: Random, opening: str, closing: str, inner: str, most: int = 200_000) -> str:
+def _nested(
+    random: Random, opening: str, closing: str, inner: str, most: int = 200_000
+) -> str:
     depth = min(_many(random, most), MOST_BYTES // max(1, len(opening) + len(closing)))
     return opening * depth + inner + (closing * depth if random.random() < 0.8 else "")
 
@@ -80,7 +92,9 @@ def _repeat(random: Random, piece: str) -> str:
 def _yaml_aliases(random: Random) -> str:
     levels, width = random.randint(3, 40), random.randint(2, 12)
     lines = ["a0: &a0 [lol, lol]"]
-    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * width)}]" for n in range(1, levels)]
+    lines += [
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * width)}]" for n in range(1, levels)
+    ]
     return (
         "---\n"
         + "\n".join(lines)
@@ -98,11 +112,19 @@ def _front_matter(random: Random) -> str:
             code = random.choice(("FFFFFFFF", "00000000", "0000D800", "0010FFFF"))
             return f'---\ntitle: "\\U{code}"\n---\n\nText.\n'
         case 1:
-            return f"---\ntitle: {_nested(random, '[', ']', 'x', 18_000)}\n---\n\nText.\n"
+            return (
+                f"---\ntitle: {_nested(random, '[', ']', 'x', 18_000)}\n---\n\nText.\n"
+            )
         case 2:
-            return f"+++\ntitle = {_nested(random, '[', ']', '1', 9_000)}\n+++\n\nText.\n"
+            return (
+                f"+++\ntitle = {_nested(random, '[', ']', '1', 9_000)}\n+++\n\nText.\n"
+            )
         case 3:
-            return "+++\n" + _repeat(random, "[a.b.c.d.e.f.g]\n")[:19_000] + "+++\n\nText.\n"
+            return (
+                "+++\n"
+                + _repeat(random, "[a.b.c.d.e.f.g]\n")[:19_000]
+                + "+++\n\nText.\n"
+            )
         case 4:
             return f"---\nauthor: {_nested(random, '{name: ', '}', 'x', 2_000)}\n---\n\nText.\n"
         case 5:
@@ -125,14 +147,17 @@ def _txt(random: Random) -> bytes:
             text = _repeat(random, "CHAPTER I\n\n")
         case 2:
             text = _repeat(
-                random, random.choice((" ", "\n", "\t", "_", "—", "*", "a-", "\u200b", ". "))
+                random,
+                random.choice((" ", "\n", "\t", "_", "—", "*", "a-", "\u200b", ". ")),
             )
         case 3:
             text = _repeat(random, "a | b | c\n")
         case 4:
             text = "word " * 10 + _repeat(random, "x")
         case 5:
-            return bytes(random.randrange(256) for _ in range(2_000)) * random.randint(1, 400)
+            return bytes(random.randrange(256) for _ in range(2_000)) * random.randint(
+                1, 400
+            )
         case 6:
             halves = (
                 ("The lamp. " * 40).encode("utf-16"),
@@ -165,12 +190,15 @@ def _markdown(random: Random) -> bytes:
         lambda: _nested(random, "![", "](x)", inner),
         lambda: _nested(random, "*", "*", inner),
         lambda: _repeat(random, "a **b "),
-        lambda: _repeat(random, random.choice(("<", "![", "[^a]", "[a](", "<http://a"))),
+        lambda: _repeat(
+            random, random.choice(("<", "![", "[^a]", "[a](", "<http://a"))
+        ),
         lambda: _repeat(random, "<b>"),
         lambda: _repeat(random, "`" * random.randint(1, 30) + "a"),
         lambda: _repeat(random, "[^1]: [^1]\n\n") + "[^1]",
         lambda: "".join(
-            f"[^{n}]\n\n[^{n}]: note [^{n + 1}]\n\n" for n in range(_many(random, 20_000))
+            f"[^{n}]\n\n[^{n}]: note [^{n + 1}]\n\n"
+            for n in range(_many(random, 20_000))
         ),
         lambda: _repeat(random, "[a]: b\n") + _repeat(random, "[a] "),
         lambda: _repeat(random, "a\n\n"),
@@ -198,7 +226,20 @@ def _body(random: Random) -> str:
     """The inside of an XHTML page."""
     inner = _text(random).replace("\x00", "").replace("\ufffe", "")
     tag = random.choice(
-        ("p", "div", "b", "i", "span", "ul", "table", "blockquote", "sub", "font", "ruby", "q")
+        (
+            "p",
+            "div",
+            "b",
+            "i",
+            "span",
+            "ul",
+            "table",
+            "blockquote",
+            "sub",
+            "font",
+            "ruby",
+            "q",
+        )
     )
     traps: list[Callable[[], str]] = [
         lambda: _nested(random, f"<{tag}>", f"</{tag}>", inner),
@@ -215,9 +256,14 @@ def _body(random: Random) -> str:
             f'rowspan="{random.choice(_NUMBERS)}">1</td></tr>'
             "</table>"
         ),
-        lambda: f'<ol start="{random.choice(_NUMBERS)}">' + _repeat(random, "<li>a</li>") + "</ol>",
+        lambda: (
+            f'<ol start="{random.choice(_NUMBERS)}">'
+            + _repeat(random, "<li>a</li>")
+            + "</ol>"
+        ),
         lambda: "".join(
-            f'<p id="n{n}"><a href="#n{n + 1}">{n}</a></p>' for n in range(_many(random, 15_000))
+            f'<p id="n{n}"><a href="#n{n + 1}">{n}</a></p>'
+            for n in range(_many(random, 15_000))
         ),
         lambda: _repeat(random, '<p><a href="#x">1</a></p>') + '<p id="x">a</p>',
         lambda: _repeat(random, '<img src="a.png" alt="a"/>'),
@@ -226,7 +272,9 @@ def _body(random: Random) -> str:
         lambda: "<p " + _repeat(random, 'a="1" ') + ">x</p>",
         lambda: (
             "<p "
-            + " ".join(f'a{n}="{random.choice("<>1")}"' for n in range(_many(random, 90_000)))
+            + " ".join(
+                f'a{n}="{random.choice("<>1")}"' for n in range(_many(random, 90_000))
+            )
             + f">{inner}</p>"
         ),
         lambda: "<style>" + _repeat(random, "a{b:c}") + "</style><p>a</p>",
@@ -253,7 +301,9 @@ def _fb2(random: Random) -> bytes:
     inner = random.choice(
         (
             lambda: _nested(random, "<section>", "</section>", "<p>a</p>"),
-            lambda: _repeat(random, "<section><title><p>a</p></title><p>b</p></section>"),
+            lambda: _repeat(
+                random, "<section><title><p>a</p></title><p>b</p></section>"
+            ),
             lambda: "<section>" + _repeat(random, "<p>a</p>") + "</section>",
             lambda: (
                 "<section>"
@@ -272,7 +322,9 @@ def _fb2(random: Random) -> bytes:
     head = _ENTITIES if random.random() < 0.3 else ""
     notes = (
         '<body name="notes">'
-        + _repeat(random, '<section id="n"><p><a l:href="#n">x</a></p></section>')[:90_000]
+        + _repeat(random, '<section id="n"><p><a l:href="#n">x</a></p></section>')[
+            :90_000
+        ]
     )
     text = f"""<?xml version="1.0"?>{head}<FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0"
 xmlns:l="http://www.w3.org/1999/xlink"><description><title-info><book-title>a</book-title></title-info></description>
@@ -286,12 +338,15 @@ def _epub(random: Random) -> bytes:
         f"{n}.xhtml": page(_body(random)) for n in range(random.choice((1, 1, 2, 5)))
     }
     if random.random() < 0.2:
-        files["0.xhtml"] = page("<p>a</p>" * random.choice((100_000, 1_000_000, 4_000_000)))
+        files["0.xhtml"] = page(
+            "<p>a</p>" * random.choice((100_000, 1_000_000, 4_000_000))
+        )
     names = list(files)
     repeats = random.choice((1, 1, 1, 50, 5_000, 20_000))
     manifest = [_item(f"i{n}", name) for n, name in enumerate(names)]
     manifest += [_item(f"x{n}", "0.xhtml") for n in range(repeats)]
-    if random.random() < 0.3:  # Pages outside the reading order, and a chain of replacements
+    # Pages outside the reading order, and a chain of replacements
+    if random.random() < 0.3:
         files |= {f"u{n}.xhtml": page("<p>a</p>" * 60_000) for n in range(9)}
         manifest += [_item(f"u{n}", f"u{n}.xhtml") for n in range(20)]
         names += [f"{n}.x" for n in range(2_000)]
@@ -355,7 +410,9 @@ def _navigation(random: Random) -> str:
 
 
 def _title(random: Random) -> str:
-    return _text(random, 3).replace("\x00", "").replace("&amp;", "a").replace("\ufffe", "")
+    return (
+        _text(random, 3).replace("\x00", "").replace("&amp;", "a").replace("\ufffe", "")
+    )
 
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -369,7 +426,11 @@ def _docx(random: Random) -> bytes:
         (
             lambda: paragraph * random.choice((100_000, 1_000_000)),
             lambda: _nested(
-                random, "<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>", paragraph, 50_000
+                random,
+                "<w:tbl><w:tr><w:tc>",
+                "</w:tc></w:tr></w:tbl>",
+                paragraph,
+                50_000,
             ),
             lambda: (
                 "<w:tbl>"
@@ -377,7 +438,11 @@ def _docx(random: Random) -> bytes:
                 + "</w:tbl>"
             ),
             lambda: _nested(
-                random, "<w:sdt><w:sdtContent>", "</w:sdtContent></w:sdt>", paragraph, 50_000
+                random,
+                "<w:sdt><w:sdtContent>",
+                "</w:sdtContent></w:sdt>",
+                paragraph,
+                50_000,
             ),
             lambda: (
                 f'<w:p><w:pPr><w:numPr><w:ilvl w:val="{number}"/><w:numId '
@@ -386,7 +451,8 @@ def _docx(random: Random) -> bytes:
             ),
             lambda: (
                 "<w:p>"
-                + "<w:r><w:footnoteReference w:id='1'/></w:r>" * min(_many(random), 50_000)
+                + "<w:r><w:footnoteReference w:id='1'/></w:r>"
+                * min(_many(random), 50_000)
                 + "</w:p>"
             ),
             lambda: (
@@ -409,7 +475,9 @@ def _docx(random: Random) -> bytes:
     head = _ENTITIES if "&d;" in body else ""
 
     def part(root: str, inner: str) -> str:
-        return f'{head}<w:{root} xmlns:w="{_WORD}" xmlns:r="{_OFFICE}">{inner}</w:{root}>'
+        return (
+            f'{head}<w:{root} xmlns:w="{_WORD}" xmlns:r="{_OFFICE}">{inner}</w:{root}>'
+        )
 
     relation = f'<Relationship Id="r{{}}" Type="{_OFFICE}/{{}}" Target="{{}}"/>'
     package = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -459,7 +527,9 @@ def _pdf(random: Random) -> bytes:
         2: f"<</Type/Pages/Count {number}/Kids[{kids}]>>".encode(),
         3: b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R"
         b"/Resources<</Font<</F 5 0 R>>/XObject<</X 7 0 R>>>>>>",
-        4: b"<</Length %d/Filter/FlateDecode>>stream\n" % len(stream) + stream + b"\nendstream",
+        4: b"<</Length %d/Filter/FlateDecode>>stream\n" % len(stream)
+        + stream
+        + b"\nendstream",
         5: b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
         6: b"<</First 8 0 R/Last 8 0 R/Count 1>>",
         7: b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 7 0 "
@@ -467,7 +537,9 @@ def _pdf(random: Random) -> bytes:
         b"/X Do\nendstream",
         8: b"<</Title(a)/Parent 6 0 R/Next 8 0 R/First 8 0 R/Dest[3 0 R/Fit]>>",
     }
-    body = b"".join(b"%d 0 obj\n%s\nendobj\n" % (at, inner) for at, inner in objects.items())
+    body = b"".join(
+        b"%d 0 obj\n%s\nendobj\n" % (at, inner) for at, inner in objects.items()
+    )
     return b"%PDF-1.7\n" + body + b"trailer<</Root 1 0 R>>\n%%EOF"
 
 

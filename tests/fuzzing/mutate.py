@@ -85,7 +85,10 @@ def _member_mutated(data: bytes, random: Random) -> bytes:
             content = _break_bytes(content, random, texts)[:_LARGEST_BYTES]
         members[index] = (name, content)
     packed = io.BytesIO()
-    with warnings.catch_warnings(), zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        warnings.catch_warnings(),
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         warnings.simplefilter("ignore")  # two members of one name: just what is wanted
         for name, content in members:
             archive.writestr(zipfile.ZipInfo(name), content)
@@ -99,7 +102,11 @@ def _break_bytes(data: bytes, random: Random, others: list[bytes]) -> bytes:
     until = min(len(data), at + random.choice((1, 2, 4, 16, 100, 1000)))
     match random.randrange(11):
         case 0:
-            return data[:at] + bytes([data[at] ^ (1 << random.randrange(8))]) + data[at + 1 :]
+            return (
+                data[:at]
+                + bytes([data[at] ^ (1 << random.randrange(8))])
+                + data[at + 1 :]
+            )
         case 1:
             return data[:at] + random.randbytes(until - at) + data[until:]
         case 2:
@@ -109,15 +116,27 @@ def _break_bytes(data: bytes, random: Random, others: list[bytes]) -> bytes:
         case 4:
             return data[:at] + random.choice(_NASTY) + data[at:]
         case 5:
-            return data[:at] + data[at:until] * random.choice((2, 3, 30, 300)) + data[until:]
+            return (
+                data[:at]
+                + data[at:until] * random.choice((2, 3, 30, 300))
+                + data[until:]
+            )
         case 6:
             other = random.choice(others)
             start = random.randrange(len(other)) if other else 0
-            return data[:at] + other[start : start + random.choice((10, 100, 2000))] + data[at:]
+            return (
+                data[:at]
+                + other[start : start + random.choice((10, 100, 2000))]
+                + data[at:]
+            )
         case 7 | 8 | 9:
             return _token(data, at, random)
         case _:
-            return data[:at] + random.choice(_NASTY) * random.choice((5, 50, 2000)) + data[at:]
+            return (
+                data[:at]
+                + random.choice(_NASTY) * random.choice((5, 50, 2000))
+                + data[at:]
+            )
 
 
 def _token(data: bytes, at: int, random: Random) -> bytes:

@@ -191,7 +191,8 @@ class _Watch:
                 self.index += 1
             case _:
                 self.blame(outcome)
-        if outcome.startswith(_TOOK):  # The next file of this process would be blamed for it
+        # The next file of this process would be blamed for it
+        if outcome.startswith(_TOOK):
             self._kill(outcome)
 
     def _kill_if_hung(self) -> None:
@@ -231,7 +232,9 @@ def _open_all(cases: Cases, first: int, last: int, pipe: int, contained: bool) -
     if not contained:
         pdf_format.read_document = _read_here  # type: ignore[assignment,attr-defined]
     for index in range(first, last):
-        os.write(pipe, _outcome(cases, index, before).encode(errors="replace") + b"\x1e")
+        os.write(
+            pipe, _outcome(cases, index, before).encode(errors="replace") + b"\x1e"
+        )
 
 
 def _outcome(cases: Cases, index: int, before: int) -> str:
@@ -240,7 +243,9 @@ def _outcome(cases: Cases, index: int, before: int) -> str:
         outcome = "read"
     except GistreadError as error:
         lines = str(error).splitlines()
-        categories = {unicodedata.category(character) for line in lines for character in line}
+        categories = {
+            unicodedata.category(character) for line in lines for character in line
+        }
         harmless = categories.isdisjoint(("Cc", "Cf", "Cs"))
         if len(lines) <= 2 and harmless:
             outcome = "refused"

@@ -49,7 +49,12 @@ def _txt() -> list[bytes]:
         f"CHAPTER {number}\n\n" + "\n\n".join(_PROSE) for number in ("I", "II", "III")
     )
     verse = "\n".join(
-        ["   O lamp, my lamp,", "   that burned for me", "   above the sea,", "   was black."]
+        [
+            "   O lamp, my lamp,",
+            "   that burned for me",
+            "   above the sea,",
+            "   was black.",
+        ]
     )
     listed = "1. oil\n2. wick\n\n* * *\n\n- glass\n- sand\n\na | b | c\nd | e | f\n"
     made = [
@@ -112,7 +117,9 @@ It was <em>very</em> <b>black</b>&mdash;&#x2014;<a href="#n1">1</a>.</p>
     return 1</pre><p lang="fr">Il n’y a<br>pas de lampe.</p>
 <aside id="n1"><p>By soot. <a href="#a">back</a></p></aside>"""
     head = '<title>The Lamp</title><meta charset="utf-8">'
-    whole = f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{body}</body></html>'
+    whole = (
+        f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{body}</body></html>'
+    )
     mhtml = "MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n\r\n--x\r\n"
     mhtml += f"Content-Type: text/html\r\n\r\n{whole}\r\n--x--\r\n"
     return [
@@ -168,7 +175,9 @@ def _epub() -> list[bytes]:
             }
         )
     ]
-    real = [path for path in all_epubs() if path.stat().st_size < _SMALL_BYTES][:_MOST_REAL]
+    real = [path for path in all_epubs() if path.stat().st_size < _SMALL_BYTES][
+        :_MOST_REAL
+    ]
     return made * 5 + [path.read_bytes() for path in real]
 
 
@@ -189,9 +198,8 @@ def _docx() -> list[bytes]:
         )
 
     note = '<w:p><w:r><w:t>Soot</w:t><w:footnoteReference w:id="1"/></w:r></w:p>'
-    table = (
-        f"<w:tbl><w:tr><w:tc>{paragraph('1')}</w:tc><w:tc>{paragraph('2')}</w:tc></w:tr></w:tbl>"
-    )
+    cells = f"<w:tc>{paragraph('1')}</w:tc><w:tc>{paragraph('2')}</w:tc>"
+    table = f"<w:tbl><w:tr>{cells}</w:tr></w:tbl>"
     link = f'<w:hyperlink r:id="r1">{paragraph("x")[5:-6]}</w:hyperlink>'
     body = (
         paragraph("The Lamp", "Title")
@@ -292,5 +300,7 @@ _MAKERS: dict[str, Callable[[], list[bytes]]] = {
 def suffix(name: str, data: bytes) -> str:
     """What a file of a format is called; the name matters where the content leaves it open."""
     return str(
-        Path("book").with_suffix(".fb2.zip" if name == "fb2" and data[:2] == b"PK" else f".{name}")
+        Path("book").with_suffix(
+            ".fb2.zip" if name == "fb2" and data[:2] == b"PK" else f".{name}"
+        )
     )

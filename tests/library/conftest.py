@@ -27,7 +27,11 @@ class Books:
         self.catalogue.add([file])
         self.catalogue.restore(f"text:{book.sha256}", f"file:{file.digest}")
         self.user_data.record_opening(
-            book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path
+            book.sha256,
+            title=book.title,
+            authors=book.authors,
+            length=len(book.text),
+            path=path,
         )
         self.user_data.set_position(book.sha256, position)
         return book.sha256
@@ -60,7 +64,8 @@ def text(tmp_path: Path) -> Make:
         path.parent.mkdir(parents=True, exist_ok=True)
         title = title or Path(name).stem
         path.write_text(
-            f"{title}\n\n" + f"{words or title} was read aloud by the fire, and then again. " * 80
+            f"{title}\n\n"
+            + f"{words or title} was read aloud by the fire, and then again. " * 80
         )
         return path
 

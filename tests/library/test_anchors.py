@@ -27,7 +27,9 @@ def novel() -> str:
     return open_book(text_book("Time-Machine")).text
 
 
-def anchor_all(places: Sequence[TextQuote], text: str, length: int) -> list[tuple[int, int] | None]:
+def anchor_all(
+    places: Sequence[TextQuote], text: str, length: int
+) -> list[tuple[int, int] | None]:
     searched = SearchableText(text)
     return [find_quote(place, searched, length) for place in places]
 
@@ -47,18 +49,25 @@ def test_an_anchor_has_the_words_before_and_after_its_place() -> None:
     text = sample()
     place = quote_at(text, 500, 600)
     assert place.exact == text[500:600]
-    assert place.prefix + place.exact + place.suffix == text[500 - CONTEXT : 600 + CONTEXT]
+    assert (
+        place.prefix + place.exact + place.suffix == text[500 - CONTEXT : 600 + CONTEXT]
+    )
     here = quote_at(text, 500)
     assert 0 < len(here.exact) <= 64
     assert here.exact == here.exact.rstrip()
-    assert quote_at(text, len(text) + 9) == TextQuote(len(text), len(text), "", text[-CONTEXT:], "")
+    assert quote_at(text, len(text) + 9) == TextQuote(
+        len(text), len(text), "", text[-CONTEXT:], ""
+    )
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
 def test_in_the_same_text_every_place_is_unchanged(repeats: int) -> None:
     text = "\n\n".join([sample()] * repeats)
     for place in passages(text, 40):
-        assert find_quote(place, SearchableText(text), len(text)) == (place.start, place.end)
+        assert find_quote(place, SearchableText(text), len(text)) == (
+            place.start,
+            place.end,
+        )
 
 
 def test_other_dashes_quotes_and_spaces_make_no_difference() -> None:
@@ -89,7 +98,9 @@ def test_scattered_changes_lose_no_place() -> None:
     text = sample()
     random.seed(4)
     other = re.sub(
-        r"\b\w{5,}\b", lambda match: "something" if random.random() < 0.08 else match[0], text
+        r"\b\w{5,}\b",
+        lambda match: "something" if random.random() < 0.08 else match[0],
+        text,
     )
     places = passages(text, 60)
     for place, anchor in zip(places, anchor_all(places, other, len(text)), strict=True):
@@ -103,7 +114,9 @@ def test_only_places_in_removed_paragraphs_are_lost() -> None:
     text = sample()
     paragraphs = text.split("\n\n")
     removed = {number for number in range(len(paragraphs)) if number % 5 == 4}
-    other = "\n\n".join(part for number, part in enumerate(paragraphs) if number not in removed)
+    other = "\n\n".join(
+        part for number, part in enumerate(paragraphs) if number not in removed
+    )
     gone = kept = 0
     places = passages(text, 80)
     for place, anchor in zip(places, anchor_all(places, other, len(text)), strict=True):
@@ -127,7 +140,9 @@ def test_a_changed_word_is_found_between_its_neighbours() -> None:
     )
     start = text.index("colour")
     other = "Preface.\n\n" + text.replace("colour", "color")
-    anchor = find_quote(quote_at(text, start, start + 6), SearchableText(other), len(text))
+    anchor = find_quote(
+        quote_at(text, start, start + 6), SearchableText(other), len(text)
+    )
     assert anchor is not None
     assert other[slice(*anchor)] == "color"
 
@@ -139,7 +154,9 @@ def test_a_passage_of_many_paragraphs_is_found_by_its_ends() -> None:
     other = "Preface.\n\n" + re.sub(
         r"\b\w{6,}\b", lambda m: m[0].upper() if random.random() < 0.5 else m[0], text
     )
-    other = re.sub(r"\bthe\b", lambda m: "that" if random.random() < 0.1 else m[0], other)
+    other = re.sub(
+        r"\bthe\b", lambda m: "that" if random.random() < 0.1 else m[0], other
+    )
     anchor = find_quote(place, SearchableText(other), len(text))
     assert anchor is not None
     assert abs(anchor[0] - 10 - place.start) < 150
@@ -174,7 +191,9 @@ def test_a_novel_in_another_edition_keeps_its_places() -> None:
     other = "\n\n".join(["A publisher's note of the new edition.", *paragraphs])
     other = other.replace("—", "--").replace("’", "'")
     other = re.sub(
-        r"\b\w{5,}\b", lambda match: match[0][:-1] if random.random() < 0.03 else match[0], other
+        r"\b\w{5,}\b",
+        lambda match: match[0][:-1] if random.random() < 0.03 else match[0],
+        other,
     )
     places = passages(text, 150)
     anchors = anchor_all(places, other, len(text))
@@ -205,7 +224,9 @@ def test_every_place_found_is_inside_the_text(
 def test_a_quotation_that_ends_in_a_text_cut_off_is_found_or_lost_but_never_an_error(
     cut: int,
 ) -> None:
-    text = " ".join(f"Sentence {number} tells of the road and the river." for number in range(40))
+    text = " ".join(
+        f"Sentence {number} tells of the road and the river." for number in range(40)
+    )
     place = quote_at(text, len(text) - 160, len(text))
     anchor = find_quote(place, SearchableText(text[:-cut]), len(text))
     assert anchor is None or anchor[1] <= len(text) - cut
@@ -214,7 +235,9 @@ def test_a_quotation_that_ends_in_a_text_cut_off_is_found_or_lost_but_never_an_e
 def test_signs_without_letters_are_found_where_their_surroundings_are() -> None:
     text = "The first part ends. *** The second begins."
     start = text.index("***")
-    assert find_quote(quote_at(text, start, start + 3), SearchableText(text), len(text)) == (
+    assert find_quote(
+        quote_at(text, start, start + 3), SearchableText(text), len(text)
+    ) == (
         start,
         start + 3,
     )

@@ -50,11 +50,17 @@ def test_calibre_gives_title_authors_series_and_tags_and_one_format(
     catalogue, added = add(tmp_path)
     assert (added.new, added.scratch) == (1, 0)
     (file,) = catalogue.read().files.values()
-    assert (file.title, file.authors, file.path.suffix) == ("The Lamp", ("Ada Ro",), ".md")
+    assert (file.title, file.authors, file.path.suffix) == (
+        "The Lamp",
+        ("Ada Ro",),
+        ".md",
+    )
     assert catalogue.read().tags[f"file:{file.digest}"] == ("Lights", "Sea", "Lamps")
 
 
-def test_the_database_of_calibre_is_newer_than_the_file_beside_a_book(tmp_path: Path) -> None:
+def test_the_database_of_calibre_is_newer_than_the_file_beside_a_book(
+    tmp_path: Path,
+) -> None:
     book = tmp_path / "Ada Ro" / "The Lamp (1)"
     book.mkdir(parents=True)
     (book / "metadata.opf").write_text(OPF.format(title="Lampp"))
@@ -81,7 +87,9 @@ def test_a_book_without_a_title_in_calibre_keeps_its_own(tmp_path: Path) -> None
 
 
 def test_a_damaged_database_of_calibre_costs_no_book(tmp_path: Path) -> None:
-    (tmp_path / "metadata.db").write_text("This is no database, whatever its name says. " * 50)
+    (tmp_path / "metadata.db").write_text(
+        "This is no database, whatever its name says. " * 50
+    )
     (tmp_path / "lamp.txt").write_text(PROSE)
     _, added = add(tmp_path)
     assert added.new == 1
@@ -121,6 +129,8 @@ def test_texts_of_a_program_are_left_out_and_its_books_are_not(tmp_path: Path) -
 
 
 def test_text_in_an_old_encoding_is_a_book(tmp_path: Path) -> None:
-    (tmp_path / "lamp.txt").write_bytes("Лампа горела всю ночь. ".encode("cp1251") * 100)
+    (tmp_path / "lamp.txt").write_bytes(
+        "Лампа горела всю ночь. ".encode("cp1251") * 100
+    )
     _, added = add(tmp_path)
     assert (added.new, added.scratch) == (1, 0)

@@ -14,23 +14,32 @@ def never() -> bool:
     return False
 
 
-def test_an_opened_book_is_listed_with_position_and_size(books: Books, text: Make) -> None:
+def test_an_opened_book_is_listed_with_position_and_size(
+    books: Books, text: Make
+) -> None:
     path = text("tale.txt", "A Tale")
     books.open(path, position=1000)
     entry = books.entries[0]
-    assert (entry.title, entry.path, entry.format, entry.missing) == ("A Tale", path, "text", False)
+    assert (entry.title, entry.path, entry.format, entry.missing) == (
+        "A Tale",
+        path,
+        "text",
+        False,
+    )
     assert 0 < entry.share < 1
     assert 0 < entry.words_left < entry.words
     assert entry.was_opened
 
 
-def test_the_time_left_depends_on_the_users_pace_in_that_language(books: Books, text: Make) -> None:
+def test_the_time_left_depends_on_the_users_pace_in_that_language(
+    books: Books, text: Make
+) -> None:
     books.open(text("tale.txt", "A Tale"))
     words = books.entries[0].words_left
     slow, slower = (
-        list_entries(books.user_data, books.catalogue, lambda language, speed=speed: speed)[0][
-            0
-        ].time_left
+        list_entries(
+            books.user_data, books.catalogue, lambda language, speed=speed: speed
+        )[0][0].time_left
         for speed in (words / 4, words / 8)
     )
     assert (slow, slower) == ("4 min", "8 min")
@@ -41,9 +50,13 @@ def test_an_added_book_is_listed_as_unread_and_stays_one_entry_when_opened(
 ) -> None:
     path = text("tale.txt", "A Tale")
     add_folder(books.catalogue, path.parent, never)
-    assert [(entry.title, entry.was_opened) for entry in books.entries] == [("A Tale", False)]
+    assert [(entry.title, entry.was_opened) for entry in books.entries] == [
+        ("A Tale", False)
+    ]
     books.open(path)
-    assert [(entry.title, entry.was_opened) for entry in books.entries] == [("A Tale", True)]
+    assert [(entry.title, entry.was_opened) for entry in books.entries] == [
+        ("A Tale", True)
+    ]
 
 
 def test_the_same_book_in_two_files_is_one_entry(books: Books, text: Make) -> None:
@@ -54,7 +67,9 @@ def test_the_same_book_in_two_files_is_one_entry(books: Books, text: Make) -> No
     assert sorted(books.titles) == ["A Tale", "Another"]
 
 
-def test_a_moved_file_replaces_the_opened_one_but_a_copy_does_not(books: Books, text: Make) -> None:
+def test_a_moved_file_replaces_the_opened_one_but_a_copy_does_not(
+    books: Books, text: Make
+) -> None:
     path = text("tale.txt", "A Tale")
     books.open(path)
     copy = text("copies/tale.txt", "A Tale")
@@ -65,7 +80,9 @@ def test_a_moved_file_replaces_the_opened_one_but_a_copy_does_not(books: Books, 
     assert [(entry.path, entry.missing) for entry in books.entries] == [(copy, False)]
 
 
-def test_a_file_saved_again_with_the_same_text_is_the_same_book(books: Books, text: Make) -> None:
+def test_a_file_saved_again_with_the_same_text_is_the_same_book(
+    books: Books, text: Make
+) -> None:
     path = text("tale.txt", "A Tale")
     books.open(path)
     again = path.with_name("windows.txt")
@@ -104,7 +121,9 @@ def test_a_removed_book_stays_out_until_it_is_opened_or_added(
     assert books.titles == ["A Tale"], "also if the clock was set back"
 
 
-def named(title: str, author: str = "", *, opened_at: float = 0, position: int = 0) -> LibraryEntry:
+def named(
+    title: str, author: str = "", *, opened_at: float = 0, position: int = 0
+) -> LibraryEntry:
     return LibraryEntry(
         title,
         (author,) if author else (),
@@ -117,7 +136,14 @@ def named(title: str, author: str = "", *, opened_at: float = 0, position: int =
 
 @pytest.mark.parametrize(
     ("typed", "count"),
-    [("", 3), ("emile", 1), ("ÉMILE rous", 1), ("wells machine", 1), ("e", 3), ("nothing", 0)],
+    [
+        ("", 3),
+        ("emile", 1),
+        ("ÉMILE rous", 1),
+        ("wells machine", 1),
+        ("e", 3),
+        ("nothing", 0),
+    ],
 )
 def test_filtering_ignores_order_case_and_accents(typed: str, count: int) -> None:
     entries = [

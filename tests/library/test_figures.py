@@ -28,7 +28,10 @@ def user_data(tmp_path: Path) -> UserData:
 
 
 def read(
-    data: UserData, sha256: str, monkeypatch: pytest.MonkeyPatch, *days: tuple[int, float, float]
+    data: UserData,
+    sha256: str,
+    monkeypatch: pytest.MonkeyPatch,
+    *days: tuple[int, float, float],
 ) -> None:
     """Record (days ago, words, minutes)."""
     for ago, words, minutes in days:
@@ -41,7 +44,9 @@ def read(
 
 
 def figures(data: UserData) -> Figures:
-    lamp = LibraryEntry("The Lamp", (), None, sha256=BOOK, words=40_000, length=1000, position=250)
+    lamp = LibraryEntry(
+        "The Lamp", (), None, sha256=BOOK, words=40_000, length=1000, position=250
+    )
     return reading_figures(data, [lamp], TODAY)
 
 
@@ -60,8 +65,18 @@ def test_days_add_up(user_data: UserData, monkeypatch: pytest.MonkeyPatch) -> No
     assert user_data.reading_days()[BOOK][0].words == 210
 
 
-def test_today_the_week_and_each_book(user_data: UserData, monkeypatch: pytest.MonkeyPatch) -> None:
-    read(user_data, BOOK, monkeypatch, (0, 2400, 10), (6, 2400, 10), (7, 4800, 20), (-3, 240, 1))
+def test_today_the_week_and_each_book(
+    user_data: UserData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read(
+        user_data,
+        BOOK,
+        monkeypatch,
+        (0, 2400, 10),
+        (6, 2400, 10),
+        (7, 4800, 20),
+        (-3, 240, 1),
+    )
     read(user_data, OTHER, monkeypatch, (6, 2000, 10))
     shown = figures(user_data)
     assert shown.today_s == 600

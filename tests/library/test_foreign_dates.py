@@ -44,7 +44,9 @@ def test_a_time_with_a_zone_is_that_moment() -> None:
     assert seconds_of(expected) == expected
 
 
-@pytest.mark.parametrize("written", ["", None, "some day", "Added on 99 March 2024", "4 Foo 2024"])
+@pytest.mark.parametrize(
+    "written", ["", None, "some day", "Added on 99 March 2024", "4 Foo 2024"]
+)
 def test_what_is_no_date_is_unknown(written: object) -> None:
     assert seconds_of(written) == 0.0
 
@@ -60,5 +62,7 @@ def test_what_is_no_date_is_unknown(written: object) -> None:
         (10**400, 0.0),
     ],
 )
-def test_numbers_are_seconds_or_milliseconds_of_a_calendar(number: float, seconds: float) -> None:
+def test_numbers_are_seconds_or_milliseconds_of_a_calendar(
+    number: float, seconds: float
+) -> None:
     assert seconds_of(number) == seconds

@@ -43,12 +43,16 @@ def titles(shelf: Shelf, words: str) -> list[str]:
 
 def story(path: Path, *chapters: str, title: str = "") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    body = "\n\n\n".join(f"Chapter {number}\n\n{text}" for number, text in enumerate(chapters, 1))
+    body = "\n\n\n".join(
+        f"Chapter {number}\n\n{text}" for number, text in enumerate(chapters, 1)
+    )
     path.write_text(f"{title or path.stem}\n\n\n{body}\n")
     return path
 
 
-def test_hits_name_book_and_chapter_and_quote_the_sentence(paths: Paths, tmp_path: Path) -> None:
+def test_hits_name_book_and_chapter_and_quote_the_sentence(
+    paths: Paths, tmp_path: Path
+) -> None:
     seen = "He came in. The stranger had bandages round his head. It snowed."
     inn = story(tmp_path / "The Inn.txt", "Nothing here.", seen)
     add(paths, inn, story(tmp_path / "The Farm.txt", "The cow had no bandage."))
@@ -74,7 +78,10 @@ def test_each_language_has_its_stems(paths: Paths, tmp_path: Path) -> None:
     add(
         paths,
         german,
-        story(tmp_path / "Wood.txt", "The child went into the wood and there was a house. " * 30),
+        story(
+            tmp_path / "Wood.txt",
+            "The child went into the wood and there was a house. " * 30,
+        ),
     )
     update_index(paths)
     assert set(titles(open_shelf(paths), "Häuser im Walde")) == {"Wald"}
@@ -94,17 +101,25 @@ def test_hits_stop_at_the_bound_and_the_rest_is_counted(
     assert not open_shelf(paths).books[0].begun
     books.user_data.set_position(sha256, len(open_book(path).text) // 3)
     results = open_shelf(paths).search("lantern")
-    assert results.left_out == f"{90 - results.total} more beyond where you stopped in 1 book"
+    assert (
+        results.left_out
+        == f"{90 - results.total} more beyond where you stopped in 1 book"
+    )
     assert results.total == pytest.approx(30, abs=2)
     books.user_data.choose_bound(sha256, BoundChoice(whole=True))
     assert open_shelf(paths).search("lantern").total == 90
 
 
 def test_a_killed_indexer_goes_on_where_it_was(paths: Paths, tmp_path: Path) -> None:
-    add(paths, *(story(tmp_path / f"{n}.txt", "The sea was wide. " * 8_000) for n in range(5)))
+    add(
+        paths,
+        *(story(tmp_path / f"{n}.txt", "The sea was wide. " * 8_000) for n in range(5)),
+    )
     index = LibraryIndex(paths)
     folders = map(str, (paths.config, paths.data, paths.cache, paths.state))
-    with subprocess.Popen(python_command("gistread.library.indexing", *folders)) as process:
+    with subprocess.Popen(
+        python_command("gistread.library.indexing", *folders)
+    ) as process:
         while not index.books():
             assert process.poll() is None or index.books()
         process.kill()
@@ -114,7 +129,9 @@ def test_a_killed_indexer_goes_on_where_it_was(paths: Paths, tmp_path: Path) -> 
     update_index(paths)
     now = index.books()
     assert len(now) == 5
-    assert all(now[digest].id == number for digest, number in done.items()), "none is indexed twice"
+    assert all(now[digest].id == number for digest, number in done.items()), (
+        "none is indexed twice"
+    )
 
 
 def test_a_second_indexer_waits_for_the_first(paths: Paths, text: Make) -> None:
@@ -157,7 +174,9 @@ def test_a_removed_book_is_dropped_and_the_file_shrinks(
         books.catalogue.remove(entry.ids)
     assert set(titles(open_shelf(paths), "lantern")) == {"one"}
     update_index(paths)
-    assert [book.id for book in LibraryIndex(paths).books().values()] == [1], "it was made again"
+    assert [book.id for book in LibraryIndex(paths).books().values()] == [1], (
+        "it was made again"
+    )
 
 
 def test_an_unreadable_book_is_not_tried_again(
@@ -191,7 +210,10 @@ def test_a_damaged_or_outdated_index_is_made_again(
 def test_a_series_is_searched_as_one_once_it_is_begun(
     books: Books, paths: Paths, text: Make
 ) -> None:
-    first, second = text("one.txt", words="a lantern"), text("two.txt", words="the lanterns")
+    first, second = (
+        text("one.txt", words="a lantern"),
+        text("two.txt", words="the lanterns"),
+    )
     series = first.with_name("both.series")
     add_volumes(series, [first, second], paths.texts)
     add(paths, first, second)
@@ -222,7 +244,10 @@ def test_a_changed_file_is_not_quoted_from(paths: Paths, text: Make) -> None:
 
 
 def test_pages_of_hits_lose_none_when_a_file_has_gone(paths: Paths, text: Make) -> None:
-    books = [text(f"{name}.txt", words=f"the lantern {name}") for name in ("one", "two", "six")]
+    books = [
+        text(f"{name}.txt", words=f"the lantern {name}")
+        for name in ("one", "two", "six")
+    ]
     add(paths, *books)
     update_index(paths)
     shelf = open_shelf(paths)

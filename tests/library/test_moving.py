@@ -23,12 +23,19 @@ PATH = Path("/books/story.epub")
 def as_book(
     text: str, title: str = "Fourteen Inches", authors: tuple[str, ...] = ("A. Writer",)
 ) -> Book:
-    return Book(text, title, (Paragraph(0, len(text)),), (Chapter(title, 0, len(text)),), authors)
+    return Book(
+        text,
+        title,
+        (Paragraph(0, len(text)),),
+        (Chapter(title, 0, len(text)),),
+        authors,
+    )
 
 
 OLD = as_book(open_book(story_path()).text)
 NEW = as_book(
-    "A note of the editor.\n\n" + OLD.text.replace("—", " – ").replace("“", '"').replace("”", '"')
+    "A note of the editor.\n\n"
+    + OLD.text.replace("—", " – ").replace("“", '"').replace("”", '"')
 )
 
 
@@ -47,20 +54,28 @@ def kept(user_data: UserData, marks: MarkStore) -> list[str]:
     """Store marks, a position and a question of the old text; returns the words of the marks."""
     text = OLD.text
     user_data.record_opening(
-        OLD.sha256, title=OLD.title, authors=OLD.authors, length=len(text), path=PATH, file=FILE
+        OLD.sha256,
+        title=OLD.title,
+        authors=OLD.authors,
+        length=len(text),
+        path=PATH,
+        file=FILE,
     )
     user_data.set_position(OLD.sha256, 7000, quote_at(text, 7000))
     quote = text[3000:3050]
     user_data.correct_names(OLD.sha256, NameCorrection("merge", ("He",), "Him"))
     user_data.add_question(
-        OLD.sha256, SavedQuestion("Who?", "He.", True, (Citation(2, 3000, 3050, quote),))
+        OLD.sha256,
+        SavedQuestion("Who?", "He.", True, (Citation(2, 3000, 3050, quote),)),
     )
     spans = [
-        match.span() for match in re.finditer(r"\b[A-Z][a-z]+ [a-z]+ [a-z]+ [\S\s]{40}\w+", text)
+        match.span()
+        for match in re.finditer(r"\b[A-Z][a-z]+ [a-z]+ [a-z]+ [\S\s]{40}\w+", text)
     ][::17]
     for start, end in spans:
         marks.put(
-            OLD.sha256, new_mark(MarkKind.HIGHLIGHT, quote_at(text, start, end), color=Color.BLUE)
+            OLD.sha256,
+            new_mark(MarkKind.HIGHLIGHT, quote_at(text, start, end), color=Color.BLUE),
         )
     marks.put(OLD.sha256, new_mark(MarkKind.LETTER, quote_at(text, 5000), letter="q"))
     return [text[start:end] for start, end in spans]
@@ -84,7 +99,9 @@ def test_position_marks_and_citations_come_over_by_their_words(
     ]
     assert all(mark.place == quote_at(NEW.text, mark.start, mark.end) for mark in came)
     here = user_data.position(NEW.sha256)
-    assert letters(NEW.text[here : here + 200])[:80] == letters(OLD.text[7000:7200])[:80]
+    assert (
+        letters(NEW.text[here : here + 200])[:80] == letters(OLD.text[7000:7200])[:80]
+    )
     (question,) = user_data.questions(NEW.sha256)
     (citation,) = question.citations
     assert letters(NEW.text[citation.start : citation.end]) == letters(citation.quote)
@@ -169,7 +186,8 @@ def test_a_series_that_is_made_longer_keeps_place_marks_and_questions(
     user_data: UserData, marks: MarkStore
 ) -> None:
     second, third = (
-        as_book(f"{title} begins here. " * 40, title) for title in ("Volume Two", "Volume Three")
+        as_book(f"{title} begins here. " * 40, title)
+        for title in ("Volume Two", "Volume Three")
     )
     before, after = (
         join_books("Saga", (), [OLD, second]),
@@ -177,14 +195,21 @@ def test_a_series_that_is_made_longer_keeps_place_marks_and_questions(
     )
     path = Path("/books/saga.series")
     user_data.record_opening(
-        before.sha256, title="Saga", authors=(), length=len(before.text), path=path, file="a" * 64
+        before.sha256,
+        title="Saga",
+        authors=(),
+        length=len(before.text),
+        path=path,
+        file="a" * 64,
     )
     here = before.volumes[1].start + 200
     user_data.set_position(before.sha256, 7000, quote_at(before.text, 7000))
     user_data.add_question(before.sha256, SavedQuestion("Who?", "He.", True))
     marks.put(
         before.sha256,
-        new_mark(MarkKind.HIGHLIGHT, quote_at(before.text, here, here + 21), color=Color.BLUE),
+        new_mark(
+            MarkKind.HIGHLIGHT, quote_at(before.text, here, here + 21), color=Color.BLUE
+        ),
     )
     carried = migrate_user_data(after, user_data, marks, file="b" * 64, path=path)
     assert carried is not None

@@ -18,7 +18,9 @@ def library(tmp_path: Path) -> Library:
     return Library(paths_in(tmp_path / "home"))
 
 
-def test_books_are_listed_and_opened_by_name(library: Library, books: Books, text: Make) -> None:
+def test_books_are_listed_and_opened_by_name(
+    library: Library, books: Books, text: Make
+) -> None:
     emma = text("emma.txt", "Emma")
     books.open(emma, position=400)
     books.open(text("persuasion.txt", "Persuasion"))
@@ -33,7 +35,9 @@ def test_books_are_listed_and_opened_by_name(library: Library, books: Books, tex
         library.open(emma.with_name("none.txt"))
 
 
-def test_marks_are_made_read_and_removed(library: Library, tmp_path: Path, text: Make) -> None:
+def test_marks_are_made_read_and_removed(
+    library: Library, tmp_path: Path, text: Make
+) -> None:
     book = library.open(text("emma.txt", "Emma"))
     start = book.text.index("by the fire")
     mark = library.mark(book, start, start + len("by the fire"), note="Warm.")
@@ -58,7 +62,9 @@ def test_a_marked_book_is_listed(library: Library, text: Make) -> None:
     assert [entry.sha256 for entry in library.books()] == [book.sha256]
 
 
-def test_an_epub_cfi_is_found_in_the_file_that_was_opened(library: Library, tmp_path: Path) -> None:
+def test_an_epub_cfi_is_found_in_the_file_that_was_opened(
+    library: Library, tmp_path: Path
+) -> None:
     path = tmp_path / "book.epub"
     path.write_bytes(epub({"a.xhtml": page("<p>The <em>boat</em> came in.</p>")}))
     book = library.open(path)
@@ -76,7 +82,9 @@ def test_places_and_threads_are_those_of_the_screen(
     assert book.text[fire.offset : fire.end] == "by the fire"
     with pytest.raises(UsageError, match="No such chapter"):
         library.places(book, "chapter zebra")
-    books.user_data.add_question(sha256, SavedQuestion("Who?", "Emma.", True, asked_at=5.0))
+    books.user_data.add_question(
+        sha256, SavedQuestion("Who?", "Emma.", True, asked_at=5.0)
+    )
     (thread,) = library.threads(book)
     export = Export(book, library.marks(book), thread.questions)
     assert "### Who?\n\nEmma." in render_export(export, ExportFormat.MARKDOWN)

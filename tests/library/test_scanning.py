@@ -24,7 +24,9 @@ def test_titles_and_authors_are_read_without_opening_the_books(
 ) -> None:
     folder = text("deep/er/plain.txt", "A Plain Tale").parents[2]
     reversing = package(["a.xhtml"]).replace("A Book", "A \u202eBook")
-    (folder / "book.epub").write_bytes(epub({"a.xhtml": page("<p>Words.</p>")}, reversing))
+    (folder / "book.epub").write_bytes(
+        epub({"a.xhtml": page("<p>Words.</p>")}, reversing)
+    )
     add_folder(books.catalogue, folder, never)
     assert "A Book" in books.titles
     assert {entry.format for entry in books.entries} == {"epub", "text"}
@@ -32,7 +34,9 @@ def test_titles_and_authors_are_read_without_opening_the_books(
     assert all(not entry.was_opened and not entry.sha256 for entry in books.entries)
 
 
-def test_every_format_is_found_and_its_title_read_cheaply(books: Books, tmp_path: Path) -> None:
+def test_every_format_is_found_and_its_title_read_cheaply(
+    books: Books, tmp_path: Path
+) -> None:
     folder = tmp_path / "shelves"
     folder.mkdir()
     (folder / "a.md").write_text(
@@ -52,7 +56,12 @@ def test_every_format_is_found_and_its_title_read_cheaply(books: Books, tmp_path
     added = add_folder(books.catalogue, folder, never)
     assert added.failed == []
     assert books.titles == ["On Fiction", "On Marks", "On Pages", "On Paper"]
-    assert {entry.format for entry in books.entries} == {"markdown", "html", "fb2", "pdf"}
+    assert {entry.format for entry in books.entries} == {
+        "markdown",
+        "html",
+        "fb2",
+        "pdf",
+    }
 
 
 @pytest.mark.parametrize("has_converter", [True, False])
@@ -104,9 +113,9 @@ def test_links_to_folders_are_not_followed_and_links_out_are_named(
     (folder / "dangling.txt").symlink_to("nothing.txt")
     added = add_folder(books.catalogue, folder, never)
     assert sorted(books.titles) == ["good", "linked"]
-    assert [failed.reason for failed in added.failed if failed.path.name == "one.txt"] == [
-        "one.txt is a link out of the folder."
-    ]
+    assert [
+        failed.reason for failed in added.failed if failed.path.name == "one.txt"
+    ] == ["one.txt is a link out of the folder."]
 
 
 def test_a_file_that_makes_a_reader_fail_is_named_and_the_others_are_added(
@@ -124,7 +133,9 @@ def test_a_file_that_makes_a_reader_fail_is_named_and_the_others_are_added(
     monkeypatch.setattr(adding, "read_book_file", failing)
     added = add_folder(books.catalogue, folder, never)
     assert books.titles == ["b"]
-    assert [failed.reason for failed in added.failed] == ["a.txt cannot be read: RecursionError."]
+    assert [failed.reason for failed in added.failed] == [
+        "a.txt cannot be read: RecursionError."
+    ]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode there")
@@ -151,7 +162,9 @@ def test_a_stopped_scan_keeps_what_it_found(books: Books, text: Make) -> None:
     for number in range(30):
         text(f"{number:02}.txt")
     asked_so_far = iter(range(100))
-    added = add_folder(books.catalogue, text("00.txt").parent, lambda: next(asked_so_far) >= 10)
+    added = add_folder(
+        books.catalogue, text("00.txt").parent, lambda: next(asked_so_far) >= 10
+    )
     assert added.cut
     assert len(books.entries) == added.new == 10
 
@@ -168,7 +181,9 @@ def test_known_files_are_not_read_again(
 
     describe = read_book_file
     monkeypatch.setattr(
-        adding, "read_book_file", lambda path, stopped: (read.append(path.name), describe(path))[1]
+        adding,
+        "read_book_file",
+        lambda path, stopped: (read.append(path.name), describe(path))[1],
     )
     assert add_folder(books.catalogue, folder, never).new == 1
     assert read == ["c.txt"]
@@ -182,7 +197,9 @@ def test_two_thousand_files_are_listed_in_order(books: Books, text: Make) -> Non
             f"Volume {number}\n\nThis is the text of volume {number}, no more."
         )
     counts: list[int] = []
-    added = add_folder(books.catalogue, folder, never, lambda so_far: counts.append(so_far.new))
+    added = add_folder(
+        books.catalogue, folder, never, lambda so_far: counts.append(so_far.new)
+    )
     assert added.new == len(books.entries) == 2000
     assert counts == sorted(counts)
     assert counts[-1] == 2000

@@ -33,5 +33,7 @@ def test_times_are_shown_relative_to_now(ago: timedelta, words: str) -> None:
     ("share", "drawn"),
     [(0, "────"), (0.001, "━───"), (0.5, "━━──"), (0.999, "━━━─"), (1, "━━━━")],
 )
-def test_a_bar_is_empty_only_at_0_and_full_only_at_100_percent(share: float, drawn: str) -> None:
+def test_a_bar_is_empty_only_at_0_and_full_only_at_100_percent(
+    share: float, drawn: str
+) -> None:
     assert progress_bar(share, 4) == drawn

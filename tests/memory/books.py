@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 
 
-def make_book(*chapters: Sequence[str], language: str = "en", title: str = "A Book") -> Book:
+def make_book(
+    *chapters: Sequence[str], language: str = "en", title: str = "A Book"
+) -> Book:
     """A book of these chapters, each a sequence of paragraphs.
 
     One that begins with `# ` is a heading.

@@ -20,7 +20,9 @@ def models() -> FakeEngine:
     return FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".")
 
 
-async def made(need: Artifact, memory: GistMemory, engine: FakeEngine) -> list[ArtifactProgress]:
+async def made(
+    need: Artifact, memory: GistMemory, engine: FakeEngine
+) -> list[ArtifactProgress]:
     return [grown async for grown in need.build(memory, engine)]
 
 

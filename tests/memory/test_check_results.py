@@ -9,10 +9,19 @@ from gistread.memory.check_results import CheckResult, CheckResults
 from tests.folders import paths_in
 
 GOOD = CheckResult(
-    answers=True, abstains=True, line="good for reading", gists=4, passages=4, seconds=3.2
+    answers=True,
+    abstains=True,
+    line="good for reading",
+    gists=4,
+    passages=4,
+    seconds=3.2,
 )
 POOR = CheckResult(
-    answers=False, abstains=True, line="gists will be extractive", passages=4, faults=("a loop",)
+    answers=False,
+    abstains=True,
+    line="gists will be extractive",
+    passages=4,
+    faults=("a loop",),
 )
 
 
@@ -23,7 +32,9 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def test_results_are_found_by_fingerprint_and_by_file(tmp_path: Path, model: Path) -> None:
+def test_results_are_found_by_fingerprint_and_by_file(
+    tmp_path: Path, model: Path
+) -> None:
     verdicts = CheckResults(paths_in(tmp_path), "1.0")
     assert verdicts.get("a") is None
     verdicts.save("a", model, GOOD)

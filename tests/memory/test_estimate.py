@@ -24,15 +24,21 @@ def test_the_pace_follows_the_latest_pages() -> None:
 
 def test_a_resumed_memory_knows_its_pace() -> None:
     memory = make_memory(3)
-    memory.entries[:] = [MemoryEntry(e.page, e.gist, Usage(seconds=2.0)) for e in memory.entries]
+    memory.entries[:] = [
+        MemoryEntry(e.page, e.gist, Usage(seconds=2.0)) for e in memory.entries
+    ]
     assert pace_of(memory.entries).words_per_s == pytest.approx(50)
 
 
 def test_this_books_own_pages_soon_count_more_than_other_books() -> None:
     memory = make_memory(20)
-    memory.entries[:] = [MemoryEntry(e.page, e.gist, Usage(seconds=10.0)) for e in memory.entries]
+    memory.entries[:] = [
+        MemoryEntry(e.page, e.gist, Usage(seconds=10.0)) for e in memory.entries
+    ]
     assert pace_of([], Pace(400, 8.0)).words_per_s == pytest.approx(50)
-    assert pace_of(memory.entries, Pace(400, 8.0)).words_per_s == pytest.approx(10, rel=0.3)
+    assert pace_of(memory.entries, Pace(400, 8.0)).words_per_s == pytest.approx(
+        10, rel=0.3
+    )
 
 
 def test_after_a_tenth_of_a_book_the_time_left_is_right_to_a_third() -> None:

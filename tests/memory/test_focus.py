@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from gistread.memory.model import DEFAULT_FOCUS, GistFocus, GistMemory, PageSize, ReadingMode
+from gistread.memory.model import (
+    DEFAULT_FOCUS,
+    GistFocus,
+    GistMemory,
+    PageSize,
+    ReadingMode,
+)
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
@@ -77,7 +83,9 @@ def memory() -> GistMemory:
     return make_memory(3)
 
 
-def test_another_focus_is_another_memory_and_is_saved(tmp_path: Path, memory: GistMemory) -> None:
+def test_another_focus_is_another_memory_and_is_saved(
+    tmp_path: Path, memory: GistMemory
+) -> None:
     store = MemoryStore(tmp_path)
     own = replace(built_in_presets()["paper"], name="own", keep="Keep everything")
     focuses = [
@@ -88,7 +96,9 @@ def test_another_focus_is_another_memory_and_is_saved(tmp_path: Path, memory: Gi
         GistFocus(own),
     ]
     for number, focus in enumerate(focuses):
-        with store.open(memory.book, MemoryRequest("fake", "f", SIZE, focus=focus)) as kept:
+        with store.open(
+            memory.book, MemoryRequest("fake", "f", SIZE, focus=focus)
+        ) as kept:
             assert (kept.memory.entries, kept.memory.focus) == ([], focus)
             for entry in memory.entries[: 1 + number % 3]:
                 kept.add(entry)
@@ -99,11 +109,15 @@ def test_another_focus_is_another_memory_and_is_saved(tmp_path: Path, memory: Gi
     for header in headers:
         assert store.load(memory.book, header).focus == header.focus
         # Read on by what its header says, be the preset's file there or not.
-        with store.open(memory.book, MemoryRequest("fake", "f", SIZE, focus=header.focus)) as kept:
+        with store.open(
+            memory.book, MemoryRequest("fake", "f", SIZE, focus=header.focus)
+        ) as kept:
             assert len(kept.memory.entries) == header.pages
 
 
-async def test_a_long_task_makes_pages_shorter_rather_than_prompts_too_long(tmp_path: Path) -> None:
+async def test_a_long_task_makes_pages_shorter_rather_than_prompts_too_long(
+    tmp_path: Path,
+) -> None:
     focus = GistFocus(task=" ".join(f"w{n}" for n in range(150)))
     book = make_book([prose(60, seed=seed) for seed in range(8)])
     for reading in ReadingMode:

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from gistread.engine.protocol import NO_USAGE, Completion, Priority, StreamEvent, TextDelta
+from gistread.engine.protocol import (
+    NO_USAGE,
+    Completion,
+    Priority,
+    StreamEvent,
+    TextDelta,
+)
 from gistread.memory.gisting import GistResult, careful_attempts, gist_page
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource
@@ -35,7 +41,9 @@ GOOD = (
 
 async def gisted_page(text: str, engine: FakeEngine) -> GistResult:
     """As careful reading does it."""
-    return await gist_page(text, engine, await careful_attempts(text, engine), Priority.BACKGROUND)
+    return await gist_page(
+        text, engine, await careful_attempts(text, engine), Priority.BACKGROUND
+    )
 
 
 async def test_a_good_gist_is_kept_as_the_models() -> None:
@@ -84,7 +92,9 @@ async def test_the_starters_gist_is_what_the_page_says_of_it() -> None:
     assert all(sentence.strip("“”") in page for sentence in quoted)
 
 
-async def test_a_faulty_gist_is_requested_again_with_another_prompt_and_sampling() -> None:
+async def test_a_faulty_gist_is_requested_again_with_another_prompt_and_sampling() -> (
+    None
+):
     engine = FakeEngine(says=["I'm sorry, I cannot assist with that.", GOOD])
     gisted = await gisted_page(PAGE, engine)
     assert (gisted.gist.text, gisted.faults) == (GOOD, (Fault.REFUSAL,))
@@ -98,7 +108,9 @@ async def test_after_two_faults_sentences_of_the_page_stand_in() -> None:
     gisted = await gisted_page(PAGE, FakeEngine(says=["", "boat boat boat boat " * 20]))
     assert gisted.gist.source is GistSource.EXTRACTIVE
     assert len(gisted.faults) == 2
-    assert all(sentence.strip(" .") in PAGE for sentence in gisted.gist.text.split(". "))
+    assert all(
+        sentence.strip(" .") in PAGE for sentence in gisted.gist.text.split(". ")
+    )
     assert 0 < gisted.gist.words < 60
 
 
@@ -113,7 +125,9 @@ class Listening(FakeEngine):
 
     heard = 0
 
-    async def stream(self, *arguments: object, **options: Any) -> AsyncIterator[StreamEvent]:  # type: ignore[override]
+    async def stream(  # type: ignore[override]
+        self, *arguments: object, **options: Any
+    ) -> AsyncIterator[StreamEvent]:
         async for event in super().stream(*arguments, **options):  # type: ignore[arg-type]
             self.heard += isinstance(event, TextDelta)
             yield event

@@ -90,7 +90,9 @@ def test_loop(text: str) -> None:
 @pytest.mark.parametrize("name", ["Utoya", "Captain Ahab", "1887"])
 def test_one_foreign_name_among_few_is_too_many(name: str) -> None:
     assert (
-        fault(f"Then Holloway and old Tamsin see at {name} that the rope of his boat was cut.")
+        fault(
+            f"Then Holloway and old Tamsin see at {name} that the rope of his boat was cut."
+        )
         is Fault.FOREIGN_NAMES
     )
 
@@ -103,8 +105,12 @@ def test_one_foreign_name_among_few_is_too_many(name: str) -> None:
         ("Ahab", "There was Captain Ahab, erect upon his quarter-deck."),
     ],
 )
-def test_a_name_that_the_book_had_before_the_page_is_not_foreign(name: str, before: str) -> None:
-    gist = f"Then Holloway and old Tamsin tell {name} that the rope of his boat was cut."
+def test_a_name_that_the_book_had_before_the_page_is_not_foreign(
+    name: str, before: str
+) -> None:
+    gist = (
+        f"Then Holloway and old Tamsin tell {name} that the rope of his boat was cut."
+    )
     assert find_fault(Draft(gist, PAGE, told_before=before)) is None
     assert (
         find_fault(Draft(gist, PAGE, told_before="Nobody, Ahaz, Wat and Natal."))
@@ -113,10 +119,14 @@ def test_a_name_that_the_book_had_before_the_page_is_not_foreign(name: str, befo
 
 
 def test_another_script() -> None:
-    assert fault("一个人走到港口，发现他兄弟的船不见了，绳子被刀割断。") is Fault.OTHER_SCRIPT
+    assert (
+        fault("一个人走到港口，发现他兄弟的船不见了，绳子被刀割断。")
+        is Fault.OTHER_SCRIPT
+    )
     assert (
         fault(
-            "A man waits for the rain to stop beneath a gate. There is nobody else.", JAPANESE_PAGE
+            "A man waits for the rain to stop beneath a gate. There is nobody else.",
+            JAPANESE_PAGE,
         )
         is Fault.OTHER_SCRIPT
     )
@@ -167,7 +177,9 @@ def test_repeated_sentences_are_dropped() -> None:
 
 
 def test_terminal_escapes_and_marks_are_removed() -> None:
-    assert clean("\x1b[31m**He saw the boat go.**\x00")[0] == "[31m**He saw the boat go."
+    assert (
+        clean("\x1b[31m**He saw the boat go.**\x00")[0] == "[31m**He saw the boat go."
+    )
 
 
 PAGE_OF_NORA = (
@@ -177,7 +189,8 @@ PAGE_OF_NORA = (
 
 
 @pytest.mark.parametrize(
-    "second", ["Shortened passage: Hall returns,", "**Summary:** He goes.", "Gist: He\nlooked."]
+    "second",
+    ["Shortened passage: Hall returns,", "**Summary:** He goes.", "Gist: He\nlooked."],
 )
 def test_a_second_gist_is_cut_off(second: str) -> None:
     written = f"Hall returned. He looked at her.\n{second}"
@@ -185,7 +198,9 @@ def test_a_second_gist_is_cut_off(second: str) -> None:
 
 
 def test_a_summary_of_the_page_itself_is_no_second_gist() -> None:
-    page = "Agenda: the harbour wall.\n\nSummary: it was agreed to raise it by a foot.\n"
+    page = (
+        "Agenda: the harbour wall.\n\nSummary: it was agreed to raise it by a foot.\n"
+    )
     gist = "The harbour wall was discussed.\nSummary: it will be raised."
     assert clean(gist, page)[0] == gist
     assert clean(f"{gist}\nGist: They agreed.", page)[0] == gist
@@ -197,6 +212,7 @@ def test_a_short_gist_in_words_of_its_own_passes_by_its_names() -> None:
     foreign = gist.replace("Nora", "Brutus").replace("Amos", "Cassius")
     assert find_fault(Draft(foreign, PAGE_OF_NORA)) is Fault.FOREIGN_NAMES
     nameless = (
-        "Travellers crossing deserts gathered firewood before sunset, singing ancient ballads."
+        "Travellers crossing deserts gathered firewood before sunset, "
+        "singing ancient ballads."
     )
     assert find_fault(Draft(nameless, PAGE_OF_NORA)) is Fault.UNRELATED

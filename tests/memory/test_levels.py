@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gistread.memory.model import Gist, GistSource
-from gistread.memory.tree import Node, choose_nodes, current_tree, one_line, page_weights
+from gistread.memory.tree import (
+    Node,
+    choose_nodes,
+    current_tree,
+    one_line,
+    page_weights,
+)
 from tests.memory.books import prose
 from tests.readers.memories import make_memory
 
@@ -34,7 +40,10 @@ def top() -> Node:
 
 
 @settings(max_examples=15)
-@given(room=st.integers(0, 9000), near=st.lists(st.floats(0, 1), min_size=200, max_size=200))
+@given(
+    room=st.integers(0, 9000),
+    near=st.lists(st.floats(0, 1), min_size=200, max_size=200),
+)
 def test_every_page_is_covered_once_in_order_within_the_budget(
     top: Node, room: int, near: list[float]
 ) -> None:

@@ -23,14 +23,19 @@ from tests.memory.books import make_book, prose
 
 def make_memory(pages: int = 4, read: int | None = None) -> GistMemory:
     """Pages of 100 words in chapters of their own, each with a gist of 10."""
-    book = make_book(*[["# " + f"Chapter{i}", prose(99, seed=i)] for i in range(1, pages + 1)])
+    book = make_book(
+        *[["# " + f"Chapter{i}", prose(99, seed=i)] for i in range(1, pages + 1)]
+    )
     memory = GistMemory(book, PageSize(50, 150), "fake")
-    for number, chapter in enumerate(book.chapters[: pages if read is None else read], start=1):
+    for number, chapter in enumerate(
+        book.chapters[: pages if read is None else read], start=1
+    ):
         words = count_words(book.text[chapter.start : chapter.end])
         gist = " ".join(f"gist{number}x{i}" for i in range(10))
         memory.entries.append(
             MemoryEntry(
-                Page(number, chapter.start, chapter.end, words), Gist(gist, 10, GistSource.MODEL)
+                Page(number, chapter.start, chapter.end, words),
+                Gist(gist, 10, GistSource.MODEL),
             )
         )
     return memory
@@ -75,7 +80,9 @@ def test_a_page_across_the_bound_is_cut_and_loses_its_gist() -> None:
     assert cut.page.words == count_words(memory.book.text[page.start : bound])
     assert "gist2" not in cut.gist.text
     assert cut.gist.source is GistSource.EXTRACTIVE
-    assert set(cut.gist.text.split()) <= set(memory.book.text[page.start : bound].split())
+    assert set(cut.gist.text.split()) <= set(
+        memory.book.text[page.start : bound].split()
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,11 +22,19 @@ from gistread.memory import model_check
 from gistread.memory.gisting import GistResult
 from gistread.memory.guard import Fault
 from gistread.memory.model import Gist, GistSource
-from gistread.memory.model_check import OPTIONS, QUESTIONS, Findings, assess, check_model
+from gistread.memory.model_check import (
+    OPTIONS,
+    QUESTIONS,
+    Findings,
+    assess,
+    check_model,
+)
 from tests.fake_engine import FakeEngine, Say
 
 OWN = GistResult(Gist("Short.", 1, GistSource.MODEL), (), NO_USAGE)
-EXTRACT = GistResult(Gist("Short.", 1, GistSource.EXTRACTIVE), (Fault.LOOP, Fault.COPIED), NO_USAGE)
+EXTRACT = GistResult(
+    Gist("Short.", 1, GistSource.EXTRACTIVE), (Fault.LOOP, Fault.COPIED), NO_USAGE
+)
 ENDED = Completion("It is about Ines.", "end", NO_USAGE)
 PASSED = Findings((True,) * 12, (True,) * 3, (True,) * 2, ENDED, (OWN, OWN))
 # Replies of a model of some 1.7B parameters: polite, rambling, in Markdown, sometimes wrong.
@@ -94,7 +102,9 @@ def copying(text: str) -> Say:
     return "Ines keeps bees behind the mill." if "Question: " in text else good(text)
 
 
-async def test_a_model_that_passes_everything_answers_abstains_chooses_and_gists() -> None:
+async def test_a_model_that_passes_everything_answers_abstains_chooses_and_gists() -> (
+    None
+):
     result = await check_model(FakeEngine(says=good, chooses=rightly))
     assert (result.answers, result.abstains, result.chooses) == (True, True, True)
     assert result.line == "answers questions; gists in its own words"
@@ -186,7 +196,9 @@ async def test_the_text_is_evaluated_for_the_first_question_only(
     assert len(others) >= len(QUESTIONS) // 2
 
 
-async def test_a_check_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_check_that_takes_too_long_is_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Slow(FakeEngine):
         async def complete(self, *_: object) -> Completion:
             await asyncio.sleep(60)

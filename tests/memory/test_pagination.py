@@ -30,8 +30,12 @@ def test_a_page_never_crosses_the_end_of_a_chapter() -> None:
     assert passage.pauses == (book.chapters[0].end,)
 
 
-async def test_three_megabytes_in_one_paragraph_cost_no_more_than_the_page_asked_for() -> None:
-    book = make_book([" ".join(f"Sentence number {i} is here." for i in range(110_000))])
+async def test_three_megabytes_in_one_paragraph_cost_no_more_than_the_page_asked_for() -> (
+    None
+):
+    book = make_book(
+        [" ".join(f"Sentence number {i} is here." for i in range(110_000))]
+    )
     sizes: list[int] = []
     engine = FakeEngine(count=lambda text: sizes.append(len(text)) or len(text) // 4)
     page, _ = await next_page(book, 0, PageSize(280, 600), engine)
@@ -49,7 +53,9 @@ async def test_the_models_choice_is_the_page() -> None:
     assert usage.generated == 1
 
 
-async def test_a_choice_that_the_model_misses_costs_a_page_its_pause_and_nothing_else() -> None:
+async def test_a_choice_that_the_model_misses_costs_a_page_its_pause_and_nothing_else() -> (
+    None
+):
     def chosen(text: str, options: Sequence[str]) -> int:
         raise NoChoiceError("It named none.")
 
@@ -69,13 +75,17 @@ async def test_a_passage_beyond_the_window_is_shortened() -> None:
 
 async def test_a_window_too_small_for_any_page_is_an_error_with_both_numbers() -> None:
     book = make_book([prose(400)])
-    with pytest.raises(EngineError, match=r"too small for one page.*\d+ tokens.*has 100\b"):
+    with pytest.raises(
+        EngineError, match=r"too small for one page.*\d+ tokens.*has 100\b"
+    ):
         await next_page(book, 0, PageSize(280, 600), FakeEngine(context_tokens=100))
 
 
 @settings(max_examples=12)
 @given(
-    lengths=st.lists(st.lists(st.integers(1, 160), min_size=1, max_size=6), min_size=1, max_size=4),
+    lengths=st.lists(
+        st.lists(st.integers(1, 160), min_size=1, max_size=6), min_size=1, max_size=4
+    ),
     low=st.integers(1, 80),
     more=st.integers(0, 100),
     choice=st.integers(0, 5),
@@ -84,7 +94,10 @@ async def test_pages_cover_the_whole_text_without_gap(
     lengths: list[list[int]], low: int, more: int, choice: int
 ) -> None:
     book = make_book(
-        *[[prose(words, seed=i) for i, words in enumerate(chapter)] for chapter in lengths]
+        *[
+            [prose(words, seed=i) for i, words in enumerate(chapter)]
+            for chapter in lengths
+        ]
     )
     engine = FakeEngine(chooses=lambda _, options: min(choice, len(options) - 1))
     pages = await all_pages(book, PageSize(low, low + more), engine)

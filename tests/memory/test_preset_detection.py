@@ -25,14 +25,17 @@ def data(name: str) -> Path:
 
 
 def test_real_transcripts_are_meetings_with_or_without_empty_lines() -> None:
-    for number, line in enumerate(data("qmsum/qmsum_val.jsonl").read_text().splitlines()[::4]):
+    for number, line in enumerate(
+        data("qmsum/qmsum_val.jsonl").read_text().splitlines()[::4]
+    ):
         turns = [
             f"{turn['speaker']}: {turn['content']}"
             for turn in json.loads(line)["meeting_transcripts"]
         ]
         for separator in ("\n", "\n\n"):
             assert (
-                detect_preset(open_bytes(separator.join(turns).encode(), "m.txt")) == "meeting"
+                detect_preset(open_bytes(separator.join(turns).encode(), "m.txt"))
+                == "meeting"
             ), number
 
 
@@ -63,14 +66,19 @@ def test_a_real_paper_is_a_paper() -> None:
 
 @pytest.mark.slow
 def test_a_novel_as_pdf_is_fiction() -> None:
-    assert detect_preset(open_book(data("pdf/1342_pride_and_prejudice.pdf"))) == "fiction"
+    assert (
+        detect_preset(open_book(data("pdf/1342_pride_and_prejudice.pdf"))) == "fiction"
+    )
 
 
 @pytest.mark.parametrize(
-    "name", ["kusamakura-japanese-vertical-writing", "regime-anticancer-arabic", "wasteland"]
+    "name",
+    ["kusamakura-japanese-vertical-writing", "regime-anticancer-arabic", "wasteland"],
 )
 def test_other_scripts_and_verse_are_fiction(name: str) -> None:
-    assert detect_preset(open_book(data(f"epub/epub3-samples/{name}.epub"))) == "fiction"
+    assert (
+        detect_preset(open_book(data(f"epub/epub3-samples/{name}.epub"))) == "fiction"
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +95,9 @@ def test_other_scripts_and_verse_are_fiction(name: str) -> None:
 def test_a_transcript_is_known_however_its_turns_are_written(turn: str) -> None:
     speakers = ("Frau Abt", "Herr Östlund", "田中")
     assert (
-        detect_preset(text(*(turn.format(who=speakers[n % 3], n=n + 10) for n in range(18))))
+        detect_preset(
+            text(*(turn.format(who=speakers[n % 3], n=n + 10) for n in range(18)))
+        )
         == "meeting"
     )
 
@@ -98,7 +108,10 @@ def test_a_play_has_speakers_and_is_no_meeting() -> None:
     )
     assert (
         detect_preset(
-            open_bytes(f"# Ein Spiel\n\n## Akt I\n\n{play}\n\n## Akt II\n\n{play}".encode(), "p.md")
+            open_bytes(
+                f"# Ein Spiel\n\n## Akt I\n\n{play}\n\n## Akt II\n\n{play}".encode(),
+                "p.md",
+            )
         )
         == "fiction"
     )
@@ -107,17 +120,29 @@ def test_a_play_has_speakers_and_is_no_meeting() -> None:
 def test_a_story_with_much_talk_is_no_meeting() -> None:
     assert (
         detect_preset(
-            text(*(f"“Well,” said Ada: “that makes {n} of them.” And she went." for n in range(20)))
+            text(
+                *(
+                    f"“Well,” said Ada: “that makes {n} of them.” And she went."
+                    for n in range(20)
+                )
+            )
         )
         == "fiction"
     )
 
 
-@pytest.mark.parametrize("heading", ["References", "7. Literatur", "参考文献", "Список литературы"])
-def test_citations_and_a_list_of_references_make_a_paper_in_any_language(heading: str) -> None:
+@pytest.mark.parametrize(
+    "heading", ["References", "7. Literatur", "参考文献", "Список литературы"]
+)
+def test_citations_and_a_list_of_references_make_a_paper_in_any_language(
+    heading: str,
+) -> None:
     body = [
         f"Es wurde gezeigt [{n}], und anderswo bezweifelt (Meier, 19{n}; Abt, 2001)."
         for n in range(10, 20)
     ]
-    assert detect_preset(text("Über die Dinge", *body, heading, "Meier (1910): Dinge.")) == "paper"
+    assert (
+        detect_preset(text("Über die Dinge", *body, heading, "Meier (1910): Dinge."))
+        == "paper"
+    )
     assert detect_preset(text("Über die Dinge", *body)) == "fiction"

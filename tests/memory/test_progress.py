@@ -7,9 +7,17 @@ from gistread.memory.store import furthest_memories
 from gistread.store.journal import encode_line
 
 
-def write(file: Path, sha256: str, model: str, *pages: tuple[int, int], **focus: Any) -> None:
+def write(
+    file: Path, sha256: str, model: str, *pages: tuple[int, int], **focus: Any
+) -> None:
     records: list[dict[str, object]] = [
-        {"format": "gistread memory", "version": 1, "book": sha256, "model": model, **focus}
+        {
+            "format": "gistread memory",
+            "version": 1,
+            "book": sha256,
+            "model": model,
+            **focus,
+        }
     ]
     records += [{"start": start, "end": end} for start, end in pages]
     file.write_bytes(b"".join(map(encode_line, records)))
@@ -33,6 +41,7 @@ def test_a_memory_with_a_task_counts_only_if_it_got_further(tmp_path: Path) -> N
     write(tmp_path / "c-1.memory", "c" * 64, "large", (0, 90), task=7)
     memories, _ = furthest_memories(tmp_path)
     shown = {
-        sha256[0]: (memory.model_name, memory.focus.task) for sha256, memory in memories.items()
+        sha256[0]: (memory.model_name, memory.focus.task)
+        for sha256, memory in memories.items()
     }
     assert shown == {"a": ("large", ""), "b": ("small", "when it ends")}

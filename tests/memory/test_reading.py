@@ -45,7 +45,9 @@ def engine(**script: Any) -> FakeEngine:
     def says(prompt: str) -> str:
         return " ".join(prompt.removeprefix("Passage:\n\n").split()[:20])
 
-    return FakeEngine(says=says, chooses=lambda _, options: min(1, len(options) - 1), **script)
+    return FakeEngine(
+        says=says, chooses=lambda _, options: min(1, len(options) - 1), **script
+    )
 
 
 @pytest.fixture
@@ -74,7 +76,9 @@ async def test_every_page_is_found_then_gisted_then_the_book_is_finished(
     kinds = [type(event) for event in events]
     assert kinds == [PageFound, PageRead] * (len(events) // 2)
     pages = [event.page for event in events if isinstance(event, PageFound)]
-    assert pages == [event.entry.page for event in events if isinstance(event, PageRead)]
+    assert pages == [
+        event.entry.page for event in events if isinstance(event, PageRead)
+    ]
     assert kept.memory.complete
 
 
@@ -88,7 +92,9 @@ async def test_a_page_is_saved_before_it_is_reported(store: MemoryStore) -> None
     assert list(saved.values()) == list(saved)
 
 
-async def test_a_reading_stopped_anywhere_ends_with_the_same_memory(tmp_path: Path) -> None:
+async def test_a_reading_stopped_anywhere_ends_with_the_same_memory(
+    tmp_path: Path,
+) -> None:
     whole = await read_through(MemoryStore(tmp_path / "whole"), engine())
     pages = len(whole.entries)
     for steps in range(0, 120, 7):
@@ -114,7 +120,10 @@ async def test_pages_after_a_gap_stay_though_the_model_now_pauses_elsewhere(
     tmp_path: Path, reading: ReadingMode, lost: range
 ) -> None:
     whole = await read_through(MemoryStore(tmp_path / "whole"), engine(), reading)
-    store, request = MemoryStore(tmp_path / "gap"), MemoryRequest("fake", "f", SIZE, reading)
+    store, request = (
+        MemoryStore(tmp_path / "gap"),
+        MemoryRequest("fake", "f", SIZE, reading),
+    )
     with store.open(BOOK, request) as kept:
         for index, entry in enumerate(whole.entries):
             if index not in lost:
@@ -125,7 +134,9 @@ async def test_pages_after_a_gap_stay_though_the_model_now_pauses_elsewhere(
     again = await read_through(store, chooses_last, reading)
     assert again.complete
     kept_pages = [
-        entry.page.start for index, entry in enumerate(whole.entries) if index not in lost
+        entry.page.start
+        for index, entry in enumerate(whole.entries)
+        if index not in lost
     ]
     assert {*kept_pages} <= {entry.page.start for entry in again.entries}
     assert all(entry.page.words <= SIZE.max_words for entry in again.entries)
@@ -134,7 +145,9 @@ async def test_pages_after_a_gap_stay_though_the_model_now_pauses_elsewhere(
     ]
 
 
-async def test_an_engine_that_fails_loses_only_the_page_in_flight(store: MemoryStore) -> None:
+async def test_an_engine_that_fails_loses_only_the_page_in_flight(
+    store: MemoryStore,
+) -> None:
     failing = FakeEngine(
         says=["w0x1 w0x2 w0x3 w0x4 w0x5 w0x6 w0x7.", EngineError("The model died.")]
     )
@@ -174,7 +187,9 @@ async def test_reading_from_the_current_chapter_ends_with_the_same_memory(
 async def test_the_chapter_to_which_the_person_moves_comes_next_and_the_memory_ends_the_same(
     store: MemoryStore, reading: ReadingMode
 ) -> None:
-    whole = await read_through(MemoryStore(store.directory / "whole"), engine(), reading)
+    whole = await read_through(
+        MemoryStore(store.directory / "whole"), engine(), reading
+    )
     places = [0]
     third = BOOK.chapters[2]
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE, reading)) as kept:
@@ -201,7 +216,9 @@ def test_a_title_page_without_a_chapter_of_its_own_is_front_matter(
         ["# II. The Ride", prose(60)],
     )
     heading = next(
-        paragraph.start for paragraph in book.paragraphs if paragraph.kind is ParagraphKind.HEADING
+        paragraph.start
+        for paragraph in book.paragraphs
+        if paragraph.kind is ParagraphKind.HEADING
     )
     assert front_matter_end(book) == (heading if skipped else 0)
 
@@ -209,11 +226,14 @@ def test_a_title_page_without_a_chapter_of_its_own_is_front_matter(
 async def test_no_model_reads_the_front_matter(store: MemoryStore) -> None:
     imprint = prose(150, seed=99)
     book = make_book(
-        ["# Us", "By Nobody"], ["# Who", imprint], ["# One", *(prose(60, seed=i) for i in range(4))]
+        ["# Us", "By Nobody"],
+        ["# Who", imprint],
+        ["# One", *(prose(60, seed=i) for i in range(4))],
     )
     titles = ("Title Page", "IMPRINT", "One")
     chapters = tuple(
-        replace(chapter, title=title) for chapter, title in zip(book.chapters, titles, strict=True)
+        replace(chapter, title=title)
+        for chapter, title in zip(book.chapters, titles, strict=True)
     )
     book = replace(book, chapters=chapters)
     model = engine()
@@ -261,7 +281,11 @@ async def test_second_attempts_end_if_none_of_six_passed(
             async for event in read_book(kept, FakeEngine(says=says))
             if isinstance(event, PageRead)
         ]
-    assert (len(events), tried, sum(event.retries for event in events)) == (15, second, second)
+    assert (len(events), tried, sum(event.retries for event in events)) == (
+        15,
+        second,
+        second,
+    )
     assert sum(len(event.faults) for event in events) == 15 + (0 if passes else 6)
 
 
@@ -274,7 +298,8 @@ async def test_a_gist_may_name_the_narrator_whom_an_earlier_page_named(
     store: MemoryStore, wording: str, source: GistSource
 ) -> None:
     first_page = (
-        "It was the landlord who called me Watson in front of everybody at the table that evening."
+        "It was the landlord who called me Watson in front of everybody at "
+        "the table that evening."
     )
     book = make_book([f"{first_page} {prose(90)}"], [PAGE])
     model = FakeEngine(
@@ -302,7 +327,8 @@ def with_colophon(colophon: str) -> Book:
     )
     titles = ("One", "Two", "Endnotes", "Colophon")
     chapters = tuple(
-        replace(chapter, title=title) for chapter, title in zip(book.chapters, titles, strict=True)
+        replace(chapter, title=title)
+        for chapter, title in zip(book.chapters, titles, strict=True)
     )
     return replace(book, chapters=chapters)
 
@@ -329,12 +355,14 @@ def test_a_colophon_before_the_notes_is_told_since_the_model_reads_it() -> None:
     *story, notes, colophon = book.chapters
     titles = ("One", "Two", "Colophon", "Endnotes")
     chapters = tuple(
-        replace(chapter, title=title) for chapter, title in zip(book.chapters, titles, strict=True)
+        replace(chapter, title=title)
+        for chapter, title in zip(book.chapters, titles, strict=True)
     )
     book = replace(book, chapters=chapters)
     sections = [
         MemoryEntry(
-            Page(number, chapter.start, chapter.end, 40), Gist("A gist.", 2, GistSource.MODEL)
+            Page(number, chapter.start, chapter.end, 40),
+            Gist("A gist.", 2, GistSource.MODEL),
         )
         for number, chapter in enumerate((*story, notes, colophon), 1)
     ]

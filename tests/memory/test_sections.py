@@ -8,7 +8,14 @@ import pytest
 from gistread.book.model import Book
 from gistread.memory.cutting import section_ends
 from gistread.memory.gaps import GapFiller
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.memory.passages import without
 from gistread.memory.sections import Sections
 from gistread.words import count_words
@@ -19,7 +26,9 @@ from tests.readers.memories import make_memory
 def _book() -> Book:
     """Twenty chapters of 100 to 860 words, in paragraphs of twenty."""
     lengths = (5 + 2 * chapter for chapter in range(20))
-    chapters = [[prose(20, seed=number) for number in range(length)] for length in lengths]
+    chapters = [
+        [prose(20, seed=number) for number in range(length)] for length in lengths
+    ]
     return make_book(*chapters)
 
 
@@ -78,7 +87,9 @@ def test_a_gap_and_the_end_are_cut_alike() -> None:
     place = book.chapters[10]
     page = Page(1, place.start, book.chapters[11].start, 300)
     read = {page.start: MemoryEntry(page, Gist("Read.", 1, GistSource.MODEL))}
-    after = Sections(GistMemory(book, size, "model", GapFiller(book, size).arranged(read)))
+    after = Sections(
+        GistMemory(book, size, "model", GapFiller(book, size).arranged(read))
+    )
     for offset in range(0, place.start, 50):
         assert before.at(offset) == after.at(offset)
 

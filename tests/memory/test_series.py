@@ -20,10 +20,15 @@ SIZE = PageSize(100, 300)
 def volume(number: int) -> Book:
     """A book whose last chapter is a heading that the next volume must not take."""
     chapters = [
-        [f"# Chapter {c}", *(prose(60, seed=1000 * number + 100 * c + i) for i in range(6))]
+        [
+            f"# Chapter {c}",
+            *(prose(60, seed=1000 * number + 100 * c + i) for i in range(6)),
+        ]
         for c in range(2)
     ]
-    return make_book(["# Part", "By Nobody"], *chapters, ["# The End"], title=f"Volume {number}")
+    return make_book(
+        ["# Part", "By Nobody"], *chapters, ["# The End"], title=f"Volume {number}"
+    )
 
 
 SAGA = join_books("Saga", (), [volume(number) for number in (1, 2, 3)])
@@ -35,11 +40,17 @@ def engine() -> FakeEngine:
     def says(prompt: str) -> str:
         return " ".join(prompt.removeprefix("Passage:\n\n").split()[-40:-20])
 
-    return FakeEngine(says=says, chooses=lambda prompt, options: len(prompt) % len(options))
+    return FakeEngine(
+        says=says, chooses=lambda prompt, options: len(prompt) % len(options)
+    )
 
 
-async def read(directory: Path, mode: ReadingMode = ReadingMode.SINGLE_PASS) -> GistMemory:
-    with MemoryStore(directory).open(SAGA, MemoryRequest("fake", "f", SIZE, mode)) as kept:
+async def read(
+    directory: Path, mode: ReadingMode = ReadingMode.SINGLE_PASS
+) -> GistMemory:
+    with MemoryStore(directory).open(
+        SAGA, MemoryRequest("fake", "f", SIZE, mode)
+    ) as kept:
         async for _ in read_book(kept, engine()):
             pass
         return kept.memory

@@ -18,15 +18,21 @@ from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
 
 HE_TURNED = "He turned towards me, and I saw that he had been to Cornwall before. I said nothing."
-ADDRESSED = "“Come, Watson, you know my methods,” he said. “My dear Watson, I fear for you.”"
-OTHERS = "“Yes, Sterndale,” I said. Sterndale rose, and I rose too. Sterndale stared at us."
+ADDRESSED = (
+    "“Come, Watson, you know my methods,” he said. “My dear Watson, I fear for you.”"
+)
+OTHERS = (
+    "“Yes, Sterndale,” I said. Sterndale rose, and I rose too. Sterndale stared at us."
+)
 
 
 def story(*chapters: tuple[str, ...]) -> Book:
     return make_book(*(["# A chapter", *chapter] for chapter in chapters))
 
 
-def test_whom_speakers_address_and_the_narration_does_not_name_tells_the_story() -> None:
+def test_whom_speakers_address_and_the_narration_does_not_name_tells_the_story() -> (
+    None
+):
     speech = "“I spoke to Watson of it.”"
     book = story((HE_TURNED, ADDRESSED, OTHERS, speech), (ADDRESSED, OTHERS, HE_TURNED))
     narration = narration_of(book)
@@ -36,9 +42,11 @@ def test_whom_speakers_address_and_the_narration_does_not_name_tells_the_story()
 
 def test_who_is_addressed_in_a_tale_of_others_does_not_tell_the_story() -> None:
     tale = [
-        "He bought a picture, and they were all to help him with the hammer and the nails. " * 6,
+        "He bought a picture, and they were all to help him with the hammer and the nails. "
+        * 6,
         "“Bring me the rule, Tom,” he would shout. “I spoke to Tom of it. Come, Tom, hold it!”",
-        "She held the candle for him, and it went out, and they looked for the nail. " * 6,
+        "She held the candle for him, and it went out, and they looked for the nail. "
+        * 6,
     ]
     book = story((HE_TURNED * 3, *tale), (*tale, HE_TURNED * 3), (HE_TURNED, *tale))
     narration = narration_of(book)
@@ -65,9 +73,21 @@ def test_the_name_is_unknown_before_the_text_tells_it() -> None:
     "chapters",
     [
         # EventLog in the third person: who is addressed there tells nothing.
-        (("Watson sat down.", ADDRESSED, ADDRESSED, "“I know Watson.” She left with him."),),
+        (
+            (
+                "Watson sat down.",
+                ADDRESSED,
+                ADDRESSED,
+                "“I know Watson.” She left with him.",
+            ),
+        ),
         # "Sir" and "Ah" are no names.
-        ((HE_TURNED, "“Sir, yes, sir! Ah, Sir, no, Sir, Ah, Ah! Sir.” I told the sir of it."),),
+        (
+            (
+                HE_TURNED,
+                "“Sir, yes, sir! Ah, Sir, no, Sir, Ah, Ah! Sir.” I told the sir of it.",
+            ),
+        ),
         # Two are addressed alike.
         (
             (
@@ -77,7 +97,10 @@ def test_the_name_is_unknown_before_the_text_tells_it() -> None:
             ),
         ),
         # Letters of two people
-        ((HE_TURNED, "My name is Franz Bauer."), (HE_TURNED, "My name is Christian Hauck.")),
+        (
+            (HE_TURNED, "My name is Franz Bauer."),
+            (HE_TURNED, "My name is Christian Hauck."),
+        ),
     ],
 )
 def test_a_doubtful_narrator_has_no_name(chapters: tuple[tuple[str, ...], ...]) -> None:
@@ -115,7 +138,9 @@ async def read(tmp_path: Path, **info: object) -> Read:
     model = FakeEngine(says=gist, parallel=4)
     model._info = replace(model._info, **info)  # type: ignore[arg-type]
     focus = GistFocus(wording=str(info.get("wording", "")))
-    request = MemoryRequest("fake", "f", PageSize(100, 200), ReadingMode.SINGLE_PASS, focus)
+    request = MemoryRequest(
+        "fake", "f", PageSize(100, 200), ReadingMode.SINGLE_PASS, focus
+    )
     with MemoryStore(tmp_path).open(book, request) as writer:
         async for _ in read_book(writer, model):
             pass
@@ -127,11 +152,15 @@ async def read(tmp_path: Path, **info: object) -> Read:
 
 async def test_a_server_is_told_the_gist_of_the_page_before(tmp_path: Path) -> None:
     result = await read(tmp_path, is_remote=True)
-    assert all("It is from the chapter “Chapter 1”." in prompt for prompt in result.prompts)
+    assert all(
+        "It is from the chapter “Chapter 1”." in prompt for prompt in result.prompts
+    )
     before = [re.search(r"Just before it: (.*)", prompt) for prompt in result.prompts]
     assert before[0] is None
     pairs = [
-        (match[1], gist) for match, gist in zip(before[1:], result.gists, strict=False) if match
+        (match[1], gist)
+        for match, gist in zip(before[1:], result.gists, strict=False)
+        if match
     ]
     assert pairs  # Not where the prompt shows the text before the page
     assert all(gist.startswith(sentence) for sentence, gist in pairs)
@@ -152,13 +181,17 @@ async def test_the_narrator_is_looked_for_off_the_event_loop(
     assert threading.current_thread() not in threads
 
 
-async def test_a_model_on_this_machine_is_told_the_sentence_before(tmp_path: Path) -> None:
+async def test_a_model_on_this_machine_is_told_the_sentence_before(
+    tmp_path: Path,
+) -> None:
     result = await read(tmp_path)
     assert any("Just before it: " in prompt for prompt in result.prompts)
 
 
 @pytest.mark.parametrize("info", [{"parameters": 1_500_000_000}, {"wording": TRAINED}])
-async def test_a_small_model_is_told_nothing(tmp_path: Path, info: dict[str, object]) -> None:
+async def test_a_small_model_is_told_nothing(
+    tmp_path: Path, info: dict[str, object]
+) -> None:
     result = await read(tmp_path, **info)
     prompts = "\n".join(result.prompts)
     assert "Just before it" not in prompts
@@ -167,6 +200,8 @@ async def test_a_small_model_is_told_nothing(tmp_path: Path, info: dict[str, obj
 
 def test_what_a_page_is_told_of_its_surroundings_does_not_part_memories() -> None:
     focus = GistFocus()
-    template = focus.template("single_pass_gist", where="It is from the chapter “One”.\n")
+    template = focus.template(
+        "single_pass_gist", where="It is from the chapter “One”.\n"
+    )
     assert "“One”" in template.own_words
     assert focus.version("single_pass_gist") == "ea576037bcbd"

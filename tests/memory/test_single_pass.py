@@ -38,7 +38,9 @@ def engine(parallel: int = 1, seed: int = 1, **options: Any) -> FakeEngine:
 async def read(
     directory: Path, model: FakeEngine, reading: ReadingMode = ReadingMode.SINGLE_PASS
 ) -> GistMemory:
-    with MemoryStore(directory).open(BOOK, MemoryRequest("fake", "f", SIZE, reading)) as kept:
+    with MemoryStore(directory).open(
+        BOOK, MemoryRequest("fake", "f", SIZE, reading)
+    ) as kept:
         async for _ in read_book(kept, model):
             pass
         return kept.memory
@@ -69,7 +71,9 @@ async def test_a_story_costs_at_most_a_fifth_more_tokens_than_it_has(
 
 
 @pytest.mark.parametrize("pages", [1, 4, 9])
-async def test_a_resumed_reading_uses_the_same_prompts(tmp_path: Path, pages: int) -> None:
+async def test_a_resumed_reading_uses_the_same_prompts(
+    tmp_path: Path, pages: int
+) -> None:
     whole_engine = engine()
     whole = await read(tmp_path / "whole", whole_engine)
     with MemoryStore(tmp_path / "stopped").open(
@@ -79,8 +83,12 @@ async def test_a_resumed_reading_uses_the_same_prompts(tmp_path: Path, pages: in
             kept.add(entry)
     model = engine()
     again = await read(tmp_path / "stopped", model)
-    assert [(e.page, e.gist) for e in again.entries] == [(e.page, e.gist) for e in whole.entries]
-    assert {call.text for call in model.calls} <= {call.text for call in whole_engine.calls}
+    assert [(e.page, e.gist) for e in again.entries] == [
+        (e.page, e.gist) for e in whole.entries
+    ]
+    assert {call.text for call in model.calls} <= {
+        call.text for call in whole_engine.calls
+    }
 
 
 @pytest.mark.parametrize("reading", list(ReadingMode))
@@ -89,7 +97,9 @@ async def test_the_pages_are_the_same_however_many_chapters_are_read_at_once(
 ) -> None:
     alone = await read(tmp_path / "1", engine(parallel=1), reading)
     for parallel in (3, 64):
-        several = await read(tmp_path / str(parallel), engine(parallel=parallel), reading)
+        several = await read(
+            tmp_path / str(parallel), engine(parallel=parallel), reading
+        )
         assert [(e.page, e.gist) for e in several.entries] == [
             (e.page, e.gist) for e in alone.entries
         ]

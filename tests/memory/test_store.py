@@ -8,7 +8,14 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
 from gistread.store import journal
@@ -114,7 +121,9 @@ def test_pages_after_a_gap_have_their_place_in_the_memory(
     assert reopened(store, memory) == (memory.entries, "")
 
 
-def test_pages_after_a_gap_survive_a_kill(store: MemoryStore, memory: GistMemory) -> None:
+def test_pages_after_a_gap_survive_a_kill(
+    store: MemoryStore, memory: GistMemory
+) -> None:
     with open_it(store, memory.book) as kept:
         for entry in memory.entries[1:]:
             kept.add(entry)
@@ -183,11 +192,15 @@ def test_impossible_records_are_ignored(store: MemoryStore, memory: GistMemory) 
     assert journal.read_records(path)[0] == [*records[:2], *records[3:]]
 
 
-def test_a_file_of_another_book_is_set_aside(store: MemoryStore, memory: GistMemory) -> None:
+def test_a_file_of_another_book_is_set_aside(
+    store: MemoryStore, memory: GistMemory
+) -> None:
     path = write_all(store, memory)
     records, _ = journal.read_records(path)
     path.write_bytes(
-        b"".join(map(journal.encode_line, [{**records[0], "book": "0" * 64}, *records[1:]]))
+        b"".join(
+            map(journal.encode_line, [{**records[0], "book": "0" * 64}, *records[1:]])
+        )
     )
     entries, notice = reopened(store, memory)
     assert (entries, "set aside" in notice) == ([], True)
@@ -258,7 +271,9 @@ def test_memories_are_found_without_their_model_furthest_first(
     assert store.load(memory.book, first).entries == memory.entries
 
 
-def test_all_memories_but_those_in_use_are_cleared_with_what_is_derived(store: MemoryStore) -> None:
+def test_all_memories_but_those_in_use_are_cleared_with_what_is_derived(
+    store: MemoryStore,
+) -> None:
     books = [make_memory(pages) for pages in (2, 3)]
     paths = [write_all(store, memory) for memory in books]
     derived = [path.with_suffix(".derived") for path in paths]

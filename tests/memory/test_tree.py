@@ -17,7 +17,9 @@ def engine(**changes: Any) -> FakeEngine:
     return FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", **changes)
 
 
-async def tree_of(memory: GistMemory, fake: FakeEngine) -> tuple[Node, list[ArtifactProgress]]:
+async def tree_of(
+    memory: GistMemory, fake: FakeEngine
+) -> tuple[Node, list[ArtifactProgress]]:
     progress = [event async for event in build(memory, fake)]
     return current_tree(memory), progress
 
@@ -41,9 +43,14 @@ async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_child
     for node in all_nodes(top):
         assert len(node.children) <= MAX_CHILDREN
         if node.children:
-            assert (node.first, node.last) == (node.children[0].first, node.children[-1].last)
+            assert (node.first, node.last) == (
+                node.children[0].first,
+                node.children[-1].last,
+            )
             assert max(child.level for child in node.children) == node.level - 1
-    inner = [node for node in outline(make_memory(pages, pages)).nodes() if node.children]
+    inner = [
+        node for node in outline(make_memory(pages, pages)).nodes() if node.children
+    ]
     expected = len(inner) - 1  # nobody looks at the top from above
     assert [(progress.done, progress.total) for progress in grown] == [
         (done, expected) for done in range(1, expected + 1)
@@ -87,6 +94,10 @@ async def test_a_summary_is_shown_as_soon_as_it_is_stored() -> None:
     for _ in range(3):
         await anext(growing)
     await growing.aclose()
-    assert 3 <= sum(node.made for node in all_nodes(current_tree(memory)) if node.children) < 9
+    assert (
+        3
+        <= sum(node.made for node in all_nodes(current_tree(memory)) if node.children)
+        < 9
+    )
     grown, _ = await tree_of(memory, engine())
     assert current_tree(memory) == grown

@@ -70,7 +70,10 @@ class Machine:
 
     def variables(self, *, trapped: bool) -> dict[str, str]:
         path = os.environ.get("PYTHONPATH", "")
-        trap = {"PYTHONPATH": f"{TRAP}{os.pathsep}{path}", "GISTREAD_TRAP": str(self.trap_file)}
+        trap = {
+            "PYTHONPATH": f"{TRAP}{os.pathsep}{path}",
+            "GISTREAD_TRAP": str(self.trap_file),
+        }
         return environment(self.home, HOME=str(self.home), **(trap if trapped else {}))
 
     def run(
@@ -96,7 +99,9 @@ class Machine:
             timeout=seconds,
         )
 
-    def wait_for_answer(self, run: Terminal, question: str, seconds: float = 200) -> None:
+    def wait_for_answer(
+        self, run: Terminal, question: str, seconds: float = 200
+    ) -> None:
         """Look at the screen until the question is kept with its answer."""
         end = time.monotonic() + seconds
         while not self._is_answered(question):
@@ -115,7 +120,9 @@ class Machine:
 
     def lines(self, kind: str) -> list[str]:
         """Lines of this kind that the trap wrote, from all processes."""
-        reports = self.trap_file.read_text().splitlines() if self.trap_file.exists() else []
+        reports = (
+            self.trap_file.read_text().splitlines() if self.trap_file.exists() else []
+        )
         return [line for line in reports if line.startswith(f"{kind} ")]
 
     def everything(self) -> list[tuple[str | Path, ...]]:
@@ -142,7 +149,9 @@ class Machine:
 def machine(home: Path) -> Machine:
     page, text = home / "keeper.html", home / "keeper.txt"
     page.write_text(PAGE)
-    text.write_text("\n\n".join(f"Chapter {number}\n\n{_LINE * 4}" for number in (1, 2)) + "\n")
+    text.write_text(
+        "\n\n".join(f"Chapter {number}\n\n{_LINE * 4}" for number in (1, 2)) + "\n"
+    )
     (home / "models").mkdir()
     model = write_tiny_gguf(home / "models" / "tiny.gguf")
     return Machine(home, page, text, model)

@@ -30,7 +30,9 @@ pytestmark = [
 def test_the_trace_sees_a_socket(tmp_path: Path) -> None:
     file = tmp_path / "calls"
     traced = ("strace", "-f", "-qq", "-o", str(file), "-e", "trace=socket,connect,bind")
-    subprocess.run([*traced, sys.executable, "-c", "import socket; socket.socket()"], check=True)
+    subprocess.run(
+        [*traced, sys.executable, "-c", "import socket; socket.socket()"], check=True
+    )
     assert system_calls.outside(file.read_text().splitlines())
 
 

@@ -31,13 +31,22 @@ def assert_nothing_was_opened(trapped: Machine, processes: int) -> None:
         ("import socket; socket.socket()", "socket.__new__"),
         ("import socket; socket.getaddrinfo('localhost', 80)", "socket.getaddrinfo"),
         ("import socket; socket.gethostbyname('localhost')", "socket.gethostbyname"),
-        ("import socket; socket.socket(socket.AF_INET6).bind(('::1', 0))", "socket.bind"),
-        ("import socket; socket.socket(socket.AF_UNIX).connect('/nowhere')", "socket.connect"),
+        (
+            "import socket; socket.socket(socket.AF_INET6).bind(('::1', 0))",
+            "socket.bind",
+        ),
+        (
+            "import socket; socket.socket(socket.AF_UNIX).connect('/nowhere')",
+            "socket.connect",
+        ),
         (
             f"import urllib.request; urllib.request.urlopen('{ELSEWHERE}', timeout=1)",
             "socket.getaddrinfo",
         ),
-        ("import asyncio; asyncio.run(asyncio.open_connection('127.0.0.1', 9))", "socket.connect"),
+        (
+            "import asyncio; asyncio.run(asyncio.open_connection('127.0.0.1', 9))",
+            "socket.connect",
+        ),
     ],
 )
 def test_the_trap_hears_whoever_does(trapped: Machine, words: str, heard: str) -> None:
@@ -62,7 +71,10 @@ def test_the_trap_hears_it_in_a_process_that_another_one_starts_and_lets_asyncio
         "asyncio.run(main())"
     )
     subprocess.run(
-        [sys.executable, "-c", outer], env=trapped.variables(trapped=True), check=True, timeout=60
+        [sys.executable, "-c", outer],
+        env=trapped.variables(trapped=True),
+        check=True,
+        timeout=60,
     )
     first, second = (line.split()[1] for line in trapped.lines("began"))
     assert {line.split()[1] for line in trapped.lines("socket")} == {second} != {first}
@@ -79,7 +91,9 @@ def test_the_trap_hears_clients_that_are_imported(trapped: Machine) -> None:
     assert any(line.endswith(" httpx2") for line in trapped.lines("import"))
 
 
-def test_a_web_page_that_names_things_elsewhere_fetches_none_of_them(trapped: Machine) -> None:
+def test_a_web_page_that_names_things_elsewhere_fetches_none_of_them(
+    trapped: Machine,
+) -> None:
     ran = trapped.run("search", trapped.page, "stairs", trapped=True)
     assert ran.returncode == 0, ran.stderr
     assert "stairs" in ran.stdout
@@ -121,5 +135,7 @@ def test_a_book_that_is_opened_read_asked_and_left_on_the_screen_opens_no_socket
         trapped.wait_for_answer(run, "Who counted?")
         run.press("q")
         assert run.wait_for_end(60) == 0
-    assert any("gistread.engine.llama.worker" in line for line in trapped.lines("began"))
+    assert any(
+        "gistread.engine.llama.worker" in line for line in trapped.lines("began")
+    )
     assert_nothing_was_opened(trapped, 2)

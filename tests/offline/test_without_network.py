@@ -11,7 +11,8 @@ from tests.offline.machine import Machine, machine, without_network
 from tests.terminal import terminal
 
 pytestmark = pytest.mark.skipif(
-    not without_network(), reason="no process without network may be made here (unshare)"
+    not without_network(),
+    reason="no process without network may be made here (unshare)",
 )
 
 
@@ -23,7 +24,9 @@ def alone(tmp_path: Path) -> Machine:
 def test_there_is_none(alone: Machine) -> None:
     connect = "import socket; socket.create_connection(('127.0.0.1', 9), 2)"
     ran = subprocess.run(
-        [*without_network(), sys.executable, "-c", connect], capture_output=True, text=True
+        [*without_network(), sys.executable, "-c", connect],
+        capture_output=True,
+        text=True,
     )
     assert "Network is unreachable" in ran.stderr
 
@@ -40,7 +43,15 @@ def test_a_day_on_the_command_line_ends_well(alone: Machine) -> None:
 def test_what_needs_the_network_says_so_and_loses_nothing(alone: Machine) -> None:
     for words in (
         ("models", "get", "hf:nobody/nothing:x.gguf", "--yes"),
-        ("ask", alone.page, "Who?", "--reader", "gistread", "--model", "http://127.0.0.1:9/v1#x"),
+        (
+            "ask",
+            alone.page,
+            "Who?",
+            "--reader",
+            "gistread",
+            "--model",
+            "http://127.0.0.1:9/v1#x",
+        ),
     ):
         ran = alone.run(*words, before=without_network())
         assert ran.returncode != 0
@@ -61,6 +72,6 @@ def test_the_screen_lives_without_it(alone: Machine) -> None:
         run.press("q")
         assert run.wait_for_end(60) == 0
     ran = alone.run("export", alone.text, "--json", before=without_network())
-    assert [question["question"] for question in json.loads(ran.stdout)["questions"]] == [
-        "Who counted?"
-    ]
+    assert [
+        question["question"] for question in json.loads(ran.stdout)["questions"]
+    ] == ["Who counted?"]

@@ -22,7 +22,9 @@ from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
 from tests.memory.books import make_book
 
 _NOVELS = tomllib.loads(MAIN_CHARACTERS.read_text("utf-8"))
-needs_novels = pytest.mark.skipif(not (DATA / "litbank").is_dir(), reason="needs ../shared/data")
+needs_novels = pytest.mark.skipif(
+    not (DATA / "litbank").is_dir(), reason="needs ../shared/data"
+)
 
 TEXT = """Chapter 1
 
@@ -86,7 +88,9 @@ def test_the_index_of_an_earlier_place_is_not_kept(book: Book) -> None:
 
 
 def forms(index: Index) -> dict[str, set[str]]:
-    return {entity.name: {form.text for form in entity.forms} for entity in index.entities}
+    return {
+        entity.name: {form.text for form in entity.forms} for entity in index.entities
+    }
 
 
 def test_forms_of_one_person_are_joined(index: Index) -> None:
@@ -95,18 +99,29 @@ def test_forms_of_one_person_are_joined(index: Index) -> None:
     assert forms_of["Mr. Penn"] == {"Mr. Penn", "Penn"}
     assert forms_of["Mrs. Penn"] == {"Mrs. Penn"}
     assert forms_of["the Clerk"] == {"Clerk"}
-    assert forms_of["Dr. Ames"] == {"Dr. Ames"}, "a title names a person who is mentioned once"
+    assert forms_of["Dr. Ames"] == {"Dr. Ames"}, (
+        "a title names a person who is mentioned once"
+    )
 
 
 @pytest.mark.parametrize(
-    "names", [("Fosco Hill", "Captain Fosco Hill"), ("Captain Fosco Hill", "Fosco Hill")]
+    "names",
+    [("Fosco Hill", "Captain Fosco Hill"), ("Captain Fosco Hill", "Fosco Hill")],
 )
-def test_a_title_makes_a_person_wherever_it_is_first_used(names: tuple[str, str]) -> None:
-    sentences = "The papers of {} lay there. The money of {} lay with it.".format(*names)
+def test_a_title_makes_a_person_wherever_it_is_first_used(
+    names: tuple[str, str],
+) -> None:
+    sentences = "The papers of {} lay there. The money of {} lay with it.".format(
+        *names
+    )
     entities = Index.from_book(
-        make_book([sentences, "The rain fell on the roof of the house and on the road."])
+        make_book(
+            [sentences, "The rain fell on the roof of the house and on the road."]
+        )
     ).entities
-    assert [(entity.name, entity.kind) for entity in entities] == [("Fosco Hill", Kind.PERSON)]
+    assert [(entity.name, entity.kind) for entity in entities] == [
+        ("Fosco Hill", Kind.PERSON)
+    ]
 
 
 def test_two_who_stand_side_by_side_are_not_one(index: Index) -> None:
@@ -118,7 +133,9 @@ def test_places_are_told_from_people_and_words_from_names(index: Index) -> None:
     kinds = {entity.name: entity.kind for entity in index.entities}
     assert kinds["Tidney"] is kinds["Hollow Farm"] is Kind.PLACE
     assert kinds["the Clerk"] is Kind.PERSON
-    assert {kinds[name] for name in ("Mr. Penn", "Elizabeth Kerr", "George Emery")} == {Kind.PERSON}
+    assert {kinds[name] for name in ("Mr. Penn", "Elizabeth Kerr", "George Emery")} == {
+        Kind.PERSON
+    }
     assert not {"March", "But", "Then", "I'll", "Will", "Chapter", "Kerrs"} & {
         form for each in forms(index).values() for form in each
     }
@@ -153,7 +170,9 @@ def test_a_card_has_places_chapters_and_company(index: Index, book: Book) -> Non
     assert book.text[card.last :].startswith("Penn was glad")
     assert card.chapters == (3, 3)
     assert card.together[0][0].name == "Elizabeth Kerr"
-    assert all(book.text.startswith(form.text, at) for form in penn.forms for at in form.starts)
+    assert all(
+        book.text.startswith(form.text, at) for form in penn.forms for at in form.starts
+    )
 
 
 def test_corrections_merge_and_hide(index: Index, book: Book) -> None:
@@ -163,7 +182,9 @@ def test_corrections_merge_and_hide(index: Index, book: Book) -> None:
     assert corrected["Mr. Penn"] == {"Mr. Penn", "Penn", "Clerk"}
     assert "Tidney" not in corrected
     before = index.upto(book.text.index("Chapter 2"), (penn,))
-    assert forms(before)["Mr. Penn"] == {"Mr. Penn", "Penn"}, "the clerk is not known yet"
+    assert forms(before)["Mr. Penn"] == {"Mr. Penn", "Penn"}, (
+        "the clerk is not known yet"
+    )
 
 
 def test_a_view_knows_nothing_of_what_follows(index: Index, book: Book) -> None:
@@ -177,13 +198,17 @@ def test_a_view_knows_nothing_of_what_follows(index: Index, book: Book) -> None:
         view = index.upto(end)
         for entity in view.entities:
             assert all(
-                start + len(form.text) <= end for form in entity.forms for start in form.starts
+                start + len(form.text) <= end
+                for form in entity.forms
+                for start in form.starts
             )
             assert entity.name.removeprefix("the ") in book.text[:end]
 
 
 @pytest.mark.parametrize(("name", "covered"), [("en", True), ("de", False)])
-def test_other_languages_are_not_covered(tmp_path: Path, name: str, covered: bool) -> None:
+def test_other_languages_are_not_covered(
+    tmp_path: Path, name: str, covered: bool
+) -> None:
     path = tmp_path / "a.html"
     path.write_text(f"<html lang={name}><title>A</title><p>{TEXT}</p></html>")
     assert supports_names(open_book(path)) is covered
@@ -192,9 +217,14 @@ def test_other_languages_are_not_covered(tmp_path: Path, name: str, covered: boo
 @needs_novels
 @pytest.mark.parametrize(
     "path",
-    [name if "Pride" in name else pytest.param(name, marks=pytest.mark.slow) for name in _NOVELS],
+    [
+        name if "Pride" in name else pytest.param(name, marks=pytest.mark.slow)
+        for name in _NOVELS
+    ],
 )
-def test_the_main_people_of_a_novel_are_found_with_their_names_joined(path: str) -> None:
+def test_the_main_people_of_a_novel_are_found_with_their_names_joined(
+    path: str,
+) -> None:
     people = main_people(DATA / path, _NOVELS[path]["people"])
     assert people.joined >= 0.7 * people.count
     assert people.wrong == 0
@@ -225,7 +255,13 @@ def test_a_name_with_a_joined_particle_is_one_person(small: str, capital: str) -
 
 @pytest.mark.parametrize(
     "name",
-    ["Otto von Trassen", "Maria de la Cruz", "Hassan bin Talal", "Piet ter Borch", "Sean O’Brien"],
+    [
+        "Otto von Trassen",
+        "Maria de la Cruz",
+        "Hassan bin Talal",
+        "Piet ter Borch",
+        "Sean O’Brien",
+    ],
 )
 def test_a_particle_between_names_is_part_of_the_name(name: str) -> None:
     text = f"“Come,” said {name}. {_PAST}Then {name} laughed, and she saw {name}. {_PAST}\n\n"
@@ -255,13 +291,21 @@ def kinds_of(*sentences: str, times: int = 6) -> dict[str, Kind]:
         ("They sailed from Orlay, and Orlay was far.", "Orlay", Kind.PLACE),
         ("They walked to the Kerran Hotel.", "the Kerran Hotel", Kind.PLACE),
         ("They prayed in St. Osyth that day.", "St. Osyth", Kind.PLACE),
-        ("The crew of the Heron slept, and the Heron was old.", "the Heron", Kind.OTHER),
+        (
+            "The crew of the Heron slept, and the Heron was old.",
+            "the Heron",
+            Kind.OTHER,
+        ),
         ("It was a Velian tower, with a Velian roof.", "Velian", Kind.OTHER),
         ("They saw the Pells, and the Pells were old.", "the Pells", Kind.OTHER),
         ("By Fate they met; no fate was worse than Fate.", "Fate", Kind.OTHER),
         ("“Go,” said the Miller, and the Miller turned.", "the Miller", Kind.PERSON),
         ("Then Orlay nodded, and “Come, ” said Orlay.", "Orlay", Kind.PERSON),
-        ("Then the Curate found a letter, and the Curate sat.", "the Curate", Kind.PERSON),
+        (
+            "Then the Curate found a letter, and the Curate sat.",
+            "the Curate",
+            Kind.PERSON,
+        ),
         ("They went to the West, and the West was far.", "the West", Kind.PLACE),
         ("They drank to the King, in the name of the King.", "the King", Kind.OTHER),
         ("“Go,” said the King, and they drank to the King.", "the King", Kind.PERSON),
@@ -270,12 +314,16 @@ def kinds_of(*sentences: str, times: int = 6) -> dict[str, Kind]:
         ("They walked down Charles Street.", "Charles Street", Kind.PLACE),
     ],
 )
-def test_the_words_around_a_name_tell_its_kind(sentence: str, name: str, kind: Kind) -> None:
+def test_the_words_around_a_name_tell_its_kind(
+    sentence: str, name: str, kind: Kind
+) -> None:
     assert kinds_of(sentence)[name] is kind
 
 
 def test_words_of_speech_and_days_are_no_names() -> None:
-    names = kinds_of("“I say, Eh, I Don’t,” said Ann Pell on Whit Monday to Monday Mr. Penn.")
+    names = kinds_of(
+        "“I say, Eh, I Don’t,” said Ann Pell on Whit Monday to Monday Mr. Penn."
+    )
     assert set(names) == {"Ann Pell", "Mr. Penn"}
 
 
@@ -309,7 +357,10 @@ def names_of(*sentences: str, times: int = 6) -> list[set[str]]:
             "So Lord Henry Ware spoke. Later he saw that Harry was there.",
             {"Lord Henry Ware", "Harry"},
         ),
-        ("So Colonel Ware spoke. Later the Colonel laughed.", {"Colonel Ware", "Colonel"}),
+        (
+            "So Colonel Ware spoke. Later the Colonel laughed.",
+            {"Colonel Ware", "Colonel"},
+        ),
         (
             "So Ilya Petrovitch laughed. Later Ilya Petrovitch Orlov spoke.",
             {"Ilya Petrovitch", "Ilya Petrovitch Orlov"},
@@ -334,7 +385,10 @@ def test_names_of_one_are_joined(sentence: str, forms: set[str]) -> None:
     [
         ("So Mr. Archibald Ware spoke. Later Dr. Ware laughed.", {"Dr. Ware"}),
         ("So Colonel Ware spoke. Later Judge Ware laughed.", {"Judge Ware"}),
-        ("So Lord St. John spoke. Later he saw that John Canty was there.", {"John Canty"}),
+        (
+            "So Lord St. John spoke. Later he saw that John Canty was there.",
+            {"John Canty"},
+        ),
         ("They lived in Marl and saw Marl Castle, far from Marl.", {"Marl Castle"}),
         (
             f"So Ossa Marle rose. Later Ossa came, and she laughed. {_PAST}Then Mr. Marle spoke.",
@@ -348,14 +402,22 @@ def test_names_of_two_are_kept_apart(sentence: str, forms: set[str]) -> None:
 
 def test_a_son_with_two_names_of_others_does_not_join_them() -> None:
     """Heathcliff and Linton are two, though there is a Linton Heathcliff."""
-    together = "So Orrin Ware was born. " + "Later Orrin spoke, and Ware rose before Orrin. " * 25
+    together = (
+        "So Orrin Ware was born. "
+        + "Later Orrin spoke, and Ware rose before Orrin. " * 25
+    )
     assert {"Ware"} in names_of(together, times=1)
-    apart = "So Orrin Ware was born. " + f"Later Orrin spoke. {_PAST}Then Ware rose. {_PAST}" * 25
+    apart = (
+        "So Orrin Ware was born. "
+        + f"Later Orrin spoke. {_PAST}Then Ware rose. {_PAST}" * 25
+    )
     assert {"Orrin Ware", "Orrin", "Ware"} in names_of(apart, times=1)
 
 
 def test_mr_ware_is_not_his_brother_mr_orrin_ware_who_is_called_orrin() -> None:
-    both = f"So Mr. Ware spoke. {_PAST}" * 40 + f"Then Mr. Orrin Ware rose. {_PAST}" * 10
+    both = (
+        f"So Mr. Ware spoke. {_PAST}" * 40 + f"Then Mr. Orrin Ware rose. {_PAST}" * 10
+    )
     called = f"Later Orrin laughed. {_PAST}" * 10
     assert {"Mr. Ware"} in names_of(both + called, times=1)
     assert {"Mr. Ware", "Mr. Orrin Ware"} in names_of(both, times=1)
@@ -388,13 +450,18 @@ def test_who_is_spoken_to_by_another_name_is_not_two() -> None:
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("“", "”"), ('"', '"')])
-def test_a_mention_is_spoken_until_its_speech_ends_however_long(opening: str, closing: str) -> None:
+def test_a_mention_is_spoken_until_its_speech_ends_however_long(
+    opening: str, closing: str
+) -> None:
     long = "and so on, " * 90
-    speech = f"He said, {opening}Come, {long}Anna, {long}{closing} and {long}Bertha left."
+    speech = (
+        f"He said, {opening}Come, {long}Anna, {long}{closing} and {long}Bertha left."
+    )
     text = f"Before him {opening}nobody{closing} spoke.\n\n{speech}"
     spoken = {
         name: bool(
-            context_of(text, text.index(name), text.index(name) + len(name)) & MentionContext.SPOKEN
+            context_of(text, text.index(name), text.index(name) + len(name))
+            & MentionContext.SPOKEN
         )
         for name in ("Anna", "Bertha")
     }
@@ -403,11 +470,15 @@ def test_a_mention_is_spoken_until_its_speech_ends_however_long(opening: str, cl
 
 def test_both_names_of_a_run_with_two_titles_are_mentioned() -> None:
     entities = entities_of("They saw Miss Wray Miss Orr and Miss Fenn there. " * 6)
-    assert [entities[name].count for name in ("Miss Wray", "Miss Orr", "Miss Fenn")] == [6, 6, 6]
+    assert [
+        entities[name].count for name in ("Miss Wray", "Miss Orr", "Miss Fenn")
+    ] == [6, 6, 6]
 
 
 def test_names_side_by_side_that_stand_alone_elsewhere_are_two() -> None:
     story = open_book(story_path())
-    forms = {form.text for entity in Index.from_book(story).entities for form in entity.forms}
+    forms = {
+        form.text for entity in Index.from_book(story).entities for form in entity.forms
+    }
     assert {"Heron Stone", "Daniel Crane"} <= forms
     assert "Heron Stone Daniel Crane" not in forms

@@ -15,7 +15,11 @@ SECOND = (
 THIRD = "“Come,” said Finch. Dr. Ames came with Finch. “I am late,” said Dr. Ames. "
 SECOND_AT = len(FIRST)
 THIRD_AT = len(FIRST + SECOND)
-SECTIONS = ((0, SECOND_AT), (SECOND_AT, THIRD_AT), (THIRD_AT, len(FIRST + SECOND + THIRD)))
+SECTIONS = (
+    (0, SECOND_AT),
+    (SECOND_AT, THIRD_AT),
+    (THIRD_AT, len(FIRST + SECOND + THIRD)),
+)
 
 
 def test_a_section_names_who_enters_and_who_was_known() -> None:
@@ -31,7 +35,9 @@ def test_a_section_has_no_names_of_the_gap_behind_it() -> None:
     index = Index.from_book(make_book([FIRST + SECOND + THIRD]))
     first, last = names_of_sections(index, (SECTIONS[0], SECTIONS[2])).values()
     assert first == SectionNames(("Ada Brennan", "Mr. Penn"), ("Tidney",))
-    assert last == SectionNames(("Dr. Ames",), (), ("Finch",)), "Finch entered in the gap"
+    assert last == SectionNames(("Dr. Ames",), (), ("Finch",)), (
+        "Finch entered in the gap"
+    )
 
 
 def test_nothing_behind_the_end_of_the_view_is_named() -> None:

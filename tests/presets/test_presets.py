@@ -31,7 +31,11 @@ def test_a_presets_words_fit_the_sentences_that_they_stand_in(name: str) -> None
 def test_a_preset_of_the_persons_own_is_found_by_its_file(tmp_path: Path) -> None:
     (tmp_path / "trial.toml").write_text(OWN)
     preset = find_preset("trial", tmp_path)
-    assert (preset.name, preset.title, preset.keep) == ("trial", "a trial", "Keep who says what")
+    assert (preset.name, preset.title, preset.keep) == (
+        "trial",
+        "a trial",
+        "Keep who says what",
+    )
     presets, problems = read_presets(tmp_path)
     assert (set(presets), problems) == ({*built_in_presets(), "trial"}, [])
 
@@ -71,7 +75,9 @@ def test_a_file_that_is_no_preset_is_named_with_its_fault(
     assert message in str(raised.value)
 
 
-def test_a_name_that_there_is_not_is_told_with_those_that_there_are(tmp_path: Path) -> None:
+def test_a_name_that_there_is_not_is_told_with_those_that_there_are(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(UsageError, match="Did you mean meeting") as raised:
         find_preset("meetings", tmp_path / "nothing")
     assert "auto, fiction, code, manual, meeting, paper" in str(raised.value)

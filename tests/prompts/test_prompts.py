@@ -17,10 +17,15 @@ def names() -> list[str]:
 
 def test_values_are_never_looked_at_again() -> None:
     template = prompts.PromptTemplate("x", "{passage} and {words}")
-    assert template.fill(passage="{words} {0} \\1 {{", words=5) == "{words} {0} \\1 {{ and 5"
+    assert (
+        template.fill(passage="{words} {0} \\1 {{", words=5)
+        == "{words} {0} \\1 {{ and 5"
+    )
 
 
-@pytest.mark.parametrize("values", [{"passage": "x"}, {"passage": "x", "words": 1, "more": 2}])
+@pytest.mark.parametrize(
+    "values", [{"passage": "x"}, {"passage": "x", "words": 1, "more": 2}]
+)
 def test_a_value_too_few_or_too_many_is_an_error(values: dict[str, object]) -> None:
     with pytest.raises(KeyError):
         prompts.PromptTemplate("x", "{passage} and {words}").fill(**values)
@@ -59,7 +64,9 @@ PIECES = (
     "way_out",
     "not_told",
 )
-WITH_TEXT = sorted(name for name in set(names()) - WITHOUT_TEXT if not name.startswith(PIECES))
+WITH_TEXT = sorted(
+    name for name in set(names()) - WITHOUT_TEXT if not name.startswith(PIECES)
+)
 
 
 @pytest.mark.parametrize("name", WITH_TEXT)
@@ -87,12 +94,18 @@ def test_what_is_given_beforehand_is_data_too_and_part_of_the_version() -> None:
     assert prompts.version("gist", given={"keep": "a"}) != prompts.version(
         "gist", given={"keep": "b"}
     )
-    assert prompts.version("pagination", given={"keep": "a"}) == prompts.version("pagination")
+    assert prompts.version("pagination", given={"keep": "a"}) == prompts.version(
+        "pagination"
+    )
 
 
 def test_a_model_with_an_adapter_gets_the_prompts_that_it_was_trained_on() -> None:
     files = (resources.files("gistread.prompts") / prompts.TRAINED).iterdir()
-    own = {file.name.removesuffix(".txt") for file in files if not file.name.startswith("check_")}
+    own = {
+        file.name.removesuffix(".txt")
+        for file in files
+        if not file.name.startswith("check_")
+    }
     trained = sorted(
         own
         | {

@@ -3,7 +3,14 @@
 Eight pages in eight chapters, with a fact or two on each.
 """
 
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.words import count_words
 from tests.memory.books import make_book
 
@@ -27,7 +34,8 @@ FILLING = (
 def make_memory(pages: int = 8, total: int = 8) -> GistMemory:
     """The first `pages` of `total` pages have been read."""
     chapters = [
-        [f"{FILLING[0]} {FACTS[i % 8]} {FILLING[1]}", " ".join(FILLING * 4)] for i in range(total)
+        [f"{FILLING[0]} {FACTS[i % 8]} {FILLING[1]}", " ".join(FILLING * 4)]
+        for i in range(total)
     ]
     book = make_book(*chapters, title="The Keeper")
     memory = GistMemory(book, PageSize(50, 150), "fake")

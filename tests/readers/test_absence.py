@@ -9,7 +9,12 @@ import pytest
 
 from gistread.engine.protocol import NO_USAGE, Choice, Priority, Prompt
 from gistread.errors import EngineError
-from gistread.readers.absence import judged_absence, may_say_not_found, says_not_found, told_part
+from gistread.readers.absence import (
+    judged_absence,
+    may_say_not_found,
+    says_not_found,
+    told_part,
+)
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered
 from gistread.readers.model_class import LARGE, SMALL, ModelClass
@@ -328,7 +333,9 @@ def test_only_what_an_answer_tells_has_a_source(answer: str, kept: str) -> None:
     assert told_part(answer) == kept
 
 
-async def answered(engine: FakeEngine, reply: str, model: ModelClass = LARGE) -> Answered:
+async def answered(
+    engine: FakeEngine, reply: str, model: ModelClass = LARGE
+) -> Answered:
     engine._says = lambda _: reply
     options = ReaderOptions(model=model)
     asking = Asking(QUESTION, make_memory(), engine, Steering(), options)
@@ -354,17 +361,23 @@ async def test_what_the_book_tells_with_a_negation_keeps_its_source() -> None:
 async def test_what_a_model_says_beside_the_absence_has_a_source() -> None:
     engine = FakeEngine()
     engine.absent = frozenset({NAMELESS})
-    answer = await answered(engine, f"{NAMELESS} Ferrand confessed that he had stolen the key.")
+    answer = await answered(
+        engine, f"{NAMELESS} Ferrand confessed that he had stolen the key."
+    )
     assert not answer.found
     assert "stolen the key" in answer.citations[0].quote
 
 
 @pytest.mark.parametrize("absence", [NAMELESS, "The book does not say."])
 @pytest.mark.parametrize("cited", ["the key [1].", "the key. [1]"])
-async def test_what_is_cited_beside_the_absence_is_an_answer(absence: str, cited: str) -> None:
+async def test_what_is_cited_beside_the_absence_is_an_answer(
+    absence: str, cited: str
+) -> None:
     engine = FakeEngine()
     engine.absent = frozenset({NAMELESS})
-    answer = await answered(engine, f"{absence} Ferrand confessed that he had stolen {cited}")
+    answer = await answered(
+        engine, f"{absence} Ferrand confessed that he had stolen {cited}"
+    )
     assert answer.found
     assert answer.citations
 
@@ -378,7 +391,10 @@ class Doubting(FakeEngine):
         self.fails = fails
 
     async def choose(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        options: Sequence[str],
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Choice:
         if self.fails:
             raise EngineError("It stopped.")
@@ -386,7 +402,9 @@ class Doubting(FakeEngine):
         return Choice(0, None, NO_USAGE)
 
 
-async def test_the_model_is_asked_about_uncited_statements_with_a_negation_alone() -> None:
+async def test_the_model_is_asked_about_uncited_statements_with_a_negation_alone() -> (
+    None
+):
     engine = Doubting()
     statements = [
         "No.",

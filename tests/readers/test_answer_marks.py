@@ -131,8 +131,14 @@ def test_a_date_may_be_abbreviated_in_the_text() -> None:
         marks = find_marks(answer, "When does he write?", diary, book)
         return [answer[mark.start : mark.end] for mark in marks]
 
-    assert marked_dates("He writes on the 24th of December, and waits until Thursday.") == []
-    assert marked_dates("He writes in November, on a Tuesday.") == ["November", "Tuesday"]
+    assert (
+        marked_dates("He writes on the 24th of December, and waits until Thursday.")
+        == []
+    )
+    assert marked_dates("He writes in November, on a Tuesday.") == [
+        "November",
+        "Tuesday",
+    ]
 
 
 def test_a_short_answer_is_in_the_language_of_its_question() -> None:
@@ -141,14 +147,18 @@ def test_a_short_answer_is_in_the_language_of_its_question() -> None:
 
 
 def test_a_short_name_is_not_taken_for_one_with_the_same_beginning() -> None:
-    book = make_book([*TEXT, "“Come,” said Mark to Martin. They went to the mill with Nelly."])
+    book = make_book(
+        [*TEXT, "“Come,” said Mark to Martin. They went to the mill with Nelly."]
+    )
     text = book.text
     assert len(find_marks("He met Mary at the mill.", "Whom?", text, book)) == 1
     assert not find_marks("He met Nell at the mill.", "Whom?", text, book)
 
 
 def test_names_of_the_question_are_not_marked() -> None:
-    assert marked("No, Luchesi did not come in 1805.", "Did Luchesi come in 1805?") == []
+    assert (
+        marked("No, Luchesi did not come in 1805.", "Did Luchesi come in 1805?") == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,11 +166,19 @@ def test_names_of_the_question_are_not_marked() -> None:
     [
         ("The book does not say.", True, True),
         ("the book does not say", True, True),
-        ("The book does not say what the insult was; he only vows revenge.", True, False),
+        (
+            "The book does not say what the insult was; he only vows revenge.",
+            True,
+            False,
+        ),
         ("The text does not mention a wife.", True, False),
         ("He said, “I do not know.”", False, False),
         ("It did not mention a regiment; it gave only the name.", False, False),
-        ("Because the book does not tell the truth about the king, he burns it.", False, False),
+        (
+            "Because the book does not tell the truth about the king, he burns it.",
+            False,
+            False,
+        ),
     ],
 )
 def test_not_found_is_the_agreed_phrase_at_the_beginning(
@@ -171,7 +189,12 @@ def test_not_found_is_the_agreed_phrase_at_the_beginning(
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="the recorded replies are not there")
 def test_a_recorded_model_says_again_what_it_said() -> None:
-    exchanges = [json.loads(line) for line in Path(RECORDED).read_text("utf-8").splitlines()]
+    exchanges = [
+        json.loads(line) for line in Path(RECORDED).read_text("utf-8").splitlines()
+    ]
     replay = Recorded()
     for exchange in exchanges[40:400:60]:
-        assert replay(RecordedRequest({"messages": exchange["messages"]}, {})) == exchange["reply"]
+        assert (
+            replay(RecordedRequest({"messages": exchange["messages"]}, {}))
+            == exchange["reply"]
+        )

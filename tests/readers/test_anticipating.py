@@ -24,7 +24,9 @@ async def test_the_passages_asked_one_by_one_are_evaluated_in_advance() -> None:
         pass
     prompts = [call.text for call in engine.calls if call.kind == "complete"]
     assert prompts
-    assert all(any(text.startswith(begun) for begun in engine.prepared) for text in prompts)
+    assert all(
+        any(text.startswith(begun) for begun in engine.prepared) for text in prompts
+    )
 
 
 async def test_a_text_shown_whole_is_evaluated_in_advance() -> None:

@@ -108,11 +108,16 @@ async def test_a_text_of_two_sentences_is_shown_to_its_end() -> None:
 async def test_large_models_look_pages_up_and_others_get_ranked_passages(
     model: ModelClass, pages: int, reader: str, why: str
 ) -> None:
-    assert choice(await ask(pages=pages, options=ReaderOptions(model=model))) == (reader, why)
+    assert choice(await ask(pages=pages, options=ReaderOptions(model=model))) == (
+        reader,
+        why,
+    )
 
 
 @pytest.mark.usefixtures("long_text")
-@pytest.mark.parametrize("question", ["What has happened so far?", "Summarise the story so far."])
+@pytest.mark.parametrize(
+    "question", ["What has happened so far?", "Summarise the story so far."]
+)
 async def test_the_story_so_far_is_told_from_the_gists(question: str) -> None:
     engine = FakeEngine(says=lambda _: "Ferrand stole it.")
     events = await ask(question, engine=engine)
@@ -128,14 +133,21 @@ async def test_without_gists_of_most_of_it_the_story_is_told_from_passages_of_al
     events = await ask("What has happened so far?", pages=pages)
     reader, why = choice(events)
     assert isinstance(events[0], Started)
-    assert (reader, f"{why}. {describe_scope(events[0])}".count("no gists")) == ("gistread", 1)
+    assert (reader, f"{why}. {describe_scope(events[0])}".count("no gists")) == (
+        "gistread",
+        1,
+    )
 
 
 @pytest.mark.usefixtures("long_text")
 async def test_passages_of_all_parts_are_not_shown_for_words_of_the_question() -> None:
-    book = make_book(["The boat went far out to sea, and the storm blew it far away."] * 99)
+    book = make_book(
+        ["The boat went far out to sea, and the storm blew it far away."] * 99
+    )
     memory = unread_memory(book)
-    asking = Asking("What has happened so far?", memory, FakeEngine(), Steering(), ReaderOptions())
+    asking = Asking(
+        "What has happened so far?", memory, FakeEngine(), Steering(), ReaderOptions()
+    )
     events = [event async for event in METHODS["auto"].reader()(asking)]
     shown = [event for event in events if isinstance(event, Shown)]
     assert [any(event.reasons) for event in shown] == [False]
@@ -169,7 +181,9 @@ async def test_a_question_about_all_of_it_reads_the_whole_book_and_says_so_first
 async def test_a_server_is_said_to_be_sent_the_whole_book() -> None:
     engine = FakeEngine(says=lambda _: "Nothing new.")
     engine._info = replace(engine.info, is_remote=True)
-    book = make_book(["The boat went far out to sea, and the storm blew it far away."] * 400)
+    book = make_book(
+        ["The boat went far out to sea, and the storm blew it far away."] * 400
+    )
     memory = unread_memory(book)
     asking = Asking("List all the storms.", memory, engine, Steering(), ReaderOptions())
     events = [event async for event in METHODS["auto"].reader()(asking)]
@@ -181,7 +195,10 @@ async def test_a_server_is_said_to_be_sent_the_whole_book() -> None:
 
 @pytest.mark.usefixtures("long_text")
 @pytest.mark.parametrize(
-    "question", ["Who is the journalist?", "Who is Count Ferrand?", "Count Ferrand: who is he?"]
+    "question",
+    ["Who is the journalist?", "Who is Count Ferrand?", "Count Ferrand: who is he?"],
 )
-async def test_a_word_that_only_looks_like_a_request_for_all_of_it_is_none(question: str) -> None:
+async def test_a_word_that_only_looks_like_a_request_for_all_of_it_is_none(
+    question: str,
+) -> None:
     assert choice(await ask(question))[0] != "notes"

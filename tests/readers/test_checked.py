@@ -37,7 +37,9 @@ def after_check(
     answered = replace(
         Answered(answer, bool(answer), (), (), (), 0.0, NO_USAGE, seen=ALL), **values
     )
-    asking = Asking(question, memory, FakeEngine(), Steering(refused=set(refused)), options)
+    asking = Asking(
+        question, memory, FakeEngine(), Steering(refused=set(refused)), options
+    )
     return check_answer(answered, asking, started)
 
 
@@ -55,11 +57,15 @@ def test_a_supported_answer_is_kept() -> None:
 
 def test_refused_pages_are_not_quoted_though_their_gists_were_shown() -> None:
     gists = tuple(entry.page.number for entry in MEMORY.entries)
-    quoted = {citation.page for citation in after_check("", seen=(), gists=gists).citations}
+    quoted = {
+        citation.page for citation in after_check("", seen=(), gists=gists).citations
+    }
     assert quoted
     assert not quoted & {
         citation.page
-        for citation in after_check("", seen=(), gists=gists, refused=tuple(quoted)).citations
+        for citation in after_check(
+            "", seen=(), gists=gists, refused=tuple(quoted)
+        ).citations
     }
 
 
@@ -72,7 +78,9 @@ def test_refused_pages_are_not_quoted_though_their_gists_were_shown() -> None:
         "It was Napoleon.",
     ],
 )
-def test_an_answer_that_tells_nothing_is_replaced_by_the_closest_sentences(answer: str) -> None:
+def test_an_answer_that_tells_nothing_is_replaced_by_the_closest_sentences(
+    answer: str,
+) -> None:
     checked = after_check(answer)
     assert (checked.answer, checked.found, checked.quoted, checked.marks) == (
         QUOTED,
@@ -82,12 +90,15 @@ def test_an_answer_that_tells_nothing_is_replaced_by_the_closest_sentences(answe
     )
     assert 1 <= len(checked.citations) <= 3
     assert all(
-        TEXT[citation.start : citation.end] == citation.quote for citation in checked.citations
+        TEXT[citation.start : citation.end] == citation.quote
+        for citation in checked.citations
     )
     assert FACTS[5] in {citation.quote for citation in checked.citations}
 
 
-def test_an_unsupported_answer_is_marked_and_the_closest_sentences_stand_below() -> None:
+def test_an_unsupported_answer_is_marked_and_the_closest_sentences_stand_below() -> (
+    None
+):
     checked = after_check(answer := "The king had a dragon in his palace.")
     assert (checked.answer, checked.found, checked.quoted) == (answer, True, False)
     assert [(mark.start, mark.end, mark.message) for mark in checked.marks] == [
@@ -104,7 +115,10 @@ def test_an_unsupported_answer_is_marked_and_the_closest_sentences_stand_below()
         ("The king had a dragon.", []),
         ("It was Napoleon.", ["Napoleon"]),
         ("He said, “I know.”", []),
-        ("The book does not say why he lied; it tells only of the ledger that would hang him.", []),
+        (
+            "The book does not say why he lied; it tells only of the ledger that would hang him.",
+            [],
+        ),
         ("As an AI language model I would say that Ferrand did.", []),
     ],
 )
@@ -117,7 +131,11 @@ def test_a_model_that_did_not_fail_its_check_is_never_overwritten(
 
 
 def test_only_the_agreed_phrase_alone_is_replaced_by_what_was_searched() -> None:
-    for phrase in ("The book does not say.", "the book does not say", "Das Buch sagt es nicht."):
+    for phrase in (
+        "The book does not say.",
+        "the book does not say",
+        "Das Buch sagt es nicht.",
+    ):
         checked = after_check(phrase, ReaderOptions())
         assert (checked.answer, checked.found) == (
             "Not found in the text that was looked at.",
@@ -155,14 +173,20 @@ def test_not_found_names_what_was_looked_at(
 
 
 def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None:
-    question: dict[str, Any] = {"question": "What did the King of Norway, or Ferand, steal?"}
+    question: dict[str, Any] = {
+        "question": "What did the King of Norway, or Ferand, steal?"
+    }
     checked = after_check("The brass key.", **question)
     assert (checked.answer, checked.found) == ("The book does not name Norway.", False)
     assert after_check("The brass key.", ReaderOptions(model=LARGE), **question).found
     known = MEMORY.upto(TEXT.index("Ferrand") - 1)
     bounded = replace(STARTED, bound_share=known.bound_share)
     checked = after_check(
-        "A key.", started=bounded, memory=known, question="What did Mr Ferrand steal?", seen=()
+        "A key.",
+        started=bounded,
+        memory=known,
+        question="What did Mr Ferrand steal?",
+        seen=(),
     )
     assert (
         checked.answer
@@ -174,8 +198,15 @@ def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None
         "Sir Robert Walpole",
         "Wellington",
     ]
-    assert missing_names("What did Mrs. Ferrand tell Mrs. Walpole?", MEMORY.book) == ["Mrs Walpole"]
-    assert missing_names("Who met Mr Hatch?", MEMORY.book) == ["Hatch"]  # a watch begins otherwise
-    assert missing_names("What did Ledgar say?", MEMORY.book) == ["Ledgar"]  # a ledger is nobody
-    assert missing_names("Who came in January?", MEMORY.book) == []  # a month is none either
-    assert missing_names("Wann kam Napoleon?", replace(MEMORY.book, language="de")) == []
+    assert missing_names("What did Mrs. Ferrand tell Mrs. Walpole?", MEMORY.book) == [
+        "Mrs Walpole"
+    ]
+    # a watch begins otherwise
+    assert missing_names("Who met Mr Hatch?", MEMORY.book) == ["Hatch"]
+    # a ledger is nobody
+    assert missing_names("What did Ledgar say?", MEMORY.book) == ["Ledgar"]
+    # a month is none either
+    assert missing_names("Who came in January?", MEMORY.book) == []
+    assert (
+        missing_names("Wann kam Napoleon?", replace(MEMORY.book, language="de")) == []
+    )

@@ -23,27 +23,42 @@ NUMBERED = dict(enumerate(PLACES, start=1))
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        ("Somebody played for money and was robbed of his timepiece: a watch of silver.", FACTS[3]),
-        ("The wreck was the schooner Petrel. It struck because no lamp was burning.", FACTS[4]),
+        (
+            "Somebody played for money and was robbed of his timepiece: a watch of silver.",
+            FACTS[3],
+        ),
+        (
+            "The wreck was the schooner Petrel. It struck because no lamp was burning.",
+            FACTS[4],
+        ),
         ("His wooden leg.", FACTS[2]),
     ],
 )
-def test_the_first_citation_is_the_sentence_that_tells(answer: str, sentence: str) -> None:
+def test_the_first_citation_is_the_sentence_that_tells(
+    answer: str, sentence: str
+) -> None:
     citations = cite(answer, "What happened to Ferrand?", MEMORY, ALL)
     assert citations[0].quote == sentence
-    assert all(TEXT[citation.start : citation.end] == citation.quote for citation in citations)
+    assert all(
+        TEXT[citation.start : citation.end] == citation.quote for citation in citations
+    )
     assert MEMORY.page_at(citations[0].start) == MEMORY.entry(citations[0].page).page
 
 
 def test_words_of_many_sentences_count_where_there_are_few() -> None:
     start = TEXT.index(FACTS[1])
     citations = cite(
-        "The brass key.", "What hung on a nail?", MEMORY, [(start, start + len(FACTS[1]))]
+        "The brass key.",
+        "What hung on a nail?",
+        MEMORY,
+        [(start, start + len(FACTS[1]))],
     )
     assert [citation.quote for citation in citations] == [FACTS[1]]
 
 
-def test_a_sentence_that_the_model_was_not_shown_is_cited_unless_the_user_refused_it() -> None:
+def test_a_sentence_that_the_model_was_not_shown_is_cited_unless_the_user_refused_it() -> (
+    None
+):
     """A model that knows the book tells more than it was shown."""
     answer, start = (
         "The wreck was the schooner Petrel. It struck because no lamp was burning.",
@@ -57,7 +72,11 @@ def test_a_sentence_that_the_model_was_not_shown_is_cited_unless_the_user_refuse
 
 def test_a_heading_is_no_source() -> None:
     book = make_book(
-        ["# The Lime Kiln", "He was lying in the kiln with his hands tied.", "The night was cold."]
+        [
+            "# The Lime Kiln",
+            "He was lying in the kiln with his hands tied.",
+            "The night was cold.",
+        ]
     )
     citations = cite(
         "In the lime kiln.",
@@ -71,11 +90,17 @@ def test_a_heading_is_no_source() -> None:
 
 def test_a_number_alone_is_no_source_nor_the_label_of_an_item() -> None:
     book = make_book(
-        ["Alice fell ill in the bad air.", "We sat down about nine o'clock.", "Bob fainted at two."]
+        [
+            "Alice fell ill in the bad air.",
+            "We sat down about nine o'clock.",
+            "Bob fainted at two.",
+        ]
     )
     memory = GistMemory(book, PageSize(50, 150), "")
     answer = "Nine people in all:\n\n1. Alice, who fell ill\n2. Bob, who fainted"
-    nearest = nearest_sentences(answer, "How many were poisoned?", memory, [(0, len(book.text))])
+    nearest = nearest_sentences(
+        answer, "How many were poisoned?", memory, [(0, len(book.text))]
+    )
     assert {citation.quote for citation, _ in nearest} == {
         "Alice fell ill in the bad air.",
         "Bob fainted at two.",
@@ -104,7 +129,11 @@ def test_a_number_alone_is_no_source_nor_the_label_of_an_item() -> None:
             "Why does he not eat?",
             "“That is poor Tobe,” he said, and he looked at the marsh.",
         ),
-        ("A bell.", "Which presents did the King give to Toda?", "The fifth of them was a bell."),
+        (
+            "A bell.",
+            "Which presents did the King give to Toda?",
+            "The fifth of them was a bell.",
+        ),
     ],
 )
 def test_a_quotation_a_question_and_the_words_of_a_statement_find_what_tells(
@@ -127,12 +156,16 @@ def test_a_quotation_a_question_and_the_words_of_a_statement_find_what_tells(
     assert citations[0].quote == sentence
 
 
-@pytest.mark.parametrize("answer", ["A giraffe ate the moon.", "It was unkind of the bishop.", ""])
+@pytest.mark.parametrize(
+    "answer", ["A giraffe ate the moon.", "It was unkind of the bishop.", ""]
+)
 def test_unrelated_sentences_are_no_sources(answer: str) -> None:
     assert cite(answer, "What did the giraffe eat?", MEMORY, ALL) == ()
 
 
-def test_a_cited_passage_gives_its_nearest_sentence_in_the_order_of_the_references() -> None:
+def test_a_cited_passage_gives_its_nearest_sentence_in_the_order_of_the_references() -> (
+    None
+):
     citations = cite(
         "He confessed the theft [1]. Earlier he gambled away a watch. [2]",
         "Why?",
@@ -166,14 +199,22 @@ def test_a_cited_passage_gives_its_nearest_sentence_in_the_order_of_the_referenc
 @pytest.mark.parametrize(
     ("written", "shown", "cited"),
     [
-        ("So it was [3], and so [1, 3] again.", "So it was [1], and so [2][1] again.", (3, 1)),
+        (
+            "So it was [3], and so [1, 3] again.",
+            "So it was [1], and so [2][1] again.",
+            (3, 1),
+        ),
         (
             "So [page 2], or [passages 4 and 5] or [6-8].",
             "So [1], or [2][3] or [4][5][6].",
             (2, 4, 5, 6, 7, 8),
         ),
         ("It was in 1809 [99].", "It was in 1809.", ()),
-        ("[He] left [the house] in [1809], they say.", "[He] left [the house] in, they say.", ()),
+        (
+            "[He] left [the house] in [1809], they say.",
+            "[He] left [the house] in, they say.",
+            (),
+        ),
     ],
 )
 def test_references_are_renumbered_as_they_are_written(
@@ -196,13 +237,16 @@ def test_two_statements_that_cite_one_passage_get_a_number_for_each_sentence() -
     answer = "He confessed the theft [4]. Earlier he gambled away a watch [4]. He confessed. [4]"
     kept = references.add(answer) + references.rest()
     assert (
-        kept == "He confessed the theft [1]. Earlier he gambled away a watch [2]. He confessed. [1]"
+        kept
+        == "He confessed the theft [1]. Earlier he gambled away a watch [2]. He confessed. [1]"
     )
     sources = cite(kept, "What happened?", MEMORY, [], references.cited)
     assert [citation.quote for citation in sources] == [FACTS[7], FACTS[3]]
 
 
-def test_a_stub_of_dialogue_is_no_better_a_source_than_the_sentence_that_tells() -> None:
+def test_a_stub_of_dialogue_is_no_better_a_source_than_the_sentence_that_tells() -> (
+    None
+):
     book = make_book(
         [
             "“A sign,” he said.",
@@ -211,12 +255,17 @@ def test_a_stub_of_dialogue_is_no_better_a_source_than_the_sentence_that_tells()
     )
     memory = unread_memory(book)
     sources = cite(
-        "As a sign he produces a trowel.", "What sign does he give?", memory, [(0, len(book.text))]
+        "As a sign he produces a trowel.",
+        "What sign does he give?",
+        memory,
+        [(0, len(book.text))],
     )
     assert "trowel" in sources[0].quote
 
 
-def test_a_note_has_its_sentence_with_neighbours_or_its_whole_place_if_that_is_in_doubt() -> None:
+def test_a_note_has_its_sentence_with_neighbours_or_its_whole_place_if_that_is_in_doubt() -> (
+    None
+):
     whole = ALL[0]
     note = "He confessed that he had stolen the key to find the ledger."
     start, end = telling_passage(note, "What did Ferrand do?", whole, MEMORY)

@@ -25,5 +25,7 @@ def seconds(reader: str, share: float = 1.0, **options: Any) -> float:
 
 
 @pytest.mark.parametrize("reader", METHODS)
-def test_no_reader_is_without_an_estimate_and_half_the_book_takes_no_longer(reader: str) -> None:
+def test_no_reader_is_without_an_estimate_and_half_the_book_takes_no_longer(
+    reader: str,
+) -> None:
     assert 0 < seconds(reader, 0.5) <= seconds(reader)

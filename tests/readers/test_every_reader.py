@@ -37,7 +37,14 @@ QUESTION = "Who stole the brass key?"
 CHOICES = ("Martha Quill", "Ferrand", "the  fishermen", "nobody")
 OPTIONS = ReaderOptions(max_pages=2, answer_tokens=24)
 
-STEP_BY_STEP = {"readagent-s", "readagent-p", "memwalker", "graphreader", "longagent", "notes"}
+STEP_BY_STEP = {
+    "readagent-s",
+    "readagent-p",
+    "memwalker",
+    "graphreader",
+    "longagent",
+    "notes",
+}
 WITHOUT_TEXT = {"gists", "closed-book"}
 BASELINES = METHODS.keys() - registry.METHODS.keys()
 WITHOUT_MODEL = {"quoting"}
@@ -48,7 +55,9 @@ FROM_NOTES = {"longagent", "notes", "graphreader"}
 ANSWER_TOKENS = {"memwalker": 64, "longagent": 96, "notes": 87}
 """Room for what the first prompt asks for, where that is not the answer."""
 LEAST_WINDOW = {
-    **dict.fromkeys(("closed-book", "gistread", "bm25", "dos", "full", *WITHOUT_MODEL), 150),
+    **dict.fromkeys(
+        ("closed-book", "gistread", "bm25", "dos", "full", *WITHOUT_MODEL), 150
+    ),
     "notes": 900,
     "longagent": 1500,
 }
@@ -59,12 +68,13 @@ every_reader = pytest.mark.parametrize("name", METHODS)
 every_reader_of_a_model = pytest.mark.parametrize(
     "name", [name for name in METHODS if name not in WITHOUT_MODEL]
 )
+SLOW = BASELINES | {"graphreader"}
+with_model = [name for name in METHODS if name not in {"auto", *WITHOUT_MODEL}]
 every_reader_for_real = pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name in BASELINES | {"graphreader"} else name
-        for name in METHODS
-        if name not in {"auto", *WITHOUT_MODEL}
+        pytest.param(name, marks=pytest.mark.slow if name in SLOW else ())
+        for name in with_model
     ],
 )
 """GraphReader asks even a tiny model some hundred times; `auto` is one of the others."""
@@ -73,14 +83,17 @@ every_reader_for_real = pytest.mark.parametrize(
 def sweep(values: Iterable[int], usual: Collection[int]) -> list[Any]:
     """All values, of which only the usual ones are tried by default."""
     return [
-        value if value in usual else pytest.param(value, marks=pytest.mark.slow) for value in values
+        value if value in usual else pytest.param(value, marks=pytest.mark.slow)
+        for value in values
     ]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def tiny(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEngine]:
     folder: Path = tmp_path_factory.mktemp("tiny")
-    engine = LlamaEngine(write_tiny_gguf(folder / "tiny.gguf"), log=folder / "worker.log")
+    engine = LlamaEngine(
+        write_tiny_gguf(folder / "tiny.gguf"), log=folder / "worker.log"
+    )
     await engine.start()
     yield engine
     await engine.close()
@@ -126,7 +139,11 @@ async def test_every_question_ends_with_an_answer(
     name: str, tiny: LlamaEngine, memory: GistMemory
 ) -> None:
     events = await events_of(name, tiny, memory)
-    assert [type(event) for event in events if isinstance(event, Started | Stopped | Answered)] == [
+    assert [
+        type(event)
+        for event in events
+        if isinstance(event, Started | Stopped | Answered)
+    ] == [
         Started,
         Stopped,
         Answered,
@@ -134,7 +151,9 @@ async def test_every_question_ends_with_an_answer(
     answer = answered(events)
     assert answer.choice is None
     quotes = answer.citations
-    assert all(memory.book.text[quote.start : quote.end] == quote.quote for quote in quotes)
+    assert all(
+        memory.book.text[quote.start : quote.end] == quote.quote for quote in quotes
+    )
     assert all(answer.answer[mark.start : mark.end].strip() for mark in answer.marks)
     assert answer.found or answer.quoted or answer.answer.startswith("Not found")
 
@@ -157,13 +176,17 @@ async def test_the_narrator_is_looked_for_off_the_event_loop(
 
 @every_reader
 async def test_stop_ends_the_question_at_once(name: str) -> None:
-    events = await events_of(name, FakeEngine(), make_memory(), steering=Steering(stop=True))
+    events = await events_of(
+        name, FakeEngine(), make_memory(), steering=Steering(stop=True)
+    )
     assert answered(events)
 
 
 @pytest.mark.parametrize("name", sorted(STEP_BY_STEP))
 async def test_stop_keeps_a_reader_from_its_next_step(name: str) -> None:
-    events = await events_of(name, FakeEngine(), make_memory(), steering=Steering(stop=True))
+    events = await events_of(
+        name, FakeEngine(), make_memory(), steering=Steering(stop=True)
+    )
     assert not answered(events).lookups
     assert Stopped(StopReason.PERSON) in events
 
@@ -172,7 +195,9 @@ async def test_stop_keeps_a_reader_from_its_next_step(name: str) -> None:
 async def test_a_question_with_options_is_answered_with_an_option(
     name: str, tiny: LlamaEngine, memory: GistMemory
 ) -> None:
-    answer = answered(await events_of(name, tiny, memory, replace(OPTIONS, choices=CHOICES)))
+    answer = answered(
+        await events_of(name, tiny, memory, replace(OPTIONS, choices=CHOICES))
+    )
     assert answer.choice in range(4)
     assert answer.answer == " ".join(CHOICES[answer.choice].split())
 
@@ -184,7 +209,9 @@ def words_alone(text: str) -> str:
 
 def says(text: str) -> str:
     if "Write down" in text:
-        return "Ferrand lost a watch." if "Above is page" in text else "Ferrand took it."
+        return (
+            "Ferrand lost a watch." if "Above is page" in text else "Ferrand took it."
+        )
     return "Ferrand did it, and lost his watch."
 
 
@@ -237,20 +264,28 @@ async def test_the_budget_is_never_exceeded(
     name: str, budget: int, tiny: LlamaEngine, memory: GistMemory
 ) -> None:
     options = replace(OPTIONS, budget_tokens=budget)
-    context_tokens = answered(await events_of(name, tiny, memory, options)).context_tokens
+    context_tokens = answered(
+        await events_of(name, tiny, memory, options)
+    ).context_tokens
     assert budget / 2 < context_tokens <= budget
 
 
 @pytest.mark.parametrize("name", ["gistread", "dos", "full"])
-async def test_a_budget_for_hardly_any_text_is_refused_with_both_numbers(name: str) -> None:
+async def test_a_budget_for_hardly_any_text_is_refused_with_both_numbers(
+    name: str,
+) -> None:
     with pytest.raises(BudgetTooSmallError, match="budget is 5 tokens") as caught:
-        await events_of(name, FakeEngine(), make_memory(), replace(OPTIONS, budget_tokens=5))
+        await events_of(
+            name, FakeEngine(), make_memory(), replace(OPTIONS, budget_tokens=5)
+        )
     assert caught.value.needed_tokens > 5
     assert str(caught.value.needed_tokens) in caught.value.message
 
 
 @every_reader_of_a_model
-async def test_a_question_larger_than_the_window_is_refused_with_both_numbers(name: str) -> None:
+async def test_a_question_larger_than_the_window_is_refused_with_both_numbers(
+    name: str,
+) -> None:
     fake = FakeEngine(context_tokens=700)
     with pytest.raises(PromptTooLongError) as caught:
         await events_of(name, fake, make_memory(), question="Who was it? " * 400)
@@ -263,7 +298,9 @@ async def test_a_question_larger_than_the_window_is_refused_with_both_numbers(na
 
 
 @every_reader
-@pytest.mark.parametrize("window", sweep((150, 400, 600, 900, 1500), usual=(150, 600, 1500)))
+@pytest.mark.parametrize(
+    "window", sweep((150, 400, 600, 900, 1500), usual=(150, 600, 1500))
+)
 async def test_a_small_window_is_enough_or_refused_with_both_numbers(
     name: str, window: int
 ) -> None:
@@ -297,7 +334,9 @@ async def test_closing_the_stream_frees_the_engine(
 
     unwatch = tiny.watch(watched)
     # An answer so long that it is not over before it is taken away, on a busy machine either.
-    task = asyncio.create_task(events_of(name, tiny, memory, replace(OPTIONS, answer_tokens=800)))
+    task = asyncio.create_task(
+        events_of(name, tiny, memory, replace(OPTIONS, answer_tokens=800))
+    )
     await asyncio.wait_for(busy.wait(), 30)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -62,8 +62,12 @@ def test_a_question_follows_if_it_goes_on_or_leaves_somebody_unnamed(
 
 
 def test_as_many_of_the_last_exchanges_are_shown_as_fit() -> None:
-    thread = [QuestionAnswer(f"question {n}", f"answer {n} " + "word " * 60) for n in range(8)]
-    question = with_thread(with_options("And?", ("yes", "no")), thread, 8192, short=False)
+    thread = [
+        QuestionAnswer(f"question {n}", f"answer {n} " + "word " * 60) for n in range(8)
+    ]
+    question = with_thread(
+        with_options("And?", ("yes", "no")), thread, 8192, short=False
+    )
     assert question.startswith("question 5\nAnswer: answer 5 word")
     assert without_options(question) == "And?"
     assert question.endswith("Question: And?\nA. yes\nB. no")
@@ -75,8 +79,14 @@ def test_as_many_of_the_last_exchanges_are_shown_as_fit() -> None:
     assert with_thread("And?", thread, 20, short=False) == "And?"
 
 
-def test_names_of_the_thread_help_to_find_the_passage_less_than_the_question_itself() -> None:
-    passages = ["Ferrand sold the watch.", "Martha sold the lamp.", "The wind went round."]
+def test_names_of_the_thread_help_to_find_the_passage_less_than_the_question_itself() -> (
+    None
+):
+    passages = [
+        "Ferrand sold the watch.",
+        "Martha sold the lamp.",
+        "The wind went round.",
+    ]
     relevance = Relevance(passages)
     assert relevance.scores("Why did he do that?").has_matches is False
     helped = relevance.scores("Who sold it?", context="Who is Ferrand? A stranger.")
@@ -127,13 +137,16 @@ async def test_no_reader_shows_an_exchange_from_behind_the_bound(name: str) -> N
     assert not any("Rosebud" in call.text for call in fake.calls)
 
 
-async def test_a_follow_up_in_the_starters_window_evaluates_little_that_is_new() -> None:
+async def test_a_follow_up_in_the_starters_window_evaluates_little_that_is_new() -> (
+    None
+):
     if (starter := starter_path()) is None:
         pytest.skip("the starter is not installed")
     prize = "What prize did Arthur Setchell win at the skating match?"
     vocabulary = LlamaVocabulary(starter)
     engine = FakeEngine(
-        count=lambda text: len(vocabulary.tokens(text)), says=lambda _: "He won a leg of mutton."
+        count=lambda text: len(vocabulary.tokens(text)),
+        says=lambda _: "He won a leg of mutton.",
     )
     engine._info = replace(engine.info, wording=TRAINED)
     memory, options = (
@@ -143,10 +156,14 @@ async def test_a_follow_up_in_the_starters_window_evaluates_little_that_is_new()
     first = (await events_of("gistread", engine, prize, options, memory))[-1]
     assert isinstance(first, Answered)
     thread = (
-        QuestionAnswer(prize, "Arthur Setchell won the skating match. " * 10, seen=first.seen),
+        QuestionAnswer(
+            prize, "Arthur Setchell won the skating match. " * 10, seen=first.seen
+        ),
     )
     second = (
-        await events_of("gistread", engine, FOLLOW_UP, replace(options, thread=thread), memory)
+        await events_of(
+            "gistread", engine, FOLLOW_UP, replace(options, thread=thread), memory
+        )
     )[-1]
     assert isinstance(second, Answered)
     assert second.seen == first.seen
@@ -155,14 +172,17 @@ async def test_a_follow_up_in_the_starters_window_evaluates_little_that_is_new()
 
 @pytest.fixture
 async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
-    engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log")
+    engine = LlamaEngine(
+        write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log"
+    )
     await engine.start()
     yield engine
     await engine.close()
 
 
 @pytest.mark.parametrize(
-    "name", ["gistread", *(pytest.param(n, marks=pytest.mark.slow) for n in ("gists", "full"))]
+    "name",
+    ["gistread", *(pytest.param(n, marks=pytest.mark.slow) for n in ("gists", "full"))],
 )
 async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(
     name: str, tiny: LlamaEngine, monkeypatch: pytest.MonkeyPatch
@@ -175,7 +195,9 @@ async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(
     first = (await events_of(name, tiny, FIRST.question, options, memory))[-1]
     assert isinstance(first, Answered)
     thread = (replace(FIRST, seen=first.seen),)
-    second = (await events_of(name, tiny, FOLLOW_UP, replace(options, thread=thread), memory))[-1]
+    second = (
+        await events_of(name, tiny, FOLLOW_UP, replace(options, thread=thread), memory)
+    )[-1]
     assert isinstance(second, Answered)
     assert second.seen == first.seen
     assert second.usage.prefilled <= 0.25 * first.usage.prefilled

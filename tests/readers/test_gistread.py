@@ -40,7 +40,9 @@ NOTHING = "The book does not say."
 LOOK_TOKENS = 220
 """Room for two or three of the memory's passages."""
 FEW = ReaderOptions(answer_tokens=64, model=replace(LARGE, passage_tokens=LOOK_TOKENS))
-GUESSING = ReaderOptions(model=replace(BASIC, passage_tokens=LOOK_TOKENS, most_tokens=LOOK_TOKENS))
+GUESSING = ReaderOptions(
+    model=replace(BASIC, passage_tokens=LOOK_TOKENS, most_tokens=LOOK_TOKENS)
+)
 """Of a model that misreads."""
 
 
@@ -67,7 +69,9 @@ async def ask(
     reader = METHODS["gistread"].reader()
     events = []
     async for event in reader(
-        Asking(question, memory or make_memory(), engine, steering or Steering(), options)
+        Asking(
+            question, memory or make_memory(), engine, steering or Steering(), options
+        )
     ):
         events.append(event)
         after(event)
@@ -88,7 +92,9 @@ async def test_the_nearest_pages_are_looked_up_in_order_of_relevance() -> None:
     events = await ask(engine)
     pages = [event.page for event in events if isinstance(event, LookedUp)]
     assert 6 in pages
-    assert pages == [page for page in rank(QUESTION, make_memory()).pages if page in pages]
+    assert pages == [
+        page for page in rank(QUESTION, make_memory()).pages if page in pages
+    ]
     assert pages == [event.page for event in events if isinstance(event, Expanded)]
     assert answered(events).lookups == tuple(pages)
     assert answered(events).found
@@ -118,12 +124,17 @@ async def test_if_the_answer_is_not_found_the_next_passages_are_read() -> None:
     assert not first & second
     assert answered(events).answer == ANSWER
     usage = answered(events).usage
-    assert usage.prefilled + usage.reused > sum(len(text.split()) for text in texts(engine))
+    assert usage.prefilled + usage.reused > sum(
+        len(text.split()) for text in texts(engine)
+    )
 
 
 async def test_a_second_look_is_shown_as_one_search() -> None:
     events = await ask(says_once(NOTHING, ANSWER))
-    assert "".join(event.text for event in events if isinstance(event, AnswerDelta)) == ANSWER
+    assert (
+        "".join(event.text for event in events if isinstance(event, AnswerDelta))
+        == ANSWER
+    )
     assert sum(isinstance(event, Stopped) for event in events) == 1
     assert sum(isinstance(event, Shown) for event in events) == 1
 
@@ -138,7 +149,9 @@ async def test_there_is_no_second_look_if_all_of_the_text_was_shown(
     assert len(engine.calls) == 1
 
 
-async def test_an_unreliable_answer_with_only_foreign_names_leads_to_a_second_look() -> None:
+async def test_an_unreliable_answer_with_only_foreign_names_leads_to_a_second_look() -> (
+    None
+):
     engine = says_once("It was Napoleon.", ANSWER)
     assert answered(await ask(engine, options=GUESSING)).answer == ANSWER
     assert len(engine.calls) == 2
@@ -183,14 +196,18 @@ async def test_an_answer_of_foreign_names_is_replaced_by_quotations_only_from_a_
     assert (end.found, end.quoted, end.answer == reply) == (False, True, False)
     assert end.citations
     for model in (LARGE, SMALL):
-        end = answered(await ask(engine, options=ReaderOptions(budget_tokens=4096, model=model)))
+        end = answered(
+            await ask(engine, options=ReaderOptions(budget_tokens=4096, model=model))
+        )
         assert (end.found, end.quoted, end.answer) == (True, False, reply)
         assert end.marks
 
 
 async def test_a_question_that_names_nothing_is_answered_from_the_gists() -> None:
     engine = says_once("A lighthouse keeper loses a key.")
-    events = await ask(engine, question="Summarize what happens.", options=ReaderOptions())
+    events = await ask(
+        engine, question="Summarize what happens.", options=ReaderOptions()
+    )
     assert all(f"(gist {number})" in texts(engine)[0] for number in range(1, 9))
     assert isinstance(events[0], Started)
     assert events[0].reader == "gistread"
@@ -199,7 +216,9 @@ async def test_a_question_that_names_nothing_is_answered_from_the_gists() -> Non
 async def test_pinned_pages_are_shown_and_refused_ones_are_not() -> None:
     engine = says_once(NOTHING, NOTHING)
     steering = Steering(pinned={1}, refused={6})
-    events = await ask(engine, steering=steering, options=ReaderOptions(budget_tokens=300))
+    events = await ask(
+        engine, steering=steering, options=ReaderOptions(budget_tokens=300)
+    )
     assert Expanded(1, OpenedBy.PERSON) in events
     assert all(FACTS[0] in text and FACTS[5] not in text for text in texts(engine))
     assert 6 not in answered(events).lookups
@@ -209,7 +228,9 @@ async def test_pinned_pages_are_shown_and_refused_ones_are_not() -> None:
 async def test_a_model_that_does_not_abstain_is_not_offered_to() -> None:
     engine = says_once(ANSWER)
     model = replace(GUESSING.model, abstains=False)
-    assert answered(await ask(engine, options=ReaderOptions(model=model))).answer == ANSWER
+    assert (
+        answered(await ask(engine, options=ReaderOptions(model=model))).answer == ANSWER
+    )
     assert NOTHING not in texts(engine)[0]
 
 
@@ -231,7 +252,9 @@ async def test_not_found_names_the_passages_of_both_looks() -> None:
     (last,) = (event.places for event in events if isinstance(event, Shown))
     seen = answered(events).seen
     assert all(overlaps(seen, place) for place in last)
-    assert sum(end - start for start, end in seen) > sum(end - start for start, end in last)
+    assert sum(end - start for start, end in seen) > sum(
+        end - start for start, end in last
+    )
     assert list(seen) == join(seen, make_memory().book)
 
 
@@ -256,12 +279,16 @@ def test_of_an_imprint_only_what_shares_a_word_with_the_question_is_shown() -> N
         ("Colophon", "The end."),
     ):
         builder.add(title, kind=ParagraphKind.HEADING)
-        builder.add(f"{text} {'It rained upon the river. ' * 30}" if title == "I" else text)
+        builder.add(
+            f"{text} {'It rained upon the river. ' * 30}" if title == "I" else text
+        )
     memory = unread_memory(builder.build(title="The Bell", source_format="text"))
     text = memory.book.text
 
     def shown(question: str) -> str:
-        return " ".join(text[start:end] for start, end in rank(question, memory).passages)
+        return " ".join(
+            text[start:end] for start, end in rank(question, memory).passages
+        )
 
     assert "Garamond" not in shown("Who rang the bell?")
     assert "Nora" in shown("Who rang the bell?")
@@ -269,7 +296,9 @@ def test_of_an_imprint_only_what_shares_a_word_with_the_question_is_shown() -> N
     assert "Garamond" not in shown("What does the colophon say?")
 
 
-LONG = make_book([f"Then, on day {number}, the ship sailed on." for number in range(900)])
+LONG = make_book(
+    [f"Then, on day {number}, the ship sailed on." for number in range(900)]
+)
 
 
 @pytest.mark.parametrize(
@@ -282,7 +311,9 @@ async def test_the_story_of_a_long_book_without_gists_is_told_from_all_its_parts
     fake = FakeEngine(says=["The ship sails."])
     options = ReaderOptions(budget_tokens=1200)
     asking = Asking(question, unread_memory(LONG), fake, Steering(), options)
-    started, *_ = [event async for event in gistread(asking) if isinstance(event, Started)]
+    started, *_ = [
+        event async for event in gistread(asking) if isinstance(event, Started)
+    ]
     assert started.is_spread
     assert "From passages of all its parts" in describe_scope(started)
     days = [int(number) for number in re.findall(r"on day (\d+)", fake.calls[0].text)]
@@ -297,7 +328,11 @@ async def test_the_story_of_a_long_book_without_gists_is_told_from_all_its_parts
 async def test_a_question_about_something_is_not_answered_from_all_parts() -> None:
     fake = FakeEngine(says=["On day 3."])
     options = ReaderOptions(budget_tokens=1200)
-    asking = Asking("How does day 345 end?", unread_memory(LONG), fake, Steering(), options)
-    started, *_ = [event async for event in gistread(asking) if isinstance(event, Started)]
+    asking = Asking(
+        "How does day 345 end?", unread_memory(LONG), fake, Steering(), options
+    )
+    started, *_ = [
+        event async for event in gistread(asking) if isinstance(event, Started)
+    ]
     assert not started.is_spread
     assert "day 345," in fake.calls[0].text

@@ -47,7 +47,10 @@ Choose = Callable[[str, Sequence[str]], str]
 
 
 def choosing(
-    starts: int = 5, pages: int = 1, action: str = "search more", neighbour: bool = False
+    starts: int = 5,
+    pages: int = 1,
+    action: str = "search more",
+    neighbour: bool = False,
 ) -> Choose:
     """So many initial nodes, so many pages of each node's facts, and this action after each page.
 
@@ -72,7 +75,13 @@ async def ask(
     fake: FakeEngine, pages: int = 8, steering: Steering | None = None
 ) -> list[ReaderEvent]:
     reader = graphreader.graphreader(
-        Asking(QUESTION, make_memory(pages, pages), fake, steering or Steering(), ReaderOptions())
+        Asking(
+            QUESTION,
+            make_memory(pages, pages),
+            fake,
+            steering or Steering(),
+            ReaderOptions(),
+        )
     )
     return [event async for event in reader]
 
@@ -89,12 +98,16 @@ def texts(fake: FakeEngine, words: str) -> list[str]:
 async def test_facts_plan_paths_and_answer_follow_in_this_order() -> None:
     fake = FakeEngine(says=says, chooses=choosing())
     events = await ask(fake)
-    assert [event.done for event in events if isinstance(event, Prepared)] == list(range(9))
+    assert [event.done for event in events if isinstance(event, Prepared)] == list(
+        range(9)
+    )
     (planned,) = [event for event in events if isinstance(event, Planned)]
     assert planned.plan == "Find the brass key.\nFind who had it."
     assert planned.starts
     assert answered(events).answer == ANSWER
-    assert [event.reason for event in events if isinstance(event, Stopped)] == [StopReason.ENOUGH]
+    assert [event.reason for event in events if isinstance(event, Stopped)] == [
+        StopReason.ENOUGH
+    ]
 
 
 async def test_a_path_reports_what_it_reads_and_its_notebook() -> None:
@@ -107,7 +120,9 @@ async def test_a_path_reports_what_it_reads_and_its_notebook() -> None:
                 assert 1 <= path <= 5
 
 
-async def test_a_note_on_facts_has_the_place_of_the_nearest_fact_and_is_cited_by_number() -> None:
+async def test_a_note_on_facts_has_the_place_of_the_nearest_fact_and_is_cited_by_number() -> (
+    None
+):
     def say(text: str) -> str:
         if "Write it down in one or two" in text:
             if "Above is what the pages" in text and FACTS[7] in text:
@@ -117,7 +132,9 @@ async def test_a_note_on_facts_has_the_place_of_the_nearest_fact_and_is_cited_by
 
     events = await ask(FakeEngine(says=say, chooses=choosing()))
     place = make_memory().entry(8).page.start, make_memory().entry(8).page.end
-    assert {(event.start, event.end) for event in events if isinstance(event, Noted)} == {place}
+    assert {
+        (event.start, event.end) for event in events if isinstance(event, Noted)
+    } == {place}
     assert answered(events).cited == (place,)
 
 
@@ -135,12 +152,16 @@ async def test_after_a_page_the_path_reads_on_or_moves_or_ends(
 ) -> None:
     """At "brass", which pages 2 and 6 tell of; both are put into the queue."""
     fake = FakeEngine(says=says, chooses=choosing(starts=1, pages=2, action=action))
-    assert [event.page for event in await ask(fake) if isinstance(event, LookedUp)] == read
+    assert [
+        event.page for event in await ask(fake) if isinstance(event, LookedUp)
+    ] == read
 
 
 async def test_a_page_that_does_not_fit_the_window_is_no_page_that_was_opened() -> None:
     fake = FakeEngine(says=says, chooses=choosing(pages=3), context_tokens=360)
-    asking = Asking(QUESTION, make_memory(), fake, Steering(), ReaderOptions(answer_tokens=20))
+    asking = Asking(
+        QUESTION, make_memory(), fake, Steering(), ReaderOptions(answer_tokens=20)
+    )
     events = [event async for event in graphreader.graphreader(asking)]
     assert [event.page for event in events if isinstance(event, Unfit)] == [2]
     assert (answered(events).lookups, answered(events).expanded) == ((6, 8), (6, 8))
@@ -148,7 +169,8 @@ async def test_a_page_that_does_not_fit_the_window_is_no_page_that_was_opened() 
 
 async def test_every_call_counts_and_a_path_ends_after_ten() -> None:
     fake = FakeEngine(
-        says=says, chooses=choosing(starts=1, pages=2, action="next page", neighbour=True)
+        says=says,
+        chooses=choosing(starts=1, pages=2, action="next page", neighbour=True),
     )
     events = await ask(fake)
     # The facts of an element, seven pages, the choice of a neighbour, its facts.
@@ -160,7 +182,8 @@ async def test_every_call_counts_and_a_path_ends_after_ten() -> None:
 
 async def test_a_path_has_at_most_ten_steps() -> None:
     fake = FakeEngine(
-        says=says, chooses=choosing(starts=1, pages=3, action="next page", neighbour=True)
+        says=says,
+        chooses=choosing(starts=1, pages=3, action="next page", neighbour=True),
     )
     events = await ask(fake, 40)
     steps = sum(isinstance(event, Visited | LookedUp) for event in events)
@@ -194,7 +217,9 @@ async def test_without_a_note_the_nearest_facts_answer(starts: int) -> None:
 
 
 async def test_stop_ends_the_search_and_refused_pages_are_not_read() -> None:
-    events = await ask(FakeEngine(says=says, chooses=choosing()), steering=Steering(stop=True))
+    events = await ask(
+        FakeEngine(says=says, chooses=choosing()), steering=Steering(stop=True)
+    )
     assert Stopped(StopReason.PERSON) in events
     assert not any(isinstance(event, LookedUp) for event in events)
     fake = FakeEngine(says=says, chooses=choosing(pages=3))
@@ -203,7 +228,9 @@ async def test_stop_ends_the_search_and_refused_pages_are_not_read() -> None:
 
 
 @pytest.mark.parametrize("made_before", [0, 8])
-async def test_stop_before_the_first_notebook_answers_from_the_facts(made_before: int) -> None:
+async def test_stop_before_the_first_notebook_answers_from_the_facts(
+    made_before: int,
+) -> None:
     memory = make_memory(8, 8)
     if made_before:
         reader = graphreader.graphreader(
@@ -216,13 +243,18 @@ async def test_stop_before_the_first_notebook_answers_from_the_facts(made_before
     )
     assert isinstance([event async for event in reader][-1], Answered)
     (prompt,) = texts(fake, "Searcher 1:")
-    assert any(fact in prompt for fact in FACTS), "what is known by then stands in the notebook"
+    assert any(fact in prompt for fact in FACTS), (
+        "what is known by then stands in the notebook"
+    )
     assert not texts(fake, "Write a plan"), "and nothing else is begun"
 
 
 class Failing(FakeEngine):
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Completion:
         if "tell about" in prompt[0].content:
             raise EngineError("The model died.")

@@ -97,7 +97,9 @@ def test_names_are_introduced_by_what_is_said_of_them_or_by_their_first_mention(
         ("Walton", False),
     ],
 )
-def test_a_sentence_tells_if_it_says_what_somebody_or_something_is(name: str, tells: bool) -> None:
+def test_a_sentence_tells_if_it_says_what_somebody_or_something_is(
+    name: str, tells: bool
+) -> None:
     introduction = introductions(f"Who is {name}?", memory())
     assert introduction is not None
     assert introduction.tells == tells
@@ -125,4 +127,6 @@ def test_a_particle_belongs_to_the_family_name(name: str, sentence: str) -> None
     known = GistMemory(make_book([*sentences, rain]), PageSize(50, 150), "fake")
     introduction = introductions(f"Who is {name}?", known)
     assert introduction is not None
-    assert [known.book.text[start:end] for start, end in introduction.sentences] == [sentence]
+    assert [known.book.text[start:end] for start, end in introduction.sentences] == [
+        sentence
+    ]

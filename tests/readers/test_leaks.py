@@ -17,7 +17,11 @@ def test_sentences_that_repeat_the_instruction_go(before: str) -> None:
 
 
 def test_an_answer_in_its_own_words_stays() -> None:
-    for answer in ("It was Dunstan.", "The book does not say.", "Above the door there was a book."):
+    for answer in (
+        "It was Dunstan.",
+        "The book does not say.",
+        "Above the door there was a book.",
+    ):
         assert without_leaks(answer) == answer
 
 

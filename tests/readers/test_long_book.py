@@ -8,7 +8,14 @@ from itertools import chain
 import pytest
 
 from gistread.book.open import open_book
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.memory.pagination import find_passage
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered, ReaderEvent, Started
@@ -36,18 +43,24 @@ def memory() -> GistMemory:
         words = book.text[at:end].split()
         gist = " ".join(words[:80])
         page = Page(len(memory.entries) + 1, at, end, count_words(book.text[at:end]))
-        memory.entries.append(MemoryEntry(page, Gist(gist, count_words(gist), GistSource.MODEL)))
+        memory.entries.append(
+            MemoryEntry(page, Gist(gist, count_words(gist), GistSource.MODEL))
+        )
         at = end
     return memory
 
 
 async def ask(memory: GistMemory, engine: FakeEngine, reader: str) -> list[ReaderEvent]:
-    answer = METHODS[reader].reader()(Asking(QUESTION, memory, engine, Steering(), ReaderOptions()))
+    answer = METHODS[reader].reader()(
+        Asking(QUESTION, memory, engine, Steering(), ReaderOptions())
+    )
     return [event async for event in answer]
 
 
 @pytest.mark.parametrize("reader", ["readagent-s", "readagent-p", "gists"])
-async def test_every_page_is_covered_in_a_window_of_8k(memory: GistMemory, reader: str) -> None:
+async def test_every_page_is_covered_in_a_window_of_8k(
+    memory: GistMemory, reader: str
+) -> None:
     engine = FakeEngine(context_tokens=8192)
     events = await ask(memory, engine, reader)
     started, answered = events[0], events[-1]
@@ -56,11 +69,14 @@ async def test_every_page_is_covered_in_a_window_of_8k(memory: GistMemory, reade
     segments = [range(segment.first, segment.last + 1) for segment in started.told]
     pages = list(range(1, len(memory.entries) + 1))
     assert list(chain.from_iterable(segments)) == pages
-    for call in engine.calls:  # the fake refuses a prompt that is larger than its window
+    # the fake refuses a prompt that is larger than its window
+    for call in engine.calls:
         assert sorted(set(pages_told(call.text))) == pages
     assert engine.counted < 200
     near = {segment.first for segment in started.told if not segment.level}
-    documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
+    documents = [
+        f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries
+    ]
     (nearest,) = Ranker(documents, memory.book.language).top(QUESTION, 1)
     assert nearest + 1 in near
 

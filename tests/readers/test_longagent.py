@@ -48,7 +48,9 @@ def choosing(
 
     def choose(text: str, options: Sequence[str]) -> str:
         if list(options) == ["yes", "no"]:
-            return "yes" if any(word in text.partition("\n---")[0] for word in mention) else "no"
+            if any(word in text.partition("\n---")[0] for word in mention):
+                return "yes"
+            return "no"
         if "none" in options:
             return pairs.pop(0) if pairs else "none"
         return "ASK" if asks and asks.pop(0) else "ANSWER"
@@ -56,7 +58,9 @@ def choosing(
     return choose
 
 
-def saying(answers: dict[str, str], final: str = "Ferrand stole it.") -> Callable[[str], str]:
+def saying(
+    answers: dict[str, str], final: str = "Ferrand stole it."
+) -> Callable[[str], str]:
     """Of a member: the answer of the first of these words that its text has; of the leader.
 
     The end.
@@ -67,7 +71,8 @@ def saying(answers: dict[str, str], final: str = "Ferrand stole it.") -> Callabl
             return answers.get("ASK", "") if "one short question" in text else final
         body = text.partition("\n---")[0]
         return next(
-            (answer for word, answer in answers.items() if word in body), "The book does not say."
+            (answer for word, answer in answers.items() if word in body),
+            "The book does not say.",
         )
 
     return say
@@ -93,8 +98,12 @@ def reports(events: list[ReaderEvent]) -> list[Reported]:
     return [event for event in events if isinstance(event, Reported) and event.answer]
 
 
-async def test_every_member_is_asked_and_those_whose_chunk_mentions_the_question_answer() -> None:
-    fake = FakeEngine(says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed"))
+async def test_every_member_is_asked_and_those_whose_chunk_mentions_the_question_answer() -> (
+    None
+):
+    fake = FakeEngine(
+        says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed")
+    )
     events = await ask(fake)
     choices = [call for call in fake.calls if call.options == ("yes", "no")]
     assert all(sum(fact in call.text for call in choices) == 1 for fact in FACTS)
@@ -103,7 +112,10 @@ async def test_every_member_is_asked_and_those_whose_chunk_mentions_the_question
 
 
 async def test_the_answer_cites_members_by_the_number_of_their_part() -> None:
-    replies = {"confessed": "Ferrand", "found the brass key missing": "Martha missed it"}
+    replies = {
+        "confessed": "Ferrand",
+        "found the brass key missing": "Martha missed it",
+    }
     fake = FakeEngine(
         says=saying(replies, "Martha missed it. [11] Ferrand had it. [15][2]"),
         chooses=choosing(*replies),
@@ -125,16 +137,23 @@ async def test_after_a_contradiction_the_answer_from_both_chunks_counts() -> Non
 
     fake = FakeEngine(says=say, chooses=choosing(*answers, conflicts=["1 and 2"]))
     events = await ask(fake)
-    assert sum(FACTS[5] in call.text and FACTS[7] in call.text for call in fake.calls) == 1
+    assert (
+        sum(FACTS[5] in call.text and FACTS[7] in call.text for call in fake.calls) == 1
+    )
     last = fake.calls[-1].text
     assert "Parts 11 and 15: Ferrand stole it" in last
     assert "Martha" not in last
     check_shared(events, "Martha", "Ferrand", "Ferrand stole it")
 
 
-def check_shared(events: list[ReaderEvent], first: str, second: str, answer: str) -> None:
+def check_shared(
+    events: list[ReaderEvent], first: str, second: str, answer: str
+) -> None:
     """Members with these answers agreed on one over both their chunks."""
-    assert [event.answer for event in events if isinstance(event, Agreed)] == [first, second]
+    assert [event.answer for event in events if isinstance(event, Agreed)] == [
+        first,
+        second,
+    ]
     members = {report.answer: report.member for report in reports(events)}
     shared = Shared((members[first], members[second]), members[first], answer)
     assert [event for event in events if isinstance(event, Shared)] == [shared]
@@ -146,11 +165,18 @@ async def test_the_leader_asks_further_questions_with_the_reports_so_far() -> No
         "wooden leg": "a wooden leg",
         "ASK": "What is odd about Ferrand?",
     }
-    fake = FakeEngine(says=saying(answers), chooses=choosing("confessed", "wooden leg", ask=[True]))
+    fake = FakeEngine(
+        says=saying(answers), chooses=choosing("confessed", "wooden leg", ask=[True])
+    )
     events = await ask(fake)
     rounds = [event for event in events if isinstance(event, MembersAsked)]
-    assert rounds == [MembersAsked(1, QUESTION), MembersAsked(2, "What is odd about Ferrand?")]
-    assert any("Question: What is odd about Ferrand?" in call.text for call in fake.calls)
+    assert rounds == [
+        MembersAsked(1, QUESTION),
+        MembersAsked(2, "What is odd about Ferrand?"),
+    ]
+    assert any(
+        "Question: What is odd about Ferrand?" in call.text for call in fake.calls
+    )
     assert "Asked: What is odd about Ferrand?" in fake.calls[-1].text
     assert Stopped(StopReason.ENOUGH) in events
 
@@ -160,24 +186,33 @@ async def test_no_question_is_asked_twice_and_rounds_are_bounded() -> None:
     fake = FakeEngine(says=saying(again), chooses=choosing("confessed", ask=[True] * 9))
     await ask(fake)
     members = len(
-        await split_into_chunks(make_memory().book, longagent.MAX_CHUNK_TOKENS, fake.count)
+        await split_into_chunks(
+            make_memory().book, longagent.MAX_CHUNK_TOKENS, fake.count
+        )
     )
     assert sum(call.options == ("yes", "no") for call in fake.calls) == members
     numbers = iter(range(100))
+
+    def reply(text: str) -> str:
+        if "one short question" in text:
+            return f"Query number {next(numbers)}?"
+        return "Ferrand"
+
     endless = FakeEngine(
-        says=lambda text: (
-            f"Query number {next(numbers)}?" if "one short question" in text else "Ferrand"
-        ),
+        says=reply,
         chooses=choosing("confessed", ask=[True] * 9),
     )
     events = await ask(endless)
     assert Stopped(StopReason.LIMIT) in events
     assert (
-        sum(call.options == ("yes", "no") for call in endless.calls) == members * longagent.ROUNDS
+        sum(call.options == ("yes", "no") for call in endless.calls)
+        == members * longagent.ROUNDS
     )
 
 
-async def test_no_prompt_is_longer_than_the_window_however_many_members_answer() -> None:
+async def test_no_prompt_is_longer_than_the_window_however_many_members_answer() -> (
+    None
+):
     fake = FakeEngine(
         says=lambda text: f"answer {hash(text) % 999}",
         chooses=choosing("the", ask=[True] * 9, conflicts=["1 and 2"] * 9),
@@ -211,7 +246,10 @@ class Crowded(FakeEngine):
     at_once = most = 0
 
     async def choose(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        options: Sequence[str],
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Choice:
         self.at_once += 1
         self.most = max(self.most, self.at_once)
@@ -228,7 +266,9 @@ async def test_closing_the_generator_cancels_every_member() -> None:
         chooses=choosing("confessed"),
         parallel=4,
     )
-    events = longagent.longagent(Asking(QUESTION, make_memory(), fake, Steering(), ReaderOptions()))
+    events = longagent.longagent(
+        Asking(QUESTION, make_memory(), fake, Steering(), ReaderOptions())
+    )
     async for event in events:
         if isinstance(event, Reported):
             break
@@ -251,7 +291,8 @@ def test_equal_answers_agree(first: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "other"), [("Ferrand", "Martha"), ("1809", "1890"), ("", "Ferrand"), ("李", "王")]
+    ("first", "other"),
+    [("Ferrand", "Martha"), ("1809", "1890"), ("", "Ferrand"), ("李", "王")],
 )
 def test_different_answers_disagree(first: str, other: str) -> None:
     assert not longagent.agree(first, other)

@@ -51,7 +51,13 @@ async def ask(
     fake: FakeEngine, pages: int = 20, steering: Steering | None = None
 ) -> list[ReaderEvent]:
     events = memwalker.memwalker(
-        Asking(QUESTION, make_memory(pages, pages), fake, steering or Steering(), ReaderOptions())
+        Asking(
+            QUESTION,
+            make_memory(pages, pages),
+            fake,
+            steering or Steering(),
+            ReaderOptions(),
+        )
     )
     return [event async for event in events]
 
@@ -82,11 +88,15 @@ async def test_the_walk_leads_down_to_a_page_with_the_answer() -> None:
 
 
 async def test_a_page_without_the_answer_is_not_offered_again() -> None:
-    fake = FakeEngine(says=says, chooses=walking("1", "1", tells=lambda text: FACTS[1] in text))
+    fake = FakeEngine(
+        says=says, chooses=walking("1", "1", tells=lambda text: FACTS[1] in text)
+    )
     events = await ask(fake)
     assert answered(events).lookups == (1, 2)
     triages = [
-        call.options for call in fake.calls if call.kind == "choose" and "part" not in call.options
+        call.options
+        for call in fake.calls
+        if call.kind == "choose" and "part" not in call.options
     ]
     assert (len(triages[1]), len(triages[2])) == (9, 8)
 
@@ -95,7 +105,9 @@ async def test_turning_back_is_possible_everywhere_but_at_the_top() -> None:
     fake = FakeEngine(says=says, chooses=walking("1", "none", "2", "1"))
     events = await ask(fake)
     triages = [
-        call.options for call in fake.calls if call.kind == "choose" and "part" not in call.options
+        call.options
+        for call in fake.calls
+        if call.kind == "choose" and "part" not in call.options
     ]
     assert "none" not in triages[0]
     assert "none" in triages[1]
@@ -133,13 +145,15 @@ async def test_what_pages_tell_is_noted_and_completes_the_answer() -> None:
         return "1"
 
     def say(text: str) -> str:
-        return "Ferrand stole it." if "in JSON" in text else "Ferrand did. [1] He fled. [2][3]"
+        if "in JSON" in text:
+            return "Ferrand stole it."
+        return "Ferrand did. [1] He fled. [2][3]"
 
     fake = FakeEngine(says=say, chooses=choose)
     events = await ask(fake)
-    assert [(event.text, event.path) for event in events if isinstance(event, Noted)] == [
-        ("Ferrand stole it", 0)
-    ]
+    assert [
+        (event.text, event.path) for event in events if isinstance(event, Noted)
+    ] == [("Ferrand stole it", 0)]
     assert TurnedBack(0, 1, 1, told=True) in events
     assert "- Page 1: Ferrand stole it" in fake.calls[-1].text
     assert answered(events).lookups == (1, 2)
@@ -160,7 +174,8 @@ async def test_a_part_with_a_noted_page_is_left_as_one_that_told() -> None:
 
     walk = iter(["1", "1", "none", "ANSWER"])
     fake = FakeEngine(
-        says=lambda text: "Ferrand stole it." if "in JSON" in text else says(text), chooses=choose
+        says=lambda text: "Ferrand stole it." if "in JSON" in text else says(text),
+        chooses=choose,
     )
     assert TurnedBack(1, 1, 7, told=True) in await ask(fake)
 
@@ -171,7 +186,9 @@ async def test_at_the_top_the_model_may_stop_if_no_part_helps() -> None:
     )
     await ask(fake)
     (triage,) = [call.text for call in fake.calls if "be read next" in call.text]
-    assert triage.endswith("tell the whole answer already, or if none of them would help.")
+    assert triage.endswith(
+        "tell the whole answer already, or if none of them would help."
+    )
 
 
 async def test_refused_pages_are_not_entered_and_stop_ends_the_walk() -> None:
@@ -180,12 +197,16 @@ async def test_refused_pages_are_not_entered_and_stop_ends_the_walk() -> None:
     assert 8 not in [event.page for event in events if isinstance(event, Expanded)]
     assert 8 not in answered(events).lookups
     assert (
-        stopped(await ask(FakeEngine(says=says), steering=Steering(stop=True))) is StopReason.PERSON
+        stopped(await ask(FakeEngine(says=says), steering=Steering(stop=True)))
+        is StopReason.PERSON
     )
 
 
 async def test_a_page_that_the_user_chooses_in_another_part_is_walked_to() -> None:
-    fake, steering = FakeEngine(says=says, chooses=walking("1", "1")), Steering(steps=Steps.ASK)
+    fake, steering = (
+        FakeEngine(says=says, chooses=walking("1", "1")),
+        Steering(steps=Steps.ASK),
+    )
     decisions = [Decision(), Decision(refuses=True, pages=(15,))]
     events: list[ReaderEvent] = []
     asking = Asking(QUESTION, make_memory(20, 20), fake, steering, ReaderOptions())
@@ -205,7 +226,8 @@ async def test_stop_while_the_tree_is_built_keeps_finished_summaries() -> None:
     ):
         events.append(event)
         steering.stop = (
-            steering.stop or len([event for event in events if isinstance(event, Prepared)]) == 2
+            steering.stop
+            or len([event for event in events if isinstance(event, Prepared)]) == 2
         )
     assert (stopped(events), answered(events).found) == (StopReason.PERSON, False)
     first, prepared = [event for event in events if isinstance(event, Prepared)]
@@ -217,7 +239,9 @@ async def test_the_second_question_reuses_the_tree() -> None:
     memory = make_memory(40, 40)
     for made in (5, 0):
         fake = FakeEngine(says=says, chooses=walking("2", "1"))
-        events = memwalker.memwalker(Asking(QUESTION, memory, fake, Steering(), ReaderOptions()))
+        events = memwalker.memwalker(
+            Asking(QUESTION, memory, fake, Steering(), ReaderOptions())
+        )
         assert isinstance([event async for event in events][-1], Answered)
         assert sum("Passage:" in call.text for call in fake.calls) == made
 
@@ -234,7 +258,9 @@ async def test_the_beginning_of_a_page_that_does_not_fit_is_read_and_reported() 
     fake = FakeEngine(says=says, chooses=walking("2", "1"), context_tokens=400)
     events = [
         event
-        async for event in memwalker.memwalker(Asking(QUESTION, memory, fake, Steering(), options))
+        async for event in memwalker.memwalker(
+            Asking(QUESTION, memory, fake, Steering(), options)
+        )
     ]
     (cut,) = [event for event in events if isinstance(event, Unfit)]
     assert (cut.page, 0.0 < cut.shown < 1.0) == (8, True)

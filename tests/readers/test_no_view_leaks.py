@@ -9,7 +9,14 @@ import random
 
 from gistread.book.model import Book
 from gistread.memory import facts, tree
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.people.index import Index
 from gistread.readers.introductions import introducing_sentences
 from gistread.readers.recap import recap, suggestions
@@ -55,7 +62,9 @@ async def read(book: Book) -> GistMemory:
         text = " ".join(book.text[paragraph.start : paragraph.end].split()[:24])
         page = Page(number, start, paragraph.end, 40)
         memory.entries.append(MemoryEntry(page, Gist(text, 24, GistSource.MODEL)))
-    engine = FakeEngine(says=lambda prompt: " ".join(prompt.partition("\n---")[0].split()[-60:]))
+    engine = FakeEngine(
+        says=lambda prompt: " ".join(prompt.partition("\n---")[0].split()[-60:])
+    )
     async for _ in tree.build(memory, engine, whole=True):
         pass
     async for _ in facts.build(memory, engine):
@@ -67,7 +76,9 @@ async def test_no_view_shows_what_stands_behind_the_bound() -> None:
     book = telling_book()
     memory = await read(book)
     index = Index.from_book(book)
-    names = [_name(chapter, number) for chapter in range(_CHAPTERS) for number in range(4)]
+    names = [
+        _name(chapter, number) for chapter in range(_CHAPTERS) for number in range(4)
+    ]
     ends = {name: book.text.index(name) + len(name) for name in names}
     corrections = [
         NameCorrection("merge", ("Tomas",), _name(5, 3)),

@@ -46,7 +46,13 @@ async def ask(
     fake: FakeEngine, memory: GistMemory | None = None, steering: Steering | None = None
 ) -> list[ReaderEvent]:
     events = notes.notes(
-        Asking(QUESTION, memory or make_memory(), fake, steering or Steering(), ReaderOptions())
+        Asking(
+            QUESTION,
+            memory or make_memory(),
+            fake,
+            steering or Steering(),
+            ReaderOptions(),
+        )
     )
     return [event async for event in events]
 
@@ -64,7 +70,9 @@ async def test_the_whole_text_is_read_in_order_with_notes() -> None:
     assert events[-1].answer == ANSWER
 
 
-async def test_the_answer_cites_notes_by_number_and_so_the_part_that_each_was_taken_from() -> None:
+async def test_the_answer_cites_notes_by_number_and_so_the_part_that_each_was_taken_from() -> (
+    None
+):
     memory = make_memory()
 
     def say(text: str) -> str:
@@ -128,7 +136,10 @@ async def test_every_item_of_a_list_is_noted_once_on_a_line_of_its_own() -> None
 
 async def test_a_thing_is_noted_beside_an_earlier_one_named_after_it() -> None:
     replies = iter(
-        ["The king's daughter\nThe king rode home at dawn", "The king\nKing rode home at dawn"]
+        [
+            "The king's daughter\nThe king rode home at dawn",
+            "The king\nKing rode home at dawn",
+        ]
     )
 
     def say(text: str) -> str:
@@ -143,9 +154,12 @@ async def test_a_thing_is_noted_beside_an_earlier_one_named_after_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "is_told"), [("Wer hat den Schlüssel gestohlen?", True), (QUESTION, False)]
+    ("question", "is_told"),
+    [("Wer hat den Schlüssel gestohlen?", True), (QUESTION, False)],
 )
-async def test_notes_are_in_the_language_of_the_book(question: str, is_told: bool) -> None:
+async def test_notes_are_in_the_language_of_the_book(
+    question: str, is_told: bool
+) -> None:
     fake = FakeEngine(says=says)
     asking = Asking(question, make_memory(), fake, Steering(), ReaderOptions())
     _ = [event async for event in notes.notes(asking)]
@@ -171,9 +185,9 @@ async def test_a_note_is_traced_to_the_sentence_that_tells_it() -> None:
     def say(text: str) -> str:
         if "Notes so far" not in text:
             return "He did. [1]"
-        return (
-            "Ferrand stole the key for the ledger." if FACTS[7] in part_of(text) else "Nothing new."
-        )
+        if FACTS[7] in part_of(text):
+            return "Ferrand stole the key for the ledger."
+        return "Nothing new."
 
     *_, end = await ask(FakeEngine(says=say), memory)
     assert isinstance(end, Answered)
@@ -197,7 +211,9 @@ async def test_each_prompt_begins_with_all_of_the_notes_before() -> None:
     beginnings = [call.text.partition("\n\n---\n")[0] for call in fake.calls[:-1]]
     assert beginnings[0].endswith("Notes so far:\nnone")
     notes_so_far = [beginning.replace("\nnone", "") for beginning in beginnings]
-    assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(notes_so_far))
+    assert all(
+        later.startswith(earlier) for earlier, later in itertools.pairwise(notes_so_far)
+    )
     assert FACTS[5] in notes_so_far[-1]
 
 

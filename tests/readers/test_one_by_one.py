@@ -25,7 +25,11 @@ def votes(*answers: str) -> list[Vote]:
 @pytest.mark.parametrize(
     ("question", "answers", "right"),
     [
-        ("Who commands the brig?", ("The mate.", "Hoseason.", "Captain Hoseason."), "Hoseason."),
+        (
+            "Who commands the brig?",
+            ("The mate.", "Hoseason.", "Captain Hoseason."),
+            "Hoseason.",
+        ),
         (
             "What is the name of the inn?",
             ("A village.", "The Coach and Horses."),
@@ -51,10 +55,15 @@ def test_the_answer_that_fits_and_that_others_share_wins(
 def test_of_two_answers_that_fit_the_surer_one_wins_and_the_other_comes_after() -> None:
     surer = Vote((9, 10), "A coat.", log_probability=-0.2)
     assert (
-        choose("What did Helen take?", [Vote((0, 1), "A hat.", log_probability=-2.0), surer])[0]
+        choose(
+            "What did Helen take?",
+            [Vote((0, 1), "A hat.", log_probability=-2.0), surer],
+        )[0]
         == surer
     )
-    ranked = choose("Whom does she marry?", votes("Paul Wilcox.", "Henry.", "Mr. Wilcox."))
+    ranked = choose(
+        "Whom does she marry?", votes("Paul Wilcox.", "Henry.", "Mr. Wilcox.")
+    )
     assert [vote.answer for vote in ranked] == ["Paul Wilcox.", "Mr. Wilcox.", "Henry."]
     assert choose("Whom does she marry?", []) == ()
 
@@ -70,7 +79,9 @@ def test_of_two_answers_that_fit_the_surer_one_wins_and_the_other_comes_after() 
         ("Captain Hoseason.", "The brig.", False),
     ],
 )
-def test_answers_agree_if_one_only_says_more(answer: str, other: str, expected: bool) -> None:
+def test_answers_agree_if_one_only_says_more(
+    answer: str, other: str, expected: bool
+) -> None:
     assert agree("Who commands the brig?", answer, other) is expected
 
 
@@ -113,7 +124,9 @@ def long_memory() -> GistMemory:
 
 
 async def ask(engine: FakeEngine, question: str) -> list[ReaderEvent]:
-    asking = Asking(question, long_memory(), engine, Steering(), ReaderOptions(model=SMALL))
+    asking = Asking(
+        question, long_memory(), engine, Steering(), ReaderOptions(model=SMALL)
+    )
     return [event async for event in one_by_one(asking)]
 
 
@@ -141,7 +154,9 @@ async def test_a_fact_is_asked_for_in_few_words_and_without_a_way_out() -> None:
     completions = [call for call in engine.calls if call.kind == "complete"]
     assert len(completions) == SMALL.passages
     assert all("in as few words as possible" in call.text for call in completions)
-    assert not any("does not say" in call.text for call in completions), "a way out is taken"
+    assert not any("does not say" in call.text for call in completions), (
+        "a way out is taken"
+    )
 
 
 async def test_an_answer_that_its_passage_does_not_tell_makes_it_read_on() -> None:

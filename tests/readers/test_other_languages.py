@@ -97,7 +97,11 @@ TOLD = {
             "Elle dit : « Elle ne tourne plus depuis onze jours. »",
             "onze jours",
         ),
-        ("Que croit Bastien ?", "Selon Bastien, un esprit retenait l’eau.", "un esprit retenait"),
+        (
+            "Que croit Bastien ?",
+            "Selon Bastien, un esprit retenait l’eau.",
+            "un esprit retenait",
+        ),
         (
             "Qui a construit la digue ?",
             "Le boulanger, Gaspard Morel, qui l’avoue lui-même.",
@@ -123,11 +127,19 @@ TOLD = {
 MADE_UP = {
     "German": [
         ("Wie hoch ist der Turm?", "Er ist 245 Fuß hoch.", "245"),
-        ("Was ruft Hansen?", "Er ruft: »Gott segne den alten Mann und seinen Turm!«", "Gott segne"),
+        (
+            "Was ruft Hansen?",
+            "Er ruft: »Gott segne den alten Mann und seinen Turm!«",
+            "Gott segne",
+        ),
         ("Wann kehrt sie zurück?", "Sie kehrt im Jahr 1847 zurück.", "1847"),
     ],
     "French": [
-        ("Comment s’appelle l’étang ?", "On l’appelle l’étang de Brocéliande.", "Brocéliande"),
+        (
+            "Comment s’appelle l’étang ?",
+            "On l’appelle l’étang de Brocéliande.",
+            "Brocéliande",
+        ),
         (
             "Que répond Lenoir ?",
             "Il répond : « La justice passera par ce moulin avant l’hiver. »",
@@ -149,11 +161,15 @@ async def test_answers_in_the_books_language_are_kept_cited_and_checked(
     true = TOLD[language]
     made_up = MADE_UP[language]
     telling = {question: tells for question, _, tells in true}
-    prepared = Prepared({question: answer for question, answer, _ in (*true, *made_up)}, telling)
+    prepared = Prepared(
+        {question: answer for question, answer, _ in (*true, *made_up)}, telling
+    )
     paths = Paths(*(tmp_path / name for name in ("config", "data", "cache", "state")))
     async with Server(Kind(obeys=(), entry={"max_model_len": 8192})) as server:
         server.says = prepared
-        async with Session(book, model=server.url, config=Config(), paths=paths) as session:
+        async with Session(
+            book, model=server.url, config=Config(), paths=paths
+        ) as session:
             for question, reply, tells in true:
                 answer = await session.ask(question)
                 assert (answer.text, answer.marks) == (reply, ()), question
@@ -168,7 +184,9 @@ def check_citations(answer: Answer, tells: str, text: str) -> None:
     """One has these words, and all are whole sentences of the text."""
     quotes = [" ".join(citation.quote.split()) for citation in answer.citations]
     assert any(tells in quote for quote in quotes), quotes
-    assert all(is_whole(text, cited.start, cited.end) for cited in answer.citations), quotes
+    assert all(is_whole(text, cited.start, cited.end) for cited in answer.citations), (
+        quotes
+    )
 
 
 def is_marked(answer: Answer, words: str) -> bool:

@@ -12,7 +12,10 @@ ASKED_AND_TOLD = [
     ("At what age did she marry?", "She was married, aged 19, in spring."),
     ("How long was the doctor in prison?", "He was there for eighteen long years."),
     ("For how many weeks did they sail?", "They sailed for three weeks."),
-    ("How much money did the thief take?", "He took two hundred and seventy-two pounds."),
+    (
+        "How much money did the thief take?",
+        "He took two hundred and seventy-two pounds.",
+    ),
     ("For how much is the wife sold?", "“Five guineas,” said the man with the wife."),
     ("What sum was paid?", "They paid £20,000."),
     ("How many children had they?", "They had six of them."),
@@ -28,7 +31,8 @@ def test_a_passage_tells_the_quantity_asked_for(question: str, passage: str) -> 
 
 
 @pytest.mark.parametrize(
-    "question", ["Who is David?", "How did he die?", "How much did she love him?", "Why so many?"]
+    "question",
+    ["Who is David?", "How did he die?", "How much did she love him?", "Why so many?"],
 )
 def test_other_questions_ask_for_no_quantity(question: str) -> None:
     assert quantity_asked_for(question) is None
@@ -36,7 +40,10 @@ def test_other_questions_ask_for_no_quantity(question: str) -> None:
 
 def test_the_passage_with_the_number_comes_first() -> None:
     near = "The doctor was a prisoner, said they all, a prisoner, poor doctor. " * 6
-    telling = "The doctor had been a prisoner for eighteen years, and he forgot his name. " * 4
+    telling = (
+        "The doctor had been a prisoner for eighteen years, and he forgot his name. "
+        * 4
+    )
     between = "The road went on along the river, and the day was long and grey. " * 20
     book = make_book([near, between, telling, between])
     memory = GistMemory(book, PageSize(80, 160), "none")

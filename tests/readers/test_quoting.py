@@ -19,7 +19,10 @@ OPTIONS = ReaderOptions(model=BASIC)
 
 
 async def ask(
-    question: str, engine: FakeEngine, options: ReaderOptions = OPTIONS, reader: str = "auto"
+    question: str,
+    engine: FakeEngine,
+    options: ReaderOptions = OPTIONS,
+    reader: str = "auto",
 ) -> list[ReaderEvent]:
     asking = Asking(question, make_memory(), engine, Steering(), options)
     return [event async for event in METHODS[reader].reader()(asking)]
@@ -31,13 +34,17 @@ def answered(events: list[ReaderEvent]) -> Answered:
 
 
 @pytest.mark.parametrize(
-    "question", ["What has happened so far?", "what is this story about", "Summarise the book."]
+    "question",
+    ["What has happened so far?", "what is this story about", "Summarise the book."],
 )
 async def test_the_story_is_told_in_the_books_own_sentences(question: str) -> None:
     engine = FakeEngine()
     end = answered(await ask(question, engine))
     assert engine.calls == []
-    assert (end.answer, end.quoted) == ("The story so far, in the book's own sentences:", True)
+    assert (end.answer, end.quoted) == (
+        "The story so far, in the book's own sentences:",
+        True,
+    )
     assert end.citations
     assert all(
         make_memory().book.text[citation.start : citation.end] == citation.quote
@@ -47,15 +54,24 @@ async def test_the_story_is_told_in_the_books_own_sentences(question: str) -> No
 
 async def test_without_gists_the_story_is_told_from_all_of_the_book() -> None:
     chapters = [
-        [f"# Chapter {number}", *(prose(80, seed=100 * number + part) for part in range(6))]
+        [
+            f"# Chapter {number}",
+            *(prose(80, seed=100 * number + part) for part in range(6)),
+        ]
         for number in range(20)
     ]
     book = make_book(*chapters)
     asking = Asking(
-        "What has happened so far?", unread_memory(book), FakeEngine(), Steering(), OPTIONS
+        "What has happened so far?",
+        unread_memory(book),
+        FakeEngine(),
+        Steering(),
+        OPTIONS,
     )
     events = [event async for event in METHODS["quoting"].reader()(asking)]
-    places = [citation.start / len(book.text) for citation in answered(events).citations]
+    places = [
+        citation.start / len(book.text) for citation in answered(events).citations
+    ]
     assert places == sorted(places)
     assert places[0] < 0.15
     assert places[-1] > 0.9
@@ -68,7 +84,9 @@ async def test_who_somebody_is_is_told_by_the_sentence_that_introduces_them() ->
     end = answered(events)
     assert engine.calls == []
     assert (end.answer, end.found, end.quoted) == (FACTS[2], True, True)
-    assert [event.text for event in events if isinstance(event, AnswerDelta)] == [end.answer]
+    assert [event.text for event in events if isinstance(event, AnswerDelta)] == [
+        end.answer
+    ]
     assert [citation.quote for citation in end.citations] == [FACTS[2]]
     assert end.expanded == (3,)
     thread = (QuestionAnswer("Who kept the lighthouse?", "Martha Quill."),)

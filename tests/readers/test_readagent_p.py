@@ -2,7 +2,14 @@
 
 import pytest
 
-from gistread.engine.protocol import GREEDY, NO_USAGE, Completion, Priority, Prompt, Sampling
+from gistread.engine.protocol import (
+    GREEDY,
+    NO_USAGE,
+    Completion,
+    Priority,
+    Prompt,
+    Sampling,
+)
 from gistread.readers.answering import ReaderOptions
 from gistread.readers.events import Expanded, LookedUp, OpenedBy, Stopped, StopReason
 from gistread.readers.steering import Steering
@@ -12,13 +19,17 @@ from tests.research.evaluation.test_baselines import ANSWER, answered, ask
 
 
 def engine(*chooses: str, context_tokens: int = 8192) -> FakeEngine:
-    return FakeEngine(says=lambda _: ANSWER, chooses=list(chooses), context_tokens=context_tokens)
+    return FakeEngine(
+        says=lambda _: ANSWER, chooses=list(chooses), context_tokens=context_tokens
+    )
 
 
 async def test_pages_are_named_by_importance_then_opened_before_the_answer() -> None:
     fake = engine("Page 8", "Page 6", "STOP")
     events = await ask("readagent-p", fake)
-    assert [event for event in events if isinstance(event, LookedUp | Expanded | Stopped)] == [
+    assert [
+        event for event in events if isinstance(event, LookedUp | Expanded | Stopped)
+    ] == [
         LookedUp(8, 1, "because it has “key”"),
         LookedUp(6, 2, "because it has “brass”, “key”"),
         Stopped(StopReason.ENOUGH),
@@ -40,7 +51,9 @@ async def test_pages_are_named_by_importance_then_opened_before_the_answer() -> 
         ("I would open page 8.", (6,)),
     ],
 )
-async def test_a_server_may_name_pages_in_another_form(reply: str, pages: tuple[int, ...]) -> None:
+async def test_a_server_may_name_pages_in_another_form(
+    reply: str, pages: tuple[int, ...]
+) -> None:
     class Server(FakeEngine):
         """Does not know of grammars."""
 
@@ -60,11 +73,18 @@ async def test_a_server_may_name_pages_in_another_form(reply: str, pages: tuple[
 
 async def test_named_pages_keep_the_limit_and_fit_the_window() -> None:
     events = await ask(
-        "readagent-p", FakeEngine(says=lambda _: ANSWER), options=ReaderOptions(max_pages=3)
+        "readagent-p",
+        FakeEngine(says=lambda _: ANSWER),
+        options=ReaderOptions(max_pages=3),
     )
-    assert (Stopped(StopReason.LIMIT) in events, answered(events).lookups) == (True, (1, 2, 3))
+    assert (Stopped(StopReason.LIMIT) in events, answered(events).lookups) == (
+        True,
+        (1, 2, 3),
+    )
     small = FakeEngine(says=lambda _: ANSWER, context_tokens=620)
-    events = await ask("readagent-p", small, options=ReaderOptions(max_pages=8, answer_tokens=64))
+    events = await ask(
+        "readagent-p", small, options=ReaderOptions(max_pages=8, answer_tokens=64)
+    )
     assert Stopped(StopReason.WINDOW) in events
     assert 0 < len(answered(events).expanded) < 8
 

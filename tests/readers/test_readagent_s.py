@@ -5,7 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from gistread.engine.protocol import GREEDY, NO_USAGE, Completion, Priority, Prompt, Sampling
+from gistread.engine.protocol import (
+    GREEDY,
+    NO_USAGE,
+    Completion,
+    Priority,
+    Prompt,
+    Sampling,
+)
 from gistread.memory.model import GistMemory
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import (
@@ -84,8 +91,16 @@ async def test_pages_are_looked_up_one_by_one_until_the_model_stops() -> None:
         Stopped(StopReason.ENOUGH),
     ]
     end = answered(events)
-    assert (end.answer, end.found, end.lookups, end.expanded) == (ANSWER, True, (6, 8), (6, 8))
-    assert "".join(event.text for event in events if isinstance(event, AnswerDelta)) == ANSWER
+    assert (end.answer, end.found, end.lookups, end.expanded) == (
+        ANSWER,
+        True,
+        (6, 8),
+        (6, 8),
+    )
+    assert (
+        "".join(event.text for event in events if isinstance(event, AnswerDelta))
+        == ANSWER
+    )
 
 
 async def test_an_open_page_replaces_its_gist_in_the_order_of_the_book() -> None:
@@ -119,7 +134,9 @@ async def test_the_reason_comes_with_the_choice() -> None:
         ('{"choice": "Page 66", "reason": "it tells"}', "", True),
     ],
 )
-async def test_a_server_may_reply_otherwise(reply: str, reason: str, asked_again: bool) -> None:
+async def test_a_server_may_reply_otherwise(
+    reply: str, reason: str, asked_again: bool
+) -> None:
     class Server(FakeEngine):
         """Does not know of grammars."""
 
@@ -165,7 +182,10 @@ async def test_pages_too_long_for_the_window_are_not_offered() -> None:
     shift = len(book.text) - len(memory.book.text)
     memory.book = book
     memory.entries[3] = replace(
-        long, page=replace(long.page, end=long.page.end + shift, words=long.page.words + words)
+        long,
+        page=replace(
+            long.page, end=long.page.end + shift, words=long.page.words + words
+        ),
     )
     for index in range(4, 8):
         page = memory.entries[index].page
@@ -194,7 +214,9 @@ async def test_a_page_pinned_during_the_search_opens_before_the_next_step() -> N
         if isinstance(event, LookedUp):
             steering.pinned.add(3)
 
-    events = await ask(FakeEngine(says=says, chooses=["Page 6", "STOP"]), steering=steering, on=pin)
+    events = await ask(
+        FakeEngine(says=says, chooses=["Page 6", "STOP"]), steering=steering, on=pin
+    )
     assert expanded(events) == [(6, OpenedBy.AGENT), (3, OpenedBy.PERSON)]
 
 
@@ -210,7 +232,9 @@ async def test_stop_ends_the_search_with_an_answer() -> None:
     def stop(event: ReaderEvent) -> None:
         steering.stop |= isinstance(event, Expanded)
 
-    events = await ask(FakeEngine(says=says, chooses=["Page 6"]), steering=steering, on=stop)
+    events = await ask(
+        FakeEngine(says=says, chooses=["Page 6"]), steering=steering, on=stop
+    )
     assert stopped(events) is StopReason.PERSON
     assert answered(events).expanded == (6,)
 
@@ -219,13 +243,20 @@ async def test_an_unfinished_memory_answers_and_reports_how_much_was_read() -> N
     events = await ask(FakeEngine(says=says, chooses=["STOP"]), make_memory(4, 8))
     started = events[0]
     assert isinstance(started, Started)
-    assert (started.reader, started.pages_read, started.complete) == ("readagent-s", 4, False)
+    assert (started.reader, started.pages_read, started.complete) == (
+        "readagent-s",
+        4,
+        False,
+    )
     assert started.pages_total in range(7, 11)  # an estimate; there are 8
 
 
-async def test_a_number_in_brackets_is_no_citation_of_a_model_that_was_not_asked_to_cite() -> None:
+async def test_a_number_in_brackets_is_no_citation_of_a_model_that_was_not_asked_to_cite() -> (
+    None
+):
     engine = FakeEngine(
-        says=lambda _: "Ferrand stole the key. [7]", chooses=lambda _, options: len(options) - 1
+        says=lambda _: "Ferrand stole the key. [7]",
+        chooses=lambda _, options: len(options) - 1,
     )
     end = answered(await ask(engine, options=ReaderOptions(model=BASIC)))
     assert (end.answer, end.cited) == ("Ferrand stole the key. [7]", ())
@@ -233,7 +264,9 @@ async def test_a_number_in_brackets_is_no_citation_of_a_model_that_was_not_asked
 
 async def test_citations_are_verbatim_at_their_offsets() -> None:
     memory = make_memory()
-    events = await ask(FakeEngine(says=says, chooses=["Page 6", "Page 8", "STOP"]), memory)
+    events = await ask(
+        FakeEngine(says=says, chooses=["Page 6", "Page 8", "STOP"]), memory
+    )
     citations = answered(events).citations
     assert [citation.quote for citation in citations] == [FACTS[7]]
     assert all(memory.book.text[c.start : c.end] == c.quote for c in citations)

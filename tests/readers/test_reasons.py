@@ -9,7 +9,10 @@ TEXT = "The keeper lit lamp 1 at nine."
 
 def test_a_number_alone_is_no_reason() -> None:
     place = (0, len(TEXT))
-    assert Reasons("What happens in chapter 1?", TEXT).of([place], "it is near") == "it is near"
+    assert (
+        Reasons("What happens in chapter 1?", TEXT).of([place], "it is near")
+        == "it is near"
+    )
     with_word = Reasons("Who lit lamp 1?", TEXT).of([place])
     assert "“lamp”" in with_word
     assert "“1”" in with_word
@@ -40,8 +43,14 @@ def test_a_stop_word_of_the_question_in_another_language_is_no_reason() -> None:
     assert reasons.of([(0, len(text))]) == "because it has “Wal”"
 
 
-def test_a_verb_that_stands_everywhere_is_a_reason_only_where_nothing_else_is_shared() -> None:
-    assert Reasons("Who went to the charts?", SEA).of(WHOLE) == "because it has “charts”"
+def test_a_verb_that_stands_everywhere_is_a_reason_only_where_nothing_else_is_shared() -> (
+    None
+):
+    assert (
+        Reasons("Who went to the charts?", SEA).of(WHOLE) == "because it has “charts”"
+    )
     assert Reasons("Who went home?", SEA).of(WHOLE) == "because it has “went”"
-    near = Reasons("Who went to the pipe?", SEA).of([(SEA.index("The captain"), len(SEA))])
+    near = Reasons("Who went to the pipe?", SEA).of(
+        [(SEA.index("The captain"), len(SEA))]
+    )
     assert near == "because near it stands “pipe”"

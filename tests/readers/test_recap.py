@@ -5,7 +5,14 @@ from itertools import pairwise
 
 from gistread.book.open import open_book
 from gistread.memory import tree
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.readers.recap import RECAP_WORDS, describe_sources, recap
 from gistread.sample import story_path
 from gistread.words import count_words
@@ -69,10 +76,15 @@ async def test_summaries_tell_the_story_before_whose_gists_are_too_long() -> Non
     assert recap(memory).summaries == 0, "all gists fit"
     story = recap(memory, words=60)
     assert story.summaries
-    texts = [" ".join(node.summary.text.split()) for node in tree.existing_summaries(memory, 14)]
+    texts = [
+        " ".join(node.summary.text.split())
+        for node in tree.existing_summaries(memory, 14)
+    ]
     assert len(texts) < 14
     texts.append(" ".join(memory.book.text.split()))
-    assert all(any(sentence.text in text for text in texts) for sentence in story.before)
+    assert all(
+        any(sentence.text in text for text in texts) for sentence in story.before
+    )
     assert "summaries of" in describe_sources(story)
     calls = len(engine.calls)
     assert recap(memory.upto(memory.entry(2).page.end)).summaries == 0
@@ -92,13 +104,17 @@ def test_without_gists_it_is_told_in_the_sentences_of_the_chapter() -> None:
     so_far = recap(GistMemory(book, PageSize(50, 150), ""))
     assert so_far.pages == 0
     assert so_far.chapter
-    assert all(book.text[sentence.start :].startswith(sentence.text) for sentence in so_far.chapter)
+    assert all(
+        book.text[sentence.start :].startswith(sentence.text)
+        for sentence in so_far.chapter
+    )
     assert so_far.people == ("Mr. Penn",)
 
 
 def test_people_met_long_before_are_not_near() -> None:
     early, late = (
-        f"{name} came to the farm, and {name} rang the bell." for name in ("Mr. Penn", "Mrs. Doyle")
+        f"{name} came to the farm, and {name} rang the bell."
+        for name in ("Mr. Penn", "Mrs. Doyle")
     )
     between = ["It rained on the hills, and the road was empty. " * 10] * 10
     assert 4_000 < sum(map(len, between)) < 6_000
@@ -122,7 +138,9 @@ def test_a_sentence_that_the_place_cuts_is_no_gist() -> None:
         "said, and the light jumped."
     )
     book = make_book([page])
-    entry = MemoryEntry(Page(1, 0, len(page), 22), Gist("He left.", 2, GistSource.MODEL))
+    entry = MemoryEntry(
+        Page(1, 0, len(page), 22), Gist("He left.", 2, GistSource.MODEL)
+    )
     memory = GistMemory(book, PageSize(5, 50), "m", [entry])
     sentences = recap(memory.upto(page.index(" to the mill"))).chapter
     assert [sentence.text for sentence in sentences] == [
@@ -132,7 +150,9 @@ def test_a_sentence_that_the_place_cuts_is_no_gist() -> None:
 
 def test_a_heading_is_no_part_of_a_quoted_sentence() -> None:
     first = "The miller turned the gold coin over in his fingers."
-    book = make_book(["# Chapter 3. The Rope", f"{first} “Clocks,” he said, and laughed aloud."])
+    book = make_book(
+        ["# Chapter 3. The Rope", f"{first} “Clocks,” he said, and laughed aloud."]
+    )
     gist = Gist("What the miller did.", 4, GistSource.MODEL)
     entry = MemoryEntry(Page(1, 0, len(book.text), 21), gist)
     memory = GistMemory(book, PageSize(5, 50), "m", [entry])
@@ -143,7 +163,9 @@ def test_a_heading_is_no_part_of_a_quoted_sentence() -> None:
 def test_what_is_printed_behind_the_story_is_not_told() -> None:
     licence = "You may copy this book and share it freely with anybody whom you like."
     book = make_book(
-        ["The keeper lit the lamp."], ["The lamp went out and the keeper rowed."], [licence]
+        ["The keeper lit the lamp."],
+        ["The lamp went out and the keeper rowed."],
+        [licence],
     )
     *story, last = book.chapters
     book = replace(book, chapters=(*story, replace(last, title="Uncopyright")))
@@ -166,7 +188,8 @@ async def test_a_title_page_is_no_part_of_the_story() -> None:
     gist = "Nora Vell put down her sewing and listened."
     entries = [
         MemoryEntry(
-            Page(number, start, end, 300), Gist(gist if number > 1 else title, 9, GistSource.MODEL)
+            Page(number, start, end, 300),
+            Gist(gist if number > 1 else title, 9, GistSource.MODEL),
         )
         for number, (start, end) in enumerate(pairwise(starts), 1)
     ]
@@ -179,7 +202,9 @@ async def test_a_title_page_is_no_part_of_the_story() -> None:
     assert not any(title in sentence.text for sentence in so_far.before)
 
 
-def test_where_the_memory_ends_long_before_the_place_the_chapter_there_tells_the_rest() -> None:
+def test_where_the_memory_ends_long_before_the_place_the_chapter_there_tells_the_rest() -> (
+    None
+):
     story = open_book(story_path())
     chapters = story.chapters
     gist = Gist("Nora heard the bell.", 4, GistSource.MODEL)
@@ -191,7 +216,10 @@ def test_where_the_memory_ends_long_before_the_place_the_chapter_there_tells_the
     so_far = recap(memory.upto(chapters[5].end))
     assert [sentence.text for sentence in so_far.before] == ["Nora heard the bell."]
     assert so_far.title == chapters[5].title
-    assert all(chapters[5].start <= sentence.start < chapters[5].end for sentence in so_far.chapter)
+    assert all(
+        chapters[5].start <= sentence.start < chapters[5].end
+        for sentence in so_far.chapter
+    )
     assert so_far.chapter
     assert describe_sources(so_far).endswith(
         "the gists of 2 sections and the chapter’s own sentences"
@@ -219,7 +247,9 @@ def test_a_tale_is_told_act_by_act_in_the_order_of_the_book() -> None:
     assert [sentence.start for sentence in sentences] == sorted(
         sentence.start for sentence in sentences
     )
-    assert len({book.paragraph_index(sentence.start) for sentence in sentences}) == len(acts)
+    assert len({book.paragraph_index(sentence.start) for sentence in sentences}) == len(
+        acts
+    )
 
 
 def test_a_gist_is_told_in_its_own_order() -> None:

@@ -25,7 +25,9 @@ from gistread.readers.reply_forms import (
         ("{}", ["STOP"]),
     ],
 )
-def test_several_choices_are_read_as_a_line_and_as_json(reply: str, named: list[str]) -> None:
+def test_several_choices_are_read_as_a_line_and_as_json(
+    reply: str, named: list[str]
+) -> None:
     assert read_several(reply, "STOP") == named
 
 
@@ -38,7 +40,10 @@ def test_a_choice_is_read_with_its_words() -> None:
 
 
 def test_schemas_are_strict() -> None:
-    for form in (choice_with_words(["a", "b"], "why"), several_choices(["a", "b"], 2, "STOP")):
+    for form in (
+        choice_with_words(["a", "b"], "why"),
+        several_choices(["a", "b"], 2, "STOP"),
+    ):
         schema = json.loads(form.schema)
         assert schema["required"] == list(schema["properties"])
         assert schema["additionalProperties"] is False

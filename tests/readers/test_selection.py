@@ -34,7 +34,9 @@ async def ask(
 ) -> Answered:
     memory = memory or replace(make_memory(), entries=[])
     start = make_memory().book.text.index(words) if words else 0
-    all_options = replace(ReaderOptions(), selection=(start, start + len(words)), **options)
+    all_options = replace(
+        ReaderOptions(), selection=(start, start + len(words)), **options
+    )
     reader = METHODS["readagent-s"].reader()  # needs a memory, but not for a passage
     asking = Asking(question, memory, engine, Steering(), all_options)
     events = [event async for event in reader(asking)]
@@ -65,7 +67,9 @@ async def test_a_name_is_explained_by_what_introduces_it() -> None:
     assert not answer.quoted, "it asks for somebody else"
 
 
-async def test_a_name_is_looked_for_outside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_is_looked_for_outside_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     threads: list[threading.Thread] = []
     monkeypatch.setattr(
         "gistread.readers.selection.introductions",
@@ -99,7 +103,10 @@ def test_the_bound_includes_the_sentence_that_is_asked_about() -> None:
 async def test_a_translation_is_of_the_passage_alone_and_is_not_checked() -> None:
     engine = FakeEngine(says=["Der Schlüssel aus Messing hing an einem Nagel."])
     answer = await ask(
-        engine, "The brass key hung on a nail", "Translate this into German.", model=BASIC
+        engine,
+        "The brass key hung on a nail",
+        "Translate this into German.",
+        model=BASIC,
     )
     assert FACTS[2] not in engine.calls[0].text
     assert answer.answer == "Der Schlüssel aus Messing hing an einem Nagel."
@@ -113,20 +120,30 @@ async def test_a_translation_is_of_the_passage_alone_and_is_not_checked() -> Non
     assert not answer.found
 
 
-async def test_an_answer_that_the_text_does_not_have_is_marked_above_what_stands_near() -> None:
+async def test_an_answer_that_the_text_does_not_have_is_marked_above_what_stands_near() -> (
+    None
+):
     answer = await ask(
         FakeEngine(says=lambda _: "He ate marmalade."), "Ferrand drank rum", model=BASIC
     )
     assert answer.marks
     assert answer.citations
-    assert not any("Ferrand drank rum" in citation.quote for citation in answer.citations)
+    assert not any(
+        "Ferrand drank rum" in citation.quote for citation in answer.citations
+    )
 
 
-async def test_a_real_model_explains_words_of_a_book_without_a_memory(tmp_path: Path) -> None:
-    engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log")
+async def test_a_real_model_explains_words_of_a_book_without_a_memory(
+    tmp_path: Path,
+) -> None:
+    engine = LlamaEngine(
+        write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log"
+    )
     await engine.start()
     try:
-        options = ReaderOptions(selection=(0, 40), model=BASIC, answer_tokens=8, budget_tokens=60)
+        options = ReaderOptions(
+            selection=(0, 40), model=BASIC, answer_tokens=8, budget_tokens=60
+        )
         memory = replace(make_memory(2, 2), entries=[])
         events = [
             event

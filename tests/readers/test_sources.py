@@ -36,7 +36,10 @@ class Listing(FakeEngine):
         self.texts: list[str] = []
 
     async def choose(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        options: Sequence[str],
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Choice:
         self.texts.append(prompt[-1].content)
         return await super().choose(prompt, options, priority)
@@ -59,14 +62,18 @@ async def sources(engine: FakeEngine, reply: str = DOUBTFUL) -> list[str]:
     return [citation.quote for citation in answered.citations]
 
 
-async def test_the_model_names_the_first_source_where_several_sentences_are_as_near() -> None:
+async def test_the_model_names_the_first_source_where_several_sentences_are_as_near() -> (
+    None
+):
     by_words, engine = await sources(FakeEngine()), FakeEngine()
     assert len(by_words) > 1
     engine.source = 1
     assert (await sources(engine))[0] == by_words[1]
 
 
-async def test_an_answer_is_kept_if_its_model_fails_when_it_is_asked_for_the_source() -> None:
+async def test_an_answer_is_kept_if_its_model_fails_when_it_is_asked_for_the_source() -> (
+    None
+):
     assert await sources(Failing()) == await sources(FakeEngine())
 
 
@@ -87,7 +94,9 @@ async def test_what_the_book_does_not_say_has_no_source() -> None:
     assert await sources(engine, "The name of his wife is not given in the text.") == []
 
 
-async def test_the_model_names_the_cited_sentence_of_an_answer_in_another_language() -> None:
+async def test_the_model_names_the_cited_sentence_of_an_answer_in_another_language() -> (
+    None
+):
     sentences = [
         "The baker of the valley slept in his chair.",
         "A brown hen laid two eggs a day.",
@@ -103,9 +112,16 @@ async def test_the_model_names_the_cited_sentence_of_an_answer_in_another_langua
         cited=((0, len(book.text)),),
     )
     quotes: list[str] = []
-    for question in ("Que fait la poule dans la cour ?", "What does the hen do all day?"):
-        asking = Asking(question, memory, engine, Steering(), ReaderOptions(model=LARGE))
-        named = await with_cited_sentences(replace(answered, answer=question), asking, ())
+    for question in (
+        "Que fait la poule dans la cour ?",
+        "What does the hen do all day?",
+    ):
+        asking = Asking(
+            question, memory, engine, Steering(), ReaderOptions(model=LARGE)
+        )
+        named = await with_cited_sentences(
+            replace(answered, answer=question), asking, ()
+        )
         quotes += [citation.quote for citation in named.citations]
     assert quotes == [sentences[1], sentences[0]]
 
@@ -113,11 +129,17 @@ async def test_the_model_names_the_cited_sentence_of_an_answer_in_another_langua
 async def test_a_long_sentence_is_offered_with_its_end() -> None:
     road = "along the road that led past the mill and the chapel and the pond " * 4
     long = f"The brown hen walked {road}and laid two eggs."
-    sentences = ["The baker slept in his chair.", long, "Rain fell on the roofs of the village."]
+    sentences = [
+        "The baker slept in his chair.",
+        long,
+        "Rain fell on the roofs of the village.",
+    ]
     memory = GistMemory(make_book([" ".join(sentences)]), PageSize(50, 150), "")
     engine = Listing()
     engine.source = 1
-    asking = Asking("Que fait la poule ?", memory, engine, Steering(), ReaderOptions(model=LARGE))
+    asking = Asking(
+        "Que fait la poule ?", memory, engine, Steering(), ReaderOptions(model=LARGE)
+    )
     answered = Answered(
         "Elle pond deux œufs.",
         citations=(citation_of((0, len(sentences[0])), memory),),
@@ -128,7 +150,9 @@ async def test_a_long_sentence_is_offered_with_its_end() -> None:
     assert any("and laid two eggs." in text for text in engine.texts)
 
 
-def as_cited(memory: GistMemory, answer: str, engine: FakeEngine) -> tuple[Answered, Asking]:
+def as_cited(
+    memory: GistMemory, answer: str, engine: FakeEngine
+) -> tuple[Answered, Asking]:
     """An answer that cites the whole book as [1], and the question that it answers."""
     whole = (0, len(memory.book.text))
     nearest = cite(answer, QUESTION, memory, [whole], [whole])
@@ -136,7 +160,9 @@ def as_cited(memory: GistMemory, answer: str, engine: FakeEngine) -> tuple[Answe
     return Answered(answer, citations=nearest, cited=(whole,)), asking
 
 
-async def test_the_model_names_the_sentence_of_a_long_place_if_two_are_almost_as_near() -> None:
+async def test_the_model_names_the_sentence_of_a_long_place_if_two_are_almost_as_near() -> (
+    None
+):
     memory = make_memory()
     answer = "Ferrand drank and had a leg of wood [1]."
     engine = FakeEngine()
@@ -167,14 +193,20 @@ PEOPLE = (
 RAIN = "It rained on the hills again that day, and nobody went out of the cottage by the burn. "
 
 
-async def test_the_model_is_asked_about_long_places_with_the_sentences_that_are_near() -> None:
+async def test_the_model_is_asked_about_long_places_with_the_sentences_that_are_near() -> (
+    None
+):
     answer = "- A pack-shepherd, as Hislop, the friend of Turnbull, takes him to be [1]"
     offered: list[list[str]] = []
     for rain in (RAIN, 80 * RAIN):
-        book = make_book([f"{PEOPLE[0]} {rain}", f"{rain}He knew Turnbull. {PEOPLE[1]}"])
+        book = make_book(
+            [f"{PEOPLE[0]} {rain}", f"{rain}He knew Turnbull. {PEOPLE[1]}"]
+        )
         engine = Listing()
         engine.source = 1
-        by_words, asking = as_cited(GistMemory(book, PageSize(50, 150), ""), answer, engine)
+        by_words, asking = as_cited(
+            GistMemory(book, PageSize(50, 150), ""), answer, engine
+        )
         assert by_words.citations[0].quote == PEOPLE[0]
         named = await with_cited_sentences(by_words, asking, ())
         offered.append(engine.texts)
@@ -182,10 +214,15 @@ async def test_the_model_is_asked_about_long_places_with_the_sentences_that_are_
     assert offered[0] == []
     prompt = offered[1][0]
     assert prompt.startswith(f"1. {PEOPLE[0]}\n2. {PEOPLE[1]}\n\n---")
-    assert "Answer: A pack-shepherd, as Hislop, the friend of Turnbull, takes him to be\n" in prompt
+    assert (
+        "Answer: A pack-shepherd, as Hislop, the friend of Turnbull, takes him to be\n"
+        in prompt
+    )
 
 
-async def test_the_model_is_not_asked_if_a_sentence_of_a_page_has_most_of_the_statement() -> None:
+async def test_the_model_is_not_asked_if_a_sentence_of_a_page_has_most_of_the_statement() -> (
+    None
+):
     owl = "The owl that lives in the old tower by the mill hunts mice at night."
     twin = "The owl that lives in the old tower by the mill sleeps all day."
     book = make_book([f"{owl} {twin} {9 * RAIN}"])
@@ -197,9 +234,13 @@ async def test_the_model_is_not_asked_if_a_sentence_of_a_page_has_most_of_the_st
     assert engine.texts == []
 
 
-async def sources_of_german(says: Callable[[str], str], engine: FakeEngine) -> list[str]:
+async def sources_of_german(
+    says: Callable[[str], str], engine: FakeEngine
+) -> list[str]:
     engine._says = says
-    asking = Asking("Wann stahl er?", make_memory(), engine, Steering(), ReaderOptions(model=LARGE))
+    asking = Asking(
+        "Wann stahl er?", make_memory(), engine, Steering(), ReaderOptions(model=LARGE)
+    )
     events = METHODS["gistread"].reader()(asking)
     answered = [event async for event in events][-1]
     assert isinstance(answered, Answered)
@@ -207,7 +248,9 @@ async def sources_of_german(says: Callable[[str], str], engine: FakeEngine) -> l
     return [citation.quote for citation in answered.citations]
 
 
-async def test_an_answer_in_another_language_is_traced_by_the_models_translation() -> None:
+async def test_an_answer_in_another_language_is_traced_by_the_models_translation() -> (
+    None
+):
     def says(prompt: str) -> str:
         return OPEN if "in the language of the book" in prompt else GERMAN
 

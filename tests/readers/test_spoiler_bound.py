@@ -38,12 +38,16 @@ def test_an_english_text_that_speaks_of_nobody_has_no_plot() -> None:
         "The tree has evolved in the unrelated classes of plants, and most of the species grow "
         "in the tropics. "
     ) * 40
-    people = trees.replace("most of the species grow", "the trees he planted for her grew")
+    people = trees.replace(
+        "most of the species grow", "the trees he planted for her grew"
+    )
     german = (
         "Der Baum ist in den Klassen der Pflanzen entstanden, und die Arten wachsen in den Tropen. "
         * 40
     )
-    assert [has_plot(make_book([text] * 4)) for text in (trees, people, german, trees[:800])] == [
+    assert [
+        has_plot(make_book([text] * 4)) for text in (trees, people, german, trees[:800])
+    ] == [
         False,
         True,
         True,
@@ -53,7 +57,8 @@ def test_an_english_text_that_speaks_of_nobody_has_no_plot() -> None:
 
 def telling(prompt: str) -> str:
     """A gist, summary or fact that names the secret if the text in the prompt does."""
-    shown = prompt.removesuffix(prompt.rpartition("\n---\n")[2])  # Behind notes, if it has any
+    # Behind notes, if it has any
+    shown = prompt.removesuffix(prompt.rpartition("\n---\n")[2])
     text = shown.removesuffix("\n---\n").rpartition("\n---\n")[2] or prompt
     words = " ".join(text.split()[-30:-10])
     if SECRET in text:
@@ -68,7 +73,11 @@ def book_with_a_secret(chance: random.Random, *, volumes: int) -> tuple[Book, in
     """
     made = []
     paragraphs = chance.randint(3, 5)
-    told_in = chance.randrange(volumes), chance.randrange(3), chance.randrange(1, paragraphs)
+    told_in = (
+        chance.randrange(volumes),
+        chance.randrange(3),
+        chance.randrange(1, paragraphs),
+    )
     for volume in range(volumes):
         chapters = []
         for chapter in range(3):
@@ -84,7 +93,9 @@ def book_with_a_secret(chance: random.Random, *, volumes: int) -> tuple[Book, in
                     texts[n] = " ".join(words)
             chapters.append([f"# Chapter {chapter}", *texts])
         made.append(make_book(*chapters, title=f"{SECRET} {volume}"))
-    book = join_books(f"The Saga of {SECRET}", (SECRET,), made) if volumes > 1 else made[0]
+    book = (
+        join_books(f"The Saga of {SECRET}", (SECRET,), made) if volumes > 1 else made[0]
+    )
     body = min((volume.start for volume in book.volumes), default=0)
     return book, book.text.index(SECRET, body)
 
@@ -115,7 +126,9 @@ async def run_reader(
 
     The others are accepted.
     """
-    engine = FakeEngine(says=telling, chooses=lambda _, offered: 0, context_tokens=context_tokens)
+    engine = FakeEngine(
+        says=telling, chooses=lambda _, offered: 0, context_tokens=context_tokens
+    )
     end, after = len(memory.book.text), len(memory.entries) + 1
     steering = Steering(pinned=set(range(1, 40, 3)), here=end - 1, steps=steps)
     decisions = [Decision(refuses=True), Decision(pages=(after,))]
@@ -146,10 +159,14 @@ async def test_no_reader_shows_what_stands_behind_the_bound(
     chance = random.Random(place)
     presets = list(built_in_presets().values())
     book, secret = book_with_a_secret(chance, volumes=1 + 2 * (place % 2))
-    focus = GistFocus(presets[place % len(presets)], "what w1x3 does" if place % 3 else "")
+    focus = GistFocus(
+        presets[place % len(presets)], "what w1x3 does" if place % 3 else ""
+    )
     mode = list(ReadingMode)[place // 2 % 2]
     memory = await memory_of(book, MemoryStore(tmp_path), focus, mode)
-    _, engine = await run_reader("gists", memory, context_tokens=8192, options=ReaderOptions())
+    _, engine = await run_reader(
+        "gists", memory, context_tokens=8192, options=ReaderOptions()
+    )
     assert SECRET in engine.calls[-1].text
     # First at the word itself, then back from it: nothing of a later bound may be left.
     for bound in (secret, chance.randrange(secret // 2, secret)):
@@ -165,8 +182,12 @@ async def test_no_reader_shows_what_stands_behind_the_bound(
             )
             assert SECRET not in repr([events, engine.calls]), name
             check_what_is_said(events, known, bound, len(book.text))
-        about = ReaderOptions(selection=(max(0, len(known.book.text) - 60), len(known.book.text)))
-        events, engine = await run_reader("auto", known, context_tokens=8192, options=about)
+        about = ReaderOptions(
+            selection=(max(0, len(known.book.text) - 60), len(known.book.text))
+        )
+        events, engine = await run_reader(
+            "auto", known, context_tokens=8192, options=about
+        )
         assert SECRET not in repr([events, engine.calls])
         check_what_is_said(events, known, bound, len(book.text))
 
@@ -182,11 +203,15 @@ def check_what_is_said(
         assert started.pages_read == len(known.entries)
     for answered in answers:
         assert max((end for _, end in answered.seen), default=0) <= bound
-        assert max((citation.end for citation in answered.citations), default=0) <= bound
+        assert (
+            max((citation.end for citation in answered.citations), default=0) <= bound
+        )
     check_share_shown(starts, answers, bound)
 
 
-def check_share_shown(starts: list[Started], answers: list[Answered], bound: int) -> None:
+def check_share_shown(
+    starts: list[Started], answers: list[Answered], bound: int
+) -> None:
     """Only `dos` and `full` know it beforehand.
 
     No answer follows where the window is too small.

@@ -69,7 +69,13 @@ async def ask(
     steering = steering or Steering(steps=Steps.ASK)
     engine = engine or FakeEngine(chooses=first_pages)
     stream = METHODS[reader].reader()(
-        Asking(QUESTION, memory or make_memory(), engine, steering, options or ReaderOptions())
+        Asking(
+            QUESTION,
+            memory or make_memory(),
+            engine,
+            steering,
+            options or ReaderOptions(),
+        )
     )
     async for event in stream:
         events.append(event)
@@ -101,7 +107,9 @@ async def test_every_page_and_the_answer_are_proposed_and_accepted() -> None:
     events = await ask("readagent-s")
     assert proposed(events) == [(1,), (2,), (3,), ()]
     assert opened(events) == [(page, OpenedBy.AGENT) for page in (1, 2, 3)]
-    assert [event for event in events if isinstance(event, Stopped)] == [Stopped(StopReason.ENOUGH)]
+    assert [event for event in events if isinstance(event, Stopped)] == [
+        Stopped(StopReason.ENOUGH)
+    ]
 
 
 async def test_a_refused_page_stays_closed_and_another_one_is_opened_instead() -> None:
@@ -122,7 +130,13 @@ async def test_who_decides_can_be_switched_while_a_page_is_proposed() -> None:
     seen: list[ReaderEvent] = []
     reader = METHODS["readagent-s"].reader()
     async for event in reader(
-        Asking(QUESTION, make_memory(), FakeEngine(chooses=first_pages), steering, ReaderOptions())
+        Asking(
+            QUESTION,
+            make_memory(),
+            FakeEngine(chooses=first_pages),
+            steering,
+            ReaderOptions(),
+        )
     ):
         seen.append(event)
         if isinstance(event, Proposed):
@@ -141,7 +155,9 @@ async def test_answering_now_ends_the_search(reader: str) -> None:
 
 @pytest.mark.parametrize("reader", ["gistread", "bm25", "dos", "readagent-p"])
 async def test_pages_chosen_at_once_are_proposed_together(reader: str) -> None:
-    engine = FakeEngine(chooses=lambda _, options: 0 if len(options) > 6 else len(options) - 1)
+    engine = FakeEngine(
+        chooses=lambda _, options: 0 if len(options) > 6 else len(options) - 1
+    )
     events = await ask(reader, Decision(refuses=True, pages=(2, 6)), engine=engine)
     assert len(proposed(events)) == 1
     page = make_memory().entry(2).page, make_memory().entry(6).page
@@ -176,7 +192,9 @@ async def test_every_method_asks_and_says_where_and_why(reader: str) -> None:
 
 @pytest.mark.parametrize("reader", PASSAGE_METHODS)
 @pytest.mark.parametrize("read", [0, 3])
-async def test_sections_without_gists_are_asked_about_too(reader: str, read: int) -> None:
+async def test_sections_without_gists_are_asked_about_too(
+    reader: str, read: int
+) -> None:
     memory = make_memory(read, 40)
     options = ReaderOptions(budget_tokens=400, model=BASIC)
     engine = FakeEngine(says=says_key)
@@ -184,7 +202,11 @@ async def test_sections_without_gists_are_asked_about_too(reader: str, read: int
     (first, *_) = proposed(events)
     assert first
     again = await ask(
-        reader, Decision(refused=first[:1]), memory=memory, options=options, engine=engine
+        reader,
+        Decision(refused=first[:1]),
+        memory=memory,
+        options=options,
+        engine=engine,
     )
     second = proposed(again)[1]
     assert not set(first) & set(second), "what was accepted is not asked about again"
@@ -200,7 +222,9 @@ async def test_a_section_replaces_a_refused_one(reader: str) -> None:
     memory = make_memory(0, 40)
     options = ReaderOptions(budget_tokens=400, model=BASIC)
     engine = FakeEngine(says=says_key)
-    (first, *_) = proposed(await ask(reader, memory=memory, options=options, engine=engine))
+    (first, *_) = proposed(
+        await ask(reader, memory=memory, options=options, engine=engine)
+    )
     sections = Sections(memory)
     other = next(
         number
@@ -220,7 +244,9 @@ async def test_a_section_replaces_a_refused_one(reader: str) -> None:
 
 
 async def test_some_pages_named_at_once_are_refused() -> None:
-    engine = FakeEngine(chooses=lambda _, options: 0 if len(options) > 6 else len(options) - 1)
+    engine = FakeEngine(
+        chooses=lambda _, options: 0 if len(options) > 6 else len(options) - 1
+    )
     (first, *_) = proposed(await ask("readagent-p", engine=engine))
     events = await ask("readagent-p", Decision(refused=first[:1]), engine=engine)
     looked_up = [event.page for event in events if isinstance(event, LookedUp)]
@@ -272,14 +298,18 @@ async def test_what_was_refused_before_answering_now_stays_closed(reader: str) -
 
 
 @pytest.mark.parametrize("reader", sorted(READS_ALL))
-async def test_methods_that_read_everything_leave_refused_sections_out(reader: str) -> None:
+async def test_methods_that_read_everything_leave_refused_sections_out(
+    reader: str,
+) -> None:
     memory = make_memory(0, 40)
     steering = Steering(steps=Steps.ASK, refused={2, 3})
     engine = FakeEngine(says=says_key)
     events = await ask(reader, memory=memory, steering=steering, engine=engine)
     assert not proposed(events), "nothing is chosen, so nothing is asked"
     closed = Sections(memory).places_of({2, 3})
-    places = [(e.start, e.end) for e in events if isinstance(e, Noted | Reported | PartRead)]
+    places = [
+        (e.start, e.end) for e in events if isinstance(e, Noted | Reported | PartRead)
+    ]
     assert places
     assert not any(overlaps(places, place) for place in closed)
     everything = set(range(1, Sections(memory).last + 1))
@@ -293,21 +323,32 @@ async def test_a_page_added_to_the_passages_asked_one_by_one_is_asked_too() -> N
     engine = FakeEngine(says=lambda _: "Ferrand.")
     options = ReaderOptions(model=BASIC)
     added = Decision(pages=(3,))
-    await ask("gistread", added, engine=engine, memory=make_memory(200, 200), options=options)
+    await ask(
+        "gistread", added, engine=engine, memory=make_memory(200, 200), options=options
+    )
     assert any(FACTS[2] in call.text for call in engine.calls)
 
 
 def test_a_typed_decision() -> None:
     wants = Proposed((3,), 1, 20)
-    assert [parse_decision(text, wants) for text in ("", "no", "answer")] == [YES, NO, None]
+    assert [parse_decision(text, wants) for text in ("", "no", "answer")] == [
+        YES,
+        NO,
+        None,
+    ]
     assert parse_decision("3, 5", wants) == Decision(refuses=True, pages=(3, 5))
     assert parse_decision("+12", wants) == Decision(pages=(12,))
-    for text, message in (("maybe", "Enter a section’s number, no"), ("40", "Only sections 1 to")):
+    for text, message in (
+        ("maybe", "Enter a section’s number, no"),
+        ("40", "Only sections 1 to"),
+    ):
         with pytest.raises(ValueError, match=message):
             parse_decision(text, wants)
 
 
-async def test_a_real_model_proposes_only_pages_that_were_not_refused(tiny: Path) -> None:
+async def test_a_real_model_proposes_only_pages_that_were_not_refused(
+    tiny: Path,
+) -> None:
     engine = LlamaEngine(tiny, options=LoadOptions(context_tokens=8192))
     await engine.start()
     try:
@@ -316,7 +357,9 @@ async def test_a_real_model_proposes_only_pages_that_were_not_refused(tiny: Path
         await engine.close()
     answered = events[-1]
     assert isinstance(answered, Answered)
-    refused = [page for event in events if isinstance(event, Refused) for page in event.pages]
+    refused = [
+        page for event in events if isinstance(event, Refused) for page in event.pages
+    ]
     assert not {*refused} & {*answered.expanded}
     first, second, *_ = proposed(events)
     assert first != second

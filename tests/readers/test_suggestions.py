@@ -45,11 +45,14 @@ def test_nothing_behind_the_bound_is_suggested() -> None:
     book = make_book([*STORY, SECRET])
     assert any("Rosebud" in suggestion for suggestion in suggestions(known(book)))
     assert not any(
-        "Rosebud" in suggestion for suggestion in suggestions(known(book, book.text.index(SECRET)))
+        "Rosebud" in suggestion
+        for suggestion in suggestions(known(book, book.text.index(SECRET)))
     )
     memory = make_memory()
     bound = memory.entry(2).page.end
-    assert not any("Ferrand" in suggestion for suggestion in suggestions(memory.upto(bound)))
+    assert not any(
+        "Ferrand" in suggestion for suggestion in suggestions(memory.upto(bound))
+    )
 
 
 def test_the_sample_tells_who_everybody_is_that_a_suggestion_names() -> None:
@@ -59,6 +62,8 @@ def test_the_sample_tells_who_everybody_is_that_a_suggestion_names() -> None:
         index = Index.from_book(part)
         for question in suggestions(known(story, paragraph.end()), plot=True):
             if name := re.fullmatch(r"Who is (.+)\?", question):
-                forms = [form for entity in index.find(name[1]) for form in entity.forms]
+                forms = [
+                    form for entity in index.find(name[1]) for form in entity.forms
+                ]
                 best = telling_sentences(name[1], forms, part)[0]
                 assert best.tells, (question, paragraph.end())

@@ -15,7 +15,9 @@ ALL = [(0, len(MEMORY.book.text))]
 QUESTION = "Who stole the brass key?"
 
 
-def supported(answer: str, question: str = QUESTION, memory: GistMemory = MEMORY) -> list[bool]:
+def supported(
+    answer: str, question: str = QUESTION, memory: GistMemory = MEMORY
+) -> list[bool]:
     statements = check(answer, question, memory, [(0, len(memory.book.text))])
     return [statement.supported for statement in statements]
 
@@ -56,7 +58,11 @@ def test_statements_that_the_text_does_not_make_are_not_supported(
     answer: str, foreign: tuple[str, ...]
 ) -> None:
     (statement,) = check(answer, QUESTION, MEMORY, ALL)
-    assert (statement.supported, statement.foreign, statement.quote) == (False, foreign, None)
+    assert (statement.supported, statement.foreign, statement.quote) == (
+        False,
+        foreign,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +91,11 @@ def test_statements_are_checked_one_by_one() -> None:
     answer = "Ferrand stole it. Napoleon paid Wellington.\nHe lost his watch at cards"
     statements = check(answer, QUESTION, MEMORY, ALL)
     texts = [answer[statement.start : statement.end] for statement in statements]
-    assert texts == ["Ferrand stole it.", "Napoleon paid Wellington.", "He lost his watch at cards"]
+    assert texts == [
+        "Ferrand stole it.",
+        "Napoleon paid Wellington.",
+        "He lost his watch at cards",
+    ]
     assert [statement.supported for statement in statements] == [True, False, True]
 
 
@@ -126,9 +136,13 @@ def test_a_statement_supported_by_a_gist_is_quoted_from_its_page() -> None:
         ),
     ],
 )
-def test_statements_in_other_languages_are_checked(text: str, right: str, wrong: str) -> None:
+def test_statements_in_other_languages_are_checked(
+    text: str, right: str, wrong: str
+) -> None:
     language = "de" if "Martha" in text else "zh"
-    memory = GistMemory(replace(make_book([text]), language=language), PageSize(50, 150), "")
+    memory = GistMemory(
+        replace(make_book([text]), language=language), PageSize(50, 150), ""
+    )
     assert supported(f"{right}\n{wrong}", "?", memory) == [True, False]
 
 

@@ -107,7 +107,10 @@ def texts(events: Sequence[ReaderEvent]) -> list[str]:
         ),
         (
             TEAM,
-            ["· 8 members, each with a part of the book", "● member 8, section 8: Ferrand"],
+            [
+                "· 8 members, each with a part of the book",
+                "● member 8, section 8: Ferrand",
+            ],
             "8 members asked",
         ),
         (
@@ -119,7 +122,11 @@ def texts(events: Sequence[ReaderEvent]) -> list[str]:
             "the leader asks: When was the storm?",
         ),
         (
-            (LookedUp(3, 1, "the lamp"), Refused((2,), (7,)), Expanded(7, OpenedBy.PERSON)),
+            (
+                LookedUp(3, 1, "the lamp"),
+                Refused((2,), (7,)),
+                Expanded(7, OpenedBy.PERSON),
+            ),
             [
                 "① section 3: the lamp",
                 "× section 2 refused by you, section 7 instead",
@@ -132,7 +139,11 @@ def texts(events: Sequence[ReaderEvent]) -> list[str]:
             ["¶ read 2 passages: section 1"],
             "read 2 passages",
         ),
-        ((Shown(()),), ["¶ read no passage of the book"], "read no passage of the book"),
+        (
+            (Shown(()),),
+            ["¶ read no passage of the book"],
+            "read no passage of the book",
+        ),
         (
             (Restarted("It broke off."),),
             ["↻ the answer begins again: It broke off"],
@@ -161,8 +172,14 @@ def test_steps_lead_to_their_places_in_the_book() -> None:
     shown = step_of(Shown((PAGES[0], PAGES[7])), PLACES)
     assert shown is not None
     assert shown.text == "read 2 passages: section 1 · section 8"
-    assert [link.target for link in shown.links] == [ToPlace(*PAGES[0]), ToPlace(*PAGES[7])]
-    assert [shown.text[link.start : link.end] for link in shown.links] == ["section 1", "section 8"]
+    assert [link.target for link in shown.links] == [
+        ToPlace(*PAGES[0]),
+        ToPlace(*PAGES[7]),
+    ]
+    assert [shown.text[link.start : link.end] for link in shown.links] == [
+        "section 1",
+        "section 8",
+    ]
     visited = step_of(PATHS[1], PLACES)
     assert visited is not None
     assert [link.target for link in visited.links] == [ToPage(3), ToPage(4), ToPage(8)]
@@ -192,11 +209,16 @@ def test_a_page_that_does_not_fit_is_closed_or_partly_read() -> None:
 def test_the_scope_of_a_question_is_said_only_if_limited() -> None:
     assert describe_scope(Started("r", 9, 9, True)) == ""
     scope = describe_scope(
-        Started("r", 18, 46, False, told=(SegmentLevel(1, 17, 1), SegmentLevel(18, 18, 0)))
+        Started(
+            "r", 18, 46, False, told=(SegmentLevel(1, 17, 1), SegmentLevel(18, 18, 0))
+        )
     )
     assert "From 18 of ~46 sections." in scope
     assert "1 section by its own gist, 17 sections in 1 summary" in scope
-    assert describe_scope(Started("r", 9, 9, True, bound_share=0.152)) == "Up to 15% of the book."
+    assert (
+        describe_scope(Started("r", 9, 9, True, bound_share=0.152))
+        == "Up to 15% of the book."
+    )
     bounded = Started("r", 3, 4, False, bound_share=0.152)
     assert describe_scope(bounded) == "From 3 of ~4 sections up to 15% of the book."
 
@@ -211,7 +233,8 @@ def test_without_pages_a_place_is_a_share_of_the_book() -> None:
 def test_quotation_marks_inside_a_quotation_are_single() -> None:
     assert in_quotes("“Go,” he said.") == "“‘Go,’ he said.”"
     assert (
-        in_quotes(short("He said, “Go away from here.”", 20)) == f"“He said, ‘Go away{ELLIPSIS}’”"
+        in_quotes(short("He said, “Go away from here.”", 20))
+        == f"“He said, ‘Go away{ELLIPSIS}’”"
     )
     assert in_quotes("away from here,” he said.") == "“‘away from here,’ he said.”"
 
@@ -225,7 +248,9 @@ def test_the_cost_of_an_answer_is_told_in_time_and_tokens() -> None:
 
 
 def test_readers_are_told_the_effort_of_an_answer_in_words() -> None:
-    assert describe_effort(Usage(4000, 200, 118, 12.4)) == "12 s · about 2,800 words read"
+    assert (
+        describe_effort(Usage(4000, 200, 118, 12.4)) == "12 s · about 2,800 words read"
+    )
     assert describe_effort(Usage(40, 0, 8, 0.2)) == "about 27 words read"
     assert describe_effort(Usage()) == ""
 

@@ -53,7 +53,11 @@ async def test_the_steps_of_every_method_have_places_and_reasons(reader: str) ->
 
 def test_the_steps_come_in_the_order_in_which_they_were_asked_about() -> None:
     memory = make_memory()
-    trace = [Proposed((3, 2), 1, 5), Proposed((1,), 2, 5), *(LookedUp(n, n, "") for n in (1, 2, 3))]
+    trace = [
+        Proposed((3, 2), 1, 5),
+        Proposed((1,), 2, 5),
+        *(LookedUp(n, n, "") for n in (1, 2, 3)),
+    ]
     assert [step.number for step in walk_of(trace, (), memory)] == [3, 2, 1]
 
 
@@ -70,7 +74,9 @@ async def test_a_refused_section_is_a_step_that_was_left_out(reader: str) -> Non
     memory = make_memory(0, 40)
     options = ReaderOptions(budget_tokens=400, model=BASIC)
     engine = FakeEngine(says=says_key)
-    (first, *_) = proposed(await ask(reader, memory=memory, options=options, engine=engine))
+    (first, *_) = proposed(
+        await ask(reader, memory=memory, options=options, engine=engine)
+    )
     decision = Decision(refused=first[:1])
     events = await ask(reader, decision, memory=memory, options=options, engine=engine)
     answered = events[-1]
@@ -103,7 +109,8 @@ def test_a_saved_answer_is_walked_as_it_was_when_it_was_new() -> None:
     memory = make_memory()
     first, second, third = (memory.entry(number).page for number in (3, 5, 6))
     shown = Shown(
-        ((first.start, first.end), (third.start, third.end)), ("because it has “leg”", "to end")
+        ((first.start, first.end), (third.start, third.end)),
+        ("because it has “leg”", "to end"),
     )
     source = Citation(3, first.start, first.start + 20, "")
     record = SavedQuestion(QUESTION, "A wooden one.", True, (source,))
@@ -124,10 +131,14 @@ def test_the_steps_of_a_saved_answer_are_numbered_by_the_memory_of_today() -> No
     memory = make_memory()
     page = memory.entry(6).page
     record = SavedQuestion(QUESTION, "A wooden one.", True)
-    record = with_steps(record, [Shown(((page.start, page.end),), ("to end",))], Steering(), memory)
+    record = with_steps(
+        record, [Shown(((page.start, page.end),), ("to end",))], Steering(), memory
+    )
     later = make_memory()
     del later.entries[:2]
     for number, entry in enumerate(later.entries, start=1):
-        later.entries[number - 1] = replace(entry, page=replace(entry.page, number=number))
+        later.entries[number - 1] = replace(
+            entry, page=replace(entry.page, number=number)
+        )
     (step,) = saved_walk(record, Sections(later), later)
     assert (step.number, step.place) == (4, (page.start, page.end))

@@ -9,7 +9,14 @@ import pytest
 
 from gistread import open_book
 from gistread.memory.facts import elements_in
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.readers import cost
 from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.events import Answered
@@ -40,7 +47,14 @@ CAPABLE = WholeStoryReader(
     [
         *(
             (name, False)
-            for name in ("auto", "gistread", "readagent-p", "memwalker", "graphreader", "longagent")
+            for name in (
+                "auto",
+                "gistread",
+                "readagent-p",
+                "memwalker",
+                "graphreader",
+                "longagent",
+            )
         ),
         *((name, True) for name in ("auto", "readagent-s", "notes")),
     ],
@@ -56,7 +70,9 @@ async def test_a_capable_model_answers_about_the_whole_story(
     assert [piece for piece in PIECES if piece not in answered] == []
 
 
-async def ask(name: str, question: str, memory: GistMemory, reader: WholeStoryReader) -> str:
+async def ask(
+    name: str, question: str, memory: GistMemory, reader: WholeStoryReader
+) -> str:
     engine = FakeEngine(says=reader.says, chooses=reader.chooses)
     events = METHODS[name].reader()(
         Asking(question, memory, engine, Steering(), ReaderOptions(max_pages=6))
@@ -81,8 +97,13 @@ RECORDED_PIECES = {
         "damp ground of the catacombs",
         "damp catacombs",
     ),
-    "He fetters him to the granite in a recess of a deep crypt": ("fettered him to the granite",),
-    "He walls up the niche, tier by tier": ("laid the first tier", "began walling up the niche"),
+    "He fetters him to the granite in a recess of a deep crypt": (
+        "fettered him to the granite",
+    ),
+    "He walls up the niche, tier by tier": (
+        "laid the first tier",
+        "began walling up the niche",
+    ),
     "At midnight he forces in the last stone": (
         "forced the last stone",
         "forced in the last stone",
@@ -97,7 +118,10 @@ def recorded_memory() -> GistMemory:
     book = open_book(DATA / "1063_The-Cask-of-Amontillado.txt")
     exchanges = [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
     gists = [
-        (exchange["messages"][-1]["content"].partition(_BEGINS)[2][:20], exchange["reply"])
+        (
+            exchange["messages"][-1]["content"].partition(_BEGINS)[2][:20],
+            exchange["reply"],
+        )
         for exchange in exchanges
         if exchange["run"] == "index-cask"
         and "Shorten the text" in exchange["messages"][-1]["content"]
@@ -112,7 +136,9 @@ def recorded_memory() -> GistMemory:
         zip(gists, begins, [*begins[1:], len(book.text)], strict=True), start=1
     ):
         page = Page(number, start, end, count_words(book.text[start:end]))
-        memory.entries.append(MemoryEntry(page, Gist(gist, count_words(gist), GistSource.MODEL)))
+        memory.entries.append(
+            MemoryEntry(page, Gist(gist, count_words(gist), GistSource.MODEL))
+        )
     return memory
 
 
@@ -140,6 +166,8 @@ async def test_every_reader_puts_the_recorded_statements_about_a_real_story_toge
         for statement, words in RECORDED_PIECES.items()
     }
     reader = WholeStoryReader(RECORDED_PIECES, facts)
-    question = "How does Montresor carry out his revenge on Fortunato, from start to finish?"
+    question = (
+        "How does Montresor carry out his revenge on Fortunato, from start to finish?"
+    )
     answered = await ask(name, question, recorded_memory(), reader)
     assert [piece for piece in RECORDED_PIECES if piece not in answered] == []

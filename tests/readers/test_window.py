@@ -30,7 +30,9 @@ def levels_of(events: Sequence[ReaderEvent]) -> dict[int, int]:
     return {page: segment.level for page, segment in pages_and_segments(events)}
 
 
-def pages_and_segments(events: Sequence[ReaderEvent]) -> Iterator[tuple[int, SegmentLevel]]:
+def pages_and_segments(
+    events: Sequence[ReaderEvent],
+) -> Iterator[tuple[int, SegmentLevel]]:
     for segment in segments_in(events):
         for page in range(segment.first, segment.last + 1):
             yield page, segment
@@ -44,7 +46,9 @@ def segments_in(events: Sequence[ReaderEvent]) -> tuple[SegmentLevel, ...]:
 def pages_told(text: str) -> list[int]:
     """The pages that the tags of a memory's text name, in the order in which they stand there."""
     pages: list[int] = []
-    for first, last in re.findall(r"^\(Pages? (\d+)(?:-(\d+))?[,)]", text, re.MULTILINE):
+    for first, last in re.findall(
+        r"^\(Pages? (\d+)(?:-(\d+))?[,)]", text, re.MULTILINE
+    ):
         pages += range(int(first), int(last or first) + 1)
     return pages
 
@@ -67,7 +71,9 @@ async def test_a_memory_that_fits_is_shown_page_by_page() -> None:
 @pytest.mark.parametrize("context", [600, 1000, SMALL, 3000])
 async def test_every_page_is_shown_once_in_order_for_any_window(context: int) -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=context)
-    events = await ask(engine, make_memory(160, 160), options=ReaderOptions(answer_tokens=64))
+    events = await ask(
+        engine, make_memory(160, 160), options=ReaderOptions(answer_tokens=64)
+    )
     assert pages_told(engine.calls[0].text) == list(range(1, 161))
     assert pages_of(events) == list(range(1, 161))
 
@@ -76,7 +82,8 @@ async def test_chapters_near_the_question_are_shown_page_by_page() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
     memory = make_memory(160, 160)
     memory.entries[49] = replace(
-        memory.entry(50), gist=Gist("The zeppelin landed at Skerry.", 5, GistSource.MODEL)
+        memory.entry(50),
+        gist=Gist("The zeppelin landed at Skerry.", 5, GistSource.MODEL),
     )
     events = await ask(engine, memory, question="Where did the zeppelin land?")
     levels = levels_of(events)
@@ -111,5 +118,7 @@ async def test_no_prompt_is_longer_than_the_window() -> None:
     # The fake refuses such a prompt: that nothing is raised is the promise.
     for context in range(500, 1600, 100):
         engine = FakeEngine(says=says, context_tokens=context)
-        events = await ask(engine, make_memory(40, 40), options=ReaderOptions(answer_tokens=64))
+        events = await ask(
+            engine, make_memory(40, 40), options=ReaderOptions(answer_tokens=64)
+        )
         assert answered(events).found

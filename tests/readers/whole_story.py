@@ -14,7 +14,9 @@ _PAGE = re.compile(r"\(Page (\d+)\)\n(.*)")
 class WholeStoryReader:
     """`pieces`: each statement of the answer, with words of the text that tell it."""
 
-    def __init__(self, pieces: Mapping[str, Sequence[str]], facts: Mapping[str, str]) -> None:
+    def __init__(
+        self, pieces: Mapping[str, Sequence[str]], facts: Mapping[str, str]
+    ) -> None:
         """`facts`: the reply to an extraction, by words of its page."""
         self._pieces = pieces
         self._facts = facts
@@ -33,14 +35,27 @@ class WholeStoryReader:
         if "Notes so far:" in text:
             notes, _, text = text.partition("\n---\n")
         if "atomic facts" in task:
-            return "".join(reply for words, reply in self._facts.items() if words in text)
+            return "".join(
+                reply for words, reply in self._facts.items() if words in text
+            )
         if "Write a plan" in prompt:
             return "Find how it begins, what happens, and how it ends."
-        known = task.partition("What you know")[2] or notes or task.partition("Notebook:")[2]
+        known = (
+            task.partition("What you know")[2]
+            or notes
+            or task.partition("Notebook:")[2]
+        )
         if "Nothing new" in task or "in JSON" in task:
-            new = [statement for statement in self.statements_in(text) if statement not in known]
+            new = [
+                statement
+                for statement in self.statements_in(text)
+                if statement not in known
+            ]
             return self._tell(new) or "Nothing new."
-        return self._tell(self.statements_in(f"{text}\n{known}")) or "The book does not say."
+        return (
+            self._tell(self.statements_in(f"{text}\n{known}"))
+            or "The book does not say."
+        )
 
     @staticmethod
     def _tell(statements: Iterable[str]) -> str:
@@ -49,8 +64,12 @@ class WholeStoryReader:
     def chooses(self, prompt: str, options: Sequence[str]) -> str:
         text, _, task = prompt.rpartition("\n---\n")
         known = task.partition("What you know")[2] or task.partition("Notebook:")[2]
-        missing = [piece for piece in self._pieces if piece not in self.statements_in(known)]
-        new = [statement for statement in self.statements_in(text) if statement in missing]
+        missing = [
+            piece for piece in self._pieces if piece not in self.statements_in(known)
+        ]
+        new = [
+            statement for statement in self.statements_in(text) if statement in missing
+        ]
         match options:
             case ["yes", "part", "no"]:
                 return self._how_much(new, missing)
@@ -64,7 +83,9 @@ class WholeStoryReader:
                 return "none"  # No two reports contradict each other.
         return self._part_to_read(text, missing, options)
 
-    def _part_to_read(self, text: str, missing: Sequence[str], options: Sequence[str]) -> str:
+    def _part_to_read(
+        self, text: str, missing: Sequence[str], options: Sequence[str]
+    ) -> str:
         if _PAGE.search(text):
             return self._page_to_open(text, options)
         if "ANSWER" in options and not missing:
@@ -87,7 +108,9 @@ class WholeStoryReader:
         ]
         return next((page for page in shut if page in options), "STOP")
 
-    def _helpful(self, text: str, missing: Sequence[str], options: Sequence[str]) -> str:
+    def _helpful(
+        self, text: str, missing: Sequence[str], options: Sequence[str]
+    ) -> str:
         """The first part that tells what is missing, else the first option."""
         helpful = [
             number

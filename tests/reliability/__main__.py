@@ -37,8 +37,20 @@ _HEADINGS = {
     "damage": _FAULT,
     "processes": _FAULT,
     "disks": _FAULT,
-    "books": ("hostile files", "files", "opened", "refused in words", "over a limit or failed"),
-    "models": ("broken files", "files", "used", "refused in words", "crash, hang or traceback"),
+    "books": (
+        "hostile files",
+        "files",
+        "opened",
+        "refused in words",
+        "over a limit or failed",
+    ),
+    "models": (
+        "broken files",
+        "files",
+        "used",
+        "refused in words",
+        "crash, hang or traceback",
+    ),
     "evening": (
         "screens",
         "searches",
@@ -59,7 +71,9 @@ _HEADINGS = {
 }
 
 
-def _rows(part: str, folder: Path, arguments: argparse.Namespace) -> Iterable[Sequence[str]]:
+def _rows(
+    part: str, folder: Path, arguments: argparse.Namespace
+) -> Iterable[Sequence[str]]:
     match part:
         case "pdf":
             return pdf_words.rows(folder)
@@ -78,7 +92,9 @@ def _rows(part: str, folder: Path, arguments: argparse.Namespace) -> Iterable[Se
         case "books":
             return hostile_books.rows(arguments.files)
         case "models":
-            return hostile_models.rows(arguments.headers, max(1, arguments.headers // 1000))
+            return hostile_models.rows(
+                arguments.headers, max(1, arguments.headers // 1000)
+            )
         case "evening":
             return evenings.rows(folder, arguments.screens)
         case "device":
@@ -94,9 +110,14 @@ def _print_table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python3 -m tests.reliability", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python3 -m tests.reliability", description=__doc__
+    )
     parser.add_argument(
-        "parts", nargs="*", metavar="PART", help=f"which tables: {', '.join(_HEADINGS)} (all)"
+        "parts",
+        nargs="*",
+        metavar="PART",
+        help=f"which tables: {', '.join(_HEADINGS)} (all)",
     )
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--files", type=int, default=1000)

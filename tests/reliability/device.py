@@ -30,7 +30,9 @@ _FREE = "GISTREAD_TEST_FREE_BYTES"  # Free memory that cards report to the worke
 _BUFFER = re.compile(r"(\S+) +(?:model|KV|compute|output) buffer size = +([\d.]+) MiB")
 _MAX_BUFFER = "GGML_VK_FORCE_MAX_BUFFER_SIZE"
 _PROMPT = (
-    Message("user", "The sea is calm tonight, and the moon lies fair. What is the sea like?"),
+    Message(
+        "user", "The sea is calm tonight, and the moon lies fair. What is the sea like?"
+    ),
 )
 _WINDOW = 8192
 _BATCH = fit.batch_tokens_of(0, on_gpu=True)
@@ -43,14 +45,21 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
         yield ("no graphics card, or no llama.cpp built for one", *[""] * 5)
         return
     # Heads for which a KV cache can be quantized
-    heads = {"attention__head_count": 2, "attention__head_count_kv": 2, "rope__dimension_count": 32}
+    heads = {
+        "attention__head_count": 2,
+        "attention__head_count_kv": 2,
+        "rope__dimension_count": 32,
+    }
     changes: dict[str, Any] = {
-        f"llama__{name}": value for name, value in {**heads, "context_length": _WINDOW}.items()
+        f"llama__{name}": value
+        for name, value in {**heads, "context_length": _WINDOW}.items()
     }
     model = write_tiny_gguf(folder / "deep.gguf", layers=8, **changes)
     header = read_header(model)
     sizes = fit.sizes_of(header, _BATCH)
-    whole, _ = fit.required_bytes(sizes, Layout(_WINDOW, _WINDOW, "f16", header.layers + 1))
+    whole, _ = fit.required_bytes(
+        sizes, Layout(_WINDOW, _WINDOW, "f16", header.layers + 1)
+    )
     usual = LoadOptions(_WINDOW)
     cases: list[tuple[str, LoadOptions, Mapping[str, str]]] = [
         ("the processor", replace(usual, gpu_layers=0), {}),
@@ -70,13 +79,20 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
         row, text = asyncio.run(_ask(model, sizes, options, environment, log))
         expected = expected or text
         same = sum(
-            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, expected, strict=False))
+            1
+            for _ in takewhile(
+                lambda pair: pair[0] == pair[1], zip(text, expected, strict=False)
+            )
         )
         yield (what, *row, f"{same} of {len(expected)}")
 
 
 async def _ask(
-    model: Path, sizes: ModelSizes, options: LoadOptions, environment: Mapping[str, str], log: Path
+    model: Path,
+    sizes: ModelSizes,
+    options: LoadOptions,
+    environment: Mapping[str, str],
+    log: Path,
 ) -> tuple[tuple[str, ...], str]:
     with (
         mock.patch.dict(os.environ, environment),
@@ -112,7 +128,8 @@ async def _ask(
 if __name__ == "__main__":  # A worker whose cards have less memory
     if free := os.environ.get(_FREE):
         cards = tuple(
-            replace(card, free_bytes=int(free) + 256 * _MIB, total_bytes=1) for card in gpus()
+            replace(card, free_bytes=int(free) + 256 * _MIB, total_bytes=1)
+            for card in gpus()
         )
         setattr(loading, gpus.__name__, lambda: cards)
     run_worker()

@@ -43,7 +43,12 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
     for name in dict.fromkeys(path.parent.name for path in all_epubs()):
         yield _row(
             name,
-            (each for path in all_epubs() if path.parent.name == name for each in _compared(path)),
+            (
+                each
+                for path in all_epubs()
+                if path.parent.name == name
+                for each in _compared(path)
+            ),
         )
     yield _row(
         f"generated: tags {_MANY:,} deep, closed or not",
@@ -66,7 +71,13 @@ def _compared(path: Path) -> Iterator[tuple[str, Book]]:
     try:
         words, _ = source_words(path)
         yield "".join(words), open_book(path)
-    except (BookError, ElementTree.ParseError, LookupError, StopIteration, zipfile.BadZipFile):
+    except (
+        BookError,
+        ElementTree.ParseError,
+        LookupError,
+        StopIteration,
+        zipfile.BadZipFile,
+    ):
         return  # Refused with a reason, or too broken for the second reader
 
 

@@ -40,7 +40,9 @@ class ForgetfulEngine(SteppedEngine):
         self._seen.clear()
         return usage
 
-    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+    async def prepare(
+        self, prompt: Prompt, priority: Priority = Priority.BACKGROUND
+    ) -> Usage:
         usage = await super().prepare(prompt, priority)
         self._seen.clear()
         return usage
@@ -48,7 +50,13 @@ class ForgetfulEngine(SteppedEngine):
 
 def rows(folder: Path, screens: int) -> Iterator[tuple[str, ...]]:
     """Screens, searches, questions, MiB after the first part and at the end, and the growth."""
-    command = [sys.executable, "-m", "tests.reliability.evenings", str(folder), str(screens)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.reliability.evenings",
+        str(folder),
+        str(screens),
+    ]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     first, last = map(float, done.stdout.split())
     searches, questions = screens // _SEARCH_EVERY, screens // _ASK_EVERY
@@ -69,7 +77,9 @@ async def _read(folder: Path, screens: int) -> None:
         for number in range(1, screens + 1):
             await pilot.press("space")
             if number % _SEARCH_EVERY == 0:
-                await _type(pilot, "slash", _SEARCHED[number // _SEARCH_EVERY % len(_SEARCHED)])
+                await _type(
+                    pilot, "slash", _SEARCHED[number // _SEARCH_EVERY % len(_SEARCHED)]
+                )
                 await pilot.press("n", "backspace", "escape")
             if number % _ASK_EVERY == 0:
                 await _ask(pilot, screen, f"Who is number {number}?")
@@ -86,7 +96,9 @@ async def _ask(pilot: Pilot[None], screen: ReadingScreen, question: str) -> None
     await until(
         pilot,
         lambda: (
-            len(pane.exchanges) > before and pane.exchanges[-1].answer and not session.answering
+            len(pane.exchanges) > before
+            and pane.exchanges[-1].answer
+            and not session.answering
         ),
     )
     await pilot.press("escape")
@@ -94,7 +106,9 @@ async def _ask(pilot: Pilot[None], screen: ReadingScreen, question: str) -> None
 
 async def _type(pilot: Pilot[None], key: str, text: str) -> None:
     await pilot.press(
-        key, *({" ": "space", "?": "question_mark"}.get(letter, letter) for letter in text), "enter"
+        key,
+        *({" ": "space", "?": "question_mark"}.get(letter, letter) for letter in text),
+        "enter",
     )
 
 

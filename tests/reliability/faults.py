@@ -30,7 +30,8 @@ from tests.tiny_gguf import write_tiny_gguf
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
 SIZE = ("--min-words", "60", "--max-words", "200")
 _LINE = (
-    "The keeper stood before door {} and counted the stairs, one by one, as the sea went on below. "
+    "The keeper stood before door {} and counted the stairs, one by one, as "
+    "the sea went on below. "
 )
 _PAUSE_S = 0.02  # Of each answer
 _SLOW = {"GISTREAD_TEST_PAUSE_S": str(_PAUSE_S)}
@@ -63,7 +64,9 @@ class Home:
         for name in FOLDERS:
             shutil.rmtree(self.folder / name, ignore_errors=True)
         default_paths().config.mkdir(parents=True)
-        default_paths().config_file.write_text(f'model = "{self.folder / "fake.gguf"}"\n')
+        default_paths().config_file.write_text(
+            f'model = "{self.folder / "fake.gguf"}"\n'
+        )
 
     def start(
         self,
@@ -110,7 +113,10 @@ def rows(folder: Path, *, kills: int) -> Iterator[tuple[str, ...]]:
     assert "error" not in json.loads(out), errors
     memory = next(default_paths().memories.glob("*.memory"))
     length, undisturbed = memory.stat().st_size, home.pages()
-    yield "SIGKILL of `index`", *_killed(home, kills, undisturbed, lambda number: _Forked(home))
+    yield (
+        "SIGKILL of `index`",
+        *_killed(home, kills, undisturbed, lambda number: _Forked(home)),
+    )
 
     def on_another_day(number: int) -> "subprocess.Popen[str]":
         clock = {
@@ -118,7 +124,9 @@ def rows(folder: Path, *, kills: int) -> Iterator[tuple[str, ...]]:
             "FAKETIME": f"{(number % 3 - 1) * _DAY:+}s",
             **_REAL_DURATIONS,
         }
-        return home.start("index", home.book, *SIZE, "--events", environment={**_SLOW, **clock})
+        return home.start(
+            "index", home.book, *SIZE, "--events", environment={**_SLOW, **clock}
+        )
 
     if _CLOCK.exists():
         figures = _killed(home, max(1, kills // 20), undisturbed, on_another_day)
@@ -220,14 +228,18 @@ def _worker_killed(home: Home, model: Path, kills: int) -> tuple[str, ...]:
     return str(done), str(lost), str(doubled), ""
 
 
-def _full(home: Home, length: int, times: int, undisturbed: list[SavedPage]) -> tuple[str, ...]:
+def _full(
+    home: Home, length: int, times: int, undisturbed: list[SavedPage]
+) -> tuple[str, ...]:
     chance = random.Random(3)
     lost = other = 0
     for _ in range(times):
         home.forget()
         refused = home.index(limit_bytes=chance.randrange(length))
         refused.communicate()
-        assert refused.returncode == ExitStatus.FAILED, "a script must see that nothing was saved"
+        assert refused.returncode == ExitStatus.FAILED, (
+            "a script must see that nothing was saved"
+        )
         home.index().communicate()
         pages = home.pages()
         lost += sum(page not in pages for page in undisturbed)

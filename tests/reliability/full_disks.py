@@ -95,7 +95,8 @@ def _contents(home: Home) -> list[object]:
     """Everything saved that a person would miss."""
     paths = default_paths()
     questions = {
-        question.question for question in UserData(paths).questions(open_book(home.book).sha256)
+        question.question
+        for question in UserData(paths).questions(open_book(home.book).sha256)
     }
     return [
         *home.pages(),

@@ -34,13 +34,22 @@ def rows(headers: int, loads: int) -> Iterator[tuple[str, ...]]:
         )
     for is_adapter in (False, True):
         outcomes = asyncio.run(_load(loads, is_adapter))
-        counts = (str(outcomes.count(outcome)) for outcome in ("used", "refused", "failed"))
-        yield f"{'adapter' if is_adapter else 'gguf'}: loaded by llama.cpp", str(loads), *counts
+        counts = (
+            str(outcomes.count(outcome)) for outcome in ("used", "refused", "failed")
+        )
+        yield (
+            f"{'adapter' if is_adapter else 'gguf'}: loaded by llama.cpp",
+            str(loads),
+            *counts,
+        )
 
 
 async def _load(count: int, is_adapter: bool) -> list[str]:
     with tempfile.TemporaryDirectory() as name:
-        model, broken = write_tiny_gguf(Path(name, "tiny.gguf")), Path(name, "broken.gguf")
+        model, broken = (
+            write_tiny_gguf(Path(name, "tiny.gguf")),
+            Path(name, "broken.gguf"),
+        )
         whole = (
             write_tiny_adapter(Path(name, "adapter.gguf")) if is_adapter else model
         ).read_bytes()
@@ -48,7 +57,10 @@ async def _load(count: int, is_adapter: bool) -> list[str]:
         for index in range(count):
             # The data of the tensors are there as a rule: llama.cpp reads the whole file.
             broken.write_bytes(mutated_model(Random(f"{is_adapter}:{index}"), [whole]))
-            engine = LlamaEngine(model, adapter=broken) if is_adapter else LlamaEngine(broken)
+            if is_adapter:
+                engine = LlamaEngine(model, adapter=broken)
+            else:
+                engine = LlamaEngine(broken)
             outcomes.append(await _outcome(engine))
         return outcomes
 

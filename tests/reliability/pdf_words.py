@@ -33,10 +33,15 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
             yield done[-1]
     yield from _lowest(done)
     for path in all_pdfs() if shutil.which("pdftotext") else ():
-        run = subprocess.run(["pdftotext", str(path), "-"], capture_output=True, check=False)
+        run = subprocess.run(
+            ["pdftotext", str(path), "-"], capture_output=True, check=False
+        )
         text = run.stdout.decode().replace("-\n", "")
         yield _row(
-            f"{path.stem}, against pdftotext", words_of(text), words_of(open_book(path).text), ""
+            f"{path.stem}, against pdftotext",
+            words_of(text),
+            words_of(open_book(path).text),
+            "",
         )
 
 
@@ -73,7 +78,9 @@ def _row_of(kind: Typeset, folder: Path) -> tuple[str, ...]:
     if not kind.words:
         return kind.name, "", "", "", " ".join(book.notices) or "SILENT"
     mine, source = words_of(book.text), words_of(kind.words)
-    matched = difflib.SequenceMatcher(None, source, mine, autojunk=False).get_matching_blocks()
+    matched = difflib.SequenceMatcher(
+        None, source, mine, autojunk=False
+    ).get_matching_blocks()
     order = f"{sum(block.size for block in matched) / len(source):.2%}"
     return _row(kind.name, source + words_of(kind.notes), mine, order)
 
@@ -81,7 +88,13 @@ def _row_of(kind: Typeset, folder: Path) -> tuple[str, ...]:
 def _row(name: str, source: list[str], mine: list[str], order: str) -> tuple[str, ...]:
     missing, extra = Counter(source) - Counter(mine), Counter(mine) - Counter(source)
     recall = 1 - missing.total() / len(source)
-    return name, f"{len(source):,}", f"{recall:.2%}", order, " ".join(sorted(extra)[:6]) or "none"
+    return (
+        name,
+        f"{len(source):,}",
+        f"{recall:.2%}",
+        order,
+        " ".join(sorted(extra)[:6]) or "none",
+    )
 
 
 def words_of(text: str) -> list[str]:

@@ -27,7 +27,9 @@ from tests.memory.books import make_book
 _SHA256 = "5" * 64
 _RECORDS = 5  # In each file that is damaged
 _WRITTEN = 60  # By each of two processes
-_BOOK = make_book([f"The keeper counted stair {number}." for number in range(_RECORDS + 1)])
+_BOOK = make_book(
+    [f"The keeper counted stair {number}." for number in range(_RECORDS + 1)]
+)
 _REQUEST = MemoryRequest("fake", "f", PageSize(3, 5))
 
 
@@ -42,7 +44,8 @@ class Kind:
 
 def _add_mark(folder: Path, number: int) -> None:
     MarkStore(paths_in(folder)).put_new(
-        _SHA256, [new_mark(MarkKind.BOOKMARK, TextQuote(number, number + 1, "x", "", ""))]
+        _SHA256,
+        [new_mark(MarkKind.BOOKMARK, TextQuote(number, number + 1, "x", "", ""))],
     )
 
 
@@ -53,12 +56,16 @@ def _add_question(folder: Path, number: int) -> None:
 
 
 def _add_file(folder: Path, number: int) -> None:
-    Catalogue(paths_in(folder)).add([BookFile(Path(f"/{number}.txt"), f"{number}", 1, 1, "A book")])
+    Catalogue(paths_in(folder)).add(
+        [BookFile(Path(f"/{number}.txt"), f"{number}", 1, 1, "A book")]
+    )
 
 
 def _add_page(folder: Path, number: int) -> None:
     start, end = _BOOK.paragraphs[number].start, _BOOK.paragraphs[number].end
-    page = Page(0, start, _BOOK.paragraphs[number + 1].start if number < _RECORDS else end, 5)
+    page = Page(
+        0, start, _BOOK.paragraphs[number + 1].start if number < _RECORDS else end, 5
+    )
     with MemoryStore(folder).open(_BOOK, _REQUEST) as writer:
         if writer.entry_at(page.start) is None:
             writer.add(MemoryEntry(page, Gist("A gist.", 2, GistSource.MODEL)))
@@ -92,19 +99,25 @@ KINDS: Mapping[str, Kind] = {
     ),
     "marks": Kind(
         _add_mark,
-        lambda folder: [mark.start for mark in MarkStore(paths_in(folder)).marks(_SHA256)],
+        lambda folder: [
+            mark.start for mark in MarkStore(paths_in(folder)).marks(_SHA256)
+        ],
     ),
     "library": Kind(
-        _add_file, lambda folder: [int(name) for name in Catalogue(paths_in(folder)).read().files]
+        _add_file,
+        lambda folder: [int(name) for name in Catalogue(paths_in(folder)).read().files],
     ),
     "settings": Kind(
         lambda folder, number: save_setting(
             folder / "config.toml", f"keys.command{number}", f"f{number}"
         ),
-        lambda folder: [int(key[1:]) for key in load_config(folder / "config.toml").keys.values()],
+        lambda folder: [
+            int(key[1:]) for key in load_config(folder / "config.toml").keys.values()
+        ],
     ),
 }
-_DAMAGED = ["memory", "summaries and facts"]  # Journals; damage of the store has tests of its own
+# Journals; damage of the store has tests of its own
+_DAMAGED = ["memory", "summaries and facts"]
 # A memory is written by one process at a time
 _SHARED = [name for name in KINDS if name != "memory"]
 
@@ -151,7 +164,8 @@ def _damaged(kind: Kind, folder: Path) -> tuple[str, ...]:
         for position in range(at, at + len(line)):
             flipped = whole[position] ^ (1 << position % 8)
             check(
-                whole[:position] + bytes([flipped]) + whole[position + 1 :], numbers_without[index]
+                whole[:position] + bytes([flipped]) + whole[position + 1 :],
+                numbers_without[index],
             )
             check(whole[:position], numbers_before)
         at += len(line)
@@ -174,7 +188,8 @@ def _shared(name: str, folder: Path) -> tuple[str, ...]:
     killed = _writer(name, folder, 2 * _WRITTEN)
     assert killed.stdout is not None
     output = [
-        killed.stdout.readline() for _ in range(random.Random(name).randrange(1, _WRITTEN // 2))
+        killed.stdout.readline()
+        for _ in range(random.Random(name).randrange(1, _WRITTEN // 2))
     ]
     killed.send_signal(signal.SIGKILL)
     output += killed.communicate()[0].split()
@@ -193,7 +208,14 @@ def _shared(name: str, folder: Path) -> tuple[str, ...]:
 
 
 def _writer(name: str, folder: Path, first: int) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "tests.reliability.records", name, str(folder), str(first)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.reliability.records",
+        name,
+        str(folder),
+        str(first),
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 

@@ -20,13 +20,16 @@ from tests.tiny_gguf import write_tiny_gguf
 
 _ORPHAN_S = 5.0
 _TRY_AGAIN, _CHOOSER = "r try again", "Tab reads or answers"
-_SAVING, _SAVED_EVERY = (" B", "aWho counted the stairs?\r"), 4  # A bookmark, a question; kills
+# A bookmark, a question; kills
+_SAVING, _SAVED_EVERY = (" B", "aWho counted the stairs?\r"), 4
 _WHILE_READING = (
-    0.7  # Share of kills after the first new page; the others may come while the model loads
+    # Share of kills after the first new page; the others may come while the model loads
+    0.7
 )
 _PARAGRAPHS = 200
 _ENOUGH_PAGES = (
-    40  # Of about 100; then the book is read anew, so that there is always something to read
+    # Of about 100; then the book is read anew, so that there is always something to read
+    40
 )
 
 
@@ -37,10 +40,16 @@ def rows(folder: Path, kills: int) -> Iterator[tuple[str, ...]]:
     """
     home = Home(folder, paragraphs=_PARAGRAPHS)
     model = write_tiny_gguf(folder / "tiny.gguf", brief=True)
-    default_paths().config_file.write_text(f'model = "{model}"\nmin_words = 60\nmax_words = 200\n')
+    default_paths().config_file.write_text(
+        f'model = "{model}"\nmin_words = 60\nmax_words = 200\n'
+    )
     for victim in ("screen", "index", "worker"):
         home.forget()
-        yield f"SIGKILL of the {victim}", str(kills), *_Kills(home, model, victim).run(kills)
+        yield (
+            f"SIGKILL of the {victim}",
+            str(kills),
+            *_Kills(home, model, victim).run(kills),
+        )
 
 
 class _Kills:
@@ -58,7 +67,12 @@ class _Kills:
         for number in range(kills):
             self._kill(number)
             self._compare()
-        return str(self._lost), str(self._doubled), str(self._orphans), f"{self._longest_s:.1f}"
+        return (
+            str(self._lost),
+            str(self._doubled),
+            str(self._orphans),
+            f"{self._longest_s:.1f}",
+        )
 
     def _kill(self, number: int) -> None:
         folders = {name: os.environ[name] for name in FOLDERS}

@@ -21,11 +21,15 @@ def rows(folder: Path) -> Iterator[tuple[str, ...]]:
     for number, words in enumerate(home.everything()):
         file = folder / f"calls-{number}"
         ran = home.run(
-            *words, before=("strace", "-f", "-qq", "-o", str(file), "-e", _CALLS), seconds=900
+            *words,
+            before=("strace", "-f", "-qq", "-o", str(file), "-e", _CALLS),
+            seconds=900,
         )
         assert ran.returncode == 0, ran.stderr
         calls = file.read_text(errors="replace").splitlines()
-        shown = " ".join(word.name if isinstance(word, Path) else word for word in words)
+        shown = " ".join(
+            word.name if isinstance(word, Path) else word for word in words
+        )
         yield (
             f"`{shown}`",
             str(sum("execve(" in line and " = 0" in line for line in calls)),

@@ -33,18 +33,25 @@ JAPANESE = (
     "何でも薄暗いじめじめした所で泣いていた。"
 )
 CHINESE = (
-    "话说天下大势，分久必合，合久必分。周末七国分争，并入于秦。及秦灭之后，楚、汉分争，又并入于汉。"
+    "话说天下大势，分久必合，合久必分。周末七国分争，并入于秦。"
+    "及秦灭之后，楚、汉分争，又并入于汉。"
 )
 _HEAD = '<!doctype html><meta charset="utf-8"><style>body{font:11pt serif}'
 _PREAMBLES = {
     "Computer Modern": ("", ""),
     "Times": ("\\usepackage{mathptmx}", ""),
-    "Palatino, A5, running heads": ("\\usepackage{mathpazo}\\pagestyle{headings}", "11pt,a5paper"),
+    "Palatino, A5, running heads": (
+        "\\usepackage{mathpazo}\\pagestyle{headings}",
+        "11pt,a5paper",
+    ),
     "T1 without outlines (bitmaps)": ("\\usepackage[T1]{fontenc}", ""),
     "two columns": ("\\usepackage{mathptmx}", "twocolumn"),
     "three columns": ("\\usepackage{multicol}\\usepackage[margin=15mm]{geometry}", ""),
     "line numbers": ("\\usepackage{lineno}\\linenumbers", ""),
-    "line numbers, two columns": ("\\usepackage[switch]{lineno}\\linenumbers", "twocolumn"),
+    "line numbers, two columns": (
+        "\\usepackage[switch]{lineno}\\linenumbers",
+        "twocolumn",
+    ),
     "several widths of one font": ("\\usepackage{mathptmx}\\usepackage{graphicx}", ""),
     "cursive": ("\\usepackage{chancery}", ""),
     "small capitals, letterspaced": (
@@ -69,14 +76,21 @@ class Typeset:
 
     @property
     def missing(self) -> list[str]:
-        return [program for program in self.programs.split() if not shutil.which(program)]
+        return [
+            program for program in self.programs.split() if not shutil.which(program)
+        ]
 
 
 def story() -> list[str]:
     """Paragraphs in ASCII."""
-    text = story_path().read_text(encoding="utf-8").translate(str.maketrans("‘’“”—–", "''\"\"--"))
+    text = (
+        story_path()
+        .read_text(encoding="utf-8")
+        .translate(str.maketrans("‘’“”—–", "''\"\"--"))
+    )
     plain = (
-        " ".join(part.split()) for part in text.encode("ascii", "ignore").decode().split("\n\n")
+        " ".join(part.split())
+        for part in text.encode("ascii", "ignore").decode().split("\n\n")
     )
     return [LIGATURES, *(part for part in plain if len(part) > 200)]
 
@@ -95,7 +109,10 @@ def all_kinds() -> Iterator[Typeset]:
         if "three" in name:
             body = ["\\begin{multicols}{3}", *body, "\\end{multicols}"]
         yield Typeset(
-            f"LaTeX, {name}", "pdflatex", _latex(body, preamble, options), " ".join(parts)
+            f"LaTeX, {name}",
+            "pdflatex",
+            _latex(body, preamble, options),
+            " ".join(parts),
         )
     yield from _structured(parts[:30])
     yield from _tabular(" ".join(parts[:20]).split())
@@ -117,17 +134,27 @@ def _structured(parts: list[str]) -> Iterator[Typeset]:
     notes = []
     for number, part in enumerate(parts):
         first, _, rest = part.partition(" ")
-        note = f"Note {number}. {parts[number - 1].split(',')[0]}." if number % 4 == 0 else ""
+        if number % 4 == 0:
+            note = f"Note {number}. {parts[number - 1].split(',')[0]}."
+        else:
+            note = ""
         heading = f"\\chapter{{Part {number} of it}}\n" if number % 10 == 0 else ""
-        noted.append(
-            heading + (f"{first}\\footnote{{{_tex(note)}}} {_tex(rest)}" if note else _tex(part))
-        )
-        label = "abcdefgh"[number % 10 // 4] if note else ""  # Counted anew in each chapter
+        text = _tex(part)
+        if note:
+            text = f"{first}\\footnote{{{_tex(note)}}} {_tex(rest)}"
+        noted.append(heading + text)
+        # Counted anew in each chapter
+        label = "abcdefgh"[number % 10 // 4] if note else ""
         opening = f"Chapter {number // 10 + 1} Part {number} of it" if heading else ""
         words += [opening, first, label, rest]
         notes += [label, note]
     letters = "\\renewcommand\\thefootnote{\\alph{footnote}}\\pagestyle{headings}"
-    book = _latex(noted, f"\\usepackage[a5paper]{{geometry}}{letters}", "11pt,twoside", kind="book")
+    book = _latex(
+        noted,
+        f"\\usepackage[a5paper]{{geometry}}{letters}",
+        "11pt,twoside",
+        kind="book",
+    )
     yield Typeset(
         "LaTeX, a book with notes, heads left and right",
         "pdflatex",
@@ -149,20 +176,30 @@ def _structured(parts: list[str]) -> Iterator[Typeset]:
     )
     cells = [" ".join(part.split()[:4]) for part in parts]
     rows = "\\\\ ".join(
-        f"{number} & {_tex(cell)} & {number * number / 8}" for number, cell in enumerate(cells)
+        f"{number} & {_tex(cell)} & {number * number / 8}"
+        for number, cell in enumerate(cells)
     )
     table = f"\\begin{{longtable}}{{lll}}{rows}\\end{{longtable}}"
-    shown = " ".join(f"{number} {cell} {number * number / 8}" for number, cell in enumerate(cells))
-    yield Typeset("LaTeX, a table", "pdflatex", _latex([table], "\\usepackage{longtable}"), shown)
+    shown = " ".join(
+        f"{number} {cell} {number * number / 8}" for number, cell in enumerate(cells)
+    )
+    yield Typeset(
+        "LaTeX, a table", "pdflatex", _latex([table], "\\usepackage{longtable}"), shown
+    )
     fields = "".join(
-        f"\n\n\\TextField[width=9cm,value={{The value {n} of it}}]{{Field {n}:}}" for n in range(9)
+        f"\n\n\\TextField[width=9cm,value={{The value {n} of it}}]{{Field {n}:}}"
+        for n in range(9)
     )
     form = _latex(
-        [_tex(parts[0]), f"\\begin{{Form}}{fields}\\end{{Form}}"], "\\usepackage{hyperref}"
+        [_tex(parts[0]), f"\\begin{{Form}}{fields}\\end{{Form}}"],
+        "\\usepackage{hyperref}",
     )
     values = " ".join(f"Field {n}: The value {n} of it" for n in range(9))
     yield Typeset(
-        "LaTeX, a form that no viewer has filled", "pdflatex", form, f"{parts[0]} {values}"
+        "LaTeX, a form that no viewer has filled",
+        "pdflatex",
+        form,
+        f"{parts[0]} {values}",
     )
     sheet = ["\\noindent\\includegraphics[width=.48\\textwidth]{page.pdf}" * 2]
     once = " ".join(parts[:5])
@@ -180,7 +217,11 @@ def _tabular(words: list[str]) -> Iterator[Typeset]:
     """Tables whose cells have several lines."""
     rows: list[list[str]] = []
     while len(words) > 60:
-        sizes = (1 + 7 * len(rows) % 9, 1 + (7 * len(rows) + 5) % 18, 1 + (7 * len(rows) + 10) % 27)
+        sizes = (
+            1 + 7 * len(rows) % 9,
+            1 + (7 * len(rows) + 5) % 18,
+            1 + (7 * len(rows) + 10) % 27,
+        )
         cuts = [0, sizes[0], sizes[0] + sizes[1], sum(sizes)]
         rows.append([" ".join(words[start:end]) for start, end in pairwise(cuts)])
         words = words[cuts[-1] :]
@@ -193,7 +234,10 @@ def _tabular(words: list[str]) -> Iterator[Typeset]:
             "\\usepackage{longtable,array}",
         )
         yield Typeset(
-            f"LaTeX, a table with cells of several lines, {name}", "pdflatex", table, known
+            f"LaTeX, a table with cells of several lines, {name}",
+            "pdflatex",
+            table,
+            known,
         )
     cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
     table_of = f"<table><tr>{'<tr>'.join(cells)}</table>"
@@ -202,7 +246,9 @@ def _tabular(words: list[str]) -> Iterator[Typeset]:
     for program, print_ in {"Chromium": _chromium, "WeasyPrint": _weasyprint}.items():
         name = f"{program}, a table with cells of several lines"
         yield Typeset(name, program.lower(), partial(print_, page), known)
-    yield Typeset("LibreOffice, a table", "soffice pandoc", partial(_libreoffice, page), known)
+    yield Typeset(
+        "LibreOffice, a table", "soffice pandoc", partial(_libreoffice, page), known
+    )
 
 
 def _printed(parts: list[str]) -> Iterator[Typeset]:
@@ -221,7 +267,10 @@ def _printed(parts: list[str]) -> Iterator[Typeset]:
     }
     for name, style in styles.items():
         yield Typeset(
-            f"Chromium{name}", "chromium", partial(_chromium, _page(parts, style)), " ".join(parts)
+            f"Chromium{name}",
+            "chromium",
+            partial(_chromium, _page(parts, style)),
+            " ".join(parts),
         )
         yield Typeset(
             f"WeasyPrint{name}",
@@ -240,7 +289,9 @@ def _printed(parts: list[str]) -> Iterator[Typeset]:
     ):
         make = partial(_chromium, _page([text] * 6, style))
         yield Typeset(f"Chromium, {name}", "chromium", make, " ".join([text] * 6))
-    ruby = "<ruby>吾輩<rt>わがはい</rt></ruby>は<ruby>猫<rt>ねこ</rt></ruby>である。" * 40
+    ruby = (
+        "<ruby>吾輩<rt>わがはい</rt></ruby>は<ruby>猫<rt>ねこ</rt></ruby>である。" * 40
+    )
     with_readings = re.sub("<rt>(.*?)</rt>", "（\\1）", ruby)
     for program, print_ in {"Chromium": _chromium, "LibreOffice": _libreoffice}.items():
         name, programs = (
@@ -248,9 +299,14 @@ def _printed(parts: list[str]) -> Iterator[Typeset]:
             {"LibreOffice": "soffice pandoc"}.get(program, "chromium"),
         )
         page = f"{_HEAD}{fonts}</style><p>{ruby}</p>"
-        yield Typeset(name, programs, partial(print_, page), re.sub("<.*?>", "", with_readings))
+        yield Typeset(
+            name, programs, partial(print_, page), re.sub("<.*?>", "", with_readings)
+        )
     yield Typeset(
-        "LibreOffice", "soffice pandoc", partial(_libreoffice, _page(parts)), " ".join(parts)
+        "LibreOffice",
+        "soffice pandoc",
+        partial(_libreoffice, _page(parts)),
+        " ".join(parts),
     )
 
 
@@ -270,9 +326,21 @@ def _unreadable(parts: list[str]) -> Iterator[Typeset]:
         return folder / "broken.pdf"
 
     def scanned(folder: Path) -> Path:
-        _run("pdftoppm", "-r", "50", "-png", str(_weasyprint(page, folder)), "scan", folder=folder)
-        images = "".join(f'<img src="{each.name}">' for each in sorted(folder.glob("scan*.png")))
-        return _weasyprint(f"<style>img{{width:100%}}</style>{images}", folder, "scanned")
+        _run(
+            "pdftoppm",
+            "-r",
+            "50",
+            "-png",
+            str(_weasyprint(page, folder)),
+            "scan",
+            folder=folder,
+        )
+        images = "".join(
+            f'<img src="{each.name}">' for each in sorted(folder.glob("scan*.png"))
+        )
+        return _weasyprint(
+            f"<style>img{{width:100%}}</style>{images}", folder, "scanned"
+        )
 
     lock = ("--encrypt", "secret", "owner", "256", "--")
     unlocked = ("--encrypt", "", "owner", "256", "--extract=n", "--")
@@ -283,8 +351,12 @@ def _unreadable(parts: list[str]) -> Iterator[Typeset]:
         lambda f: with_option(*unlocked, folder=f),
         " ".join(parts),
     )
-    yield Typeset("encrypted, with a password", needs, lambda f: with_option(*lock, folder=f))
-    yield Typeset("without Unicode tables", needs, partial(changed, b"/ToUnicode", b"/ToNowhere"))
+    yield Typeset(
+        "encrypted, with a password", needs, lambda f: with_option(*lock, folder=f)
+    )
+    yield Typeset(
+        "without Unicode tables", needs, partial(changed, b"/ToUnicode", b"/ToNowhere")
+    )
     yield Typeset(
         "with wrong Unicode tables",
         needs,
@@ -333,7 +405,9 @@ def _groff_postscript(parts: Sequence[str], folder: Path) -> Path:
 
 
 def _page(parts: Sequence[str], style: str = "") -> str:
-    return f"{_HEAD}{style}</style>" + "".join(f"<p>{html.escape(part)}</p>" for part in parts)
+    return f"{_HEAD}{style}</style>" + "".join(
+        f"<p>{html.escape(part)}</p>" for part in parts
+    )
 
 
 def _chromium(page: str, folder: Path, name: str = "made") -> Path:
@@ -361,7 +435,9 @@ def _libreoffice(page: str, folder: Path) -> Path:
     (folder / "page.html").write_text(page)
     _run("pandoc", "page.html", "-o", "made.docx", folder=folder)
     own = f"-env:UserInstallation=file://{folder}/own"
-    _run("soffice", own, "--headless", "--convert-to", "pdf", "made.docx", folder=folder)
+    _run(
+        "soffice", own, "--headless", "--convert-to", "pdf", "made.docx", folder=folder
+    )
     return folder / "made.pdf"
 
 

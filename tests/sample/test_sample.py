@@ -39,7 +39,8 @@ def story() -> Book:
 def test_the_story_opens_with_its_title_and_all_its_chapters(story: Book) -> None:
     assert story.title == "The Ferry Bell"
     assert (
-        tuple(chapter.title for chapter in story.chapters if chapter.title in CHAPTERS) == CHAPTERS
+        tuple(chapter.title for chapter in story.chapters if chapter.title in CHAPTERS)
+        == CHAPTERS
     )
     assert story.notices == ()
 
@@ -54,7 +55,9 @@ def test_some_questions_need_two_places_and_some_have_no_answer() -> None:
     assert len(of_kind("not said")) == 2
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question["question"][:40])
+@pytest.mark.parametrize(
+    "question", QUESTIONS, ids=lambda question: question["question"][:40]
+)
 def test_every_quote_stands_once_in_the_book_at_its_offsets(
     story: Book, question: dict[str, Any]
 ) -> None:
@@ -69,6 +72,7 @@ def test_every_quote_stands_once_in_the_book_at_its_offsets(
 
 def test_an_answer_of_one_place_stands_in_one_chapter(story: Book) -> None:
     for question in of_kind("single"):
-        assert len({story.chapter_index(place["start"]) for place in question["places"]}) == 1, (
-            question["question"]
-        )
+        assert (
+            len({story.chapter_index(place["start"]) for place in question["places"]})
+            == 1
+        ), question["question"]

@@ -24,8 +24,13 @@ def texts(hits: SearchHits) -> list[str]:
 
 def test_exact_hits_are_in_order_and_may_cross_paragraphs() -> None:
     search = BookSearch(small_book())
-    assert texts(search.find("under the stair", SearchMode.EXACT)) == ["under the stair"] * 2
-    assert texts(search.find("once. she trimmed", SearchMode.EXACT)) == ["once.\n\nShe trimmed"]
+    assert (
+        texts(search.find("under the stair", SearchMode.EXACT))
+        == ["under the stair"] * 2
+    )
+    assert texts(search.find("once. she trimmed", SearchMode.EXACT)) == [
+        "once.\n\nShe trimmed"
+    ]
 
 
 def test_ranked_hits_are_sentences_best_first() -> None:
@@ -33,7 +38,10 @@ def test_ranked_hits_are_sentences_best_first() -> None:
     hits = search.find("who relit the lamps with matches", SearchMode.RANKED)
     assert "wet matches" in texts(hits)[0]
     text = small_book().text
-    assert {text[slice(*part)].lower() for part in hits.marked(0)} >= {"matches", "with"}
+    assert {text[slice(*part)].lower() for part in hits.marked(0)} >= {
+        "matches",
+        "with",
+    }
     for index in range(len(hits)):
         start, end = hits.span(index)
         assert text[start:end] == text[start:end].strip() != ""
@@ -75,7 +83,9 @@ def test_a_cancelled_search_ends() -> None:
 def test_a_hit_is_found_by_its_offset() -> None:
     hits = BookSearch(small_book()).find("tea", SearchMode.EXACT)
     assert len(hits) == 2
-    assert [hits.index_at(at) for at in (0, hits.starts[0] + 1, hits.starts[1] + 1)] == [0, 1, 2]
+    assert [
+        hits.index_at(at) for at in (0, hits.starts[0] + 1, hits.starts[1] + 1)
+    ] == [0, 1, 2]
     assert list(hits.between(hits.starts[1], hits.starts[1] + 1)) == [1]
     assert SearchHits().index_at(5) == 0
 

@@ -13,7 +13,11 @@ def hits(text: str, words: str) -> list[str]:
     ("text", "words", "expected"),
     [
         ("The Rain, the RAIN", "rain", ["Rain", "RAIN"]),
-        ("It was the\nrain, and  the\n\nrain", "the rain", ["the\nrain", "the\n\nrain"]),
+        (
+            "It was the\nrain, and  the\n\nrain",
+            "the rain",
+            ["the\nrain", "the\n\nrain"],
+        ),
         ("“Don’t go,” he said", '"don\'t go,"', ["“Don’t go,”"]),
         ('"Don\'t go," he said', "“don’t", ["\"Don't"]),
         ("He went—slowly", "went--slowly", ["went—slowly"]),

@@ -30,7 +30,8 @@ def test_hits_are_found(text: str, expression: str, expected: list[str]) -> None
 
 
 @pytest.mark.parametrize(
-    "expression", ["[", "(", "a{2,1}", "*", "(?P<x", r"\p{Zork}", "(?<=", "(" * 400, "a" * 501]
+    "expression",
+    ["[", "(", "a{2,1}", "*", "(?P<x", r"\p{Zork}", "(?<=", "(" * 400, "a" * 501],
 )
 def test_an_invalid_expression_is_explained(expression: str) -> None:
     with pytest.raises(PatternError) as caught:

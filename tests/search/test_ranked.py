@@ -66,14 +66,23 @@ def test_words_are_compared_by_the_stems_of_their_language(
     assert Ranker(["nothing at all", document], language).top(query, 1) == [1]
 
 
-@pytest.mark.skipif(not (_DATA / "fairytaleqa").is_dir(), reason="needs ../shared/data/fairytaleqa")
+@pytest.mark.skipif(
+    not (_DATA / "fairytaleqa").is_dir(), reason="needs ../shared/data/fairytaleqa"
+)
 def test_the_section_with_the_answer_is_usually_among_the_first_three() -> None:
     questions = hits = 0
-    for line in (_DATA / "fairytaleqa" / "fairytaleqa_dev.jsonl").read_text("utf-8").splitlines():
+    for line in (
+        (_DATA / "fairytaleqa" / "fairytaleqa_dev.jsonl")
+        .read_text("utf-8")
+        .splitlines()
+    ):
         tale = json.loads(line)
         ranker = Ranker(tale["sections"], "en")
         for question in tale["questions"]:
-            gold = {int(number) - 1 for number in question["cor_section"].replace(",", " ").split()}
+            gold = {
+                int(number) - 1
+                for number in question["cor_section"].replace(",", " ").split()
+            }
             questions += 1
             hits += bool(gold & set(ranker.top(question["question"], 3)))
     assert hits / questions > 0.78
@@ -107,7 +116,9 @@ def test_threads_stem_at_once_without_disturbing_each_other() -> None:
         ("hi", "मेरी क़लम", "कलम"),
     ],
 )
-def test_words_are_found_without_points_and_accents(language: str, text: str, query: str) -> None:
+def test_words_are_found_without_points_and_accents(
+    language: str, text: str, query: str
+) -> None:
     terms = Terms(language)
     stems = [terms.stem(word) for word in terms.words(text)]
     assert {terms.stem(word) for word in terms.words(query)} <= set(stems)

@@ -13,11 +13,16 @@ FILLING = "the wind went round and the clock struck the hours " * 10
     ("question", "passage"),
     [
         ("Who stole the gold?", "Dunstan was the man that robbed the weaver."),
-        ("What disease was in the house?", "The cholera had broken out in its fatal form."),
+        (
+            "What disease was in the house?",
+            "The cholera had broken out in its fatal form.",
+        ),
         ("How did the captain die?", "He was killed by a train at the crossing."),
     ],
 )
-def test_a_passage_with_a_related_word_comes_before_others(question: str, passage: str) -> None:
+def test_a_passage_with_a_related_word_comes_before_others(
+    question: str, passage: str
+) -> None:
     passages = [FILLING, f"{passage} {FILLING}", FILLING]
     assert Relevance(passages).scores(question).order[0] == 1
 
@@ -51,6 +56,13 @@ def test_other_languages_have_no_related_words() -> None:
 
 
 def test_weights_prefer_a_part_of_the_book() -> None:
-    passages = [f"Martha saw the lamp. {FILLING}", FILLING, f"Martha saw the lamp. {FILLING}"]
+    passages = [
+        f"Martha saw the lamp. {FILLING}",
+        FILLING,
+        f"Martha saw the lamp. {FILLING}",
+    ]
     assert Relevance(passages).scores("What did Martha see?").order[0] == 0
-    assert Relevance(passages).scores("What did Martha see?", weights=(1, 1, 2)).order[0] == 2
+    assert (
+        Relevance(passages).scores("What did Martha see?", weights=(1, 1, 2)).order[0]
+        == 2
+    )

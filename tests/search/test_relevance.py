@@ -36,19 +36,25 @@ def test_relevant_neighbours_raise_a_passage() -> None:
     ]
     question = "What did Martha of the lighthouse say to the man with the wooden leg?"
     order = list(Relevance(passages).scores(question).order)
-    assert order.index(6) < order.index(1), "the same passage, among relevant neighbours"
+    assert order.index(6) < order.index(1), (
+        "the same passage, among relevant neighbours"
+    )
 
 
 def test_an_isolated_passage_with_all_the_words_is_among_the_first_two() -> None:
     alone = "Ferrand, Petrel, ledger and reef."
     crowd = [f"The reef and the ledger. {FILLING}"] * 4
     passages = [*crowd, *[FILLING] * 30, alone, *[FILLING] * 30]
-    scores = Relevance(passages).scores("Did Ferrand of the Petrel take the ledger from the reef?")
+    scores = Relevance(passages).scores(
+        "Did Ferrand of the Petrel take the ledger from the reef?"
+    )
     assert passages.index(alone) in scores.order[:2]
 
 
 def test_help_from_neighbours_is_symmetric_and_fades_with_distance() -> None:
-    scores = spread([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0, 100, 200, 300, 400, 200 + 4 * NEAR_WORDS])
+    scores = spread(
+        [0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0, 100, 200, 300, 400, 200 + 4 * NEAR_WORDS]
+    )
     assert scores[2] == 2.0
     assert scores[1] == pytest.approx(scores[3])
     assert scores[0] == pytest.approx(scores[4])
@@ -66,7 +72,9 @@ def test_options_only_decide_between_equal_passages() -> None:
         relevance.scores("Who had the tarts?", ["the knave", "the hatter"]).alone[1]
         > relevance.scores("tarts").alone[1]
     )
-    scores = relevance.scores("Who stole the stolen tarts?", ["the queen", "the queen who baked"])
+    scores = relevance.scores(
+        "Who stole the stolen tarts?", ["the queen", "the queen who baked"]
+    )
     assert scores.alone[1] > scores.alone[0]
     assert relevance.scores("Which is it?", ["the knave", "the hatter"]).has_matches
 
@@ -94,7 +102,8 @@ def test_the_indexes_of_an_evening_take_little_memory() -> None:
         return [" ".join(dice.choices(words, k=100)) for _ in range(count)]
 
     size = sum(map(len, passages(300)))
-    Relevance(passages(200)).scores("word1 and word2")  # What is imported and compiled once
+    # What is imported and compiled once
+    Relevance(passages(200)).scores("word1 and word2")
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()

@@ -53,7 +53,9 @@ async def test_a_failed_job_is_reported_and_not_restarted(work: Work) -> None:
     assert work.log == ["check begins", "check ends", "check: ValueError"]
 
 
-async def test_commands_never_overlap_even_if_their_callers_are_gone(work: Work) -> None:
+async def test_commands_never_overlap_even_if_their_callers_are_gone(
+    work: Work,
+) -> None:
     order: list[str] = []
 
     async def command(name: str) -> None:

@@ -66,13 +66,19 @@ class Outcome:
     answered: Answered
 
 
-async def ask(paths: Paths, question: str, engine: FakeEngine, *, unread: bool = False) -> Outcome:
-    library_question = LibraryQuestion(question, open_shelf(paths), Config(), unread=unread)
+async def ask(
+    paths: Paths, question: str, engine: FakeEngine, *, unread: bool = False
+) -> Outcome:
+    library_question = LibraryQuestion(
+        question, open_shelf(paths), Config(), unread=unread
+    )
 
     async def load() -> FakeEngine:
         return engine
 
-    all_events = [event async for event in library_question.stream(load, ModelChecks(paths))]
+    all_events = [
+        event async for event in library_question.stream(load, ModelChecks(paths))
+    ]
     assert isinstance(all_events[-1], Answered)
     named = [event.books for event in all_events if isinstance(event, BooksNamed)]
     return Outcome(library_question, named, all_events[-1])
@@ -90,7 +96,9 @@ async def test_the_answer_is_from_the_likeliest_books_and_its_sources_name_them(
     add("The Sea", "They sailed on. " * 9)
     update_index(paths)
     engine = FakeEngine(says=lambda prompt: "It is The Inn.")
-    outcome = await ask(paths, "Which book has a man with bandages round his head?", engine)
+    outcome = await ask(
+        paths, "Which book has a man with bandages round his head?", engine
+    )
     assert titles(outcome.named[0])[0] == "The Inn"
     assert "The Sea" not in titles(outcome.named[0])
     assert outcome.named[0][0].reason == "1 passage, “head”, “round”"
@@ -100,7 +108,9 @@ async def test_the_answer_is_from_the_likeliest_books_and_its_sources_name_them(
     assert outcome.answered.citations
     for citation in outcome.answered.citations:
         book, (start, end) = outcome.question.source(citation)
-        assert (outcome.question._shelf.text_of(book) or "")[start:end] == citation.quote
+        assert (outcome.question._shelf.text_of(book) or "")[
+            start:end
+        ] == citation.quote
     assert "bandages round his head" in outcome.answered.citations[0].quote, (
         "not the title that the answer names"
     )
@@ -135,7 +145,10 @@ async def test_which_book_it_is_is_answered_by_the_words_if_a_small_model_finds_
     outcome = await ask(paths, question, engine)
     assert outcome.answered.found
     assert outcome.answered.answer == "By its words, the question is about The Inn:"
-    assert outcome.question.source(outcome.answered.citations[0])[0].entry.title == "The Inn"
+    assert (
+        outcome.question.source(outcome.answered.citations[0])[0].entry.title
+        == "The Inn"
+    )
     assert "bandages round his head" in outcome.answered.citations[0].quote
 
     outcome = await ask(paths, "Who is bandaged?", engine)
@@ -159,7 +172,10 @@ async def test_which_book_it_is_is_not_guessed_by_a_model_that_failed_its_check(
         outcome = await ask(paths, question, engine)
         assert outcome.answered.answer == "By its words, the question is about The Inn:"
         assert "bandages round his head" in outcome.answered.citations[0].quote
-        assert outcome.question.source(outcome.answered.citations[0])[0].entry.title == "The Inn"
+        assert (
+            outcome.question.source(outcome.answered.citations[0])[0].entry.title
+            == "The Inn"
+        )
     outcome = await ask(paths, "Who has bandages?", engine)
     assert outcome.answered.answer.startswith("It was cold.")
 
@@ -171,7 +187,10 @@ def test_no_heading_is_quoted_where_a_sentence_has_a_word_of_the_question(
         "CHAPTER {}. The Man With Bandages Round His Head\n\nIt was cold. He had bandages. "
         "Nobody came.\n\n"
     )
-    add("The Inn", "\n" + "".join(chapter.format(number) for number in ("I", "II", "III")))
+    add(
+        "The Inn",
+        "\n" + "".join(chapter.format(number) for number in ("I", "II", "III")),
+    )
     update_index(paths)
     # The first chapter begins above its heading
     _, *others = open_shelf(paths).search("bandages round head").hits
@@ -205,7 +224,9 @@ async def test_gists_before_the_bound_speak_for_their_book(
     request = MemoryRequest("fake", "fake-1", PageSize(100, 200))
     with MemoryStore(paths.memories).open(book, request) as memory:
         memory.add(
-            MemoryEntry(page, Gist("A masked stranger wears bandages.", 5, GistSource.MODEL))
+            MemoryEntry(
+                page, Gist("A masked stranger wears bandages.", 5, GistSource.MODEL)
+            )
         )
     update_index(paths)
 
@@ -234,7 +255,10 @@ async def test_books_not_begun_are_asked_only_if_wanted(paths: Paths, add: Add) 
 
 @pytest.mark.parametrize(
     ("count", "places"),
-    [pytest.param(3, 4, id="some"), pytest.param(20, 50, id="all", marks=pytest.mark.slow)],
+    [
+        pytest.param(3, 4, id="some"),
+        pytest.param(20, 50, id="all", marks=pytest.mark.slow),
+    ],
 )
 async def test_no_sentence_behind_a_bound_reaches_a_hit_a_prompt_or_an_answer(
     paths: Paths, books: Books, add: Add, count: int, places: int
@@ -262,7 +286,9 @@ async def test_no_sentence_behind_a_bound_reaches_a_hit_a_prompt_or_an_answer(
         )
         outcome = await ask(paths, "Who saw the lantern by the sea?", engine)
         shown = repr([(hit.before, hit.text, hit.after) for hit in hits.hits])
-        shown += repr([outcome.named, outcome.answered, [call.text for call in engine.calls]])
+        shown += repr(
+            [outcome.named, outcome.answered, [call.text for call in engine.calls]]
+        )
         assert len(names_of_sentences(shown)) > count
         assert names_of_sentences(shown) <= known
         assert len(hits.beyond) == count
@@ -274,8 +300,12 @@ def numbered_sentences(book: int, dice: random.Random) -> str:
         f"He saw lantern b{book}s{number}e when she was by the sea."
         for number in range(dice.randrange(200, 400))
     ]
-    paragraphs = [" ".join(sentences[at : at + 7]) for at in range(0, len(sentences), 7)]
-    chapters = ["\n\n".join(paragraphs[at : at + 9]) for at in range(0, len(paragraphs), 9)]
+    paragraphs = [
+        " ".join(sentences[at : at + 7]) for at in range(0, len(sentences), 7)
+    ]
+    chapters = [
+        "\n\n".join(paragraphs[at : at + 9]) for at in range(0, len(paragraphs), 9)
+    ]
     return "\n\n\n".join(f"Chapter {n}\n\n{text}" for n, text in enumerate(chapters, 1))
 
 

@@ -57,11 +57,14 @@ async def test_facts_that_cannot_be_saved_serve_this_session_and_a_notice_says_s
     tmp_path: Path,
 ) -> None:
     for config in (replace(CONFIG, reader="gistread"), GRAPHREADER):
-        session, log = session_on(tmp_path, SteppedEngine(says=says), long_book(40), config)
+        session, log = session_on(
+            tmp_path, SteppedEngine(says=says), long_book(40), config
+        )
         await session.use_model("fake")
         await all_built(session, log)
         for memory in tmp_path.rglob("*.memory"):
-            memory.with_suffix(".derived").mkdir(exist_ok=True)  # where the file would be
+            # where the file would be
+            memory.with_suffix(".derived").mkdir(exist_ok=True)
         left = await artifacts_left(session)
         await session.close()
     assert left["facts"].complete
@@ -75,24 +78,34 @@ async def test_a_question_goes_first_and_nothing_is_built_twice(tmp_path: Path) 
     engine = SteppedEngine(says=says)
     session, log = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
-    await log.until(lambda: session.activity.artifact and session.activity.artifact.done > 2)
+    await log.until(
+        lambda: session.activity.artifact and session.activity.artifact.done > 2
+    )
     session.questions.start(session.question("Who walked the road?"))
     await log.until(lambda: log.of(events.QuestionEnded))
     assert not log.of(events.QuestionEnded)[0].problem
     await settle(session)
     await log.until(lambda: not session.building)
     # What was under way when the question came is asked for again, with the question's priority.
-    assert sum(count > 1 for count in extractions(engine).values()) <= engine.info.parallel
-    assert Priority.INTERACTIVE in {call.priority for call in engine.calls if FACTS in call.text}
+    assert (
+        sum(count > 1 for count in extractions(engine).values()) <= engine.info.parallel
+    )
+    assert Priority.INTERACTIVE in {
+        call.priority for call in engine.calls if FACTS in call.text
+    }
     assert (await artifacts_left(session))["facts"].complete
     await session.close()
 
 
-async def test_choosing_another_reader_stops_the_artifacts_of_the_first(tmp_path: Path) -> None:
+async def test_choosing_another_reader_stops_the_artifacts_of_the_first(
+    tmp_path: Path,
+) -> None:
     engine = SteppedEngine(says=says)
     session, log = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
-    await log.until(lambda: session.activity.artifact and session.activity.artifact.done)
+    await log.until(
+        lambda: session.activity.artifact and session.activity.artifact.done
+    )
     await session.use_reader("readagent-s")
     assert session.activity.artifact is None
     known = sum(extractions(engine).values())
@@ -110,7 +123,9 @@ async def test_building_artifacts_can_be_paused_and_resumed(tmp_path: Path) -> N
     engine = SteppedEngine(says=says)
     session, log = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
-    await log.until(lambda: session.activity.artifact and session.activity.artifact.done > 2)
+    await log.until(
+        lambda: session.activity.artifact and session.activity.artifact.done > 2
+    )
     await session.pause()
     paused = session.activity.artifact
     assert paused is not None

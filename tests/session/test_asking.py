@@ -19,4 +19,7 @@ def test_each_choice_of_a_book_comes_before_the_settings() -> None:
 
 
 def test_a_method_that_no_longer_exists_counts_as_not_chosen() -> None:
-    assert settings_of_book(SETTINGS, AskingChoice(reader="of-yesterday")).reader == "notes"
+    assert (
+        settings_of_book(SETTINGS, AskingChoice(reader="of-yesterday")).reader
+        == "notes"
+    )

@@ -23,11 +23,17 @@ from tests.tui.scripted import SteppedEngine, paths_in
 
 
 def options(folder: Path, engine: SteppedEngine) -> dict[str, object]:
-    return {"config": CONFIG, "paths": paths_in(folder), "make_engine": lambda _: engine}
+    return {
+        "config": CONFIG,
+        "paths": paths_in(folder),
+        "make_engine": lambda _: engine,
+    }
 
 
 def library_engine() -> SteppedEngine:
-    return SteppedEngine(says=lambda _: "Ada kept the lamp.", chooses=lambda text, choices: 0)
+    return SteppedEngine(
+        says=lambda _: "Ada kept the lamp.", chooses=lambda text, choices: 0
+    )
 
 
 async def test_a_book_is_read_and_a_question_answered(tmp_path: Path) -> None:
@@ -39,9 +45,12 @@ async def test_a_book_is_read_and_a_question_answered(tmp_path: Path) -> None:
         answer = await session.ask("Who kept the lamp?", pinned=[1])
     assert answer.text.startswith("Ada kept the lamp")
     assert (answer.reader, answer.model.name) == ("gistread", "fake")
-    assert answer.lookups == tuple(step.page for step in answer.steps if isinstance(step, LookedUp))
+    assert answer.lookups == tuple(
+        step.page for step in answer.steps if isinstance(step, LookedUp)
+    )
     assert all(
-        book.text[citation.start : citation.end] == citation.quote for citation in answer.citations
+        book.text[citation.start : citation.end] == citation.quote
+        for citation in answer.citations
     )
     assert answer.usage.generated
 
@@ -66,13 +75,21 @@ async def test_nothing_is_loaded_or_read_before_it_is_needed(tmp_path: Path) -> 
     given = options(tmp_path, engine)
     async with Session(small_book(), "fake", reader="readagent-s", **given) as session:  # type: ignore[arg-type]
         assert session.activity.reading is events.ReadingState.IDLE
-        with pytest.raises(NotReadyError, match="Nothing of this book has been read yet"):
+        with pytest.raises(
+            NotReadyError, match="Nothing of this book has been read yet"
+        ):
             await session.ask("Who?")
     assert not engine.calls
 
 
-async def test_leaving_the_stream_pauses_and_the_next_one_resumes(tmp_path: Path) -> None:
-    async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
+async def test_leaving_the_stream_pauses_and_the_next_one_resumes(
+    tmp_path: Path,
+) -> None:
+    async with Session(
+        small_book(),
+        "fake",
+        **options(tmp_path, library_engine()),  # type: ignore[arg-type]
+    ) as session:
         async with aclosing(session.stream_reading()) as reading:
             async for event in reading:
                 if isinstance(event, events.PageRead):
@@ -90,7 +107,9 @@ async def test_leaving_the_stream_pauses_and_the_next_one_resumes(tmp_path: Path
         assert isinstance(rest[-1], events.MemoryComplete)
 
 
-async def test_an_error_is_raised_to_its_caller_and_a_second_try_resumes(tmp_path: Path) -> None:
+async def test_an_error_is_raised_to_its_caller_and_a_second_try_resumes(
+    tmp_path: Path,
+) -> None:
     engine = library_engine()
     says = engine._says
     engine._says = lambda _: EngineError("The model was lost.")
@@ -101,7 +120,9 @@ async def test_an_error_is_raised_to_its_caller_and_a_second_try_resumes(tmp_pat
         assert (await session.read()).complete
 
 
-async def test_a_missing_model_is_an_error_and_no_other_model_reads(tmp_path: Path) -> None:
+async def test_a_missing_model_is_an_error_and_no_other_model_reads(
+    tmp_path: Path,
+) -> None:
     def make(model: str) -> SteppedEngine:
         if model == "absent":
             raise EngineError("There is no model 'absent'.")
@@ -120,8 +141,14 @@ async def test_a_missing_model_is_an_error_and_no_other_model_reads(tmp_path: Pa
         Session(small_book(), "fake", reader="nobody", **given)  # type: ignore[arg-type]
 
 
-async def test_a_memory_of_another_model_answers_until_the_model_has_read(tmp_path: Path) -> None:
-    async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
+async def test_a_memory_of_another_model_answers_until_the_model_has_read(
+    tmp_path: Path,
+) -> None:
+    async with Session(
+        small_book(),
+        "fake",
+        **options(tmp_path, library_engine()),  # type: ignore[arg-type]
+    ) as session:
         await session.read()
     other = SteppedEngine(name="other", fingerprint="other-1", says=lambda _: "Ada.")
     async with Session(small_book(), "other", **options(tmp_path, other)) as session:  # type: ignore[arg-type]
@@ -131,12 +158,21 @@ async def test_a_memory_of_another_model_answers_until_the_model_has_read(tmp_pa
 
 
 def test_the_synchronous_session_gives_the_same(tmp_path: Path) -> None:
-    asks = {"config": replace(CONFIG, steps="ask")}  # A setting for people on the screen
-    with SyncSession(small_book(), "fake", **options(tmp_path, library_engine()) | asks) as session:
-        pages = [event for event in session.stream_reading() if isinstance(event, events.PageRead)]
+    # A setting for people on the screen
+    asks = {"config": replace(CONFIG, steps="ask")}
+    with SyncSession(
+        small_book(), "fake", **options(tmp_path, library_engine()) | asks
+    ) as session:
+        pages = [
+            event
+            for event in session.stream_reading()
+            if isinstance(event, events.PageRead)
+        ]
         assert len(pages) == len(session.read().entries)
         assert session.ask("Who kept the lamp?").text.startswith("Ada kept the lamp")
-        assert session.ask("Who kept the lamp?", reader="readagent-s").text, "it waits for nobody"
+        assert session.ask("Who kept the lamp?", reader="readagent-s").text, (
+            "it waits for nobody"
+        )
         decisions = [Decision(refuses=True)]
         all_events = []
         for event in session.stream_answer(
@@ -163,14 +199,18 @@ def test_the_public_names_are_typed_and_imported_lazily() -> None:
     assert typed | {"__version__"} == set(public_names)
     script = "import gistread, sys; print({'asyncio', 'textual', 'llama_cpp'} & set(sys.modules))"
     assert (
-        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True
+        ).stdout
         == "set()\n"
     )
 
 
 async def test_concurrent_questions_get_their_own_answers(tmp_path: Path) -> None:
     engine = SteppedEngine(
-        says=lambda text: "The key." if "What was lost?" in text else "Ada kept the lamp."
+        says=lambda text: (
+            "The key." if "What was lost?" in text else "Ada kept the lamp."
+        )
     )
     async with Session(small_book(), "fake", **options(tmp_path, engine)) as session:  # type: ignore[arg-type]
         await session.read()
@@ -178,18 +218,22 @@ async def test_concurrent_questions_get_their_own_answers(tmp_path: Path) -> Non
         first, second = await asyncio.gather(
             *(session.ask(question, reader="gistread") for question in questions)
         )
-        assert [answer.thread[0].question for answer in (first, second)] == list(questions)
+        assert [answer.thread[0].question for answer in (first, second)] == list(
+            questions
+        )
         assert first.text != second.text
-        streams = [session.stream_answer(question, reader="gistread") for question in questions]
+        streams = [
+            session.stream_answer(question, reader="gistread") for question in questions
+        ]
         ends = await asyncio.gather(*(_last(stream) for stream in streams))
         assert [end.answer for end in ends] == [first.text, second.text]
 
 
 async def _last(stream: AsyncGenerator[ReaderEvent, None]) -> Answered:
     all_events = [event async for event in stream]
-    assert "".join(event.text for event in all_events if isinstance(event, AnswerDelta)), (
-        "every answer is streamed"
-    )
+    assert "".join(
+        event.text for event in all_events if isinstance(event, AnswerDelta)
+    ), "every answer is streamed"
     assert isinstance(all_events[-1], Answered)
     return all_events[-1]
 
@@ -214,7 +258,11 @@ async def _last(stream: AsyncGenerator[ReaderEvent, None]) -> Answered:
 async def test_what_cannot_be_asked_is_a_usage_error_and_the_next_question_is_answered(
     tmp_path: Path, question: str, more: dict[str, Any], message: str
 ) -> None:
-    async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
+    async with Session(
+        small_book(),
+        "fake",
+        **options(tmp_path, library_engine()),  # type: ignore[arg-type]
+    ) as session:
         await session.read()
         for ask in (session.ask, session.stream_answer, session.question):
             with pytest.raises(UsageError, match=message):
@@ -225,9 +273,15 @@ async def test_what_cannot_be_asked_is_a_usage_error_and_the_next_question_is_an
 async def test_leaving_the_stream_of_a_waiting_question_takes_it_out_of_the_queue(
     tmp_path: Path,
 ) -> None:
-    async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
+    async with Session(
+        small_book(),
+        "fake",
+        **options(tmp_path, library_engine()),  # type: ignore[arg-type]
+    ) as session:
         await session.read()
-        first = session.stream_answer("Who kept the lamp?", reader="readagent-s", steps=Steps.ASK)
+        first = session.stream_answer(
+            "Who kept the lamp?", reader="readagent-s", steps=Steps.ASK
+        )
         assert await anext(first)
         waiting = asyncio.create_task(_last(session.stream_answer("What was lost?")))
         await asyncio.sleep(0)

@@ -16,12 +16,51 @@ from gistread.session.machine import Signal, next_state
         ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED, Signal.COMPLETE), R.DONE),
         ((Signal.MODEL_CHOSEN, Signal.READ, Signal.COMPLETE, Signal.READ), R.DONE),
         ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED_OTHER), R.OFFERED),
-        ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED_OTHER, Signal.READ), R.LOADING),
-        ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED, Signal.PAUSE, Signal.READ), R.LOADING),
+        (
+            (Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED_OTHER, Signal.READ),
+            R.LOADING,
+        ),
+        (
+            (
+                Signal.MODEL_CHOSEN,
+                Signal.READ,
+                Signal.OPENED,
+                Signal.PAUSE,
+                Signal.READ,
+            ),
+            R.LOADING,
+        ),
         ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED, Signal.YIELD), R.WAITING),
-        ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED, Signal.YIELD, Signal.READ), R.WAITING),
-        ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED, Signal.YIELD, Signal.REGAIN), R.LOADING),
-        ((Signal.MODEL_CHOSEN, Signal.READ, Signal.OPENED, Signal.PAUSE, Signal.YIELD), R.PAUSED),
+        (
+            (
+                Signal.MODEL_CHOSEN,
+                Signal.READ,
+                Signal.OPENED,
+                Signal.YIELD,
+                Signal.READ,
+            ),
+            R.WAITING,
+        ),
+        (
+            (
+                Signal.MODEL_CHOSEN,
+                Signal.READ,
+                Signal.OPENED,
+                Signal.YIELD,
+                Signal.REGAIN,
+            ),
+            R.LOADING,
+        ),
+        (
+            (
+                Signal.MODEL_CHOSEN,
+                Signal.READ,
+                Signal.OPENED,
+                Signal.PAUSE,
+                Signal.YIELD,
+            ),
+            R.PAUSED,
+        ),
         (
             (
                 Signal.MODEL_CHOSEN,
@@ -38,7 +77,9 @@ from gistread.session.machine import Signal, next_state
         ((Signal.MEMORY_CHOSEN,), R.NO_MODEL),
     ],
 )
-def test_signals_lead_from_state_to_state(signals: tuple[Signal, ...], state: R) -> None:
+def test_signals_lead_from_state_to_state(
+    signals: tuple[Signal, ...], state: R
+) -> None:
     reached = R.NO_MODEL
     for signal in signals:
         reached = next_state(reached, signal)

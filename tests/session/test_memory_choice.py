@@ -35,14 +35,22 @@ def resolve(
     preset: str = "auto",
 ) -> MemoryRequest:
     info = EngineInfo("Model", fingerprint, 4096, "CPU")
-    choice = MemoryChoice(memory.book, store, Config(preset=preset), store.directory / "presets")
+    choice = MemoryChoice(
+        memory.book, store, Config(preset=preset), store.directory / "presets"
+    )
     return choice.request(info, chosen)
 
 
 def begin(
-    store: MemoryStore, memory: GistMemory, fingerprint: str, focus: GistFocus, pages: int = 1
+    store: MemoryStore,
+    memory: GistMemory,
+    fingerprint: str,
+    focus: GistFocus,
+    pages: int = 1,
 ) -> None:
-    with store.open(memory.book, MemoryRequest("fake", fingerprint, SIZE, focus=focus)) as writer:
+    with store.open(
+        memory.book, MemoryRequest("fake", fingerprint, SIZE, focus=focus)
+    ) as writer:
         for entry in memory.entries[:pages]:
             writer.add(entry)
 
@@ -52,8 +60,12 @@ def test_without_a_choice_the_furthest_memory_is_continued_with_its_task(
 ) -> None:
     begin(store, memory, "f", GistFocus(PRESETS["paper"]))
     begin(store, memory, "f", GistFocus(PRESETS["code"], "Who stole it?"), pages=2)
-    assert resolve(store, memory, chosen=None).focus == GistFocus(PRESETS["code"], "Who stole it?")
-    assert resolve(store, memory, chosen=None, preset="paper").focus == GistFocus(PRESETS["paper"])
+    assert resolve(store, memory, chosen=None).focus == GistFocus(
+        PRESETS["code"], "Who stole it?"
+    )
+    assert resolve(store, memory, chosen=None, preset="paper").focus == GistFocus(
+        PRESETS["paper"]
+    )
     exact = GistFocus(PRESETS["manual"], "x")
     assert resolve(store, memory, chosen=exact).focus == exact
 
@@ -65,7 +77,9 @@ def test_a_memory_goes_on_in_the_wording_of_prompts_that_it_was_begun_in(
     begin(store, memory, "f", GistFocus(wording=TRAINED))  # as 0.2.0 began all of them
     focus = resolve(store, memory, chosen=None).focus
     assert focus.wording == TRAINED
-    with store.open(memory.book, MemoryRequest("fake", "f", SIZE, focus=focus)) as writer:
+    with store.open(
+        memory.book, MemoryRequest("fake", "f", SIZE, focus=focus)
+    ) as writer:
         assert len(writer.memory.entries) == 1
 
 
@@ -74,4 +88,7 @@ def test_a_memory_that_was_begun_is_continued_in_its_way(
 ) -> None:
     begin(store, memory, "f", GistFocus(PRESETS["paper"]))
     assert resolve(store, memory, chosen=None).mode is ReadingMode.CAREFUL
-    assert resolve(store, memory, fingerprint="g", chosen=None).mode is ReadingMode.SINGLE_PASS
+    assert (
+        resolve(store, memory, fingerprint="g", chosen=None).mode
+        is ReadingMode.SINGLE_PASS
+    )

@@ -74,7 +74,9 @@ async def test_a_model_is_checked_once_after_the_first_page(
     assert log.of(events.PageRead)
     check.end.set()
     await log.until(lambda: log.of(events.Notice) and log.of(events.ReadingEnded))
-    assert [notice.text for notice in log.of(events.Notice)] == ["local: good for reading."]
+    assert [notice.text for notice in log.of(events.Notice)] == [
+        "local: good for reading."
+    ]
     assert (check.begun, results(tmp_path).get("local-1")) == (1, GOOD)
     await session.close()
 
@@ -99,7 +101,10 @@ async def test_a_question_interrupts_the_check_which_restarts_afterwards(
 
 @pytest.mark.parametrize("model", [LARGE, BASIC])
 async def test_a_model_is_checked_briefly_before_its_first_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader, model: ModelClass
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    reader: ScriptedReader,
+    model: ModelClass,
 ) -> None:
     Check(monkeypatch)
     engine = local_engine()

@@ -19,7 +19,10 @@ def test_a_thread_goes_on_from_the_last_of_answers_written_anew(tmp_path: Path) 
         data.add_question("sha", question)
     (thread,) = data.threads("sha")
     assert thread.questions == (first, anew, later)
-    assert [exchange.answer for exchange in thread_of(thread.questions)] == ["Finch.", "He fell."]
+    assert [exchange.answer for exchange in thread_of(thread.questions)] == [
+        "Finch.",
+        "He fell.",
+    ]
 
 
 def test_an_answer_written_anew_twice_keeps_its_place_before_later_questions() -> None:
@@ -29,7 +32,10 @@ def test_an_answer_written_anew_twice_keeps_its_place_before_later_questions() -
     again = SavedQuestion("Who?", "Bob.", True, asked_at=4.0, thread=1.0, beside=1.0)
     last = SavedQuestion("Who?", "Eve.", True, asked_at=5.0, thread=1.0, beside=4.0)
     questions = [first, later, anew, again, last]
-    assert [exchange.answer for exchange in thread_of(questions)] == ["Eve.", "He fell."]
+    assert [exchange.answer for exchange in thread_of(questions)] == [
+        "Eve.",
+        "He fell.",
+    ]
 
 
 def test_an_answer_stays_until_the_new_one_is_written() -> None:

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.library import installed_version
-from gistread.engine.protocol import NO_USAGE, Engine, EngineInfo, Priority, Prompt, Usage
+from gistread.engine.protocol import (
+    NO_USAGE,
+    Engine,
+    EngineInfo,
+    Priority,
+    Prompt,
+    Usage,
+)
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model import DEFAULT_READING_MODE, GistMemory
@@ -76,7 +83,9 @@ async def test_a_pace_learned_in_other_books_estimates_reading_and_questions_up_
     await session.close()
 
 
-async def test_closing_keeps_every_finished_page_and_reading_resumes(tmp_path: Path) -> None:
+async def test_closing_keeps_every_finished_page_and_reading_resumes(
+    tmp_path: Path,
+) -> None:
     engine = SteppedEngine()
     engine.stop_after = 2
     session, log = session_on(tmp_path, engine)
@@ -154,7 +163,9 @@ async def test_a_memory_of_another_model_answers_and_rereading_needs_a_request(
     await again.close()
 
 
-async def test_a_waiting_question_fails_if_the_model_cannot_be_loaded(tmp_path: Path) -> None:
+async def test_a_waiting_question_fails_if_the_model_cannot_be_loaded(
+    tmp_path: Path,
+) -> None:
     class Broken(SteppedEngine):
         async def start(self) -> EngineInfo:
             await self.load_gate.wait()
@@ -169,7 +180,9 @@ async def test_a_waiting_question_fails_if_the_model_cannot_be_loaded(tmp_path: 
     assert session.answering
     engine.load_gate.set()
     await log.until(lambda: log.of(events.QuestionEnded))
-    assert log.of(events.QuestionEnded)[0].problem == "The model does not fit into memory."
+    assert (
+        log.of(events.QuestionEnded)[0].problem == "The model does not fit into memory."
+    )
     await session.close()
 
 
@@ -187,7 +200,10 @@ async def test_questions_queue_and_each_gets_its_own_answer(
     await log.until(lambda: reader.questions == ["who", "what"])
     reader.say(Answered("A lamp.", True, (), (), (), 90.0, NO_USAGE))
     await log.until(lambda: reader.questions == ["who", "what", "where"])
-    assert [event.problem for event in log.of(events.QuestionEnded)] == ["Cancelled.", ""]
+    assert [event.problem for event in log.of(events.QuestionEnded)] == [
+        "Cancelled.",
+        "",
+    ]
     assert session.answering
     await session.close()
     assert not session.answering
@@ -221,12 +237,16 @@ async def _freed() -> None:
     raise AssertionError
 
 
-async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Path) -> None:
+async def test_the_stored_check_decides_whether_a_model_is_reliable(
+    tmp_path: Path,
+) -> None:
     nothing = "The book does not say."
     engine = SteppedEngine(
         says=lambda prompt: nothing if nothing in prompt else "The lamp and the boy."
     )
-    session, log = session_on(tmp_path, engine, config=replace(CONFIG, reader="gistread"))
+    session, log = session_on(
+        tmp_path, engine, config=replace(CONFIG, reader="gistread")
+    )
     await session.use_model("fake")
     await log.until(lambda: log.of(events.MemoryComplete))
     for believed in (True, False):
@@ -242,7 +262,9 @@ async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Pa
     await session.close()
 
 
-async def test_the_chapter_at_hand_is_read_first_and_then_the_others(tmp_path: Path) -> None:
+async def test_the_chapter_at_hand_is_read_first_and_then_the_others(
+    tmp_path: Path,
+) -> None:
     book = small_book()
     third = book.chapters[2]
     session, log = session_on(tmp_path, SteppedEngine(), place=lambda: third.start)
@@ -263,7 +285,9 @@ class PreparingEngine(FakeEngine):
         super().__init__()
         self.has_prepared = asyncio.Event()
 
-    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+    async def prepare(
+        self, prompt: Prompt, priority: Priority = Priority.BACKGROUND
+    ) -> Usage:
         usage = await super().prepare(prompt, priority)
         self.has_prepared.set()
         return usage
@@ -283,7 +307,9 @@ async def test_the_text_is_evaluated_while_a_question_is_typed(tmp_path: Path) -
     await session.close()
 
 
-@pytest.mark.parametrize(("parameters", "evaluates"), [(1_500_000_000, False), (14 * 10**9, True)])
+@pytest.mark.parametrize(
+    ("parameters", "evaluates"), [(1_500_000_000, False), (14 * 10**9, True)]
+)
 async def test_only_a_model_that_looks_pages_up_evaluates_all_gists_in_advance(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parameters: int, evaluates: bool
 ) -> None:

@@ -53,12 +53,18 @@ class Machine:
 
     def named(self, name: str) -> SteppedEngine:
         """The last of this name."""
-        return next(engine for engine in reversed(self.made) if engine.info.name == name)
+        return next(
+            engine for engine in reversed(self.made) if engine.info.name == name
+        )
 
     @property
     def loaded(self) -> list[str]:
         """In the order of their names."""
-        here = (e for e in self.made if not e.closed and e.state.phase not in models.UNLOADED)
+        here = (
+            e
+            for e in self.made
+            if not e.closed and e.state.phase not in models.UNLOADED
+        )
         return sorted(engine.info.name for engine in here)
 
     def session(self, book: Book | None = None) -> tuple[Session, EventLog]:
@@ -88,7 +94,9 @@ class Machine:
 
 
 @pytest_asyncio.fixture
-async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machine]:
+async def machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Machine]:
     machine = Machine(tmp_path)
     monkeypatch.setattr(models, "fits_in_memory", lambda spec: machine.fits_in_memory)
     yield machine
@@ -191,7 +199,8 @@ async def test_if_both_do_not_fit_the_idle_model_is_unloaded_with_a_notice(
     await answered(session, reader, log)
     await log.until(lambda: log.of(events.MemoryComplete))
     assert machine.loaded == ["small"]
-    await start_question(session, reader)  # with the reading done there is nothing to come back for
+    # with the reading done there is nothing to come back for
+    await start_question(session, reader)
     await answered(session, reader, log)
     await settle(session)
     assert machine.loaded == ["large"]
@@ -211,7 +220,9 @@ async def test_if_the_answering_model_cannot_be_used_the_reading_model_answers_w
     await answered(session, reader, log)
     assert log.of(events.QuestionStarted) == [events.QuestionStarted("small", "small")]
     refusals = [
-        item.text for item in log.of(events.Notice) if "cannot be used for questions" in item.text
+        item.text
+        for item in log.of(events.Notice)
+        if "cannot be used for questions" in item.text
     ]
     assert len(refusals) == 1
     assert f"{name} cannot be used for questions, small answers instead" in refusals[0]
@@ -241,7 +252,10 @@ async def test_a_model_without_a_memory_answers_over_that_of_another_with_a_noti
     session.resume()
     await log.until(lambda: log.of(events.MemoryComplete))
     assert session.activity.read_by == ""
-    assert {header.model_name for header in session.reading.choice.memories()} == {"small", "large"}
+    assert {header.model_name for header in session.reading.choice.memories()} == {
+        "small",
+        "large",
+    }
 
 
 SERVER = "http://localhost:1/v1"

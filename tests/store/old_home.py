@@ -13,19 +13,30 @@ TEXT, OTHER = "a" * 64, "b" * 64  # SHA-256 of two texts
 def write_old_home(paths: Paths, books: int = 2) -> None:
     """The data of a user with this many books, the first of them read, marked and asked about."""
     write_journal(
-        paths.data / "books" / f"{TEXT}.jsonl", {"kind": "shelf", "version": 1}, *_book_records()
+        paths.data / "books" / f"{TEXT}.jsonl",
+        {"kind": "shelf", "version": 1},
+        *_book_records(),
     )
     write_journal(
-        paths.data / "marks" / f"{TEXT}.jsonl", {"kind": "marks", "version": 1}, *_mark_records()
+        paths.data / "marks" / f"{TEXT}.jsonl",
+        {"kind": "marks", "version": 1},
+        *_mark_records(),
     )
     files: list[Record] = [{"kind": "library", "version": 1}]
     for number in range(books):
-        sha256 = (TEXT, OTHER)[number] if number < 2 else hashlib.sha256(b"%d" % number).hexdigest()
+        if number < 2:
+            sha256 = (TEXT, OTHER)[number]
+        else:
+            sha256 = hashlib.sha256(b"%d" % number).hexdigest()
         files.append(_file_record(number, sha256))
         if number:
-            opened = _opened(f"Book {number}", f"/books/{number}.txt", 1_700_000_000.0 + number)
+            opened = _opened(
+                f"Book {number}", f"/books/{number}.txt", 1_700_000_000.0 + number
+            )
             write_journal(
-                paths.data / "books" / f"{sha256}.jsonl", {"kind": "shelf", "version": 1}, opened
+                paths.data / "books" / f"{sha256}.jsonl",
+                {"kind": "shelf", "version": 1},
+                opened,
             )
     files += [
         {"kind": "folder", "path": "/books"},
@@ -34,9 +45,17 @@ def write_old_home(paths: Paths, books: int = 2) -> None:
         {"kind": "removed", "ids": ["text:d"], "at": 0.0},
     ]
     write_journal(paths.data / "library.jsonl", *files)
-    pace: Record = {"kind": "pace", "version": 1, "language": "en", "words": 200.0, "seconds": 40.0}
+    pace: Record = {
+        "kind": "pace",
+        "version": 1,
+        "language": "en",
+        "words": 200.0,
+        "seconds": 40.0,
+    }
     write_journal(
-        paths.data / "pace.jsonl", *[pace] * 10, pace | {"language": "de", "seconds": 60.0}
+        paths.data / "pace.jsonl",
+        *[pace] * 10,
+        pace | {"language": "de", "seconds": 60.0},
     )
 
 
@@ -109,7 +128,12 @@ def _book_records() -> list[Record]:
         "unsupported": [[0, 3]],
         "pinned": [2],
     }
-    correction = {"kind": "name", "verb": "merge", "forms": ["Ada"], "other": "Miss Brennan"}
+    correction = {
+        "kind": "name",
+        "verb": "merge",
+        "forms": ["Ada"],
+        "other": "Miss Brennan",
+    }
     return [
         _opened("The Lamp", "/books/caf\udce9.txt", 1_700_000_000.0),
         {"kind": "position", "offset": 800},

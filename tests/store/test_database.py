@@ -56,7 +56,10 @@ def test_a_file_of_a_later_version_is_left_as_it_is(tmp_path: Path) -> None:
     with sqlite3.connect(paths_in(tmp_path).store) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     before = paths_in(tmp_path).store.read_bytes()
-    for use in (lambda: user_data.position(BOOK), lambda: user_data.set_position(BOOK, 5)):
+    for use in (
+        lambda: user_data.position(BOOK),
+        lambda: user_data.set_position(BOOK, 5),
+    ):
         with pytest.raises(StorageError, match="a later version of gistread"):
             use()
     assert paths_in(tmp_path).store.read_bytes() == before
@@ -82,7 +85,9 @@ def test_a_full_disk_is_said_and_keeps_what_was_saved(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size + 5000, hard))
     try:
         with pytest.raises(StorageError, match=r"gistread\.db"):
-            user_data.add_question(BOOK, SavedQuestion("Too long?", "word " * 100_000, found=True))
+            user_data.add_question(
+                BOOK, SavedQuestion("Too long?", "word " * 100_000, found=True)
+            )
         assert len(user_data.questions(BOOK)) == 20
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -103,7 +108,10 @@ def test_a_damaged_page_costs_what_was_on_it_and_is_said(
     file.unlink()
     file.write_bytes(data)
     monkeypatch.setattr("gistread.store.database._checked", set())  # as a new process
-    questions, marks = user_data.questions(BOOK), MarkStore(paths_in(tmp_path)).marks(BOOK)
+    questions, marks = (
+        user_data.questions(BOOK),
+        MarkStore(paths_in(tmp_path)).marks(BOOK),
+    )
     assert len(questions) + len(marks) > 420
     assert "was damaged" in user_data.notice
     assert file.with_name("gistread.db.damaged").exists()
@@ -123,7 +131,9 @@ def test_a_file_that_was_cut_is_repaired(tmp_path: Path, size: int) -> None:
 
 
 @pytest.mark.slow
-def test_any_flipped_byte_neither_stops_the_program_nor_hides_other_rows(tmp_path: Path) -> None:
+def test_any_flipped_byte_neither_stops_the_program_nor_hides_other_rows(
+    tmp_path: Path,
+) -> None:
     filled(tmp_path / "whole", 40)
     data = paths_in(tmp_path / "whole").store.read_bytes()
     lost = []
@@ -136,7 +146,9 @@ def test_any_flipped_byte_neither_stops_the_program_nor_hides_other_rows(tmp_pat
         user_data, marks = UserData(paths_in(folder)), MarkStore(paths_in(folder))
         for _ in range(2):  # damage that shows in use is repaired by the next use
             try:
-                user_data.add_question(BOOK, SavedQuestion("And now?", "Saved.", found=True))
+                user_data.add_question(
+                    BOOK, SavedQuestion("And now?", "Saved.", found=True)
+                )
                 questions_left = len(user_data.questions(BOOK))
                 marks_left = len(marks.marks(BOOK))
                 break
@@ -171,7 +183,9 @@ def test_two_processes_lose_nothing(tmp_path: Path) -> None:
         for name in ("left", "right")
     ]
     assert [process.wait(timeout=120) for process in running] == [0, 0]
-    saved = [question.question for question in UserData(paths_in(tmp_path)).questions(BOOK)]
+    saved = [
+        question.question for question in UserData(paths_in(tmp_path)).questions(BOOK)
+    ]
     for name in ("left", "right"):
         expected = [f"{name} {number}" for number in range(15)]
         assert [question for question in saved if question.startswith(name)] == expected
@@ -179,12 +193,21 @@ def test_two_processes_lose_nothing(tmp_path: Path) -> None:
 
 def test_a_kill_loses_nothing_that_was_saved(tmp_path: Path) -> None:
     for lines in (1, 3, 6):
-        command = [sys.executable, "-c", WRITER, str(tmp_path), f"run {lines}", "100000"]
+        command = [
+            sys.executable,
+            "-c",
+            WRITER,
+            str(tmp_path),
+            f"run {lines}",
+            "100000",
+        ]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             acknowledged = [process.stdout.readline().strip() for _ in range(lines)]
             process.send_signal(signal.SIGKILL)
-            acknowledged += [line.strip() for line in process.stdout if line.endswith("\n")]
+            acknowledged += [
+                line.strip() for line in process.stdout if line.endswith("\n")
+            ]
         questions = UserData(paths_in(tmp_path)).questions(BOOK)
         assert {*acknowledged} <= {question.question for question in questions}
 
@@ -212,10 +235,13 @@ def test_a_read_only_folder_can_be_read_and_says_that_it_cannot_be_written(
     data = paths_in(tmp_path).data
     if killed_before:
         change = (
-            "connection.execute('UPDATE texts SET position = 78'); connection.commit(); os._exit(1)"
+            "connection.execute('UPDATE texts SET position = 78'); "
+            "connection.commit(); os._exit(1)"
         )
         writer = f"import os, sqlite3, sys; connection = sqlite3.connect(sys.argv[1]); {change}"
-        subprocess.run([sys.executable, "-c", writer, paths_in(tmp_path).store], check=False)
+        subprocess.run(
+            [sys.executable, "-c", writer, paths_in(tmp_path).store], check=False
+        )
         assert (data / "gistread.db-wal").exists()
     for file in data.iterdir():
         file.chmod(0o444)

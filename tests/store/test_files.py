@@ -41,7 +41,9 @@ def test_a_file_of_another_owner_leaves_no_other_readable(
 
     monkeypatch.setattr(Path, "chmod", refuse)
     make_private(folder)
-    assert {path.name for path in folder.rglob("*") if path.lstat().st_mode & 0o077} == {
+    assert {
+        path.name for path in folder.rglob("*") if path.lstat().st_mode & 0o077
+    } == {
         "theirs",
         "link",
     }

@@ -33,7 +33,9 @@ from tests.permissions import obey_permissions
 from tests.store.old_home import OTHER, TEXT, write_journal, write_old_home
 
 MANY = 150
-START = "import sys; from pathlib import Path; from tests.store.test_importing import *; "
+START = (
+    "import sys; from pathlib import Path; from tests.store.test_importing import *; "
+)
 CHECK = START + "check_whole(paths_in(Path(sys.argv[1])))"
 
 
@@ -62,12 +64,17 @@ def check_texts(data: UserData, books: int) -> None:
     assert {text.title for text in data.all_texts()} == {"The Lamp", *numbered}
     assert recent[-1].file == "f" * 64
     (lamp,) = [text for text in data.all_texts() if text.sha256 == TEXT]
-    assert (lamp.path, lamp.authors) == (Path("/books/caf\udce9.txt"), ("A. Author", "雪"))
+    assert (lamp.path, lamp.authors) == (
+        Path("/books/caf\udce9.txt"),
+        ("A. Author", "雪"),
+    )
     assert (lamp.length, lamp.opened_at) == (5000, 1_700_000_000.0)
 
 
 def check_reading(data: UserData) -> None:
-    assert data.reading_place(TEXT) == ReadingPlace(1234, ((0, 900), (1100, 1300)), (40,))
+    assert data.reading_place(TEXT) == ReadingPlace(
+        1234, ((0, 900), (1100, 1300)), (40,)
+    )
     quote = data.position_quote(TEXT)
     assert quote is not None
     assert quote.exact == "the lamp went ou"
@@ -78,13 +85,20 @@ def check_reading(data: UserData) -> None:
         ReadingDay("2026-11-21", 300, 60),
         ReadingDay("2026-11-22", 500, 100),
     ]
-    assert data.name_corrections(TEXT) == (NameCorrection("merge", ("Ada",), "Miss Brennan", 5.0),)
+    assert data.name_corrections(TEXT) == (
+        NameCorrection("merge", ("Ada",), "Miss Brennan", 5.0),
+    )
 
 
 def check_questions(data: UserData) -> None:
     when, fell, why = data.questions(TEXT)
     assert when == SavedQuestion(
-        "When?", "At night.", found=True, reader="gists", model="m", asked_at=1_600_000_000.0
+        "When?",
+        "At night.",
+        found=True,
+        reader="gists",
+        model="m",
+        asked_at=1_600_000_000.0,
     )
     assert fell.answer == "Ada."
     assert fell.citations == (Citation(3, 1200, 1215, "Ada fell on the"),)
@@ -130,18 +144,26 @@ def test_it_is_imported_once(paths: Paths) -> None:
 
 
 def test_damaged_lines_and_foreign_records_cost_themselves_alone(paths: Paths) -> None:
-    write_journal(paths.data / "books" / f"{OTHER}.jsonl", {"kind": "shelf", "version": 1})
+    write_journal(
+        paths.data / "books" / f"{OTHER}.jsonl", {"kind": "shelf", "version": 1}
+    )
     with (paths.data / "books" / f"{OTHER}.jsonl").open("ab") as file:
-        file.write(b"garbage\n" + encode_line({"kind": "position", "offset": {"page": 3}}))
+        file.write(
+            b"garbage\n" + encode_line({"kind": "position", "offset": {"page": 3}})
+        )
         file.write(
             encode_line({"kind": "question", "question": "Whole?"})
             + encode_line({"kind": ["cloud"]})
         )
         file.write(
-            encode_line({"kind": "cloud"}) + encode_line({"kind": "bound", "whole": True}) + b"torn"
+            encode_line({"kind": "cloud"})
+            + encode_line({"kind": "bound", "whole": True})
+            + b"torn"
         )
     with (paths.data / "marks" / f"{TEXT}.jsonl").open("ab") as file:
-        file.write(encode_line({"kind": "highlight", "id": "1", "changed_at": 9.0, "place": 3}))
+        file.write(
+            encode_line({"kind": "highlight", "id": "1", "changed_at": 9.0, "place": 3})
+        )
     assert UserData(paths).bound_choice(OTHER) == BoundChoice(whole=True)
     assert UserData(paths).questions(OTHER) == []
     assert len(MarkStore(paths).marks(TEXT)) == 3
@@ -170,7 +192,10 @@ def test_trying_a_file_again_brings_back_nothing_that_was_deleted(
     data.delete_thread(TEXT, 1_600_000_000.0)
     Catalogue(paths).restore("text:c", "file:c")
     monkeypatch.setattr("gistread.store.database._checked", set())  # as a new process
-    assert [question.question for question in data.questions(TEXT)] == ["Who fell?", "And why?"]
+    assert [question.question for question in data.questions(TEXT)] == [
+        "Who fell?",
+        "And why?",
+    ]
     assert not Catalogue(paths).read().removed
 
 
@@ -185,7 +210,9 @@ def test_a_home_that_may_only_be_read_is_shown(paths: Paths) -> None:
     assert not paths.store.exists()
 
 
-def test_a_full_disk_is_said_and_the_next_start_imports_everything(paths: Paths) -> None:
+def test_a_full_disk_is_said_and_the_next_start_imports_everything(
+    paths: Paths,
+) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
@@ -232,6 +259,8 @@ def test_two_processes_at_once_import_it_once(tmp_path: Path) -> None:
         paths = paths_in(tmp_path / str(step))
         write_old_home(paths, MANY)
         command = [sys.executable, "-c", OPEN, str(paths.data.parent)]
-        running = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(3)]
+        running = [
+            subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(3)
+        ]
         assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
         check_whole(paths, MANY)

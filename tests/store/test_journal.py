@@ -48,7 +48,8 @@ def test_gives_back_what_was_appended_in_order(file: Path) -> None:
 )  # The first text takes seconds on a busy machine.
 @given(
     st.dictionaries(
-        st.text(), st.none() | st.booleans() | st.text() | st.integers(-(2**63), 2**63 - 1)
+        st.text(),
+        st.none() | st.booleans() | st.text() | st.integers(-(2**63), 2**63 - 1),
     )
 )
 def test_a_line_decodes_to_the_record_it_was_made_of(record: Record) -> None:
@@ -65,7 +66,9 @@ def test_no_bytes_make_decoding_fail(line: bytes) -> None:
     )
 
 
-def test_cut_at_every_byte_it_holds_exactly_the_whole_records(file: Path, tmp_path: Path) -> None:
+def test_cut_at_every_byte_it_holds_exactly_the_whole_records(
+    file: Path, tmp_path: Path
+) -> None:
     data = file.read_bytes()
     ends = line_ends(data)
     torn = tmp_path / "torn.memory"
@@ -75,13 +78,17 @@ def test_cut_at_every_byte_it_holds_exactly_the_whole_records(file: Path, tmp_pa
         with Journal(torn) as opened:
             assert opened.records == RECORDS[:whole], length
             opened.append({"after": length})
-        assert journal.read_records(torn)[0] == [*RECORDS[:whole], {"after": length}], length
+        assert journal.read_records(torn)[0] == [*RECORDS[:whole], {"after": length}], (
+            length
+        )
         assert not torn.with_name("torn.memory.damaged").exists(), (
             "a torn line is no damage worth keeping"
         )
 
 
-def test_every_flipped_bit_costs_its_record_and_no_other(file: Path, tmp_path: Path) -> None:
+def test_every_flipped_bit_costs_its_record_and_no_other(
+    file: Path, tmp_path: Path
+) -> None:
     data = file.read_bytes()
     ends = line_ends(data)
     flipped = tmp_path / "flipped.memory"
@@ -91,7 +98,10 @@ def test_every_flipped_bit_costs_its_record_and_no_other(file: Path, tmp_path: P
             changed[at] ^= 1 << bit
             flipped.write_bytes(changed)
             damaged = sum(end <= at for end in ends)
-            assert journal.read_records(flipped)[0] == RECORDS[:damaged] + RECORDS[damaged + 1 :], (
+            assert (
+                journal.read_records(flipped)[0]
+                == RECORDS[:damaged] + RECORDS[damaged + 1 :]
+            ), (
                 at,
                 bit,
             )
@@ -125,7 +135,9 @@ def test_rewrite_replaces_everything_and_goes_on(file: Path) -> None:
 def test_a_second_writer_is_told_and_a_reader_is_not_disturbed(file: Path) -> None:
     with Journal(file):
         assert journal.read_records(file)[0] == RECORDS
-        with pytest.raises(StorageError, match=r"Another gistread is writing book\.memory"):
+        with pytest.raises(
+            StorageError, match=r"Another gistread is writing book\.memory"
+        ):
             Journal(file)
     Journal(file).close()
 
@@ -152,8 +164,18 @@ WRITER = textwrap.dedent(
 def write_in_another_process(
     path: Path, first: int, count: int, pause_s: float = 0.0
 ) -> "subprocess.Popen[str]":
-    arguments = [sys.executable, "-c", WRITER, str(path), str(first), str(count), str(pause_s)]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    arguments = [
+        sys.executable,
+        "-c",
+        WRITER,
+        str(path),
+        str(first),
+        str(count),
+        str(pause_s),
+    ]
+    return subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def test_two_processes_that_wait_for_each_other_lose_nothing(tmp_path: Path) -> None:
@@ -166,7 +188,9 @@ def test_two_processes_that_wait_for_each_other_lose_nothing(tmp_path: Path) -> 
     assert sorted(numbers) == [*range(40), *range(1000, 1040)]
 
 
-def test_killed_at_any_moment_nothing_that_was_acknowledged_is_lost(tmp_path: Path) -> None:
+def test_killed_at_any_moment_nothing_that_was_acknowledged_is_lost(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "killed.jsonl"
     first = 0
     for _ in range(6):
@@ -216,15 +240,23 @@ def test_a_full_disk_is_an_error_and_leaves_whole_records(tmp_path: Path) -> Non
     )
     path = tmp_path / "full.memory"
     done = subprocess.run(
-        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     # Refused data must not appear later, when there is space again.
-    assert journal.read_records(path) == ([{"page": 1}, {"page": 2}], path.stat().st_size)
+    assert journal.read_records(path) == (
+        [{"page": 1}, {"page": 2}],
+        path.stat().st_size,
+    )
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
-def test_a_folder_that_may_not_be_written_is_an_error_and_can_still_be_read(file: Path) -> None:
+def test_a_folder_that_may_not_be_written_is_an_error_and_can_still_be_read(
+    file: Path,
+) -> None:
     script = textwrap.dedent(
         """
         import sys
@@ -268,6 +300,8 @@ def test_any_damage_leaves_a_beginning_of_the_records_that_can_be_gone_on_from(
     with Journal(file) as opened:
         kept = opened.records
         opened.append({"page": "next"})
-    assert kept == RECORDS[: len(kept)] or not set(map(str, kept)) - set(map(str, RECORDS))
+    assert kept == RECORDS[: len(kept)] or not set(map(str, kept)) - set(
+        map(str, RECORDS)
+    )
     assert len(kept) >= sum(stop <= at for stop in line_ends(original))
     assert journal.read_records(file)[0] == [*kept, {"page": "next"}]

@@ -12,13 +12,17 @@ from tests.folders import paths_in
 
 BOOK, OTHER = "a" * 64, "b" * 64
 TEXT = (
-    "In November Ada fell on the stair and broke her wrist, and that night the lamp went out. " * 40
+    "In November Ada fell on the stair and broke her wrist, and that night the lamp went out. "
+    * 40
 )
 
 
 def highlight(start: int = 12, note: str = "") -> Mark:
     return new_mark(
-        MarkKind.HIGHLIGHT, quote_at(TEXT, start, start + 20), color=Color.GREEN, note=note
+        MarkKind.HIGHLIGHT,
+        quote_at(TEXT, start, start + 20),
+        color=Color.GREEN,
+        note=note,
     )
 
 
@@ -27,7 +31,9 @@ def store(tmp_path: Path) -> MarkStore:
     return MarkStore(paths_in(tmp_path))
 
 
-def test_every_kind_of_mark_is_stored_in_order_of_place(store: MarkStore, tmp_path: Path) -> None:
+def test_every_kind_of_mark_is_stored_in_order_of_place(
+    store: MarkStore, tmp_path: Path
+) -> None:
     marks = [
         highlight(300, "雪 “quoted”\nin two lines"),
         new_mark(MarkKind.BOOKMARK, quote_at(TEXT, 200)),
@@ -77,7 +83,9 @@ def test_restoring_a_mark_keeps_the_note_of_another_program(store: MarkStore) ->
     assert store.marks(BOOK)[0].note == "written elsewhere"
 
 
-def test_marks_of_one_import_are_stored_together_or_not_at_all(store: MarkStore) -> None:
+def test_marks_of_one_import_are_stored_together_or_not_at_all(
+    store: MarkStore,
+) -> None:
     def damaged() -> Iterator[Mark]:
         yield highlight(300)
         raise ValueError("the rest cannot be read")

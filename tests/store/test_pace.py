@@ -17,10 +17,14 @@ def test_until_enough_is_known_the_usual_pace_is_taken() -> None:
     assert estimate_speed([read_at(400)] * 3) == DEFAULT_WPM
 
 
-def test_the_pace_is_the_median_so_that_some_slow_and_some_fast_stretches_do_not_move_it() -> None:
+def test_the_pace_is_the_median_so_that_some_slow_and_some_fast_stretches_do_not_move_it() -> (
+    None
+):
     steady = [read_at(300)] * 20
     assert estimate_speed(steady) == pytest.approx(300)
-    assert estimate_speed([*steady, *[read_at(70)] * 5, *[read_at(790)] * 5]) == pytest.approx(300)
+    assert estimate_speed(
+        [*steady, *[read_at(70)] * 5, *[read_at(790)] * 5]
+    ) == pytest.approx(300)
 
 
 def test_the_pace_of_a_model_follows_its_latest_work(tmp_path: Path) -> None:

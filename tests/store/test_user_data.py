@@ -31,7 +31,9 @@ QUESTION = SavedQuestion(
     model="SmolLM2",
     asked_at=1_700_000_000.5,
 )
-OF_ANOTHER_THREAD = replace(QUESTION, question="Where\n?", asked_at=QUESTION.asked_at + 1)
+OF_ANOTHER_THREAD = replace(
+    QUESTION, question="Where\n?", asked_at=QUESTION.asked_at + 1
+)
 FOLLOW_UP = replace(
     QUESTION,
     question="And why?",
@@ -70,7 +72,9 @@ def test_a_book_never_opened_is_at_its_beginning_and_nothing_is_created(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_instances_lose_neither_what_was_read_nor_the_place(user_data: UserData) -> None:
+def test_two_instances_lose_neither_what_was_read_nor_the_place(
+    user_data: UserData,
+) -> None:
     put(user_data)
     opened = ReadingPlace(100, ((0, 100),), end=150)
     user_data.set_position(BOOK, 100, read=opened.read, end=150)
@@ -100,8 +104,16 @@ def test_recent_books_come_last_opened_first(user_data: UserData) -> None:
     put(user_data, BOOK, "The Door, again", path=Path("relative.txt"))
     user_data.set_position(BOOK, 42)
     door, window = user_data.recent()
-    assert (door.sha256, door.title, door.authors) == (BOOK, "The Door, again", ("A. Author", "雪"))
-    assert (door.path, door.position, door.length) == (Path.cwd() / "relative.txt", 42, 5000)
+    assert (door.sha256, door.title, door.authors) == (
+        BOOK,
+        "The Door, again",
+        ("A. Author", "雪"),
+    )
+    assert (door.path, door.position, door.length) == (
+        Path.cwd() / "relative.txt",
+        42,
+        5000,
+    )
     assert (window.title, window.path, window.position) == ("The Window", None, 0)
     assert door.opened_at > window.opened_at
 
@@ -110,7 +122,12 @@ def test_recent_books_come_last_opened_first(user_data: UserData) -> None:
 def threads(user_data: UserData) -> list[SavedThread]:
     """Two threads of a book, the last begun first: one question, and one with two follow-ups."""
     put(user_data)
-    for question in (QUESTION, OF_ANOTHER_THREAD, FOLLOW_UP, AFTER_THE_CLOCK_WAS_SET_BACK):
+    for question in (
+        QUESTION,
+        OF_ANOTHER_THREAD,
+        FOLLOW_UP,
+        AFTER_THE_CLOCK_WAS_SET_BACK,
+    ):
         user_data.add_question(BOOK, question)
     return user_data.threads(BOOK)
 
@@ -119,7 +136,9 @@ def thread_names(user_data: UserData) -> list[str]:
     return [thread.name for thread in user_data.threads(BOOK)]
 
 
-def test_questions_are_kept_in_threads_named_by_their_first(threads: list[SavedThread]) -> None:
+def test_questions_are_kept_in_threads_named_by_their_first(
+    threads: list[SavedThread],
+) -> None:
     assert [thread.questions for thread in threads] == [
         (OF_ANOTHER_THREAD,),
         (QUESTION, FOLLOW_UP, AFTER_THE_CLOCK_WAS_SET_BACK),

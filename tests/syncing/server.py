@@ -37,7 +37,9 @@ class SyncServer:
 
         self._server = _Server(("127.0.0.1", 0), Bound)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        ).start()
 
     def close(self) -> None:
         self._server.shutdown()
@@ -83,7 +85,9 @@ class Handler(BaseHTTPRequestHandler):
                     self.reply(200, {"authorized": "OK"})
             case "PUT", ["syncs", "progress"]:
                 self._push()
-            case "GET", ["syncs", "progress", document] if re.fullmatch(r"\w+", document):
+            case "GET", ["syncs", "progress", document] if re.fullmatch(
+                r"\w+", document
+            ):
                 if user := self._user():
                     self.reply(200, state.places.get((user, document), {}))
             case _:
@@ -105,7 +109,9 @@ class Handler(BaseHTTPRequestHandler):
         elif not user or ":" in user or not key:
             self.reply(403, {"code": 2003, "message": "Invalid request"})
         elif user in state.users:
-            self.reply(402, {"code": 2002, "message": "Username is already registered."})
+            self.reply(
+                402, {"code": 2002, "message": "Username is already registered."}
+            )
         else:
             state.users[user] = key
             self.reply(201, {"username": user})
@@ -121,13 +127,20 @@ class Handler(BaseHTTPRequestHandler):
         if not document or ":" in document:
             self.reply(403, {"code": 2004, "message": "Field 'document' not provided."})
             return
-        has_all = all(fields.get(name) is not None for name in ("progress", "percentage", "device"))
+        has_all = all(
+            fields.get(name) is not None
+            for name in ("progress", "percentage", "device")
+        )
         if not has_all:
             self.reply(403, {"code": 2003, "message": "Invalid request"})
             return
         state.now += 1
         place = {name: fields[name] for name in FIELDS if name in fields}
-        state.places[user, document] = {**place, "timestamp": state.now, "document": document}
+        state.places[user, document] = {
+            **place,
+            "timestamp": state.now,
+            "document": document,
+        }
         self.reply(200, {"document": document, "timestamp": state.now})
 
     def reply(self, status: int, fields: dict[str, Any]) -> None:

@@ -12,8 +12,18 @@ from gistread.config import load_config
 from gistread.engine.fetching.network import Network
 from gistread.errors import FetchError, StorageError, UsageError
 from gistread.store.sync_queue import SyncQueue, WaitingPlace
-from gistread.syncing.account import find_account, forget_account, new_account, save_account
-from gistread.syncing.client import Account, AuthorizationError, RemotePlace, open_server
+from gistread.syncing.account import (
+    find_account,
+    forget_account,
+    new_account,
+    save_account,
+)
+from gistread.syncing.client import (
+    Account,
+    AuthorizationError,
+    RemotePlace,
+    open_server,
+)
 from gistread.syncing.sync import ProgressSync
 from tests.syncing.server import Handler, SyncServer
 from tests.tui.scripted import paths_in
@@ -27,9 +37,13 @@ def account(sync_server: SyncServer, tmp_path: Path) -> Account:
     return new_account(f"{sync_server.url}/", "ada", "secret", paths_in(tmp_path))
 
 
-def _sync(account: Account, tmp_path: Path, *, newest_wins: bool = False) -> ProgressSync:
+def _sync(
+    account: Account, tmp_path: Path, *, newest_wins: bool = False
+) -> ProgressSync:
     queue = SyncQueue(paths_in(tmp_path))
-    return ProgressSync(account, queue, newest_wins, lambda which: open_server(which, QUICK))
+    return ProgressSync(
+        account, queue, newest_wins, lambda which: open_server(which, QUICK)
+    )
 
 
 async def test_an_account_is_made_and_a_place_comes_back(
@@ -37,7 +51,9 @@ async def test_an_account_is_made_and_a_place_comes_back(
 ) -> None:
     place = RemotePlace(0.25, "/body/DocFragment[2]/body/p[3]/text().7", "A", "one")
     async with open_server(account) as client:
-        with pytest.raises(AuthorizationError, match="does not accept the login of ada"):
+        with pytest.raises(
+            AuthorizationError, match="does not accept the login of ada"
+        ):
             await client.log_in()
         await client.register()
         await client.log_in()
@@ -171,13 +187,20 @@ async def test_a_waiting_place_gives_way_to_one_that_wins(
     wins: bool,
 ) -> None:
     sync_server.users["ada"] = account.key
-    other = {"percentage": percentage, "progress": "x", "device": "Kobo", "device_id": "K"}
+    other = {
+        "percentage": percentage,
+        "progress": "x",
+        "device": "Kobo",
+        "device_id": "K",
+    }
     sync_server.places["ada", BOOK] = {**other, "timestamp": sync_server.now}
     sync = _sync(account, tmp_path, newest_wins=newest_wins)
     place = WaitingPlace(BOOK, 0.5, "y", at=read_at)
     winner = await sync.push(place)
     assert (winner is not None) is wins
-    assert sync_server.places["ada", BOOK]["device"] == ("Kobo" if wins else account.device)
+    assert sync_server.places["ada", BOOK]["device"] == (
+        "Kobo" if wins else account.device
+    )
     assert sync.queue.waiting(account.name) == []
     if winner is not None:  # The user knows it, and reads on here.
         assert await sync.push(place, known=winner) is None
@@ -200,7 +223,10 @@ def test_the_key_is_in_a_private_file_alone(account: Account, tmp_path: Path) ->
     assert paths.sync_account.stat().st_mode & 0o777 == 0o600
     assert account.key not in paths.config_file.read_text()
     assert account.key not in repr(account)
-    assert new_account(account.server, "eve", "other", paths).device_id == account.device_id
+    assert (
+        new_account(account.server, "eve", "other", paths).device_id
+        == account.device_id
+    )
 
 
 def test_a_key_that_cannot_be_removed_is_told(
@@ -220,6 +246,8 @@ def test_a_key_that_cannot_be_removed_is_told(
 
 
 @pytest.mark.parametrize(("user", "reason"), [("", "is empty"), ("a:b", "no colon")])
-def test_a_name_that_cannot_be_sent_is_refused(user: str, reason: str, tmp_path: Path) -> None:
+def test_a_name_that_cannot_be_sent_is_refused(
+    user: str, reason: str, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match=reason):
         new_account("https://example.org", user, "secret", paths_in(tmp_path))

@@ -24,7 +24,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return page(f"<section><h2>Chapter {number}</h2>{''.join(lines)}</section>")
 
     path = tmp_path_factory.mktemp("books") / "lamp.epub"
-    path.write_bytes(epub({f"c{number}.xhtml": chapter(number) for number in range(_CHAPTERS)}))
+    path.write_bytes(
+        epub({f"c{number}.xhtml": chapter(number) for number in range(_CHAPTERS)})
+    )
     return path
 
 
@@ -40,7 +42,9 @@ def test_every_paragraph_comes_back_to_itself(book: Book, path: Path) -> None:
         assert converter.offset_of(progress, 0.0) == paragraph.start, progress
 
 
-def test_an_unknown_element_is_sought_in_its_own_chapter(book: Book, path: Path) -> None:
+def test_an_unknown_element_is_sought_in_its_own_chapter(
+    book: Book, path: Path
+) -> None:
     converter = PlaceConverter(book, path)
     third = book.text.index("Chapter 2")
     fourth = book.text.index("Chapter 3")
@@ -59,6 +63,6 @@ def test_other_formats_and_lost_files_go_by_the_percentage(book: Book) -> None:
     ):
         length = len(converter.book.text)
         assert converter.progress_of(100) == ""
-        assert converter.offset_of("", converter.percentage_of(length // 3)) == pytest.approx(
-            length // 3, abs=1
-        )
+        assert converter.offset_of(
+            "", converter.percentage_of(length // 3)
+        ) == pytest.approx(length // 3, abs=1)

@@ -44,7 +44,9 @@ CHAPTERS = (
 )
 
 
-def small_book(title: str = "The Lamp at Skerry Point", author: str = "A. Writer") -> Book:
+def small_book(
+    title: str = "The Lamp at Skerry Point", author: str = "A. Writer"
+) -> Book:
     """Three chapters, nine paragraphs, three headings."""
     text = ""
     paragraphs: list[Paragraph] = []
@@ -71,10 +73,14 @@ def long_book(paragraphs: int = 120) -> Book:
     for number in range(paragraphs):
         if number % (paragraphs // 20) == 0:
             if chapters:
-                chapters[-1] = Chapter(chapters[-1].title, chapters[-1].start, len(text))
+                chapters[-1] = Chapter(
+                    chapters[-1].title, chapters[-1].start, len(text)
+                )
             title = f"Chapter {len(chapters) + 1}"
             chapters.append(Chapter(title, len(text), 0))
-            parts.append(Paragraph(len(text), len(text) + len(title), ParagraphKind.HEADING, 1))
+            parts.append(
+                Paragraph(len(text), len(text) + len(title), ParagraphKind.HEADING, 1)
+            )
             text += title + "\n\n"
         words = (
             f"This is paragraph {number}. "
@@ -84,4 +90,6 @@ def long_book(paragraphs: int = 120) -> Book:
         text += words.strip() + "\n\n"
     text = text.rstrip()
     chapters[-1] = Chapter(chapters[-1].title, chapters[-1].start, len(text))
-    return Book(text, "The Long Road", tuple(parts), tuple(chapters), ("B. Walker",), "en")
+    return Book(
+        text, "The Long Road", tuple(parts), tuple(chapters), ("B. Walker",), "en"
+    )

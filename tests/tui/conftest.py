@@ -18,7 +18,9 @@ def parsed_once() -> None:
     """Hundreds of apps start with the same style sheets and themes: parse each pair once."""
     parse, parsed = Stylesheet._parse_rules, dict[Any, list[RuleSet]]()
 
-    def parse_once(sheet: Stylesheet, css: str, *where: Any, **kind: Any) -> list[RuleSet]:
+    def parse_once(
+        sheet: Stylesheet, css: str, *where: Any, **kind: Any
+    ) -> list[RuleSet]:
         key = css, where, *kind.values(), *sheet._variables.items()
         if key not in parsed:
             parsed[key] = parse(sheet, css, *where, **kind)
@@ -34,7 +36,9 @@ def no_starter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def drawn_when_looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def drawn_when_looked_at(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Draw only what a test looks at.
 
     Without a terminal Textual draws each update and throws it away, which takes half the time of

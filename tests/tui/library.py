@@ -16,7 +16,9 @@ SIZE = (120, 30)
 
 
 @asynccontextmanager
-async def library_of(folder: Path, home: Path, *, books: int = 3) -> AsyncIterator[Pilot[None]]:
+async def library_of(
+    folder: Path, home: Path, *, books: int = 3
+) -> AsyncIterator[Pilot[None]]:
     """The library, once the books of this folder have been added: so many."""
     app = app_on(None, home)
     async with app.run_test(size=SIZE) as pilot:

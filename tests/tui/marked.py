@@ -29,7 +29,9 @@ def kept(folder: Path) -> list[Mark]:
     return store(folder).marks(BOOK.sha256)
 
 
-def put(folder: Path, words: str, kind: MarkKind = MarkKind.HIGHLIGHT, **fields: Any) -> Mark:
+def put(
+    folder: Path, words: str, kind: MarkKind = MarkKind.HIGHLIGHT, **fields: Any
+) -> Mark:
     start = BOOK.text.index(words)
     mark = new_mark(kind, quote_at(BOOK.text, start, start + len(words)), **fields)
     return store(folder).put(BOOK.sha256, mark)

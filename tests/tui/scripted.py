@@ -82,7 +82,8 @@ class SteppedEngine(FakeEngine):
                 self.stopped.set()
             await self.gate.wait()
             await asyncio.sleep(self.pace_s)
-            self._seen.clear()  # Comparing with every earlier prompt takes longer than the tests.
+            # Comparing with every earlier prompt takes longer than the tests.
+            self._seen.clear()
             return await super()._take(kind, prompt, options, sampling, priority)
         finally:
             self.be(EngineState(Phase.IDLE))
@@ -137,7 +138,9 @@ class ScriptedReader:
                 return
 
 
-async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float = 30.0) -> None:
+async def until(
+    pilot: Pilot[None], holds: Callable[[], object], seconds: float = 30.0
+) -> None:
     """Wait until the condition holds and the screen has been drawn.
 
     Returns at once if a defect has ended the app: leaving `run_test` raises it.
@@ -147,7 +150,9 @@ async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float 
         if pilot.app._exception is not None:
             return
         if waited > seconds:
-            raise AssertionError("it did not come to hold; the screen shows\n" + text_of(pilot.app))
+            raise AssertionError(
+                "it did not come to hold; the screen shows\n" + text_of(pilot.app)
+            )
         await asyncio.sleep(delay)
         waited += delay
         delay = min(0.08, 1.2 * delay)  # A look at the screen takes milliseconds.
@@ -183,7 +188,10 @@ async def type_text(pilot: Pilot[None], text: str) -> None:
 async def opened(pilot: Pilot[None]) -> ReadingScreen:
     """The reading screen, once its book is on it and its session runs."""
     await until(
-        pilot, lambda: isinstance(pilot.app.screen, ReadingScreen) and pilot.app.screen.session
+        pilot,
+        lambda: (
+            isinstance(pilot.app.screen, ReadingScreen) and pilot.app.screen.session
+        ),
     )
     screen = pilot.app.screen
     assert isinstance(screen, ReadingScreen)
@@ -223,7 +231,9 @@ def filled(app: App[None], row: int) -> str:
     The tab that is shown, and no end of a scroll bar.
     """
     strip = app.screen._compositor.render_strips()[row]
-    shown = "".join(segment.text for segment in strip if segment.style and segment.style.reverse)
+    shown = "".join(
+        segment.text for segment in strip if segment.style and segment.style.reverse
+    )
     return shown.strip(" ▁▂▃▄▅▆▇█")
 
 

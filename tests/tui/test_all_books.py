@@ -16,7 +16,15 @@ from gistread.store.user_data import UserData
 from gistread.tui.screens.all_books import AllBooksScreen
 from gistread.tui.screens.library import LibraryScreen
 from tests.fake_engine import FakeEngine
-from tests.tui.scripted import app_on, opened, paths_in, text_of, type_text, until, until_shown
+from tests.tui.scripted import (
+    app_on,
+    opened,
+    paths_in,
+    text_of,
+    type_text,
+    until,
+    until_shown,
+)
 
 SIZE = (100, 30)
 SEEN = "The stranger had bandages round his head."
@@ -50,7 +58,8 @@ async def begin(pilot: Pilot[None], key: str) -> AllBooksScreen:
     await until(
         pilot,
         lambda: (
-            isinstance(pilot.app.screen, AllBooksScreen) and pilot.app.screen._shelf is not None
+            isinstance(pilot.app.screen, AllBooksScreen)
+            and pilot.app.screen._shelf is not None
         ),
     )
     return panel(pilot.app)
@@ -63,19 +72,26 @@ async def test_a_hit_opens_as_a_look_and_escape_leads_back_to_it(
     async with app.run_test(size=SIZE) as pilot:
         screen = await begin(pilot, "ctrl+f")
         await pilot.press(*"inn")
-        await until(pilot, lambda: [row.text for row in screen.shown][:1] == ["The Inn"])
+        await until(
+            pilot, lambda: [row.text for row in screen.shown][:1] == ["The Inn"]
+        )
         await pilot.press(*(["backspace"] * 3))
         await type_text(pilot, "bandaged heads")
         await until_shown(pilot, "bandages round his", "66% · Chapter 2")
         await pilot.press("enter")
         reading = await opened(pilot)
-        await until(pilot, lambda: SEEN in text_of(app) and "/bandaged heads" in text_of(app))
+        await until(
+            pilot, lambda: SEEN in text_of(app) and "/bandaged heads" in text_of(app)
+        )
         position = reading.controllers.context.position
         await until(pilot, lambda: position.looking)
         assert position.place < 100
         await pilot.press("escape")
         await until(
-            pilot, lambda: isinstance(app.screen, AllBooksScreen) and app.screen.chosen is not None
+            pilot,
+            lambda: (
+                isinstance(app.screen, AllBooksScreen) and app.screen.chosen is not None
+            ),
         )
         assert panel(app).typed == "bandaged heads"
         await pilot.press("escape")
@@ -108,19 +124,27 @@ async def test_a_question_names_its_books_and_a_source_opens(
         await pilot.press("ctrl+t")
         await until_shown(pilot, "asks all 2 books")
         await pilot.press("enter")
-        await until(pilot, lambda: len(screen.shown) > 3 and "The Inn · 66%" in text_of(app))
+        await until(
+            pilot, lambda: len(screen.shown) > 3 and "The Inn · 66%" in text_of(app)
+        )
         await until_shown(pilot, "1 passage, “bandages”")
         assert screen.shown[0].text == SEEN
         await pilot.press("enter")
         reading = await opened(pilot)
         await until(
-            pilot, lambda: reading.controllers.context.position.looking and SEEN in text_of(app)
+            pilot,
+            lambda: (
+                reading.controllers.context.position.looking and SEEN in text_of(app)
+            ),
         )
         sha256 = reading.book.sha256
         questions_before = questions()
         await pilot.press("escape")
         await until(
-            pilot, lambda: isinstance(app.screen, AllBooksScreen) and app.screen.chosen is not None
+            pilot,
+            lambda: (
+                isinstance(app.screen, AllBooksScreen) and app.screen.chosen is not None
+            ),
         )
         assert [row.text for row in panel(app).shown][:2] == [SEEN, f"“{SEEN}”"]
         assert questions() == questions_before, "it is not asked again"
@@ -142,7 +166,11 @@ async def test_a_book_that_was_only_looked_into_is_not_begun(
             await pilot.press("enter")
             reading = await opened(pilot)
             await until(
-                pilot, lambda: reading.controllers.context.position.looking and SEEN in text_of(app)
+                pilot,
+                lambda: (
+                    reading.controllers.context.position.looking
+                    and SEEN in text_of(app)
+                ),
             )
             await pilot.press(*then, "q")
         return UserData(paths_in(tmp_path)).reading_place(reading.book.sha256).furthest

@@ -8,7 +8,10 @@ from gistread.tui.text import Span
 
 def shown(text: str, cells: int = 80) -> list[tuple[str, list[tuple[str, str]]]]:
     return [
-        (line.text, [(line.text[span.start : span.end], span.style) for span in line.spans])
+        (
+            line.text,
+            [(line.text[span.start : span.end], span.style) for span in line.spans],
+        )
         for line in draw_markup(text, cells=cells)
     ]
 
@@ -28,7 +31,9 @@ def test_bold_and_italic_words_lose_their_signs() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["2 * 3 * 4 = 24", "snake_case_name", "a ** b", "*", "[1] x|y"])
+@pytest.mark.parametrize(
+    "text", ["2 * 3 * 4 = 24", "snake_case_name", "a ** b", "*", "[1] x|y"]
+)
 def test_what_is_no_markup_stays(text: str) -> None:
     assert shown(text) == [(text, [])]
 

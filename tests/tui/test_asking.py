@@ -28,7 +28,13 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
-from gistread.store.model import AnswerMark, AnswerMarkKind, BoundChoice, Citation, SavedQuestion
+from gistread.store.model import (
+    AnswerMark,
+    AnswerMarkKind,
+    BoundChoice,
+    Citation,
+    SavedQuestion,
+)
 from gistread.tui.answer_blocks import Exchange
 from gistread.tui.app import GistreadApp
 from gistread.tui.opening import BookModel, model_of
@@ -60,7 +66,10 @@ def says(text: str) -> str:
 
 
 def answered(
-    text: str, *citations: Citation, has_answer: bool = True, lookups: tuple[int, ...] = (2,)
+    text: str,
+    *citations: Citation,
+    has_answer: bool = True,
+    lookups: tuple[int, ...] = (2,),
 ) -> Answered:
     return Answered(text, has_answer, citations, lookups, lookups, 80.0, NO_USAGE)
 
@@ -69,7 +78,10 @@ def citation(screen: ReadingScreen, words: str) -> Citation:
     """A citation of these words of the book."""
     start = screen.book.text.index(words)
     return Citation(
-        screen.memory_pane.memory.page_at(start).number, start, start + len(words), words
+        screen.memory_pane.memory.page_at(start).number,
+        start,
+        start + len(words),
+        words,
     )
 
 
@@ -90,7 +102,8 @@ async def test_what_is_typed_at_once_with_the_key_before_it_runs_no_command(
         for character in f"{opens}Grow tall":
             app.post_message(events.Key(character_to_key(character), character))
         await until(
-            pilot, lambda: isinstance(app.focused, Input) and app.focused.value == "Grow tall"
+            pilot,
+            lambda: isinstance(app.focused, Input) and app.focused.value == "Grow tall",
         )
         assert app.screen is app.reading
 
@@ -102,10 +115,14 @@ async def test_lines_pasted_as_a_first_question_become_one_and_show_their_end(
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         await pilot.press("a")
-        pasted = f"What does the keeper\nsay about {'the old lamp and ' * 6}the last ship?"
+        pasted = (
+            f"What does the keeper\nsay about {'the old lamp and ' * 6}the last ship?"
+        )
         screen.question.post_message(events.Paste(pasted))
         await pilot.pause()
-        assert screen.question.value.startswith("What does the keeper say about the old lamp")
+        assert screen.question.value.startswith(
+            "What does the keeper say about the old lamp"
+        )
         assert "the last ship?" in text_of(app)
 
 
@@ -124,7 +141,9 @@ async def test_steps_appear_one_by_one_and_opened_pages_are_shown(
         assert "section 30: the road" in text_of(app)
         assert "section 31" not in text_of(app)
         reader.say(
-            LookedUp(31, 2, "why not"), Expanded(31, OpenedBy.AGENT), Stopped(StopReason.ENOUGH)
+            LookedUp(31, 2, "why not"),
+            Expanded(31, OpenedBy.AGENT),
+            Stopped(StopReason.ENOUGH),
         )
         await until_shown(pilot, "enough to answer")
         await until_shown(pilot, "Answering")
@@ -152,7 +171,9 @@ async def test_a_source_leads_to_its_words_in_the_book_and_to_its_page_in_the_me
             start, end = pane.visible_range
             assert start <= source.start < end
         assert _marks(screen) == [(source.start, source.end)]
-        assert screen.memory_pane.chosen == source.page > 1, "Enter there shows the whole section"
+        assert screen.memory_pane.chosen == source.page > 1, (
+            "Enter there shows the whole section"
+        )
         await pilot.press("2")
         await until_shown(pilot, "has no source 2")
 
@@ -196,11 +217,14 @@ async def test_a_reference_in_the_answer_is_a_link_for_the_mouse(
         reader.say(
             STARTED,
             replace(
-                answered("Somebody did [1]."), citations=(Citation(30, page.start, page.end, "x"),)
+                answered("Somebody did [1]."),
+                citations=(Citation(30, page.start, page.end, "x"),),
             ),
         )
         await until_shown(pilot, "Somebody did [1].")
-        row = next(row for row, line in enumerate(lines(app)) if "Somebody did [1]." in line)
+        row = next(
+            row for row, line in enumerate(lines(app)) if "Somebody did [1]." in line
+        )
         await pilot.click(offset=(lines(app)[row].index("[1]") + 1, row))
         await until(pilot, lambda: _marks(screen) == [(page.start, page.end)])
         start, end = screen.book_pane.visible_range
@@ -253,12 +277,21 @@ async def test_a_question_during_reading_names_its_scope(
     app = app_on(long_book(), tmp_path, engine, Config(min_words=200, max_words=300))
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.memory_pane.memory and screen.memory_pane.memory.entries)
+        await until(
+            pilot,
+            lambda: screen.memory_pane.memory and screen.memory_pane.memory.entries,
+        )
         await until(pilot, lambda: not engine.gate.is_set())
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         reader.say(
-            Started("readagent-s", reader.pages_read, 46, False, told=(SegmentLevel(1, 1, 0),))
+            Started(
+                "readagent-s",
+                reader.pages_read,
+                46,
+                False,
+                told=(SegmentLevel(1, 1, 0),),
+            )
         )
         await until_shown(pilot, f"from {reader.pages_read} of ~46 sections")
         assert "memory is larger than" in text_of(app)
@@ -275,20 +308,36 @@ async def test_with_hardly_any_text_before_the_bound_a_line_says_how_to_ask_the_
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(130, 14)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.memory_pane.memory and screen.memory_pane.memory.complete)
+        await until(
+            pilot,
+            lambda: screen.memory_pane.memory and screen.memory_pane.memory.complete,
+        )
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
-        assert screen.book_pane.visible_range[1] <= reader.text_length < len(screen.book.text)
+        assert (
+            screen.book_pane.visible_range[1]
+            <= reader.text_length
+            < len(screen.book.text)
+        )
         words = "Ctrl+T lets answers use the whole book."
         assert words in screen.answers_pane.exchanges[-1].too_little
         await pilot.press(
-            "escape", "a", "ctrl+t", *"all", "enter", "down", "enter", "escape", "ctrl+q"
+            "escape",
+            "a",
+            "ctrl+t",
+            *"all",
+            "enter",
+            "down",
+            "enter",
+            "escape",
+            "ctrl+q",
         )
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(130, 14)) as pilot:
         screen = await opened(pilot)
         await until(
-            pilot, lambda: screen.controllers.line.bound_words == "answers use the whole book"
+            pilot,
+            lambda: screen.controllers.line.bound_words == "answers use the whole book",
         )
 
 
@@ -321,7 +370,9 @@ async def test_where_answers_stop_can_be_set_to_every_value_of_upto(
         await until_shown(pilot, typed)
         await pilot.press("enter")
         end = offset_of(typed, screen.memory_pane.memory, line.place_read)
-        await until(pilot, lambda: line.bound == (end if end != len(screen.book.text) else None))
+        await until(
+            pilot, lambda: line.bound == (end if end != len(screen.book.text) else None)
+        )
 
 
 async def test_a_section_that_has_not_been_read_is_no_place_where_answers_stop(
@@ -331,7 +382,9 @@ async def test_a_section_that_has_not_been_read_is_no_place_where_answers_stop(
     async with app.run_test(size=(130, 14)) as pilot:
         await opened(pilot)
         await pilot.press("ctrl+t", *"section:9")
-        await until_shown(pilot, "There is no section 9: the model has read 0 sections.")
+        await until_shown(
+            pilot, "There is no section 9: the model has read 0 sections."
+        )
 
 
 async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_has_been_read(
@@ -346,13 +399,17 @@ async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_ha
     )
     async with app.run_test(size=(130, 10)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.memory_pane.memory and screen.memory_pane.memory.complete)
+        await until(
+            pilot,
+            lambda: screen.memory_pane.memory and screen.memory_pane.memory.complete,
+        )
         screen.controllers.line.choose_bound(BoundChoice(at=first.end))
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         assert reader.text_length <= first.end
         nothing_read = (
-            "Nothing has been read yet. Read on, or let answers use the whole book: Ctrl+T."
+            "Nothing has been read yet. Read on, or let answers use the "
+            "whole book: Ctrl+T."
         )
         assert screen.answers_pane.exchanges[-1].too_little == nothing_read
 
@@ -394,7 +451,9 @@ async def test_a_question_while_the_book_is_being_opened_waits_for_its_model(
     monkeypatch.setattr("gistread.tui.screens.reading.model_of", model_in_time)
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, ReadingScreen) and app.screen.session)
+        await until(
+            pilot, lambda: isinstance(app.screen, ReadingScreen) and app.screen.session
+        )
         screen = app.screen
         assert isinstance(screen, ReadingScreen)
         pane = screen.answers_pane
@@ -502,7 +561,9 @@ async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
         await pilot.press("tab")
         assert screen.panes.current is Pane.BOOK
         reader.say(
-            STARTED, LookedUp(2, 1, "because it tells of the boy"), Expanded(2, OpenedBy.AGENT)
+            STARTED,
+            LookedUp(2, 1, "because it tells of the boy"),
+            Expanded(2, OpenedBy.AGENT),
         )
         await until_shown(pilot, "because it tells of the boy")
         strip = lines(app)[-4:-1]
@@ -515,13 +576,20 @@ async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
         assert "Finch did." in text_of(app)
 
 
-async def test_model_output_is_never_read_as_markup(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_model_output_is_never_read_as_markup(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     markup = "[bold]not bold[/bold] [/] [@click=app.quit]x[/]"
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=NARROW) as pilot:
         screen = await read_whole(pilot)
         await ask(pilot, "who")
-        reader.say(STARTED, LookedUp(2, 1, markup), Expanded(2, OpenedBy.AGENT), answered(markup))
+        reader.say(
+            STARTED,
+            LookedUp(2, 1, markup),
+            Expanded(2, OpenedBy.AGENT),
+            answered(markup),
+        )
         await until_shown(pilot, markup)
         await pilot.press("tab")
         screen.panes.unseen_answer = True
@@ -545,12 +613,20 @@ async def test_a_question_ahead_of_the_memory_uses_the_text_up_to_the_reading_pl
         await until(pilot, lambda: line.bound_words.startswith("answers stop at 1"))
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
-        assert screen.book_pane.visible_range[1] <= reader.text_length < len(screen.book.text) / 4
-        reader.say(replace(STARTED, bound_share=0.13), answered("Not found.", has_answer=False))
+        assert (
+            screen.book_pane.visible_range[1]
+            <= reader.text_length
+            < len(screen.book.text) / 4
+        )
+        reader.say(
+            replace(STARTED, bound_share=0.13), answered("Not found.", has_answer=False)
+        )
         await until_shown(pilot, "up to 13% of the book")
         await until_shown(pilot, "sets where answers stop")
         await pilot.press("a", "ctrl+t", *"all", "enter", "down", "enter")
-        await until(pilot, lambda: "whole book" in "".join(text_of(app).splitlines()[-3:]))
+        await until(
+            pilot, lambda: "whole book" in "".join(text_of(app).splitlines()[-3:])
+        )
         await pilot.press(*"who", "enter")
         await until(pilot, lambda: len(reader.questions) == 2)
         assert reader.text_length == len(screen.book.text)
@@ -565,7 +641,8 @@ async def test_after_an_answer_the_memory_shows_again_the_section_beside_the_boo
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         pane = screen.memory_pane
-        await pilot.press("ctrl+t", *"all", "enter", "down", "enter")  # of the whole book
+        # of the whole book
+        await pilot.press("ctrl+t", *"all", "enter", "down", "enter")
         await until(pilot, lambda: pane.view.bound is None)
         await ask(pilot, "who lit it")
         reader.say(STARTED, LookedUp(30, 1, "the road"), Expanded(30, OpenedBy.AGENT))
@@ -623,18 +700,24 @@ async def _answered_at_length(pilot: Pilot[None], sentences: int) -> None:
     screen = await opened(pilot)
     await until(pilot, lambda: not screen.controllers.context.opening)
     rival = Citation(1, 0, 4, "Dusk", tells="Ada lit it.")
-    answer = "Penn climbs to the lantern every evening before the sun is down. " * sentences
+    answer = (
+        "Penn climbs to the lantern every evening before the sun is down. " * sentences
+    )
     record = SavedQuestion("Who lights the lamp?", answer, True, citations=(rival,))
     screen.answers_pane.show_exchanges([Exchange.saved(record)])
     screen.panes.show_answers()
     screen.redraw_lines()
 
 
-async def test_what_other_passages_say_is_seen_below_a_long_answer(tmp_path: Path) -> None:
+async def test_what_other_passages_say_is_seen_below_a_long_answer(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await _answered_at_length(pilot, 6)
-        await until_shown(pilot, "Who lights the lamp?", "Other passages say: Ada lit it.")
+        await until_shown(
+            pilot, "Who lights the lamp?", "Other passages say: Ada lit it."
+        )
         assert "Further down" not in text_of(app)
 
 
@@ -659,4 +742,8 @@ async def test_a_number_stays_beside_its_unit_below_an_answer(tmp_path: Path) ->
         record = SavedQuestion("Who lights the lamp?", "Ada.", True, cost=cost)
         screen.answers_pane.show_exchanges([Exchange.saved(record)])
         blocks = [block.text for block in screen.answers_pane.blocks]
-        assert [text for text in blocks if "1\u00a0min 11\u00a0s · about 400 words read" in text]
+        assert [
+            text
+            for text in blocks
+            if "1\u00a0min 11\u00a0s · about 400 words read" in text
+        ]

@@ -14,12 +14,14 @@ from gistread.tui import memory_blocks
 from gistread.tui.memory_rows import MemoryRow, RowKind
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
+from gistread.tui.widgets.memory_pane import MemoryPane
 from tests.tui.books import long_book
 from tests.tui.scripted import app_on, opened, until, until_shown
 
 NARROW = (60, 20)
 SIZES = [(110, 30), (130, 44), (160, 50)]
-_TITLE_ROWS = 4  # A chapter's title and the space around it may stand between gist and text
+# A chapter's title and the space around it may stand between gist and text
+_TITLE_ROWS = 4
 _ABOVE = 3  # A third of the pane may stand above what is unread
 _DRAWN = 8  # Looks at the screen before a disagreement counts
 _UNREAD = (range(9, 15), range(30, 34))  # Sections that the model has not read
@@ -29,11 +31,15 @@ def memory_with_gaps() -> GistMemory:
     """Two gaps, and nothing read of the last fifth of the book."""
     book = long_book(40)
     memory = GistMemory(book, PageSize(40, 90), "fake")
-    whole = GapFiller(book, memory.size).arranged({len(book.text): _entry_at(len(book.text))})
+    whole = GapFiller(book, memory.size).arranged(
+        {len(book.text): _entry_at(len(book.text))}
+    )
     read: dict[int, MemoryEntry] = {}
     for entry in whole[: 4 * len(whole) // 5]:
         if not any(entry.page.number in unread for unread in _UNREAD):
-            gist = Gist(f"Of section {entry.page.number} this is told.", 6, GistSource.MODEL)
+            gist = Gist(
+                f"Of section {entry.page.number} this is told.", 6, GistSource.MODEL
+            )
             read[entry.page.start] = MemoryEntry(entry.page, gist)
     memory.entries[:] = GapFiller(book, memory.size).arranged(read)
     return memory
@@ -48,14 +54,27 @@ def _entry_at(offset: int) -> MemoryEntry:
 class Drive:
     """Does random things with the screen of one book."""
 
-    def __init__(self, pilot: Pilot[None], screen: ReadingScreen, size: tuple[int, int]) -> None:
+    def __init__(
+        self, pilot: Pilot[None], screen: ReadingScreen, size: tuple[int, int]
+    ) -> None:
         self._pilot = pilot
         self._screen = screen
         self._size = size
         self.random = Random(size[0])
         self.events: dict[str, Callable[[], Awaitable[object]]] = {
             key: lambda key=key: pilot.press(key)
-            for key in ("space", "space", "b", "down", "up", "home", "end", "]", "[", "backspace")
+            for key in (
+                "space",
+                "space",
+                "b",
+                "down",
+                "up",
+                "home",
+                "end",
+                "]",
+                "[",
+                "backspace",
+            )
         }
         self.events |= {
             "go to": self._go_to,
@@ -64,7 +83,9 @@ class Drive:
             "forward": lambda: pilot.press("alt+right"),
             "hide and show the memory": lambda: pilot.press("M", "space", "M", "M"),
             "to the memory and back": lambda: pilot.press("tab", "escape"),
-            "settle": lambda: pilot.press("enter") if self._looks else pilot.press("space"),
+            "settle": lambda: (
+                pilot.press("enter") if self._looks else pilot.press("space")
+            ),
         }
 
     @property
@@ -96,13 +117,17 @@ async def lasting_disagreement(pilot: Pilot[None], screen: ReadingScreen) -> str
     return fault
 
 
+def _tells_ahead(pane: MemoryPane, bound: int) -> bool:
+    pages = [row.entry.page for row in pane.rows() if row.kind is RowKind.GIST]
+    return any(pane.memory.last_word_end(page) > bound for page in pages)
+
+
 def disagreement(screen: ReadingScreen) -> str:
     """How pane and book disagree; empty if they do not."""
     book, pane = screen.book_pane, screen.memory_pane
     rows, view = pane.rows(), book.visible_range
     bound = screen.controllers.line.bound
-    pages = [row.entry.page for row in rows if row.kind is RowKind.GIST]
-    if bound is not None and any(pane.memory.last_word_end(page) > bound for page in pages):
+    if bound is not None and _tells_ahead(pane, bound):
         return "a gist tells what is after the bound"
     here = [row for row in rows if row.here]
     if len(here) != 1:
@@ -133,7 +158,9 @@ def _misplaced(screen: ReadingScreen, row: MemoryRow) -> str:
         level = pane.size.height // _ABOVE  # Older gists stand above it
     is_level = abs(gist_row - level) <= _TITLE_ROWS
     is_at_top = pane.scroll_offset.y == 0 and gist_row <= level
-    return "" if is_level or is_at_top else f"gist at row {gist_row}, text at row {level}"
+    return (
+        "" if is_level or is_at_top else f"gist at row {gist_row}, text at row {level}"
+    )
 
 
 async def shown_memory(pilot: Pilot[None], screen: ReadingScreen) -> str:
@@ -166,7 +193,9 @@ def _out_of_sight(screen: ReadingScreen) -> str:
         return f"section {here[0].first} is not drawn"
     first_row = pane._index.first_row(block) + pane._index.layout(block).above
     at = first_row - pane.scroll_offset.y
-    return "" if 0 <= at < pane.size.height else f"section {here[0].first} is at row {at}"
+    return (
+        "" if 0 <= at < pane.size.height else f"section {here[0].first} is at row {at}"
+    )
 
 
 @pytest.mark.parametrize("steps", [4, pytest.param(200, marks=pytest.mark.slow)])
@@ -182,7 +211,8 @@ async def test_a_hidden_memory_is_beside_the_reader_once_it_is_shown(
         screen.controllers.pages.show_here(scroll=True)
         drive = Drive(pilot, screen, NARROW)
         assert not await shown_memory(pilot, screen)
-        await pilot.press(":", *"90%", "enter", "space")  # More sections than before are told
+        # More sections than before are told
+        await pilot.press(":", *"90%", "enter", "space")
         assert not await shown_memory(pilot, screen)
         for number in range(steps):
             event = await drive.step()
@@ -201,7 +231,9 @@ async def test_older_gists_stand_above_an_unread_section(tmp_path: Path) -> None
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         last_read = pane.memory.read_entries[-1].page
         screen.controllers.context.navigation.show(pane.memory.read_until + 200)
-        await until(pilot, lambda: RowKind.UNREAD_HERE in {row.kind for row in pane.rows()})
+        await until(
+            pilot, lambda: RowKind.UNREAD_HERE in {row.kind for row in pane.rows()}
+        )
         await until(pilot, lambda: pane.scroll_offset.y > 0)
         above = pane._index.find_key(("page", last_read.number))
         assert above is not None
@@ -212,7 +244,9 @@ async def test_older_gists_stand_above_an_unread_section(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
-async def test_pane_and_book_agree_after_every_event(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_pane_and_book_agree_after_every_event(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     app = app_on(long_book(40), tmp_path)
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot)

@@ -1,6 +1,15 @@
 """Italics, raised figures and links of the book are shown without changing its text."""
 
-from gistread.book.model import Book, Chapter, Image, Link, Paragraph, ParagraphKind, Span, Style
+from gistread.book.model import (
+    Book,
+    Chapter,
+    Image,
+    Link,
+    Paragraph,
+    ParagraphKind,
+    Span,
+    Style,
+)
 from gistread.tui.book_blocks import BookBlocks, inline_spans, is_story
 from gistread.tui.text import Clicked
 from gistread.tui.text.widget import LongText
@@ -14,7 +23,11 @@ def book(kind: ParagraphKind = ParagraphKind.TEXT) -> Book:
     return Book(
         TEXT,
         "T",
-        (Paragraph(0, 30, kind), Paragraph(32, 48), Paragraph(50, len(TEXT), ParagraphKind.NOTE)),
+        (
+            Paragraph(0, 30, kind),
+            Paragraph(32, 48),
+            Paragraph(50, len(TEXT), ParagraphKind.NOTE),
+        ),
         (Chapter("T", 0, len(TEXT)),),
         spans=(
             Span(at("very"), at("very") + 4, Style.EMPHASIS),
@@ -22,14 +35,20 @@ def book(kind: ParagraphKind = ParagraphKind.TEXT) -> Book:
             Span(at("10"), at("10") + 2, Style.STRONG),
             Span(at("m2") + 1, at("m2") + 2, Style.SUPERSCRIPT),
         ),
-        links=(Link(16, 17, 50, len(TEXT)), Link(at("the end"), at("the end") + 7, len(TEXT) - 2)),
+        links=(
+            Link(16, 17, 50, len(TEXT)),
+            Link(at("the end"), at("the end") + 7, len(TEXT) - 2),
+        ),
         images=(Image(at("An area"), at("An area") + 7, "area.png"),),
     )
 
 
 def test_blocks_have_the_styles_and_links_of_their_words() -> None:
     block = BookBlocks(book())[0]
-    assert [(block.text[span.start : span.end], span.style, span.link) for span in block.spans] == [
+    assert [
+        (block.text[span.start : span.end], span.style, span.link)
+        for span in block.spans
+    ] == [
         ("very", "emphasis", None),
         ("1", "superscript", None),
         ("1", "note-link", 0),
@@ -101,7 +120,9 @@ def test_the_lines_of_a_title_page_are_centred_and_no_others() -> None:
     for number, part in enumerate(parts):
         kind = ParagraphKind.TEXT if number % 2 else ParagraphKind.HEADING
         paragraphs.append(
-            Paragraph(text.index(part), text.index(part) + len(part), kind, 1 - number % 2)
+            Paragraph(
+                text.index(part), text.index(part) + len(part), kind, 1 - number % 2
+            )
         )
     chapters = (
         Chapter(parts[0], 0, paragraphs[2].start),

@@ -23,7 +23,9 @@ _LINE = "Šis šuo žino, kur yra {number}. kaulas, ir niekam nieko nesako."
 def story(tmp_path: Path) -> Path:
     """A Lithuanian text that is guessed wrong: nothing but a reader can tell."""
     path = tmp_path / "story.txt"
-    text = "Žmogaus šuo\n\n" + "\n\n".join(_LINE.format(number=number) for number in range(1, 200))
+    text = "Žmogaus šuo\n\n" + "\n\n".join(
+        _LINE.format(number=number) for number in range(1, 200)
+    )
     path.write_bytes(text.encode("cp1257"))
     return path
 
@@ -34,7 +36,9 @@ def _book_of(app: GistreadApp) -> Book:
     return app.reading.book
 
 
-async def test_an_encoding_is_chosen_kept_and_taken_back(story: Path, tmp_path: Path) -> None:
+async def test_an_encoding_is_chosen_kept_and_taken_back(
+    story: Path, tmp_path: Path
+) -> None:
     app = app_on(story, tmp_path)
     paths = paths_in(tmp_path)
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
@@ -48,7 +52,9 @@ async def test_an_encoding_is_chosen_kept_and_taken_back(story: Path, tmp_path: 
         place = first.book_pane.place
         assert place > 0
         await pilot.press(*"cp1252", "enter")
-        await until(pilot, lambda: app.reading not in (None, first) and app.reading.book)
+        await until(
+            pilot, lambda: app.reading not in (None, first) and app.reading.book
+        )
         assert chosen_encoding(paths.encodings, file_digest(story)) == "cp1252"
         assert "žino" not in _book_of(app).text
         await until_shown(pilot, "In this encoding the book is called")
@@ -58,7 +64,9 @@ async def test_an_encoding_is_chosen_kept_and_taken_back(story: Path, tmp_path: 
         await pilot.press("ctrl+e")
         await until_shown(pilot, "cp1252 · now")
         await pilot.press(*"automatic", "enter")
-        await until(pilot, lambda: app.reading not in (None, second) and app.reading.book)
+        await until(
+            pilot, lambda: app.reading not in (None, second) and app.reading.book
+        )
         assert chosen_encoding(paths.encodings, file_digest(story)) == ""
         assert _book_of(app).title == title
 
@@ -79,11 +87,15 @@ async def test_a_file_that_changes_while_open_is_told_and_read_again(
         assert first.book is not None
         before = first.book.text[first.book_pane.place :][:16]
         quote = quote_at(first.book.text, first.book.text.index("The 7. lamp"))
-        MarkStore(paths_in(tmp_path)).put(first.book.sha256, new_mark(MarkKind.BOOKMARK, quote))
+        MarkStore(paths_in(tmp_path)).put(
+            first.book.sha256, new_mark(MarkKind.BOOKMARK, quote)
+        )
         path.write_text("A preface.\n\n" * 9 + "\n\n".join(paragraphs))
         await until_shown(pilot, "has changed")
         await pilot.press("f5")
-        await until(pilot, lambda: app.reading not in (None, first) and app.reading.controllers)
+        await until(
+            pilot, lambda: app.reading not in (None, first) and app.reading.controllers
+        )
         again = app.reading
         assert again is not None
         assert again.book is not None
@@ -147,5 +159,7 @@ async def test_a_book_that_is_read_again_leaves_no_screen_behind(
 
         monkeypatch.setattr(ReadingScreen, "close", close_under_a_panel)
         await pilot.press("f5")
-        await until(pilot, lambda: app.reading not in (None, first) and app.reading.book)
+        await until(
+            pilot, lambda: app.reading not in (None, first) and app.reading.book
+        )
         assert [type(screen) for screen in app.screen_stack[1:]] == [ReadingScreen]

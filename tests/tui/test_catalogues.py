@@ -52,14 +52,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
     with faulty_server() as server:
         search = f"{server.url}/search?q={{searchTerms}}"
         source = Source("Test Books", f"{server.url}/opds", search)
-        monkeypatch.setattr("gistread.acquisition.sources.SOURCES", {"gutenberg": source})
+        monkeypatch.setattr(
+            "gistread.acquisition.sources.SOURCES", {"gutenberg": source}
+        )
         lamp = _BOOK.format(title="The Lamp", name="lamp")
         other = _BOOK.format(title="The Other Lamp", name="other")
         more = '<link rel="next" type="application/atom+xml" href="/more"/>'
         server.files["/search"] = _feed(lamp, links=more)
         server.files["/more"] = _feed(other)
         server.files["/opds"] = _feed(_SHELF.format(title="New books", href="/search"))
-        server.files["/lamp.epub"] = File(epub(), headers={"Content-Type": "application/epub+zip"})
+        server.files["/lamp.epub"] = File(
+            epub(), headers={"Content-Type": "application/epub+zip"}
+        )
         yield server
 
 
@@ -148,7 +152,9 @@ async def test_an_own_catalogue_with_a_login_is_kept_without_the_login(
 async def test_an_address_in_the_settings_that_is_none_is_told(
     server: FaultyServer, tmp_path: Path
 ) -> None:
-    app = app_on(None, tmp_path, config=Config(catalogues=f"htps:/books {server.url}/search"))
+    app = app_on(
+        None, tmp_path, config=Config(catalogues=f"htps:/books {server.url}/search")
+    )
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
         await _panel(app, pilot)
         await until_shown(pilot, "htps:/books is not the address of")
@@ -195,7 +201,10 @@ async def test_after_a_search_that_failed_enter_searches_again(
         await until_shown(pilot, "returned 500")
         assert "Enter search" in text_of(app)
         await pilot.press("enter")
-        await until(pilot, lambda: len(server.gets("/search")) == 3 and "Enter get" in text_of(app))
+        await until(
+            pilot,
+            lambda: len(server.gets("/search")) == 3 and "Enter get" in text_of(app),
+        )
         app.screen.query_one("#typed", Input).value = f"{server.url}/opds"
         server.faults.append(fail)
         await pilot.press("enter")
@@ -243,7 +252,9 @@ async def test_frankenstein_is_open_four_keys_after_an_empty_library(
 ) -> None:
     monkeypatch.setattr("gistread.acquisition.sources._GUTENBERG", server.url)
     gutenberg = Source("Project Gutenberg", f"{server.url}/opds", has_numbers=True)
-    monkeypatch.setattr("gistread.acquisition.sources.SOURCES", {"gutenberg": gutenberg})
+    monkeypatch.setattr(
+        "gistread.acquisition.sources.SOURCES", {"gutenberg": gutenberg}
+    )
     words = "<h1>Letter 1</h1>" + "<p>You will rejoice to hear that.</p>" * 30
     opf = package(["a.xhtml"]).replace("A Book", "Frankenstein")
     data = make_epub({"a.xhtml": page(words)}, opf)
@@ -286,8 +297,12 @@ async def test_a_cover_is_fetched_only_when_one_asks_for_it(
         assert "F2 cover" in text_of(app)
 
 
-async def test_a_cover_that_is_stopped_is_no_download(server: FaultyServer, tmp_path: Path) -> None:
-    cover = '<link rel="http://opds-spec.org/image/thumbnail" href="/cover.png"/></entry>'
+async def test_a_cover_that_is_stopped_is_no_download(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    cover = (
+        '<link rel="http://opds-spec.org/image/thumbnail" href="/cover.png"/></entry>'
+    )
     lamp = _BOOK.format(title="The Lamp", name="lamp").replace("</entry>", cover)
     server.files["/search"] = _feed(lamp)
 
@@ -308,7 +323,9 @@ async def test_a_cover_that_is_stopped_is_no_download(server: FaultyServer, tmp_
         assert "download" not in text_of(app)
 
 
-async def test_a_book_without_a_cover_is_told(server: FaultyServer, tmp_path: Path) -> None:
+async def test_a_book_without_a_cover_is_told(
+    server: FaultyServer, tmp_path: Path
+) -> None:
     app = app_on(None, tmp_path)
     async with app.run_test(size=_SIZE) as pilot:
         await _panel(app, pilot)

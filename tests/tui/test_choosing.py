@@ -49,7 +49,9 @@ def model(name: str, *, usable: bool = True) -> ModelFile:
 def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
     """Two models on this machine, one of them broken."""
     models_here = [model("small-model"), model("broken-model", usable=False)]
-    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(list(models_here)))
+    monkeypatch.setattr(
+        "gistread.tui.screens.model.each_model", lambda: iter(list(models_here))
+    )
 
     def starter() -> Path | None:
         return models_here[0].path if models_here else None
@@ -68,7 +70,9 @@ async def test_models_are_listed_with_facts_and_the_choice_is_saved(
         asked_for.append(name)
         return engine
 
-    app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
+    app = GistreadApp(
+        small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make
+    )
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("m")
@@ -84,7 +88,10 @@ async def test_models_are_listed_with_facts_and_the_choice_is_saved(
         await until_shown(pilot, "memory is complete")
         assert asked_for == [str(models[0].path)]
         await until(
-            pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(models[0].path)
+            pilot,
+            lambda: (
+                load_config(paths_in(tmp_path).config_file).model == str(models[0].path)
+            ),
         )
 
 
@@ -101,7 +108,9 @@ async def test_without_models_the_screen_says_how_to_get_the_starter(
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
 
 
-async def test_a_path_to_a_model_can_be_typed(tmp_path: Path, models: list[ModelFile]) -> None:
+async def test_a_path_to_a_model_can_be_typed(
+    tmp_path: Path, models: list[ModelFile]
+) -> None:
     asked_for: list[str] = []
 
     def make(name: str) -> SteppedEngine:
@@ -109,7 +118,9 @@ async def test_a_path_to_a_model_can_be_typed(tmp_path: Path, models: list[Model
         return SteppedEngine()
 
     path = gguf(tmp_path / "q.gguf")
-    app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
+    app = GistreadApp(
+        small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make
+    )
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("m")
@@ -146,7 +157,9 @@ async def test_the_installed_starter_is_used_while_no_model_is_chosen(
     monkeypatch.setattr(
         "gistread.engine.model_search.starter_path", lambda: tmp_path / "starter.gguf"
     )
-    app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make)
+    app = GistreadApp(
+        small_book(), paths=paths_in(tmp_path), config=Config(), make_engine=make
+    )
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await opened(pilot)
         await until_shown(pilot, "memory is complete")
@@ -182,7 +195,10 @@ async def test_switching_to_no_model_closes_the_engine_and_keeps_the_memory(
         await read_whole(pilot)
         await pilot.press("m")
         await until(
-            pilot, lambda: isinstance(app.screen, ModelScreen) and "Read without" in text_of(app)
+            pilot,
+            lambda: (
+                isinstance(app.screen, ModelScreen) and "Read without" in text_of(app)
+            ),
         )
         await pilot.press("ctrl+end", "enter")
         await until_shown(pilot, "No model")
@@ -221,7 +237,9 @@ async def test_themes_change_at_once_and_are_remembered(tmp_path: Path) -> None:
         chosen = app.theme
         assert app.screen is not app.reading
         await pilot.press("enter")
-        await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).theme == chosen)
+        await until(
+            pilot, lambda: load_config(paths_in(tmp_path).config_file).theme == chosen
+        )
 
 
 async def test_a_broken_theme_of_the_person_is_a_notice(tmp_path: Path) -> None:
@@ -235,7 +253,9 @@ async def test_a_broken_theme_of_the_person_is_a_notice(tmp_path: Path) -> None:
         assert "There is no theme 'mine'" in text_of(app)
 
 
-async def test_keys_are_changed_by_the_settings_and_wrong_ones_are_named(tmp_path: Path) -> None:
+async def test_keys_are_changed_by_the_settings_and_wrong_ones_are_named(
+    tmp_path: Path,
+) -> None:
     config = Config(keys={"page-down": "z", "no-such-thing": "y"})
     app = app_on(small_book(), tmp_path, config=config)
     async with app.run_test(size=(80, 12), notifications=True) as pilot:
@@ -258,14 +278,19 @@ def question_rows(app: GistreadApp) -> str:
 async def test_a_reader_is_chosen_and_kept_for_the_book(tmp_path: Path) -> None:
     paths = paths_in(tmp_path)
     app = GistreadApp(
-        small_book(), paths=paths, config=Config(), make_engine=lambda _: SteppedEngine()
+        small_book(),
+        paths=paths,
+        config=Config(),
+        make_engine=lambda _: SteppedEngine(),
     )
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("A")
         await until_shown(pilot, "● Careful")
         assert "Quick" in text_of(app)
-        assert "Reads everything up to where answers stop" in text_of(app), "of Thorough"
+        assert "Reads everything up to where answers stop" in text_of(app), (
+            "of Thorough"
+        )
         assert "memwalker" not in text_of(app)
         await pilot.press("G", "enter")  # the methods
         await until_shown(pilot, "memwalker")
@@ -296,7 +321,9 @@ async def test_sections_are_set_in_the_panel_for_the_book_by_key_and_by_click(
     app = GistreadApp(small_book(), paths=paths_in(tmp_path), config=Config())
 
     async def click(sign: str, words: str) -> None:
-        row, line = next((n, line) for n, line in enumerate(lines(app)) if words in line)
+        row, line = next(
+            (n, line) for n, line in enumerate(lines(app)) if words in line
+        )
         await pilot.click(offset=(line.index(sign), row))
 
     async with app.run_test(size=SIZE) as pilot:
@@ -341,7 +368,9 @@ async def test_from_the_library_the_method_is_chosen_for_books_without_their_own
         await until(pilot, lambda: load_config(paths.config_file).reader == "notes")
 
 
-async def test_reading_along_and_its_pause_are_remembered_for_each_book(tmp_path: Path) -> None:
+async def test_reading_along_and_its_pause_are_remembered_for_each_book(
+    tmp_path: Path,
+) -> None:
     engines: list[SteppedEngine] = []
 
     def app_with_default(named: str) -> GistreadApp:
@@ -352,7 +381,11 @@ async def test_reading_along_and_its_pause_are_remembered_for_each_book(tmp_path
 
         config = Config(model="fake", min_words=40, max_words=90)
         return GistreadApp(
-            long_book(40), paths=paths_in(tmp_path), config=config, model=named, make_engine=make
+            long_book(40),
+            paths=paths_in(tmp_path),
+            config=config,
+            model=named,
+            make_engine=make,
         )
 
     async def states(*steps: tuple[str, ReadingState], named: str = "") -> None:
@@ -366,9 +399,13 @@ async def test_reading_along_and_its_pause_are_remembered_for_each_book(tmp_path
             await until(pilot, lambda: screen.session and screen.session.has_model)
             for key, state in steps:
                 await pilot.press(*key)
-                await until(pilot, lambda state=state: screen.session.activity.reading is state)
+                await until(
+                    pilot, lambda state=state: screen.session.activity.reading is state
+                )
 
-    await states(("", ReadingState.IDLE), ("r", ReadingState.RUNNING), ("r", ReadingState.PAUSED))
+    await states(
+        ("", ReadingState.IDLE), ("r", ReadingState.RUNNING), ("r", ReadingState.PAUSED)
+    )
     await states(("", ReadingState.IDLE), named="fake")
     await states(("", ReadingState.IDLE), ("r", ReadingState.RUNNING))
     assert engines[-1].calls

@@ -27,13 +27,17 @@ from tests.tui.test_choosing import SIZE, model
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
     models_here = [model("large-model"), model("small-model")]
-    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter(models_here))
+    monkeypatch.setattr(
+        "gistread.tui.screens.model.each_model", lambda: iter(models_here)
+    )
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
     monkeypatch.setattr(session_models, "fits_in_memory", lambda spec: True)
     return models_here
 
 
-def app_with(folder: Path, **settings: str) -> tuple[GistreadApp, dict[str, SteppedEngine]]:
+def app_with(
+    folder: Path, **settings: str
+) -> tuple[GistreadApp, dict[str, SteppedEngine]]:
     """The app, and the engines that it makes, by the names of their models."""
     engines: dict[str, SteppedEngine] = {}
 
@@ -63,7 +67,9 @@ async def test_an_asking_model_chosen_by_keys_answers_over_the_memory(
         await pilot.press("tab")
         await until_shown(pilot, "The model that reads")
         await pilot.press(*"large", "enter")
-        await until(pilot, lambda: settings_in(tmp_path).asking_model == str(models[0].path))
+        await until(
+            pilot, lambda: settings_in(tmp_path).asking_model == str(models[0].path)
+        )
         await until_shown(pilot, "large-model answers")
         assert "read by small-model" in text_of(app)
         assert engines["large-model"].state.phase in session_models.UNLOADED
@@ -78,4 +84,7 @@ async def test_an_asking_model_chosen_by_keys_answers_over_the_memory(
     async with again.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("v")
-        await until(pilot, lambda: "large-model, over the memory of small-model" in text_of(again))
+        await until(
+            pilot,
+            lambda: "large-model, over the memory of small-model" in text_of(again),
+        )

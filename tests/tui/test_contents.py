@@ -62,7 +62,9 @@ def roman_book() -> Book:
     return Book(text, "Romans", (Paragraph(0, len(text)),), tuple(chapters))
 
 
-async def test_a_number_finds_its_own_chapter_before_longer_ones(tmp_path: Path) -> None:
+async def test_a_number_finds_its_own_chapter_before_longer_ones(
+    tmp_path: Path,
+) -> None:
     app = app_on(roman_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         await opened(pilot)
@@ -89,14 +91,20 @@ async def test_keys_that_come_in_a_burst_act_in_their_order(tmp_path: Path) -> N
         await until(pilot, lambda: screen.typed == "lamp")
 
 
-async def test_what_is_typed_leaves_the_chapters_with_those_above_them(tmp_path: Path) -> None:
+async def test_what_is_typed_leaves_the_chapters_with_those_above_them(
+    tmp_path: Path,
+) -> None:
     app = app_on(nested_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
         await pilot.press("t", *"scene")
-        await until(pilot, lambda: "Preface" not in text_of(app) and "Part One" in text_of(app))
+        await until(
+            pilot, lambda: "Preface" not in text_of(app) and "Part One" in text_of(app)
+        )
         await pilot.press("enter")
-        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[3].start)
+        await until(
+            pilot, lambda: screen.book_pane.place == screen.book.chapters[3].start
+        )
 
 
 async def test_the_tree_shows_the_place_and_the_share_read(tmp_path: Path) -> None:
@@ -104,13 +112,19 @@ async def test_the_tree_shows_the_place_and_the_share_read(tmp_path: Path) -> No
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
         await pilot.press(*"]]]]")
-        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[4].start)
+        await until(
+            pilot, lambda: screen.book_pane.place == screen.book.chapters[4].start
+        )
         screen.controllers.context.position.read = ((0, screen.book.chapters[4].start),)
         await pilot.press("t")
         await until(
-            pilot, lambda: isinstance(app.screen, ContentsScreen) and "← you" in text_of(app)
+            pilot,
+            lambda: isinstance(app.screen, ContentsScreen) and "← you" in text_of(app),
         )
-        rows = {title: next(line for line in lines(app)[1:] if title in line) for title, _ in SHAPE}
+        rows = {
+            title: next(line for line in lines(app)[1:] if title in line)
+            for title, _ in SHAPE
+        }
         assert "← you" in rows["The Storm"]
         assert "read" in rows["Preface"]
         assert "75%" in rows["Part One"]
@@ -126,4 +140,6 @@ async def test_the_tree_works_by_mouse(tmp_path: Path) -> None:
         await until_shown(pilot, "Part One")
         row = next(n for n, line in enumerate(lines(app)) if "Part One" in line)
         await pilot.click(offset=(lines(app)[row].index("Part One"), row))
-        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start)
+        await until(
+            pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start
+        )

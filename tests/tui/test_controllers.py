@@ -22,7 +22,9 @@ SIZE = (120, 40)
 TUI = Path(gistread.tui.__file__).parent
 
 
-async def test_a_click_on_a_highlighted_caption_opens_one_screen(tmp_path: Path) -> None:
+async def test_a_click_on_a_highlighted_caption_opens_one_screen(
+    tmp_path: Path,
+) -> None:
     book, page = illustrated(tmp_path)
     image = book.images[0]
     mark = new_mark(MarkKind.HIGHLIGHT, quote_at(book.text, image.start, image.end))
@@ -32,7 +34,11 @@ async def test_a_click_on_a_highlighted_caption_opens_one_screen(tmp_path: Path)
         screen = await opened(pilot)
         await until(pilot, lambda: screen.controllers.marks.marks)
         words = "flag"
-        row = next(number for number, line in enumerate(text_of(app).splitlines()) if words in line)
+        row = next(
+            number
+            for number, line in enumerate(text_of(app).splitlines())
+            if words in line
+        )
         column = text_of(app).splitlines()[row].index(words)
         await pilot.click(offset=(column + 1, row))
         await until(pilot, lambda: isinstance(app.screen, MarkScreen))
@@ -50,7 +56,9 @@ def test_every_command_that_the_code_names_is_in_the_table() -> None:
     assert named <= {command.id for command in COMMANDS}
 
 
-async def test_nothing_is_drawn_on_a_screen_that_is_being_removed(tmp_path: Path) -> None:
+async def test_nothing_is_drawn_on_a_screen_that_is_being_removed(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
@@ -73,7 +81,9 @@ async def test_nothing_is_drawn_once_the_app_has_ended(tmp_path: Path) -> None:
         controllers._redraw()  # Was due when the app was closed, its screen with it.
 
 
-async def test_a_worker_that_meets_a_screen_being_removed_is_no_defect(tmp_path: Path) -> None:
+async def test_a_worker_that_meets_a_screen_being_removed_is_no_defect(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE):
         screen = Screen[None]()

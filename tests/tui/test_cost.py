@@ -12,11 +12,20 @@ from gistread.store.user_data import UserData
 from gistread.tui.screens.choosing import cost_words
 from gistread.tui.screens.listing import ListScreen
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import SteppedEngine, app_on, paths_in, read_whole, text_of, until
+from tests.tui.scripted import (
+    SteppedEngine,
+    app_on,
+    paths_in,
+    read_whole,
+    text_of,
+    until,
+)
 from tests.tui.test_asking import NARROW, says
 
 
-async def test_a_costly_answer_is_announced_and_a_quick_one_offered(tmp_path: Path) -> None:
+async def test_a_costly_answer_is_announced_and_a_quick_one_offered(
+    tmp_path: Path,
+) -> None:
     engine = SteppedEngine(says=says)
     engine._info = replace(engine.info, rates=Rates(20.0, 100.0))
     config = Config(min_words=400, max_words=900, reader="notes")
@@ -26,8 +35,9 @@ async def test_a_costly_answer_is_announced_and_a_quick_one_offered(tmp_path: Pa
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await pilot.press("a", *"why", "enter")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
-        assert f"Thorough reads ~{len(screen.session.memory.entries)} sections: about" in text_of(
-            app
+        assert (
+            f"Thorough reads ~{len(screen.session.memory.entries)} sections: about"
+            in text_of(app)
         )
         assert "Quick: about" in text_of(app)
         await pilot.press("escape")
@@ -46,7 +56,8 @@ async def test_a_costly_answer_is_announced_and_a_quick_one_offered(tmp_path: Pa
 def test_a_long_answer_is_announced_also_where_the_speed_is_unknown() -> None:
     long, short = unread_memory(long_book(240)), unread_memory(small_book())
     assert [
-        is_costly(reader, None, 0, long) for reader in ("notes", "graphreader", "auto", "gistread")
+        is_costly(reader, None, 0, long)
+        for reader in ("notes", "graphreader", "auto", "gistread")
     ] == [True] * 2 + [False] * 2
     assert not is_costly("notes", None, 0, short)
     assert is_costly("gistread", None, 40_000, short)

@@ -40,10 +40,14 @@ SIZE = (110, 40)
 
 
 @pytest.fixture
-def hub(tmp_path: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyServer]:
+def hub(
+    tmp_path: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FaultyServer]:
     """A hub with the only model of the catalogue that fits this machine; none is on disk."""
     without_environment(monkeypatch)
-    monkeypatch.setattr("gistread.tui.model_downloads.this_machine", lambda: Machine(10**9, 0, 4))
+    monkeypatch.setattr(
+        "gistread.tui.model_downloads.this_machine", lambda: Machine(10**9, 0, 4)
+    )
     monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
     only_fetched(monkeypatch, paths_in(tmp_path))
     tiny = CatalogueEntry(
@@ -58,9 +62,13 @@ def hub(tmp_path: Path, gguf: bytes, monkeypatch: pytest.MonkeyPatch) -> Iterato
     )
     known = read_catalogue()
     catalogue = replace(known, entries=(*known.entries, tiny))
-    monkeypatch.setattr("gistread.tui.model_downloads.read_catalogue", lambda: catalogue)
+    monkeypatch.setattr(
+        "gistread.tui.model_downloads.read_catalogue", lambda: catalogue
+    )
     with faulty_server() as server:
-        serve_repository(server, "owner/tiny-GGUF", {"tiny.gguf": gguf}, licence="cc0-1.0")
+        serve_repository(
+            server, "owner/tiny-GGUF", {"tiny.gguf": gguf}, licence="cc0-1.0"
+        )
         monkeypatch.setenv("HF_ENDPOINT", server.url)
         yield server
 
@@ -83,7 +91,9 @@ def asked_for() -> list[str]:
 
 
 @pytest.fixture
-def new_app(tmp_path: Path, hub: FaultyServer, asked_for: list[str]) -> Callable[[], GistreadApp]:
+def new_app(
+    tmp_path: Path, hub: FaultyServer, asked_for: list[str]
+) -> Callable[[], GistreadApp]:
     """Start the app again with the same files."""
 
     def make(name: str) -> SteppedEngine:
@@ -140,12 +150,18 @@ async def test_the_recommended_model_is_shown_with_size_time_and_licence(
         await choosing(pilot)
         shown = text_of(app)
         assert "No model on this machine yet. Choose one to download" in shown
-        assert re.search(r"download · \d+ kB · about .* for this book · cc0-1\.0", shown)
+        assert re.search(
+            r"download · \d+ kB · about .* for this book · cc0-1\.0", shown
+        )
         assert "qwen3-1.7b" not in shown
         await pilot.press("down", "enter")
         await until_shown(pilot, "qwen3-1.7b")
         shown = text_of(app)
-        assert shown.index("tiny") < shown.index("Other models") < shown.index("qwen3-1.7b")
+        assert (
+            shown.index("tiny")
+            < shown.index("Other models")
+            < shown.index("qwen3-1.7b")
+        )
         assert "too large for now" in shown
     assert not hub.requests
 
@@ -183,16 +199,24 @@ async def test_a_downloaded_model_can_be_used_at_once(
         await until_shown(pilot, "On this machine")
         assert placed.read_bytes() == gguf
         await until(
-            pilot, lambda: isinstance(app.screen, ModelScreen) and app.screen.chosen == str(placed)
+            pilot,
+            lambda: (
+                isinstance(app.screen, ModelScreen) and app.screen.chosen == str(placed)
+            ),
         )
         await pilot.press("enter")
         await until(pilot, lambda: asked_for == [str(placed)])
-        await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(placed))
+        await until(
+            pilot,
+            lambda: load_config(paths_in(tmp_path).config_file).model == str(placed),
+        )
 
 
 async def test_a_model_is_downloaded_by_mouse(app: GistreadApp, placed: Path) -> None:
     async def click_on(words: str) -> None:
-        line = next(y for y, text in enumerate(text_of(app).splitlines()) if words in text)
+        line = next(
+            y for y, text in enumerate(text_of(app).splitlines()) if words in text
+        )
         await pilot.click(offset=(20, line))
 
     async with app.run_test(size=SIZE) as pilot:
@@ -230,7 +254,9 @@ async def test_a_download_is_paused_resumed_and_shown_in_the_status_line(
     assert sum(request.sent for request in hub.gets()) < len(gguf) + 65_536
 
 
-async def test_a_download_is_discarded(app: GistreadApp, hub: FaultyServer, part: Path) -> None:
+async def test_a_download_is_discarded(
+    app: GistreadApp, hub: FaultyServer, part: Path
+) -> None:
     hub.always = throttled(20_000)
     async with app.run_test(size=SIZE) as pilot:
         await downloading(pilot, part)
@@ -303,7 +329,9 @@ async def test_a_refused_download_is_reported_and_can_be_retried(
         await until(pilot, placed.exists)
 
 
-async def test_an_address_can_be_typed(app: GistreadApp, hub: FaultyServer, placed: Path) -> None:
+async def test_an_address_can_be_typed(
+    app: GistreadApp, hub: FaultyServer, placed: Path
+) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
         await type_text(pilot, "hf:owner/tiny-GGUF")

@@ -63,7 +63,9 @@ async def test_a_follow_up_is_shown_as_one_and_backspace_drops_it(
         await pilot.press("escape")
         await ask(pilot, FOLLOW_UP)
         await until(pilot, lambda: reader.options.thread)
-        assert [question.answer for question in reader.options.thread] == ["Finch lit the big one."]
+        assert [question.answer for question in reader.options.thread] == [
+            "Finch lit the big one."
+        ]
         reader.say(STARTED, answered("He wanted to."))
         await until_shown(pilot, "He wanted to.")
         assert f"↳ {FOLLOW_UP}" in " ".join(text_of(app).split())
@@ -84,16 +86,21 @@ def last_answer_is(screen: ReadingScreen, answer: str) -> bool:
 async def test_the_last_thread_goes_on_after_a_restart(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
+    def has_asked(question: str) -> bool:
+        return bool(reader.questions) and reader.questions[-1].endswith(question)
+
     for question in ("which lamp was lit", FOLLOW_UP):
         app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
         async with app.run_test(size=WIDE) as pilot:
             screen = await (opened if question is FOLLOW_UP else read_whole)(pilot)
             await ask(pilot, question)
-            await until(pilot, lambda: reader.questions and reader.questions[-1].endswith(question))  # noqa: B023
+            await until(pilot, partial(has_asked, question))
             reader.say(STARTED, answered(f"Said of {question}."))
             answer = f"Said of {question}."
             await until(pilot, partial(last_answer_is, screen, answer))
-    assert [question.question for question in reader.options.thread] == ["which lamp was lit"]
+    assert [question.question for question in reader.options.thread] == [
+        "which lamp was lit"
+    ]
 
 
 async def test_where_nothing_has_been_asked_three_questions_are_offered_and_a_digit_asks_one(
@@ -103,10 +110,14 @@ async def test_where_nothing_has_been_asked_three_questions_are_offered_and_a_di
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("a")
-        await until(pilot, lambda: "1 Who is Finch?" in text_of(app).replace("\u00a0", " "))
+        await until(
+            pilot, lambda: "1 Who is Finch?" in text_of(app).replace("\u00a0", " ")
+        )
         assert len(screen.question.suggested) == 3
         await pilot.resize_terminal(24, 20)
-        await until(pilot, lambda: "1 Who is Finch?" in text_of(app).replace("\u00a0", " "))
+        await until(
+            pilot, lambda: "1 Who is Finch?" in text_of(app).replace("\u00a0", " ")
+        )
         await pilot.press("1")
         await until(pilot, lambda: reader.questions == ["Who is Finch?"])
         reader.say(STARTED, answered("Much."))
@@ -132,7 +143,8 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(
         await until_shown(pilot, "ask again")
     saved = UserData(paths_in(tmp_path))
     saved.add_question(
-        small_book().sha256, SavedQuestion("where", "In the tower.", True, asked_at=time.time())
+        small_book().sha256,
+        SavedQuestion("where", "In the tower.", True, asked_at=time.time()),
     )
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -150,10 +162,15 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(
         assert reader.questions == ["who lit it"] * 2
         assert reader.steering.pinned == {2}
         reader.say(STARTED, answered("Finch did."))
-        await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "Finch did.")
+        await until(
+            pilot, lambda: screen.answers_pane.exchanges[-1].answer == "Finch did."
+        )
         assert len(screen.answers_pane.exchanges) == 2
     questions = UserData(paths_in(tmp_path)).questions(small_book().sha256)
-    assert {question.answer for question in questions} == {"Finch did.", "In the tower."}
+    assert {question.answer for question in questions} == {
+        "Finch did.",
+        "In the tower.",
+    }
     assert len(questions) == 2
 
 
@@ -162,7 +179,9 @@ def data(tmp_path: Path) -> UserData:
     """What is stored of a user who asked two questions, each in a thread of its own."""
     data = UserData(paths_in(tmp_path))
     sha256 = small_book().sha256
-    data.add_question(sha256, SavedQuestion("who lit it", "Finch did.", True, asked_at=1.0, upto=9))
+    data.add_question(
+        sha256, SavedQuestion("who lit it", "Finch did.", True, asked_at=1.0, upto=9)
+    )
     long_answer = "In the tower." + "\nHigh." * 20
     data.add_question(sha256, SavedQuestion("where", long_answer, True, asked_at=2.0))
     return data
@@ -192,7 +211,10 @@ async def test_what_had_come_of_an_answer_is_kept_when_the_book_is_closed(
 
 
 async def test_a_thread_is_copied_deleted_and_restored(
-    tmp_path: Path, reader: ScriptedReader, data: UserData, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    reader: ScriptedReader,
+    data: UserData,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     copied: list[str] = []
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
@@ -238,7 +260,9 @@ async def test_a_thread_is_named_and_gone_back_to(
         await until(pilot, lambda: reader.options.thread)
         assert [question.answer for question in reader.options.thread] == ["Finch did."]
         reader.say(STARTED, answered("He slept."))
-        await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "He slept.")
+        await until(
+            pilot, lambda: screen.answers_pane.exchanges[-1].answer == "He slept."
+        )
         await until(pilot, lambda: thread_lengths(data) == [1, 2])
 
 
@@ -264,4 +288,7 @@ async def test_a_cut_answer_is_gone_on_with_by_a_key_and_by_its_row(
         reader.say(STARTED, answered("Two lamps."))
         await until_shown(pilot, "Two lamps.")
         await until(pilot, lambda: not screen.session.answering)
-        assert [exchange.record.cut for exchange in screen.answers_pane.exchanges] == ["length", ""]
+        assert [exchange.record.cut for exchange in screen.answers_pane.exchanges] == [
+            "length",
+            "",
+        ]

@@ -110,19 +110,28 @@ async def test_shown_passages_are_linked_and_marked_in_the_contents(
         row = row_of(pilot, "read 1 passage")
         await pilot.click(offset=(lines(app)[row].index("section 30"), row))
         await until(pilot, lambda: _sees(screen, place.start))
-        assert [(mark.start, mark.end) for mark in screen.book_pane.marks if mark.style] == [
-            (place.start, place.end)
-        ]
+        assert [
+            (mark.start, mark.end) for mark in screen.book_pane.marks if mark.style
+        ] == [(place.start, place.end)]
         second = screen.book.chapters[1]
         reader.say(
-            Shown(((second.start, second.start + 50), (second.start + 90, second.start + 120))),
+            Shown(
+                (
+                    (second.start, second.start + 50),
+                    (second.start + 90, second.start + 120),
+                )
+            ),
             DONE,
         )
         await until_shown(pilot, "Ferrand did.")
         screen.panes.show(Pane.BOOK)
         await pilot.press("t")
         await until_shown(pilot, "■ 2 given to the model")
-        (line,) = [line for line in lines(app) if "given to the model" in line and "■ 2" in line]
+        (line,) = [
+            line
+            for line in lines(app)
+            if "given to the model" in line and "■ 2" in line
+        ]
         assert second.title in line
 
 
@@ -149,11 +158,18 @@ async def test_back_returns_to_the_answer_on_a_narrow_screen(
         await until_gone(pilot, "Looking")
 
 
-async def test_the_steps_fold_to_a_line_and_unfold(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_the_steps_fold_to_a_line_and_unfold(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await ask_who(
-            pilot, reader, *WALK, Stopped(StopReason.ENOUGH), AnswerDelta("Ferrand"), DONE
+            pilot,
+            reader,
+            *WALK,
+            Stopped(StopReason.ENOUGH),
+            AnswerDelta("Ferrand"),
+            DONE,
         )
         await until_shown(pilot, "Ferrand did.")
         assert "▸  section 12 opened" in text_of(app)
@@ -170,13 +186,16 @@ async def test_the_steps_fold_to_a_line_and_unfold(tmp_path: Path, reader: Scrip
 
         async def click() -> None:
             row = row_of(pilot, "section 12 opened")
-            await pilot.click(offset=(lines(app)[row].index("section 12 opened") + 2, row))
+            await pilot.click(
+                offset=(lines(app)[row].index("section 12 opened") + 2, row)
+            )
 
         for fold in (press_key, press_enter, click):
             for shown in (True, False):
                 await fold()
                 await until(
-                    pilot, lambda shown=shown: ("down to sections" in text_of(app)) is shown
+                    pilot,
+                    lambda shown=shown: ("down to sections" in text_of(app)) is shown,
                 )
 
 
@@ -184,7 +203,10 @@ def _notes(first: int, last: int) -> list[ReaderEvent]:
     events: list[ReaderEvent] = []
     for number in range(first, last + 1):
         place = (100 * number, 100 * number + 100)
-        events += [Noted(f"Note number {number}.", *place), PartRead(number, 90, *place)]
+        events += [
+            Noted(f"Note number {number}.", *place),
+            PartRead(number, 90, *place),
+        ]
     return events
 
 
@@ -202,7 +224,9 @@ async def test_a_long_answer_is_followed_only_at_its_end(
         await until_shown(pilot, "Note number 1.")
         reader.say(*_notes(41, 60))
         pane = screen.answers_pane
-        await until(pilot, lambda: "Note number 60." in pane.block(len(pane._index) - 3).text)
+        await until(
+            pilot, lambda: "Note number 60." in pane.block(len(pane._index) - 3).text
+        )
         await pilot.pause(0.2)
         assert "Note number 1." in text_of(app)
         await pilot.press("G")

@@ -52,7 +52,9 @@ def test_help_lists_the_keys_of_the_current_pane_first(
 
 def test_help_lists_the_keys_of_a_panel_first() -> None:
     assert (
-        sorted_help(DEFAULT_KEYS, (), [HelpLine("On this panel", "d", "Delete")])[0].title
+        sorted_help(DEFAULT_KEYS, (), [HelpLine("On this panel", "d", "Delete")])[
+            0
+        ].title
         == "Delete"
     )
 
@@ -77,7 +79,9 @@ def test_a_search_finds_by_words_of_the_command_of_its_place_and_by_its_key(
 
 async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> None:
     app = app_on(
-        small_book(), tmp_path, config=Config(keys={"read-aloud": "z,Z", "focus-mode": "f5"})
+        small_book(),
+        tmp_path,
+        config=Config(keys={"read-aloud": "z,Z", "focus-mode": "f5"}),
     )
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
@@ -127,10 +131,15 @@ async def test_every_panel_has_help_is_closed_by_key_and_mouse_and_leaves_room_f
                     await until_shown(pilot, "Esc close")
                 app.notify("Two\nrows")
                 await until(
-                    pilot, lambda: app.screen.query(Toast) and app.screen.query_one(Toast).region
+                    pilot,
+                    lambda: (
+                        app.screen.query(Toast) and app.screen.query_one(Toast).region
+                    ),
                 )
                 notice = app.screen.query_one(Toast).region
-                covered = list(screen.query("#status, #keys")) + list(app.screen.query(".panel"))
+                covered = list(screen.query("#status, #keys")) + list(
+                    app.screen.query(".panel")
+                )
                 assert len(covered) >= 2
                 assert not any(notice.overlaps(panel.region) for panel in covered)
                 app.clear_notifications()
@@ -139,10 +148,15 @@ async def test_every_panel_has_help_is_closed_by_key_and_mouse_and_leaves_room_f
                     await pilot.press("escape")
                 else:
                     row = next(
-                        number for number, line in enumerate(lines(app)) if "Esc close" in line
+                        number
+                        for number, line in enumerate(lines(app))
+                        if "Esc close" in line
                     )
                     await pilot.click(offset=(lines(app)[row].index("Esc"), row))
-                await until(pilot, lambda: app.screen is screen and app.focused is screen.book_pane)
+                await until(
+                    pilot,
+                    lambda: app.screen is screen and app.focused is screen.book_pane,
+                )
 
 
 async def test_every_titled_command_works_somewhere(tmp_path: Path) -> None:
@@ -162,17 +176,24 @@ async def test_every_titled_command_works_somewhere(tmp_path: Path) -> None:
         await until(pilot, lambda: app.screen is not screen)
         assert titled == on_the_book | while_selecting | working()
         await pilot.press("escape", "escape")
-        await until(pilot, lambda: app.screen is screen and not screen.book_pane.selecting)
+        await until(
+            pilot, lambda: app.screen is screen and not screen.book_pane.selecting
+        )
 
 
-async def test_every_command_of_the_reading_screen_is_bound_to_its_key(tmp_path: Path) -> None:
+async def test_every_command_of_the_reading_screen_is_bound_to_its_key(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         bound = set()
         for pane in (screen.book_pane, screen.memory_pane):
             screen.set_focus(pane)
-            bound |= {(key, active.binding.id) for key, active in screen.active_bindings.items()}
+            bound |= {
+                (key, active.binding.id)
+                for key, active in screen.active_bindings.items()
+            }
         elsewhere = (Scope.SELECTING, Scope.LIBRARY)
         commands = [c for c in COMMANDS if c.title and c.scope not in elsewhere]
         keys = {(DEFAULT_KEYS.pressed(command)[0], command.id) for command in commands}
@@ -188,7 +209,9 @@ async def test_a_command_is_run_by_a_click_in_the_help(tmp_path: Path) -> None:
         await type_text(pilot, "to the end")
         await until_gone(pilot, "Half a screen down")
         await until_shown(pilot, "To the end")
-        row = next(number for number, line in enumerate(lines(app)) if "To the end" in line)
+        row = next(
+            number for number, line in enumerate(lines(app)) if "To the end" in line
+        )
         await pilot.click(offset=(lines(app)[row].index("To the end"), row))
         book = screen.book
         assert book is not None
@@ -223,8 +246,12 @@ async def test_a_look_says_how_to_go_back_and_read_on_whatever_the_model_is_doin
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot)
         screen.controllers.navigation.jump(len(screen.book.text) // 2)
-        await until(pilot, lambda: "Backspace back" in words() and "Enter read on" in words())
-        note = "Looking" if size[1] > 13 else "Looking · Backspace: back · Enter: read on"
+        await until(
+            pilot, lambda: "Backspace back" in words() and "Enter read on" in words()
+        )
+        note = (
+            "Looking" if size[1] > 13 else "Looking · Backspace: back · Enter: read on"
+        )
         tones = ("accent", "error") if size[1] > 13 else ("accent",)
         for summary in (
             "Answering",
@@ -235,5 +262,7 @@ async def test_a_look_says_how_to_go_back_and_read_on_whatever_the_model_is_doin
                 status = Status((summary,), tone=tone)
                 screen.query_one("#status", StatusLine).show_status(status, note)
                 screen.lines.show_keys()
-                await until(pilot, partial(ways_are_shown_beside, summary[:9], "Looking"))
+                await until(
+                    pilot, partial(ways_are_shown_beside, summary[:9], "Looking")
+                )
                 assert not re.search(r"\w…", words()), "cut within a word"

@@ -29,7 +29,8 @@ def illustrated(folder: Path, around: int = 0, *, cover: bool = False) -> Path:
     The cover is blue.
     """
     text = "".join(
-        f"<p>Paragraph {number} of the voyage along the coast.</p>" for number in range(around)
+        f"<p>Paragraph {number} of the voyage along the coast.</p>"
+        for number in range(around)
     )
     body = (
         f"{text}<p>A boat lay here.</p><figure><img src='red.png' alt='A red "
@@ -39,10 +40,15 @@ def illustrated(folder: Path, around: int = 0, *, cover: bool = False) -> Path:
         item = "<item id='c' href='blue.png' media-type='image/png' properties='cover-image'/>"
     else:
         item = ""
-    pictures = {"red.png": png("#ff0000", (300, 200)), "blue.png": png("#0000ff", (300, 450))}
+    pictures = {
+        "red.png": png("#ff0000", (300, 200)),
+        "blue.png": png("#0000ff", (300, 450)),
+    }
     path = folder / "book.epub"
     path.write_bytes(
-        epub({"one.xhtml": page(body), **pictures}, package(["one.xhtml"], manifest=item))
+        epub(
+            {"one.xhtml": page(body), **pictures}, package(["one.xhtml"], manifest=item)
+        )
     )
     return path
 
@@ -54,11 +60,16 @@ def rows_of(app: App[None], color: ColorTriplet) -> list[int]:
         drawn = style.color.triplet if style and style.color else None
         if drawn is None:
             return False
-        return all(abs(part - of_color) < 8 for part, of_color in zip(drawn, color, strict=True))
+        return all(
+            abs(part - of_color) < 8
+            for part, of_color in zip(drawn, color, strict=True)
+        )
 
     strips = app.screen._compositor.render_strips()
     return [
-        row for row, strip in enumerate(strips) if any(colored(segment.style) for segment in strip)
+        row
+        for row, strip in enumerate(strips)
+        if any(colored(segment.style) for segment in strip)
     ]
 
 
@@ -66,7 +77,9 @@ def row_with(pilot: Pilot[None], words: str) -> int:
     return next(row for row, line in enumerate(lines(pilot.app)) if words in line)
 
 
-async def test_a_picture_stands_above_its_caption_and_a_click_enlarges_it(tmp_path: Path) -> None:
+async def test_a_picture_stands_above_its_caption_and_a_click_enlarges_it(
+    tmp_path: Path,
+) -> None:
     app = app_on(illustrated(tmp_path), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
@@ -83,7 +96,9 @@ async def test_a_picture_stands_above_its_caption_and_a_click_enlarges_it(tmp_pa
         await until(pilot, lambda: isinstance(app.screen, ImageScreen))
 
 
-async def test_a_picture_that_is_loaded_above_the_view_moves_nothing(tmp_path: Path) -> None:
+async def test_a_picture_that_is_loaded_above_the_view_moves_nothing(
+    tmp_path: Path,
+) -> None:
     app = app_on(illustrated(tmp_path, 150), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
@@ -101,7 +116,9 @@ def rows_drawn_by_kitty(app: App[None]) -> list[tuple[int, int]]:
     """(row of the picture, columns drawn) from top to bottom."""
     rows = []
     for strip in app.screen._compositor.render_strips():
-        cells = [segment.text for segment in strip if segment.text.startswith("\U0010eeee")]
+        cells = [
+            segment.text for segment in strip if segment.text.startswith("\U0010eeee")
+        ]
         if cells:
             assert [number_of(cell[2]) for cell in cells] == list(range(len(cells)))
             rows.append((number_of(cells[0][1]), len(cells)))

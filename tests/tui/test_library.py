@@ -13,7 +13,15 @@ from gistread.tui.screens.library import LibraryScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import small_book
 from tests.tui.library import SIZE, entries, library_of, read_first, type_quickly
-from tests.tui.scripted import app_on, opened, paths_in, text_of, until, until_gone, until_shown
+from tests.tui.scripted import (
+    app_on,
+    opened,
+    paths_in,
+    text_of,
+    until,
+    until_gone,
+    until_shown,
+)
 
 
 async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(
@@ -33,8 +41,12 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mou
 ) -> None:
     await read_first(folder / "The Long Tale.txt", tmp_path)
     await read_first(folder / "A Short Tale.txt", tmp_path)
-    last = next(entry.sha256 for entry in entries(tmp_path) if entry.title == "A Short Tale")
-    UserData(paths_in(tmp_path)).add_question(last, SavedQuestion("Who was it?", "", found=False))
+    last = next(
+        entry.sha256 for entry in entries(tmp_path) if entry.title == "A Short Tale"
+    )
+    UserData(paths_in(tmp_path)).add_question(
+        last, SavedQuestion("Who was it?", "", found=False)
+    )
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await until_shown(pilot, "You asked: Who was it?", "“A Short Tale")
@@ -46,13 +58,18 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mou
         assert screen.book.title == "A Short Tale"
         await pilot.press("L")
         await until(
-            pilot, lambda: isinstance(app.screen, LibraryScreen) and "The Long Tale" in text_of(app)
+            pilot,
+            lambda: (
+                isinstance(app.screen, LibraryScreen)
+                and "The Long Tale" in text_of(app)
+            ),
         )
         await pilot.click("#books", offset=(20, 3))
         await until_shown(pilot, "“The Long Tale")
         await pilot.click("#books", offset=(20, 3))
         await until(
-            pilot, lambda: app.reading is not screen and isinstance(app.screen, ReadingScreen)
+            pilot,
+            lambda: app.reading is not screen and isinstance(app.screen, ReadingScreen),
         )
         assert (await opened(pilot)).book.title == "The Long Tale"
 
@@ -81,7 +98,9 @@ async def test_going_to_another_book_frees_the_one_before_and_the_lines_drawn_of
         await until(pilot, is_freed)
 
 
-async def test_books_are_removed_restored_and_sorted(tmp_path: Path, folder: Path) -> None:
+async def test_books_are_removed_restored_and_sorted(
+    tmp_path: Path, folder: Path
+) -> None:
     async with library_of(folder, tmp_path) as pilot:
         await pilot.press("x")
         await until_shown(pilot, "2 books")
@@ -119,18 +138,25 @@ async def test_notices_end_with_what_they_tell_of(tmp_path: Path, folder: Path) 
         await until_gone(pilot, "is removed from the list")
 
 
-async def test_another_book_takes_the_place_of_the_open_one(tmp_path: Path, folder: Path) -> None:
+async def test_another_book_takes_the_place_of_the_open_one(
+    tmp_path: Path, folder: Path
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("L")
         await type_quickly(pilot, "o", str(folder / "A Short Tale.txt"))
         await until(
-            pilot, lambda: isinstance(app.screen, ReadingScreen) and app.screen.book is not None
+            pilot,
+            lambda: (
+                isinstance(app.screen, ReadingScreen) and app.screen.book is not None
+            ),
         )
         screen = await opened(pilot)
         assert screen.book.title == "A Short Tale"
-        assert sum(isinstance(screen, ReadingScreen) for screen in app.screen_stack) == 1
+        assert (
+            sum(isinstance(screen, ReadingScreen) for screen in app.screen_stack) == 1
+        )
 
 
 async def test_a_path_is_proposed_as_it_is_typed(

@@ -21,7 +21,15 @@ from gistread.tui.widgets.book_list import BookList, Columns, whole_parts
 from gistread.tui.widgets.input_line import FilterInput
 from tests.tui.books import long_book
 from tests.tui.library import SIZE, library_of, read_first
-from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until, until_shown
+from tests.tui.scripted import (
+    app_on,
+    lines,
+    opened,
+    paths_in,
+    text_of,
+    until,
+    until_shown,
+)
 
 
 def entry(title: str, *, position: int = 0, opened_at: float = 0.0) -> LibraryEntry:
@@ -32,11 +40,18 @@ def entry(title: str, *, position: int = 0, opened_at: float = 0.0) -> LibraryEn
 
 
 def headings(app: App[None]) -> list[str]:
-    return [block.text for block in app.screen.query_one(BookList).blocks if block.key is None]
+    return [
+        block.text
+        for block in app.screen.query_one(BookList).blocks
+        if block.key is None
+    ]
 
 
 def test_the_book_to_go_on_with_is_the_last_one_read_that_is_not_finished() -> None:
-    begun, later = entry("Begun", opened_at=1.0), entry("Later", position=50_000, opened_at=2.0)
+    begun, later = (
+        entry("Begun", opened_at=1.0),
+        entry("Later", position=50_000, opened_at=2.0),
+    )
     finished = entry("Finished", position=99_900, opened_at=3.0)
     unread = entry("Unread")
     assert [group_of(book) for book in (begun, later, finished, unread)] == [
@@ -64,7 +79,9 @@ def test_authors_take_the_room_that_titles_leave() -> None:
     assert Columns.of(78, title=60, author=19) == usual
 
 
-async def test_the_book_to_go_on_with_names_its_chapter_on_one_row(tmp_path: Path) -> None:
+async def test_the_book_to_go_on_with_names_its_chapter_on_one_row(
+    tmp_path: Path,
+) -> None:
     book = long_book()
     app = app_on(book, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
@@ -75,7 +92,9 @@ async def test_the_book_to_go_on_with_names_its_chapter_on_one_row(tmp_path: Pat
         await screen.close()
     (known,) = UserData(paths_in(tmp_path)).recent()
     assert known.chapter == "Chapter 2"
-    shown = replace(entry("Begun", position=9_000, opened_at=1.0), chapter="A Chapter " * 12)
+    shown = replace(
+        entry("Begun", position=9_000, opened_at=1.0), chapter="A Chapter " * 12
+    )
     app = app_on(None, tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
         await until(pilot, lambda: app.screen.query(BookList))
@@ -85,7 +104,9 @@ async def test_the_book_to_go_on_with_names_its_chapter_on_one_row(tmp_path: Pat
         assert "9%" in row
 
 
-async def test_books_are_grouped_and_filtered_in_place(tmp_path: Path, folder: Path) -> None:
+async def test_books_are_grouped_and_filtered_in_place(
+    tmp_path: Path, folder: Path
+) -> None:
     await read_first(folder / "The Long Tale.txt", tmp_path)
     async with library_of(folder, tmp_path) as pilot:
         app = pilot.app
@@ -105,12 +126,16 @@ async def test_books_are_grouped_and_filtered_in_place(tmp_path: Path, folder: P
         assert isinstance(app.screen, AllBooksScreen)
         assert app.screen.typed == "short"
         await pilot.press("escape")
-        await until(pilot, lambda: app.focused is not None and app.focused.id == "filter")
+        await until(
+            pilot, lambda: app.focused is not None and app.focused.id == "filter"
+        )
         await pilot.press("enter")
         assert (await opened(pilot)).book.title == "A Short Tale"
 
 
-async def test_a_narrow_library_keeps_title_and_progress(tmp_path: Path, folder: Path) -> None:
+async def test_a_narrow_library_keeps_title_and_progress(
+    tmp_path: Path, folder: Path
+) -> None:
     await read_first(folder / "The Long Tale.txt", tmp_path)
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
@@ -120,7 +145,9 @@ async def test_a_narrow_library_keeps_title_and_progress(tmp_path: Path, folder:
         assert "Continue: The Long Tale" in text_of(app)
 
 
-async def test_tab_shows_one_group_and_says_if_it_is_empty(tmp_path: Path, folder: Path) -> None:
+async def test_tab_shows_one_group_and_says_if_it_is_empty(
+    tmp_path: Path, folder: Path
+) -> None:
     await read_first(folder / "The Long Tale.txt", tmp_path)
     async with library_of(folder, tmp_path) as pilot:
         app = pilot.app

@@ -43,12 +43,16 @@ async def test_a_moved_file_is_located_by_the_user_and_opened_at_the_same_place(
         assert screen.book.title == "tale", "it has no title but the name of its file"
         await pilot.press("q")
     assert [
-        (entry.path, entry.position > 0) for entry in entries(tmp_path) if entry.was_opened
+        (entry.path, entry.position > 0)
+        for entry in entries(tmp_path)
+        if entry.was_opened
     ] == [(far / "tale.txt", True)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode there")
-async def test_undecodable_names_are_shown_safely_and_open(tmp_path: Path, folder: Path) -> None:
+async def test_undecodable_names_are_shown_safely_and_open(
+    tmp_path: Path, folder: Path
+) -> None:
     name = os.fsdecode(b"\x1b[31mcaf\xe9\n.txt")
     (folder / name).write_text("it was told once more, and then again. " * 30)
     for path in folder.glob("*Tale*"):
@@ -56,7 +60,9 @@ async def test_undecodable_names_are_shown_safely_and_open(tmp_path: Path, folde
     async with library_of(folder, tmp_path, books=2) as pilot:
         assert "\x1b" not in text_of(pilot.app)
         await pilot.press("slash", *"caf")
-        await until(pilot, lambda: len(pilot.app.screen.query_one(BookList).blocks) == 2)
+        await until(
+            pilot, lambda: len(pilot.app.screen.query_one(BookList).blocks) == 2
+        )
         assert "\x1b" not in text_of(pilot.app)
         await pilot.press("enter")
         screen = await opened(pilot)
@@ -65,7 +71,9 @@ async def test_undecodable_names_are_shown_safely_and_open(tmp_path: Path, folde
     assert any(entry.was_opened for entry in entries(tmp_path))
 
 
-async def test_damaged_user_data_does_not_hide_other_books(tmp_path: Path, folder: Path) -> None:
+async def test_damaged_user_data_does_not_hide_other_books(
+    tmp_path: Path, folder: Path
+) -> None:
     await read_first(folder / "A Short Tale.txt", tmp_path)
     await read_first(folder / "The Long Tale.txt", tmp_path)
     damaged = paths_in(tmp_path).store

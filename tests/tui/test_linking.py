@@ -8,7 +8,15 @@ from textual.pilot import Pilot
 from gistread.book.model import Book, Chapter, Link, Paragraph, ParagraphKind
 from gistread.tui.reading.layers import Layer
 from gistread.tui.screens.reading import ReadingScreen
-from tests.tui.scripted import app_on, lines, opened, text_of, until, until_gone, until_shown
+from tests.tui.scripted import (
+    app_on,
+    lines,
+    opened,
+    text_of,
+    until,
+    until_gone,
+    until_shown,
+)
 
 NARROW, WIDE = (80, 24), (120, 40)
 
@@ -90,12 +98,16 @@ async def test_links_are_chosen_in_turn_and_back_returns(tmp_path: Path) -> None
             await pilot.press(key)
             await until(pilot, lambda words=words: chosen(screen) == [words])
         await pilot.press(*"...", "enter")
-        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start)
+        await until(
+            pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start
+        )
         await pilot.press("backspace")
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
 
 
-async def test_a_note_opens_under_its_paragraph_and_the_same_key_closes_it(tmp_path: Path) -> None:
+async def test_a_note_opens_under_its_paragraph_and_the_same_key_closes_it(
+    tmp_path: Path,
+) -> None:
     app = app_on(linked_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -103,7 +115,9 @@ async def test_a_note_opens_under_its_paragraph_and_the_same_key_closes_it(tmp_p
         await pilot.press(".", "enter")
         await until_shown(pilot, "┊ ")
         note = next(
-            n for n, line in enumerate(lines(app)) if "* Ada, of whom more is known‡." in line
+            n
+            for n, line in enumerate(lines(app))
+            if "* Ada, of whom more is known‡." in line
         )
         assert "Paragraph 0" in "".join(lines(app)[note:])
         assert "The keeper" in "".join(lines(app)[:note])
@@ -130,7 +144,11 @@ async def test_notes_stand_in_the_order_of_their_references_and_a_link_in_one_le
         )
         await pilot.press(*"....", "enter")
         await until(
-            pilot, lambda: screen.book_pane.place >= screen.book.text.index("‡ From the log.") - 500
+            pilot,
+            lambda: (
+                screen.book_pane.place
+                >= screen.book.text.index("‡ From the log.") - 500
+            ),
         )
         await pilot.press("backspace")
         await until_shown(pilot, "* Ada, of whom")
@@ -155,7 +173,9 @@ async def test_links_and_notes_can_be_clicked(tmp_path: Path) -> None:
         await click_on(pilot, "keeper*", 6)
         await until_gone(pilot, "* Ada, of whom")
         await click_on(pilot, "the ending", 3)
-        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start)
+        await until(
+            pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start
+        )
 
 
 async def test_an_address_is_opened_only_after_a_second_key(

@@ -50,29 +50,39 @@ async def test_a_list_can_be_closed_while_it_opens(tmp_path: Path) -> None:
             await until(pilot, lambda: app.screen is screen)
 
 
-async def test_a_tall_list_can_be_resized_while_it_opens_and_closes(tmp_path: Path) -> None:
+async def test_a_tall_list_can_be_resized_while_it_opens_and_closes(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
-        for turns in (0, 1, 2, 3, 5, 10, 20, 40):  # of the event loop before each resize
+        # of the event loop before each resize
+        for turns in (0, 1, 2, 3, 5, 10, 20, 40):
             app.push_screen(panel := WithKeys("Fruit", rows=FRUIT))
             for _ in range(turns):
                 await asyncio.sleep(0)
             panel.on_resize()
-            await until(pilot, lambda: isinstance(app.screen, WithKeys) and app.screen.shown)
+            await until(
+                pilot, lambda: isinstance(app.screen, WithKeys) and app.screen.shown
+            )
             panel.dismiss(None)
             panel.on_resize()
             await until(pilot, lambda: app.screen is screen)
 
 
-async def test_letters_filter_a_list_and_escape_clears_before_it_closes(tmp_path: Path) -> None:
+async def test_letters_filter_a_list_and_escape_clears_before_it_closes(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         screen, chosen = await opened(pilot), list[int | None]()
         panel = ListScreen("Fruit", rows=FRUIT, at=20, placeholder="a fruit")
         app.push_screen(panel, chosen.append)
         await until(
-            pilot, lambda: panel.is_mounted and panel.chosen == 20 and "apple 20" in text_of(app)
+            pilot,
+            lambda: (
+                panel.is_mounted and panel.chosen == 20 and "apple 20" in text_of(app)
+            ),
         )
         await pilot.press(*"pear")
         await until(pilot, lambda: panel.chosen == 99 and "apple" not in text_of(app))
@@ -95,7 +105,11 @@ async def test_a_list_drawn_anew_begins_with_its_heading_before_its_scroll_bar_i
         app.push_screen(panel := ListScreen("Fruit", rows=FRUIT))
         await until(
             pilot,
-            lambda: panel.is_mounted and panel.chosen == 0 and panel.list.show_vertical_scrollbar,
+            lambda: (
+                panel.is_mounted
+                and panel.chosen == 0
+                and panel.list.show_vertical_scrollbar
+            ),
         )
         panel.list.scroll_to(y=1, animate=False, immediate=True)
         await until(pilot, lambda: panel.list.scroll_offset.y == 1)
@@ -104,8 +118,12 @@ async def test_a_list_drawn_anew_begins_with_its_heading_before_its_scroll_bar_i
         assert panel.list.scroll_offset.y == 0
 
 
-@pytest.mark.parametrize("size", [(80, 24), pytest.param((20, 6), marks=pytest.mark.slow)])
-async def test_letters_of_a_list_with_keys_act(tmp_path: Path, size: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    "size", [(80, 24), pytest.param((20, 6), marks=pytest.mark.slow)]
+)
+async def test_letters_of_a_list_with_keys_act(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=size) as pilot:
         screen, chosen = await opened(pilot), list[int | None]()
@@ -126,7 +144,9 @@ async def test_a_first_click_only_moves_in_a_list_with_keys(tmp_path: Path) -> N
         panel = WithKeys("Fruit", rows=FRUIT, placeholder="a fruit")
         app.push_screen(panel, chosen.append)
         await until(pilot, lambda: panel.is_mounted and "x drop" in text_of(app))
-        row = next(number for number, line in enumerate(lines(app)) if "apple 2" in line)
+        row = next(
+            number for number, line in enumerate(lines(app)) if "apple 2" in line
+        )
         await pilot.click(offset=(12, row))
         await until(pilot, lambda: panel.chosen == 2)
         assert app.screen is panel
@@ -146,7 +166,10 @@ async def test_an_empty_list_can_be_turned() -> None:
 
 async def test_a_list_that_grows_shows_the_heading_above_its_cursor() -> None:
     """A panel gets its height after its rows; until then the list may have one row."""
-    rows = [Block("Fruit"), *(Block(f"apple {number}", key=number) for number in range(40))]
+    rows = [
+        Block("Fruit"),
+        *(Block(f"apple {number}", key=number) for number in range(40)),
+    ]
     app = Screen(RowList(cursor=True))
     async with app.run_test(size=(40, 10)) as pilot:
         app.long_text.styles.height = 1

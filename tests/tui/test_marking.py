@@ -14,7 +14,9 @@ from tests.tui.scripted import app_on, lines, text_of, until, until_shown
 # Highlights and notes
 
 
-async def test_a_selection_is_highlighted_and_the_colour_has_a_sign(tmp_path: Path) -> None:
+async def test_a_selection_is_highlighted_and_the_colour_has_a_sign(
+    tmp_path: Path,
+) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
@@ -40,7 +42,9 @@ async def test_the_mouse_may_begin_and_end_inside_words(tmp_path: Path) -> None:
         assert kept(tmp_path)[0].place.exact == "Brennan kept"
 
 
-async def test_a_note_on_a_highlight_just_made_leaves_its_words_in_sight(tmp_path: Path) -> None:
+async def test_a_note_on_a_highlight_just_made_leaves_its_words_in_sight(
+    tmp_path: Path,
+) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)
@@ -55,14 +59,18 @@ async def test_a_note_on_a_highlight_just_made_leaves_its_words_in_sight(tmp_pat
         panel = app.screen.query_one(".panel").region
         assert not panel.y <= row < panel.bottom
         # Nor would it cover words of any other row but those in the middle.
-        free = max(panel.y - pane.content_region.y, pane.content_region.bottom - panel.bottom)
+        free = max(
+            panel.y - pane.content_region.y, pane.content_region.bottom - panel.bottom
+        )
         assert free >= pane.content_region.height // 2 - 1
         await pilot.press(*"Who?", "ctrl+s")
         await until(pilot, lambda: kept(tmp_path)[0].note == "Who?")
         assert kept(tmp_path)[0].place.exact == "Brennan kept"
 
 
-async def test_a_note_is_written_shown_edited_deleted_and_restored(tmp_path: Path) -> None:
+async def test_a_note_is_written_shown_edited_deleted_and_restored(
+    tmp_path: Path,
+) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         screen = await marking(pilot)
@@ -76,7 +84,9 @@ async def test_a_note_is_written_shown_edited_deleted_and_restored(tmp_path: Pat
             "Who?\nWhy?",
             "Ada Brennan",
         )
-        row = next(number for number, line in enumerate(lines(app)) if "✎ Ada Brennan" in line)
+        row = next(
+            number for number, line in enumerate(lines(app)) if "✎ Ada Brennan" in line
+        )
         column = lines(app)[row].index("Brennan")
         await pilot.click(offset=(column, row))
         await until(pilot, lambda: isinstance(app.screen, MarkScreen))
@@ -101,13 +111,17 @@ async def test_a_mouse_selection_is_highlighted_by_a_click(tmp_path: Path) -> No
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)
-        row = next(number for number, line in enumerate(lines(app)) if "Ada Brennan" in line)
+        row = next(
+            number for number, line in enumerate(lines(app)) if "Ada Brennan" in line
+        )
         column = lines(app)[row].index("Ada")
         await pilot.mouse_down(offset=(column, row))
         await pilot.hover(offset=(column + 10, row))
         await pilot.mouse_up(offset=(column + 10, row))
         await until(pilot, lambda: "h highlight" in lines(app)[-1])
-        await pilot.click(offset=(lines(app)[-1].index("h highlight") + 3, NARROW[1] - 1))
+        await pilot.click(
+            offset=(lines(app)[-1].index("h highlight") + 3, NARROW[1] - 1)
+        )
         await until(pilot, lambda: kept(tmp_path))
         assert kept(tmp_path)[0].place.exact == "Ada Brennan"
         assert selected(screen) == ""
@@ -119,7 +133,9 @@ async def test_a_mouse_selection_is_highlighted_by_a_click(tmp_path: Path) -> No
         await until(pilot, lambda: selected(screen) == "")
 
 
-async def test_leaving_a_changed_note_asks_and_quitting_keeps_it(tmp_path: Path) -> None:
+async def test_leaving_a_changed_note_asks_and_quitting_keeps_it(
+    tmp_path: Path,
+) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
@@ -153,7 +169,10 @@ async def test_emptying_a_note_deletes_it_but_not_a_highlight(tmp_path: Path) ->
             await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
             await pilot.press("escape", "g")
         await until(pilot, lambda: len(kept(tmp_path)) == 1)
-        assert (kept(tmp_path)[0].kind, kept(tmp_path)[0].note) == (MarkKind.HIGHLIGHT, "")
+        assert (kept(tmp_path)[0].kind, kept(tmp_path)[0].note) == (
+            MarkKind.HIGHLIGHT,
+            "",
+        )
 
 
 # Bookmarks
@@ -163,7 +182,9 @@ async def test_bookmarks_are_set_removed_and_gone_to_beside_letters_of_earlier_v
     tmp_path: Path,
 ) -> None:
     book = long_book()
-    letter = new_mark(MarkKind.LETTER, quote_at(book.text, book.chapters[3].start), letter="q")
+    letter = new_mark(
+        MarkKind.LETTER, quote_at(book.text, book.chapters[3].start), letter="q"
+    )
     store(tmp_path).put(book.sha256, letter)
     app = app_on(book, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
@@ -175,9 +196,14 @@ async def test_bookmarks_are_set_removed_and_gone_to_beside_letters_of_earlier_v
         await pilot.press("]", "l")
         await until_shown(pilot, "mark q", "bookmark")
         await pilot.press("g", "enter")
-        await until(pilot, lambda: app.screen is screen and screen.book_pane.place == first)
+        await until(
+            pilot, lambda: app.screen is screen and screen.book_pane.place == first
+        )
         await pilot.press("B")
         await until(
             pilot,
-            lambda: [mark.kind for mark in store(tmp_path).marks(book.sha256)] == [MarkKind.LETTER],
+            lambda: (
+                [mark.kind for mark in store(tmp_path).marks(book.sha256)]
+                == [MarkKind.LETTER]
+            ),
         )

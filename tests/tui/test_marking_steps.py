@@ -40,7 +40,9 @@ def test_every_sentence_is_stepped_on_forward_and_back() -> None:
     assert walk(BOOK, steps.previous_unit, Unit.SENTENCE, last)[::-1] == sentences
 
 
-def test_apostrophes_and_hyphens_stay_in_a_word_and_characters_without_spaces_are_words() -> None:
+def test_apostrophes_and_hyphens_stay_in_a_word_and_characters_without_spaces_are_words() -> (
+    None
+):
     book = as_book("mother-in-law’s lamp", "灯台の光 и лампа")
     words = walk(book, steps.next_unit, Unit.WORD, steps.word_at(book, 0))
     assert words == ["mother-in-law’s", "lamp", "灯", "台", "の", "光", "и", "лампа"]

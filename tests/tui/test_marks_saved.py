@@ -33,7 +33,10 @@ async def test_the_marks_list_filters_and_leads_to_a_mark(tmp_path: Path) -> Non
         await pilot.press("enter")
         await until(
             pilot,
-            lambda: "Finch relit it" in text_of(app) and isinstance(app.screen, ReadingScreen),
+            lambda: (
+                "Finch relit it" in text_of(app)
+                and isinstance(app.screen, ReadingScreen)
+            ),
         )
         assert screen.book_pane.place > 0
         await pilot.press("backspace")
@@ -56,8 +59,12 @@ async def test_a_mark_deleted_in_the_list_can_be_restored(tmp_path: Path) -> Non
         assert "No mark has been deleted" in text_of(app)
 
 
-async def test_a_mark_that_lost_its_place_is_listed_with_its_words(tmp_path: Path) -> None:
-    lost = new_mark(MarkKind.NOTE, quote_at("Words of another edition.", 0, 24), note="Where?")
+async def test_a_mark_that_lost_its_place_is_listed_with_its_words(
+    tmp_path: Path,
+) -> None:
+    lost = new_mark(
+        MarkKind.NOTE, quote_at("Words of another edition.", 0, 24), note="Where?"
+    )
     store(tmp_path).put(BOOK.sha256, with_changes(lost, lost=True))
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
@@ -84,7 +91,11 @@ async def test_a_failed_write_of_marks_is_reported_and_retried(
         await marking(pilot)
         await pilot.press("V", "h")
         await until(
-            pilot, lambda: "cannot be saved yet" in text_of(app) or "cannot be read" in text_of(app)
+            pilot,
+            lambda: (
+                "cannot be saved yet" in text_of(app)
+                or "cannot be read" in text_of(app)
+            ),
         )
         assert any("● Ada" in line for line in lines(app))
         blocking.unlink()
@@ -124,7 +135,8 @@ async def test_marks_are_migrated_to_a_changed_text(tmp_path: Path) -> None:
         await pilot.press("q")
     assert UserData(paths_in(tmp_path)).recent()
     path.write_text(
-        "A preface of the new edition.\n\n" + "\n\n".join(paragraphs).replace("dawn", "daybreak")
+        "A preface of the new edition.\n\n"
+        + "\n\n".join(paragraphs).replace("dawn", "daybreak")
     )
     again = app_on(path, tmp_path)
     async with again.run_test(size=NARROW, notifications=True) as pilot:
@@ -137,8 +149,12 @@ async def test_marks_are_migrated_to_a_changed_text(tmp_path: Path) -> None:
 # Dictionary and export
 
 
-async def test_a_word_is_looked_up_by_the_command_of_the_settings(tmp_path: Path) -> None:
-    command = f"{sys.executable} -c \"import sys; print('Meaning of', sys.argv[1])\" {{word}}"
+async def test_a_word_is_looked_up_by_the_command_of_the_settings(
+    tmp_path: Path,
+) -> None:
+    command = (
+        f"{sys.executable} -c \"import sys; print('Meaning of', sys.argv[1])\" {{word}}"
+    )
     app = app_on(BOOK, tmp_path, config=Config(lookup_command=command))
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
@@ -171,7 +187,9 @@ async def test_export_replaces_a_file_only_after_confirmation(
             await pilot.pause()
             offered.append(Path(app.focused.value).name)
         assert offered[2:4] == [
-            "A. Writer — The Lamp at Skerry Point.md".replace(".", " ", 1).replace("  ", " "),
+            "A. Writer — The Lamp at Skerry Point.md".replace(".", " ", 1).replace(
+                "  ", " "
+            ),
             "The Lamp at Skerry Point – notes.tsv",
         ]
         app.focused.value = str(path)

@@ -61,7 +61,9 @@ async def chooser(pilot: Pilot[None], key: str) -> None:
 
 async def test_another_preset_makes_a_second_memory(tmp_path: Path) -> None:
     app = app_on(
-        small_book(), tmp_path, engine := engine_that("The lamp and the boy are spoken of.")
+        small_book(),
+        tmp_path,
+        engine := engine_that("The lamp and the boy are spoken of."),
     )
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
@@ -72,7 +74,9 @@ async def test_another_preset_makes_a_second_memory(tmp_path: Path) -> None:
         assert "who proposes, who objects" in shown
         assert "this one is kept" in shown
         await pilot.press("down", "down", "down", "enter")
-        await until(pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["meeting"]))
+        await until(
+            pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["meeting"])
+        )
         await until_read(pilot, screen)
         await until_shown(pilot, "as a meeting")
     assert any(built_in_presets()["meeting"].keep in call.text for call in engine.calls)
@@ -81,29 +85,40 @@ async def test_another_preset_makes_a_second_memory(tmp_path: Path) -> None:
     assert all(memory.complete for memory in memories)
 
 
-async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(tmp_path: Path) -> None:
+async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path, engine := SteppedEngine())
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         await chooser(pilot, "C")
         await type_text(pilot, TASK.replace(" ", "_"))
         await pilot.press("enter")
-        await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK.replace(" ", "_")))
+        await until(
+            pilot, lambda: focus_on(screen) == GistFocus(task=TASK.replace(" ", "_"))
+        )
         await until_read(pilot, screen)
         await until_shown(pilot, "to find out: who_minds")
         calls = len(engine.calls)
         await chooser(pilot, "C")
         shown = text_of(app)
-        assert "● fake, as fiction or other prose, to find out: who_minds_the_lamp?" in shown
+        assert (
+            "● fake, as fiction or other prose, to find out: who_minds_the_lamp?"
+            in shown
+        )
         assert "40 to 90 words a section · single-pass · just now" in shown
         await pilot.press(
-            "up" if shown.index("●") > shown.index("fake, as fiction") else "down", "enter"
+            "up" if shown.index("●") > shown.index("fake, as fiction") else "down",
+            "enter",
         )
         await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
         await until_read(pilot, screen)
         assert "to find out" not in text_of(app)
         assert len(engine.calls) == calls
-    assert {memory.focus.task for memory in kept(tmp_path)} == {"", "who_minds_the_lamp?"}
+    assert {memory.focus.task for memory in kept(tmp_path)} == {
+        "",
+        "who_minds_the_lamp?",
+    }
 
 
 async def test_a_memory_for_a_question_resumes(tmp_path: Path) -> None:
@@ -131,8 +146,12 @@ async def test_a_memory_for_a_question_resumes(tmp_path: Path) -> None:
     assert all(memory.complete for memory in kept(tmp_path))
 
 
-async def test_a_memory_of_another_model_is_shown_until_this_one_reads(tmp_path: Path) -> None:
-    first = app_on(small_book(), tmp_path, SteppedEngine(name="large", fingerprint="large-1"))
+async def test_a_memory_of_another_model_is_shown_until_this_one_reads(
+    tmp_path: Path,
+) -> None:
+    first = app_on(
+        small_book(), tmp_path, SteppedEngine(name="large", fingerprint="large-1")
+    )
     async with first.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         await read_for(pilot, screen, GistFocus(built_in_presets()["code"]))
@@ -142,14 +161,20 @@ async def test_a_memory_of_another_model_is_shown_until_this_one_reads(tmp_path:
         screen = await opened(pilot)
         await until(
             pilot,
-            lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED,
+            lambda: (
+                screen.session
+                and screen.session.activity.reading is ReadingState.OFFERED
+            ),
         )
         await chooser(pilot, "C")
         await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(second.screen, ReadingScreen))
         await until(
             pilot,
-            lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED,
+            lambda: (
+                screen.session
+                and screen.session.activity.reading is ReadingState.OFFERED
+            ),
         )
         assert not small.calls
         await pilot.press("r")
@@ -184,7 +209,9 @@ def test_a_model_that_has_begun_a_book_goes_on_until_the_user_pauses_it(
     monkeypatch.setattr(
         "gistread.engine.models.find_source", lambda name: ModelSource(name, Path(name))
     )
-    monkeypatch.setattr("gistread.engine.models.fingerprint_of", lambda source: "small-1")
+    monkeypatch.setattr(
+        "gistread.engine.models.fingerprint_of", lambda source: "small-1"
+    )
     assert not model_of(book, services).along
     store, read = MemoryStore(services.paths.memories), make_memory(8)
     with store.open(book, MemoryRequest("small", "small-1", read.size)) as memory:
@@ -204,7 +231,9 @@ def test_a_book_that_is_read_to_its_end_loads_no_model(
     monkeypatch.setattr(
         "gistread.engine.models.find_source", lambda name: ModelSource(name, Path(name))
     )
-    monkeypatch.setattr("gistread.engine.models.fingerprint_of", lambda source: "small-1")
+    monkeypatch.setattr(
+        "gistread.engine.models.fingerprint_of", lambda source: "small-1"
+    )
     request = MemoryRequest("small", "small-1", read.size)
     with MemoryStore(services.paths.memories).open(read.book, request) as memory:
         for entry in read.entries:
@@ -221,7 +250,9 @@ async def test_the_choice_for_a_book_is_remembered(tmp_path: Path) -> None:
         await pilot.press("down", "enter")
 
         def complete_presets() -> set[str]:
-            return {memory.focus.preset.name for memory in kept(tmp_path) if memory.complete}
+            return {
+                memory.focus.preset.name for memory in kept(tmp_path) if memory.complete
+            }
 
         await until(pilot, lambda: "code" in complete_presets())
     begun = [memory.path for memory in kept(tmp_path) if memory.focus == DEFAULT_FOCUS]

@@ -50,7 +50,9 @@ def gists(text: str) -> str:
     return "The lamp and the boy are spoken of."
 
 
-async def test_pages_appear_as_they_are_read_and_the_rest_is_marked_unread(tmp_path: Path) -> None:
+async def test_pages_appear_as_they_are_read_and_the_rest_is_marked_unread(
+    tmp_path: Path,
+) -> None:
     engine = SteppedEngine(says=gists)
     engine.gate.clear()
     app = app_on(small_book(), tmp_path, engine)
@@ -74,7 +76,10 @@ async def test_the_header_says_what_stands_in_place_of_the_starters_quotations(
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         await until_read(pilot, screen)
-        await until(pilot, lambda: re.search(r"Memory +\d+ sections · who comes in", text_of(app)))
+        await until(
+            pilot,
+            lambda: re.search(r"Memory +\d+ sections · who comes in", text_of(app)),
+        )
 
 
 class Writing(SteppedEngine):
@@ -86,7 +91,10 @@ class Writing(SteppedEngine):
         self.go_on = asyncio.Event()
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> AsyncGenerator[StreamEvent]:
         words = (draft := self.drafts.pop(0)).split()
         for at, word in enumerate(words):
@@ -104,7 +112,11 @@ async def test_a_gist_appears_in_its_card_while_it_is_written_and_a_rejected_one
     monkeypatch.setattr(ReadingScreen, "set_timer", lambda *_: None)
     rejected = "I cannot help with that because I am an assistant and " * 3
     engine = Writing(
-        [rejected, "The lamp and the boy are spoken of here.", *["The lamp is lit by Anna."] * 20]
+        [
+            rejected,
+            "The lamp and the boy are spoken of here.",
+            *["The lamp is lit by Anna."] * 20,
+        ]
     )
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
@@ -122,7 +134,9 @@ async def test_a_gist_appears_in_its_card_while_it_is_written_and_a_rejected_one
         assert "The lamp and the boy are spoken of here." in written
 
 
-async def test_a_note_on_the_section_being_read_has_no_empty_rows(tmp_path: Path) -> None:
+async def test_a_note_on_the_section_being_read_has_no_empty_rows(
+    tmp_path: Path,
+) -> None:
     engine = SteppedEngine(says=gists)
     engine.gate.clear()
     app = app_on(small_book(), tmp_path, engine)
@@ -131,7 +145,9 @@ async def test_a_note_on_the_section_being_read_has_no_empty_rows(tmp_path: Path
         await until_shown(pilot, "being read")
         pane = screen.memory_pane
         (number,) = (row.first for row in pane.rows() if row.kind is RowKind.BEING_READ)
-        pane.show_note(SectionNote(number, f"wanted, because it has “{'boy ' * 30}”", "keys"))
+        pane.show_note(
+            SectionNote(number, f"wanted, because it has “{'boy ' * 30}”", "keys")
+        )
         reason, keys = (block for block in pane.blocks if block.style == TAIL)
         assert "\n" not in reason.text
         assert keys.text == "keys"
@@ -152,13 +168,17 @@ async def test_the_current_page_is_marked(tmp_path: Path) -> None:
 
 
 async def test_the_source_of_a_gist_is_described(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine(says=lambda _: "I cannot help with that."))
+    app = app_on(
+        small_book(), tmp_path, SteppedEngine(says=lambda _: "I cannot help with that.")
+    )
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
         await until_shown(pilot, "no gist")
 
 
-async def test_a_page_opens_and_closes_inline_by_key_and_by_mouse(tmp_path: Path) -> None:
+async def test_a_page_opens_and_closes_inline_by_key_and_by_mouse(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=gists))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -203,7 +223,9 @@ async def test_a_complete_memory_is_shown_without_a_model(tmp_path: Path) -> Non
         await pilot.press("q")
     again = app_on(small_book(), tmp_path)
     async with again.run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: "The lamp and the boy are spoken of." in text_of(again))
+        await until(
+            pilot, lambda: "The lamp and the boy are spoken of." in text_of(again)
+        )
 
 
 async def test_reading_is_paused_and_resumed_by_key(tmp_path: Path) -> None:
@@ -225,7 +247,9 @@ async def test_reading_is_paused_and_resumed_by_key(tmp_path: Path) -> None:
         await until(pilot, lambda: len(screen.memory_pane.memory.entries) > count)
 
 
-async def test_the_loading_of_a_model_is_shown_and_can_be_stopped(tmp_path: Path) -> None:
+async def test_the_loading_of_a_model_is_shown_and_can_be_stopped(
+    tmp_path: Path,
+) -> None:
     engine = SteppedEngine()
     engine.load_gate.clear()
     app = app_on(small_book(), tmp_path, engine)
@@ -285,12 +309,16 @@ async def test_sections_after_a_gap_are_numbered_and_keep_what_was_done_with_the
         engine.gate.set()
         with app.batch_update():
             await until_read(pilot, screen)
-        await until(pilot, lambda: RowKind.UNREAD not in {row.kind for row in pane.rows()})
+        await until(
+            pilot, lambda: RowKind.UNREAD not in {row.kind for row in pane.rows()}
+        )
         (pinned,) = pane.view.pinned
         assert pane.memory.entry(pinned).page.start == section.start
 
 
-async def test_the_cursor_stays_on_its_section_when_others_come_before_it(tmp_path: Path) -> None:
+async def test_the_cursor_stays_on_its_section_when_others_come_before_it(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=gists))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -381,14 +409,18 @@ def section_row(screen: ReadingScreen) -> int:
 async def test_the_gist_in_view_is_level_with_its_section_also_where_the_rest_is_ahead(
     tmp_path: Path,
 ) -> None:
-    engine = SteppedEngine(says=lambda _: "The lamp and the boy are spoken of, as they were. " * 8)
+    engine = SteppedEngine(
+        says=lambda _: "The lamp and the boy are spoken of, as they were. " * 8
+    )
     app = app_on(long_book(), tmp_path, engine)
     async with app.run_test(size=(130, 44)) as pilot:
         screen = await read_whole(pilot)
         for _ in range(4):
             before = screen.memory_pane.view.here
             await pilot.press("space")
-            await until(pilot, lambda before=before: screen.memory_pane.view.here != before)
+            await until(
+                pilot, lambda before=before: screen.memory_pane.view.here != before
+            )
             # A chapter's title may stand between
             assert abs(gist_row(screen) - section_row(screen)) <= 3
         assert TO_COME.search(text_of(app))
@@ -396,12 +428,19 @@ async def test_the_gist_in_view_is_level_with_its_section_also_where_the_rest_is
     again = app_on(long_book(), tmp_path)
     async with again.run_test(size=(130, 44)) as pilot:
         screen = await opened(pilot)
-        await until(pilot, lambda: screen.memory_pane.view.here and TO_COME.search(text_of(again)))
+        await until(
+            pilot,
+            lambda: screen.memory_pane.view.here and TO_COME.search(text_of(again)),
+        )
         await until(pilot, lambda: abs(gist_row(screen) - section_row(screen)) <= 3)
 
 
-async def test_a_gist_keeps_clear_of_the_header_and_of_the_edge_of_its_tint(tmp_path: Path) -> None:
-    engine = SteppedEngine(says=lambda _: "The lamp and the boy are spoken of, as they were. " * 8)
+async def test_a_gist_keeps_clear_of_the_header_and_of_the_edge_of_its_tint(
+    tmp_path: Path,
+) -> None:
+    engine = SteppedEngine(
+        says=lambda _: "The lamp and the boy are spoken of, as they were. " * 8
+    )
     app = app_on(long_book(), tmp_path, engine)
     async with app.run_test(size=(120, 36)) as pilot:
         screen = await read_whole(pilot)
@@ -415,6 +454,14 @@ async def test_a_gist_keeps_clear_of_the_header_and_of_the_edge_of_its_tint(tmp_
         header, above = (lines(app)[row][x : x + width] for row in (y - 2, y - 1))
         assert "Memory" in header
         assert not above.strip()
-        cells = [segment.style.bgcolor for segment in pane.render_line(0) for _ in segment.text]
+        cells = [
+            segment.style.bgcolor
+            for segment in pane.render_line(0)
+            for _ in segment.text
+        ]
         edge = pane._left_margin + pane.gutter_cells + pane.row_width
-        assert cells[edge] == cells[edge - 1] != cells[edge + 1 if edge + 1 < len(cells) else 0]
+        assert (
+            cells[edge]
+            == cells[edge - 1]
+            != cells[edge + 1 if edge + 1 < len(cells) else 0]
+        )

@@ -20,7 +20,9 @@ _LONGEST_S = 20.0  # For which a book is held up
 @pytest.fixture
 def story(tmp_path: Path) -> Path:
     path = tmp_path / "story.txt"
-    path.write_text("The Keeper\n\n" + "\n\n".join(["The keeper counted the stairs."] * 40))
+    path.write_text(
+        "The Keeper\n\n" + "\n\n".join(["The keeper counted the stairs."] * 40)
+    )
     return path
 
 
@@ -61,7 +63,9 @@ def _app(story: Path, engines: _Engines) -> GistreadApp:
 
 
 async def _until_loaded(pilot: Pilot[None], engines: _Engines) -> None:
-    await until(pilot, lambda: engines.made and engines.made[0].state.phase is Phase.IDLE)
+    await until(
+        pilot, lambda: engines.made and engines.made[0].state.phase is Phase.IDLE
+    )
 
 
 async def test_it_is_loaded_before_the_book_is_open_and_then_reads_it(

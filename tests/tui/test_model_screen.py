@@ -29,7 +29,8 @@ GB = 10**9
 
 def sized(name: str, gigabytes: int) -> ModelFile:
     return replace(
-        model(name), sizes=ModelSizes(gigabytes * GB, layers=32, cell=100_000, states=0, scratch=0)
+        model(name),
+        sizes=ModelSizes(gigabytes * GB, layers=32, cell=100_000, states=0, scratch=0),
     )
 
 
@@ -57,12 +58,18 @@ def app_in(folder: Path, asked_for: list[str], current: str = "") -> GistreadApp
         return SteppedEngine()
 
     return GistreadApp(
-        small_book(), paths=paths_in(folder), config=Config(model=current), make_engine=make
+        small_book(),
+        paths=paths_in(folder),
+        config=Config(model=current),
+        make_engine=make,
     )
 
 
 def listed(
-    *, current: str = "", whole: bool = True, tried: dict[Path, CheckResult] | None = None
+    *,
+    current: str = "",
+    whole: bool = True,
+    tried: dict[Path, CheckResult] | None = None,
 ) -> dict[str, list[ModelRow]]:
     """The rows by their headings."""
     downloads = [ModelRow(Fetch("best"), "best")], [ModelRow(Fetch("small"), "small")]
@@ -109,9 +116,14 @@ def test_the_list_is_short_and_reading_without_a_model_is_its_end() -> None:
 def test_a_model_that_failed_its_check_is_listed_as_unusable() -> None:
     tried = {
         MODELS[0].path: CheckResult(
-            answers=False, abstains=True, line="cannot be used: it writes nothing", is_usable=False
+            answers=False,
+            abstains=True,
+            line="cannot be used: it writes nothing",
+            is_usable=False,
         ),
-        MODELS[-1].path: CheckResult(answers=True, abstains=True, line="good for reading"),
+        MODELS[-1].path: CheckResult(
+            answers=True, abstains=True, line="good for reading"
+        ),
     }
     shown = listed(tried=tried)
     assert names(shown)["On this machine"] == ["adder-3b"]
@@ -130,7 +142,9 @@ async def test_letters_filter_and_enter_chooses_the_remaining_row(
         await until_shown(pilot, "adder-3b", "more …")
         await pilot.press(*"whale")
         await until_gone(pilot, "adder-3b")
-        assert "llama3.3" in text_of(app), "what else is known of the one under the cursor"
+        assert "llama3.3" in text_of(app), (
+            "what else is known of the one under the cursor"
+        )
         await pilot.press("escape")
         await until_shown(pilot, "adder-3b")
         await pilot.press(*"zeb", "enter")
@@ -146,9 +160,12 @@ async def test_a_model_is_chosen_with_the_mouse_alone(
         await opened(pilot)
         await pilot.press("m")
         await until(
-            pilot, lambda: isinstance(app.screen, ModelScreen) and "zebra-7b" in text_of(app)
+            pilot,
+            lambda: isinstance(app.screen, ModelScreen) and "zebra-7b" in text_of(app),
         )
         await until_shown(pilot, "on this machine ·")
-        line = next(y for y, text in enumerate(text_of(app).splitlines()) if "zebra-7b" in text)
+        line = next(
+            y for y, text in enumerate(text_of(app).splitlines()) if "zebra-7b" in text
+        )
         await pilot.click(offset=(20, line))
         await until(pilot, lambda: asked_for == ["/models/zebra-7b.gguf"])

@@ -30,7 +30,9 @@ async def test_paragraphs_are_stepped_through(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place == starts[2])
 
 
-async def test_screens_turned_faster_than_they_are_drawn_are_read(tmp_path: Path) -> None:
+async def test_screens_turned_faster_than_they_are_drawn_are_read(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -91,7 +93,9 @@ async def test_stepping_through_chapters_is_one_jump(tmp_path: Path) -> None:
         await pilot.press("]")
         await pilot.pause()
         await pilot.press("]")
-        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[3].start)
+        await until(
+            pilot, lambda: screen.book_pane.place == screen.book.chapters[3].start
+        )
         await pilot.press("backspace")
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 5)
 
@@ -101,7 +105,9 @@ async def test_there_is_no_next_chapter_after_the_last(tmp_path: Path) -> None:
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
         await pilot.press("G")
-        await until(pilot, lambda: screen.book_pane.place > screen.book.chapters[-1].start)
+        await until(
+            pilot, lambda: screen.book_pane.place > screen.book.chapters[-1].start
+        )
         end = screen.book_pane.place
         await pilot.press("]", "}", "]")
         await pilot.pause()
@@ -151,21 +157,27 @@ async def test_go_to_lists_destinations_while_typing(tmp_path: Path) -> None:
         await go_to(pilot, "chapter 1")
         await until_shown(pilot, "Chapter 10, 45%")
         await pilot.press("down", "enter")
-        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[9].start)
+        await until(
+            pilot, lambda: screen.book_pane.place == screen.book.chapters[9].start
+        )
         assert not screen.query_one(InputLine).is_open
         assert screen.focused is screen.book_pane
         await go_to(pilot, "chapter 1")
         await until_shown(pilot, "Chapter 11,")
         row = next(n for n, line in enumerate(lines(app)) if "Chapter 11," in line)
         await pilot.click(offset=(10, row))
-        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[10].start)
+        await until(
+            pilot, lambda: screen.book_pane.place == screen.book.chapters[10].start
+        )
 
 
 async def test_an_epub_cfi_is_looked_up_on_enter_beside_the_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "book.epub"
-    paragraphs = "".join(f"<p>The boat number {number} came in.</p>" for number in range(200))
+    paragraphs = "".join(
+        f"<p>The boat number {number} came in.</p>" for number in range(200)
+    )
     path.write_bytes(epub({"a.xhtml": page(paragraphs)}))
     threads: list[threading.Thread] = []
 
@@ -225,7 +237,9 @@ async def test_at_the_end_all_is_read_also_behind_the_memory(tmp_path: Path) -> 
         await until(pilot, lambda: "100%" in lines(app)[0])
 
 
-async def test_the_line_of_a_look_covers_no_row_at_the_end_of_a_book(tmp_path: Path) -> None:
+async def test_the_line_of_a_look_covers_no_row_at_the_end_of_a_book(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
         screen = await opened(pilot)

@@ -25,7 +25,9 @@ def memory_of(book: Book) -> GistMemory:
     size = choose_size(book.words, _WINDOW)
     memory = GistMemory(book, size, "fake")
     cut = front_matter_entries(book, 0, len(book.text), size.max_words)
-    for entry in GapFiller(book, size).arranged({entry.page.start: entry for entry in cut}):
+    for entry in GapFiller(book, size).arranged(
+        {entry.page.start: entry for entry in cut}
+    ):
         gist = f"It ends with {memory.text_of(entry.page)[-80:]}"
         memory.entries.append(MemoryEntry(entry.page, Gist(gist, 10, GistSource.MODEL)))
     return memory
@@ -51,7 +53,9 @@ async def walk(pilot: Pilot[None], screen: ReadingScreen) -> int:
         most_told = max(most_told, len(ends))
         assert not [end - shown for end in ends if end > shown]
         known = screen.controllers.line.known()
-        gists = [entry for entry in known.entries if entry.gist.source is GistSource.MODEL]
+        gists = [
+            entry for entry in known.entries if entry.gist.source is GistSource.MODEL
+        ]
         assert not [entry for entry in gists if known.last_word_end(entry.page) > shown]
         if view[1] >= len(pane.memory.book.text.rstrip()):
             break
@@ -62,7 +66,9 @@ async def walk(pilot: Pilot[None], screen: ReadingScreen) -> int:
     return screens
 
 
-async def walk_through(path: Path, folder: Path, size: tuple[int, int], *, columns: int = 1) -> int:
+async def walk_through(
+    path: Path, folder: Path, size: tuple[int, int], *, columns: int = 1
+) -> int:
     app = app_on(path, folder, config=Config(text_columns=columns))
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot)
@@ -73,7 +79,9 @@ async def walk_through(path: Path, folder: Path, size: tuple[int, int], *, colum
 
 
 @pytest.mark.parametrize("size", [(110, 30), (160, 50)])
-async def test_the_sample_is_never_told_ahead(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_the_sample_is_never_told_ahead(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     assert await walk_through(story_path(), tmp_path, size) > 3
 
 
@@ -83,6 +91,8 @@ async def test_two_columns_tell_nothing_ahead(tmp_path: Path) -> None:
 
 @needs_novels
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["wells_the-invisible-man", "saki_short", "austen_emma"])
+@pytest.mark.parametrize(
+    "name", ["wells_the-invisible-man", "saki_short", "austen_emma"]
+)
 async def test_a_novel_is_never_told_ahead(tmp_path: Path, name: str) -> None:
     assert await walk_through(novel(name), tmp_path, (110, 30)) > 100

@@ -8,11 +8,24 @@ import pytest
 from textual.pilot import Pilot
 
 from gistread.config import Config
-from gistread.readers.events import AnswerDelta, Expanded, LookedUp, OpenedBy, ReaderEvent
+from gistread.readers.events import (
+    AnswerDelta,
+    Expanded,
+    LookedUp,
+    OpenedBy,
+    ReaderEvent,
+)
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, lines, opened, until
+from tests.tui.scripted import (
+    ScriptedReader,
+    SteppedEngine,
+    app_on,
+    lines,
+    opened,
+    until,
+)
 from tests.tui.test_asking import STARTED, answered, citation, says
 
 SIZES = [
@@ -104,7 +117,9 @@ async def test_the_first_line_of_the_book_stays_whatever_appears(
         await still.keys("M", "M", "M", "f2", "escape", "a", "escape", "tab", "escape")
         await still.after("a question", lambda: _ask(pilot, screen, reader))
         await still.after("a step", lambda: _look_up(pilot, screen, reader))
-        await still.after("a part", lambda: _say(reader, AnswerDelta("It was Finch. " * 20)))
+        await still.after(
+            "a part", lambda: _say(reader, AnswerDelta("It was Finch. " * 20))
+        )
         source = citation(screen, "This is paragraph 2.")
         answer = answered("It was Finch [1]. " * 20, source)
         await still.after("the answer", lambda: _say(reader, answer))
@@ -113,25 +128,33 @@ async def test_the_first_line_of_the_book_stays_whatever_appears(
         screen.panes.show(Pane.BOOK)
         await still.after("a notice", lambda: _notify(screen))
         columns, rows = size
-        await still.resized((columns + 9, rows), (columns, rows + 5), (columns - 9, rows - 6))
+        await still.resized(
+            (columns + 9, rows), (columns, rows + 5), (columns - 9, rows - 6)
+        )
         await still.resized((60, 20), (160, 50), (99, 30), (141, 40))
         assert not still.faults, "\n".join(still.faults)
         assert still.line_is_the_same
 
 
-async def _read_on(pilot: Pilot[None], screen: ReadingScreen, engine: SteppedEngine) -> None:
+async def _read_on(
+    pilot: Pilot[None], screen: ReadingScreen, engine: SteppedEngine
+) -> None:
     before = len(screen.memory_pane.memory.entries)
     engine.gate.set()
     await until(pilot, lambda: len(screen.memory_pane.memory.entries) > before + 4)
 
 
-async def _ask(pilot: Pilot[None], screen: ReadingScreen, reader: ScriptedReader) -> None:
+async def _ask(
+    pilot: Pilot[None], screen: ReadingScreen, reader: ScriptedReader
+) -> None:
     await pilot.press("a", *"Who", "enter")
     await until(pilot, lambda: reader.questions)
     screen.panes.show(Pane.BOOK)
 
 
-async def _look_up(pilot: Pilot[None], screen: ReadingScreen, reader: ScriptedReader) -> None:
+async def _look_up(
+    pilot: Pilot[None], screen: ReadingScreen, reader: ScriptedReader
+) -> None:
     reader.say(STARTED, LookedUp(2, 1, "because it tells"), Expanded(2, OpenedBy.AGENT))
     await until(pilot, lambda: 2 in screen.memory_pane.view.opened)
 

@@ -15,7 +15,15 @@ from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.widgets.note_preview import NotePreview
 from tests.book.make_docx import docx, p, r
 from tests.book.make_epub import epub, package, page
-from tests.tui.scripted import app_on, lines, opened, text_of, until, until_gone, until_shown
+from tests.tui.scripted import (
+    app_on,
+    lines,
+    opened,
+    text_of,
+    until,
+    until_gone,
+    until_shown,
+)
 from tests.tui.test_linking import chosen, linked_book
 
 NARROW, WIDE = (80, 24), (160, 40)
@@ -38,7 +46,9 @@ def noted_book(paragraphs: int = 60, *, note: str = "") -> Book:
     ]
     text = "\n\n".join((*texts, *notes))
     chapters = (Chapter("Noted", 0, len(text)),)
-    return Book(text, "Noted", tuple(parts), chapters, ("A. Writer",), "en", links=tuple(links))
+    return Book(
+        text, "Noted", tuple(parts), chapters, ("A. Writer",), "en", links=tuple(links)
+    )
 
 
 def preview(screen: ReadingScreen) -> NotePreview:
@@ -52,7 +62,11 @@ def shown(screen: ReadingScreen) -> str:
 
 
 def frame_rows(pilot: Pilot[None]) -> range:
-    drawn = [row for row, line in enumerate(lines(pilot.app)) if "╭─ Note" in line or "╰──" in line]
+    drawn = [
+        row
+        for row, line in enumerate(lines(pilot.app))
+        if "╭─ Note" in line or "╰──" in line
+    ]
     assert len(drawn) == 2
     return range(drawn[0], drawn[1] + 1)
 
@@ -102,7 +116,9 @@ async def test_the_nearest_is_the_one_at_the_caret(tmp_path: Path) -> None:
         assert shown(screen) == screen.book.text[nearest.target : nearest.target_end]
 
 
-async def test_a_turn_closes_the_note_and_goes_on_with_what_it_covered(tmp_path: Path) -> None:
+async def test_a_turn_closes_the_note_and_goes_on_with_what_it_covered(
+    tmp_path: Path,
+) -> None:
     app = app_on(noted_book(), tmp_path, config=Config(overlap=0))
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -134,7 +150,9 @@ async def test_a_reference_at_the_foot_has_its_note_at_the_top(tmp_path: Path) -
         assert screen.book_pane.visible_range == view
 
 
-async def test_the_mouse_on_a_reference_shows_its_note_and_beside_it_none(tmp_path: Path) -> None:
+async def test_the_mouse_on_a_reference_shows_its_note_and_beside_it_none(
+    tmp_path: Path,
+) -> None:
     app = app_on(noted_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -150,7 +168,9 @@ async def test_the_mouse_on_a_reference_shows_its_note_and_beside_it_none(tmp_pa
         await until(pilot, lambda: "┊ " in text_of(app) and not shown(screen))
 
 
-async def test_a_note_shown_with_the_key_stays_when_the_mouse_moves(tmp_path: Path) -> None:
+async def test_a_note_shown_with_the_key_stays_when_the_mouse_moves(
+    tmp_path: Path,
+) -> None:
     app = app_on(noted_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -187,7 +207,9 @@ async def test_a_long_note_takes_half_of_the_page_and_scrolls(tmp_path: Path) ->
         assert len(frame_rows(pilot)) == screen.book_pane.size.height // 2
         assert preview(screen).max_scroll_y > 0
         await pilot.resize_terminal(120, 40)
-        await until(pilot, lambda: len(frame_rows(pilot)) == screen.book_pane.size.height // 2)
+        await until(
+            pilot, lambda: len(frame_rows(pilot)) == screen.book_pane.size.height // 2
+        )
 
 
 async def test_in_two_columns_the_note_stands_below_the_second(tmp_path: Path) -> None:
@@ -280,6 +302,14 @@ async def test_an_open_note_has_an_empty_row_above_and_below(
         await until_shown(pilot, "* Ada, of whom")
         row = next(n for n, line in enumerate(lines(app)) if "* Ada" in line)
         around = [line.strip(" ┊") for line in lines(app)[row - 2 : row + 5]]
-        assert [bool(line) for line in around] == [True, False, True, False, True, False, True]
+        assert [bool(line) for line in around] == [
+            True,
+            False,
+            True,
+            False,
+            True,
+            False,
+            True,
+        ]
         await pilot.press("escape", "escape")
         await until(pilot, lambda: screen.book_pane.row_count == rows)

@@ -35,7 +35,9 @@ def says(text: str) -> str:
 def memory_is_underlined(app: App[None]) -> bool:
     strip = app.screen._compositor.render_strips()[2]
     titles = [segment for segment in strip if "Memory" in segment.text]
-    return any(title.style is not None and bool(title.style.underline) for title in titles)
+    return any(
+        title.style is not None and bool(title.style.underline) for title in titles
+    )
 
 
 async def test_the_focus_is_seen_without_colours_and_the_typography_panel_gives_it_back(
@@ -67,7 +69,9 @@ async def test_a_key_hides_the_memory_for_later_books_too(tmp_path: Path) -> Non
         await pilot.press("tab")
         await until(pilot, lambda: screen.panes.current is Pane.ANSWERS)
         await pilot.press("escape")
-        await until(pilot, lambda: not load_config(paths_in(tmp_path).config_file).memory)
+        await until(
+            pilot, lambda: not load_config(paths_in(tmp_path).config_file).memory
+        )
         await pilot.press("M")
         await until_shown(pilot, "Memory")
         await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).memory)
@@ -102,7 +106,10 @@ async def test_the_newest_answer_is_in_view_at_its_beginning_after_a_resize(
         await pilot.press("a", *"who", "enter")
         await until(pilot, lambda: reader.questions)
         words = " ".join(f"Ferrand did it {number} times." for number in range(80))
-        reader.say(Started("auto", 9, 9, True), Answered(words, True, (), (), (), 50.0, NO_USAGE))
+        reader.say(
+            Started("auto", 9, 9, True),
+            Answered(words, True, (), (), (), 50.0, NO_USAGE),
+        )
         if sizes[0][0] < 100:
             app.reading.panes.show(Pane.ANSWERS)
         await until_shown(pilot, "Ferrand did it 0 times.")
@@ -118,7 +125,9 @@ async def test_no_line_says_that_there_is_no_model_while_the_chosen_one_may_stil
 ) -> None:
     shown, show = [], StatusLine.show_status
 
-    def recorded(line: StatusLine, status: Status, note: str = "", action: str = "") -> None:
+    def recorded(
+        line: StatusLine, status: Status, note: str = "", action: str = ""
+    ) -> None:
         show(line, status, note, action)
         shown.append(status.parts[0])
 
@@ -159,12 +168,17 @@ async def test_an_answer_leaves_the_book_two_thirds_and_folds_to_its_first_lines
         whole = book.size.height + screen.query_one("#question-side").size.height
         await pilot.press("a", *"who", "enter")
         await until(pilot, lambda: reader.questions)
-        plot = "\n\n".join(f"{number}. Finch lit the lamp again." for number in range(1, 20))
+        plot = "\n\n".join(
+            f"{number}. Finch lit the lamp again." for number in range(1, 20)
+        )
         reader.say(
             Started("gistread", 5, 5, True),
             Answered(f"First of all.\n\n{plot}", True, (), (), (), 50.0, NO_USAGE),
         )
-        await until(pilot, lambda: "First of all." in text_of(app) and not screen.session.answering)
+        await until(
+            pilot,
+            lambda: "First of all." in text_of(app) and not screen.session.answering,
+        )
         assert book.size.height >= 0.6 * whole
         shown = answers.size.height
         await pilot.press("v")

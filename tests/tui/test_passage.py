@@ -51,7 +51,8 @@ async def test_a_selection_is_quoted_asked_about_and_its_answer_kept_as_a_note(
             assert f"{number} {label}" in text_of(app)
         await pilot.press("backspace")
         await until(
-            pilot, lambda: QUOTE not in text_of(app) and "2 Who is this" not in text_of(app)
+            pilot,
+            lambda: QUOTE not in text_of(app) and "2 Who is this" not in text_of(app),
         )
         await pilot.press("escape", *select_and_ask)
         await until_shown(pilot, QUOTE)
@@ -90,7 +91,9 @@ async def test_on_a_narrow_screen_a_translation_is_completed_before_a_page_is_re
         await pilot.press("V", "V", "right")
         await until_shown(pilot, "a ask")
         await pilot.press("a")
-        await until(pilot, lambda: QUOTE in text_of(app) and "5 Translate" in text_of(app))
+        await until(
+            pilot, lambda: QUOTE in text_of(app) and "5 Translate" in text_of(app)
+        )
         line = screen.query_one("#suggestions", Actions)
         column = str(line.render()).index("5")
         await pilot.click("#suggestions", offset=(column + 4, 0))
@@ -124,7 +127,10 @@ async def test_the_model_is_asked_about_a_word_that_the_dictionary_lacks(
         await pilot.press("w", "w")
         await until(
             pilot,
-            lambda: isinstance(app.screen, LookupScreen) and "Enter asks the model" in text_of(app),
+            lambda: (
+                isinstance(app.screen, LookupScreen)
+                and "Enter asks the model" in text_of(app)
+            ),
         )
         await pilot.press("enter")
         await until(pilot, lambda: about.questions == [CHOICES[3][1]])

@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from gistread.book.model import Book
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.people.index import Index
 from gistread.readers.recap import recap
 from gistread.tui.reading.so_far import story_rows
@@ -33,23 +40,34 @@ from tests.tui.scripted import (
 )
 
 
-async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_path: Path) -> None:
+async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(110, 36)) as pilot:
         screen = await opened(pilot)
         await pilot.press("@")
         await until(
-            pilot, lambda: isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app)
+            pilot,
+            lambda: (
+                isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app)
+            ),
         )
         await pilot.press("escape", "@")
         await until(
-            pilot, lambda: isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app)
+            pilot,
+            lambda: (
+                isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app)
+            ),
         )
         await pilot.press(*"tom")
         await until_shown(pilot, "1 name")
         await pilot.press("enter")
         await until(
-            pilot, lambda: isinstance(app.screen, CardScreen) and "Last seen at" in text_of(app)
+            pilot,
+            lambda: (
+                isinstance(app.screen, CardScreen) and "Last seen at" in text_of(app)
+            ),
         )
         assert "Tomas" in text_of(app)
         await pilot.press("down", "enter")
@@ -101,14 +119,18 @@ def test_names_stand_in_groups_those_on_the_screen_first() -> None:
     names = list(zip(view.entities, view.strips, strict=True))
     last = book.paragraphs[-1]
     groups = name_groups(names, range(last.start, last.end))
-    assert [(group.title, [entity.name for entity, _ in group.names]) for group in groups] == [
+    assert [
+        (group.title, [entity.name for entity, _ in group.names]) for group in groups
+    ] == [
         ("On this screen", ["Tomas Ferrand", "Mrs. Quill"]),
         ("People", ["Ada Brennan"]),
         ("Places", ["Lisbon"]),
     ]
 
 
-async def test_where_each_name_was_mentioned_once_the_list_says_so(tmp_path: Path) -> None:
+async def test_where_each_name_was_mentioned_once_the_list_says_so(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
         await opened(pilot)
@@ -118,7 +140,9 @@ async def test_where_each_name_was_mentioned_once_the_list_says_so(tmp_path: Pat
         await until_shown(pilot, "no such name up to here")
 
 
-async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: Path) -> None:
+async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(
+    tmp_path: Path,
+) -> None:
     gist = "Ada keeps the lamp, and Tomas comes with the boat."
     app = app_on(small_book(), tmp_path, SteppedEngine(says=lambda _: gist))
     async with app.run_test(size=(130, 36)) as pilot:
@@ -126,7 +150,9 @@ async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: 
 
         def titles() -> list[str]:
             """Of the card that is shown. None while it is composed."""
-            panels = app.screen.query(".panel") if isinstance(app.screen, CardScreen) else ()
+            panels = (
+                app.screen.query(".panel") if isinstance(app.screen, CardScreen) else ()
+            )
             return [str(panel.border_title) for panel in panels]
 
         rows = lines(app)
@@ -147,7 +173,10 @@ async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: 
         await until(pilot, lambda: titles() and "also" not in text_of(app))
         assert titles() == ["Tomas"]
         await pilot.press("x")
-        await until(pilot, lambda: app.screen is screen and screen.controllers.context.corrections)
+        await until(
+            pilot,
+            lambda: app.screen is screen and screen.controllers.context.corrections,
+        )
         saved = app.services.user_data.name_corrections(screen.book.sha256)
         (correction,) = saved
         assert (correction.verb, correction.forms[0]) == ("hide", "Tomas")
@@ -161,29 +190,45 @@ def test_the_story_so_far_stands_in_paragraphs_that_lead_to_their_pages() -> Non
     book = make_book(gists)
     entries = [
         MemoryEntry(
-            Page(number, paragraph.start, paragraph.end, 17), Gist(gist, 17, GistSource.MODEL)
+            Page(number, paragraph.start, paragraph.end, 17),
+            Gist(gist, 17, GistSource.MODEL),
         )
-        for number, (gist, paragraph) in enumerate(zip(gists, book.paragraphs, strict=True), 1)
+        for number, (gist, paragraph) in enumerate(
+            zip(gists, book.paragraphs, strict=True), 1
+        )
     ]
     memory = GistMemory(book, PageSize(5, 50), "m", entries)
     title, *paragraphs = story_rows(recap(memory), memory, book, ends_here=False)
     assert title.key is None
-    assert [row.key for row in paragraphs] == [entries[0].page.start, entries[3].page.start]
-    assert [row.text for row in paragraphs] == [" ".join(gists[:3]), " ".join(gists[3:])]
+    assert [row.key for row in paragraphs] == [
+        entries[0].page.start,
+        entries[3].page.start,
+    ]
+    assert [row.text for row in paragraphs] == [
+        " ".join(gists[:3]),
+        " ".join(gists[3:]),
+    ]
 
 
 def test_the_story_so_far_ends_with_the_last_word_read() -> None:
-    book = make_book(["The keeper slept. A man will tell you that the lamp went out at nine."])
+    book = make_book(
+        ["The keeper slept. A man will tell you that the lamp went out at nine."]
+    )
     memory = GistMemory(book, PageSize(5, 50), "m").upto(book.text.index(" that"))
     *_, title, last = story_rows(recap(memory), memory, book, ends_here=True)
-    assert (title.text, last.text) == ("You stopped at", f"A man will tell you{ELLIPSIS}")
+    assert (title.text, last.text) == (
+        "You stopped at",
+        f"A man will tell you{ELLIPSIS}",
+    )
 
 
 async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:
     app = app_on(
         small_book(),
         tmp_path,
-        SteppedEngine(says=lambda text: "The lamp, the boy and the storm are told of here."),
+        SteppedEngine(
+            says=lambda text: "The lamp, the boy and the storm are told of here."
+        ),
     )
     async with app.run_test(size=(110, 36)) as pilot:
         screen = await read_whole(pilot)
@@ -203,6 +248,8 @@ async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:
         await until(pilot, lambda: app.screen is screen)
         assert not screen.controllers.recap.offer
         # Of the whole book
-        await pilot.press("a", "ctrl+t", *"all", "enter", "down", "enter", "escape", "*")
+        await pilot.press(
+            "a", "ctrl+t", *"all", "enter", "down", "enter", "escape", "*"
+        )
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         assert "You stopped at" not in text_of(app)

@@ -17,7 +17,14 @@ from textual.app import App
 
 from gistread.book.model import Book
 from gistread.book.open import open_book
-from gistread.tui.drawing import MOST_PIXELS, Drawer, DrawingError, ImageMode, choose_mode, unpack
+from gistread.tui.drawing import (
+    MOST_PIXELS,
+    Drawer,
+    DrawingError,
+    ImageMode,
+    choose_mode,
+    unpack,
+)
 from gistread.tui.screens.image import ImageScreen
 from tests.book.make_epub import epub
 from tests.book.make_epub import page as epub_page
@@ -27,7 +34,9 @@ from tests.tui.scripted import app_on, lines, opened, text_of, until, until_show
 SIZE = (100, 34)
 
 
-def png(color: str = "red", size: tuple[int, int] = (60, 40), mode: str = "RGB") -> bytes:
+def png(
+    color: str = "red", size: tuple[int, int] = (60, 40), mode: str = "RGB"
+) -> bytes:
     out = io.BytesIO()
     Pillow.new(mode, size, color).save(out, "PNG")
     return out.getvalue()
@@ -36,7 +45,9 @@ def png(color: str = "red", size: tuple[int, int] = (60, 40), mode: str = "RGB")
 def illustrated(folder: Path) -> tuple[Book, Path]:
     """A book of one paragraph and two pictures, and the page it came from."""
     (folder / "red.png").write_bytes(png("#ff0000"))
-    (folder / "line.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><not closed></svg>")
+    (folder / "line.svg").write_text(
+        "<svg xmlns='http://www.w3.org/2000/svg'><not closed></svg>"
+    )
     page = folder / "book.html"
     pictures = (
         '<p><img src="red.png" alt="A red flag."></p><p><img src="line.svg" alt="The coast, '
@@ -82,19 +93,26 @@ class SentPicture:
         parts = [command.partition(";")[2] for command in commands]
         assert all(head.startswith("\x1b_G") for head in heads)
         assert all(len(part) <= 4096 for part in parts)
-        keys = dict(key.split("=") for key in heads[0].removeprefix("\x1b_G").split(","))
+        keys = dict(
+            key.split("=") for key in heads[0].removeprefix("\x1b_G").split(",")
+        )
         return cls(keys, Pillow.open(io.BytesIO(base64.b64decode("".join(parts)))))
 
 
 def test_kittys_graphics_are_drawn_by_characters_of_one_cell() -> None:
-    figure = Drawer(ImageMode.KITTY, lambda words: None).figure(png("#ff0000", (900, 600)))
+    figure = Drawer(ImageMode.KITTY, lambda words: None).figure(
+        png("#ff0000", (900, 600))
+    )
     columns, rows = figure.cells_in(60)
     drawn = [figure.row(row, columns, rows) for row in range(rows)]
     assert [sum(cell.cell_length for cell in row) for row in drawn] == [columns] * rows
-    assert drawn[2][5].text == "\U0010eeee\u030e\u033d"  # the third row, the sixth column
+    # the third row, the sixth column
+    assert drawn[2][5].text == "\U0010eeee\u030e\u033d"
 
 
-def test_a_picture_is_sent_to_kitty_with_its_size_and_the_number_that_its_colour_is() -> None:
+def test_a_picture_is_sent_to_kitty_with_its_size_and_the_number_that_its_colour_is() -> (
+    None
+):
     sent: list[str] = []
     figure = Drawer(ImageMode.KITTY, sent.append).figure(png("#ff0000", (900, 600)))
     columns, rows = figure.cells_in(60)
@@ -141,10 +159,15 @@ def test_a_picture_is_decoded_scaled_and_put_on_white() -> None:
     assert picture.pixels.getpixel((5, 5)) == (255, 255, 255)
 
 
-def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_unpacked() -> None:
+def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_unpacked() -> (
+    None
+):
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+            struct.pack(">I", len(data))
+            + kind
+            + data
+            + struct.pack(">I", zlib.crc32(kind + data))
         )
 
     side = 30_000
@@ -183,7 +206,9 @@ async def test_a_picture_is_shown_with_its_caption_and_the_next_one_a_key_away(
         await until_shown(pilot, "Picture 1 of 2 · 60 × 40 · PNG")
         assert "A red flag." in text_of(app)
         await until(pilot, lambda: "▀" in text_of(app) or "▄" in text_of(app))
-        assert any(style.color and style.color.triplet == (255, 0, 0) for style in _styles(app))
+        assert any(
+            style.color and style.color.triplet == (255, 0, 0) for style in _styles(app)
+        )
         await pilot.press("right")
         await until_shown(pilot, "The drawing is damaged")
         assert "The coast, drawn." in text_of(app)
@@ -193,12 +218,16 @@ async def test_a_picture_is_shown_with_its_caption_and_the_next_one_a_key_away(
         await until(pilot, lambda: not isinstance(app.screen, ImageScreen))
 
 
-async def test_a_click_on_its_words_opens_a_picture_and_a_click_closes_it(tmp_path: Path) -> None:
+async def test_a_click_on_its_words_opens_a_picture_and_a_click_closes_it(
+    tmp_path: Path,
+) -> None:
     _, page = illustrated(tmp_path)
     app = app_on(page, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
-        row = next(index for index, line in enumerate(lines(app)) if "A red flag" in line)
+        row = next(
+            index for index, line in enumerate(lines(app)) if "A red flag" in line
+        )
         await pilot.click(offset=(lines(app)[row].index("A red flag") + 3, row))
         await until_shown(pilot, "Picture 1 of 2")
         keys = app.screen.query_one("#viewer-keys").content_region
@@ -208,7 +237,9 @@ async def test_a_click_on_its_words_opens_a_picture_and_a_click_closes_it(tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("images", "begins"), [("kitty", b"\x1b_G"), ("blocks", "▀".encode())])
+@pytest.mark.parametrize(
+    ("images", "begins"), [("kitty", b"\x1b_G"), ("blocks", "▀".encode())]
+)
 def test_the_terminal_gets_the_picture_without_a_query(
     tmp_path: Path, images: str, begins: bytes
 ) -> None:

@@ -44,7 +44,10 @@ def test_the_model_follows_at_once_where_the_user_reads_on_after_a_jump() -> Non
 
 
 def test_adjacent_ranges_are_joined() -> None:
-    assert merged_ranges([(5, 9), (0, 3), (3, 5), (20, 20), (12, 14)]) == ((0, 9), (12, 14))
+    assert merged_ranges([(5, 9), (0, 3), (3, 5), (20, 20), (12, 14)]) == (
+        (0, 9),
+        (12, 14),
+    )
 
 
 def test_reading_on_moves_the_place_and_marks_text_as_read() -> None:
@@ -165,7 +168,18 @@ async def test_a_reader_who_peeks_at_ten_places_and_quits_finds_their_place(
         await until(pilot, lambda: screen.book_pane.place > 0)
         place = screen.book_pane.place
         bound = screen.controllers.line.bound
-        for peek in (":50%", "G", ":30%", "]", ":60%", ":40%", ":10%", ":70%", ":20%", ":55%"):
+        for peek in (
+            ":50%",
+            "G",
+            ":30%",
+            "]",
+            ":60%",
+            ":40%",
+            ":10%",
+            ":70%",
+            ":20%",
+            ":55%",
+        ):
             before = screen.book_pane.place
             await pilot.press(*peek, *(["enter"] if peek[0] == ":" else []))
             await until(pilot, lambda before=before: screen.book_pane.place != before)

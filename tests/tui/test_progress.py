@@ -15,7 +15,16 @@ from gistread.tui.progress import Meter, chapter_words, fitting, place_words
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.widgets.lines import HeaderLine, Tab
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import app_on, filled, lines, opened, paths_in, text_of, until, until_shown
+from tests.tui.scripted import (
+    app_on,
+    filled,
+    lines,
+    opened,
+    paths_in,
+    text_of,
+    until,
+    until_shown,
+)
 
 ALL = frozenset({"title", "chapter", "chapter-left", "book-left", "page", "percent"})
 
@@ -73,7 +82,8 @@ def test_a_title_page_is_of_no_chapter() -> None:
     book = builder.build(title="Otto", source_format="text")
     heading = book.text.index("FOREWORD.")
     shown = [
-        place_words(book, at, 0.0, 230, ALL).chapter for at in (0, heading, len(book.text) - 1)
+        place_words(book, at, 0.0, 230, ALL).chapter
+        for at in (0, heading, len(book.text) - 1)
     ]
     assert shown == ["", "FOREWORD.", "I. The Dragon’s House."]
 
@@ -81,7 +91,8 @@ def test_a_title_page_is_of_no_chapter() -> None:
 def test_the_time_left_depends_on_speed_and_ends_at_zero() -> None:
     book = long_book()
     slow, fast = (
-        place_words(book, 0, 0.0, pace, frozenset({"book-left"})).progress[0] for pace in (100, 400)
+        place_words(book, 0, 0.0, pace, frozenset({"book-left"})).progress[0]
+        for pace in (100, 400)
     )
     assert int(re.search(r"(\d+) min", slow)[1]) + 60 * ("1 h" in slow) > int(
         re.search(r"(\d+) min", fast)[1]
@@ -94,7 +105,9 @@ def test_the_right_edge_of_the_header_rarely_moves() -> None:
     book = long_book()
     widths = []
     for offset in range(0, len(book.text), 97):
-        *_, page, percent = place_words(book, offset, offset / len(book.text), 230, ALL).progress
+        *_, page, percent = place_words(
+            book, offset, offset / len(book.text), 230, ALL
+        ).progress
         widths.append(len(f"{page} · {percent}"))
     assert sum(first != second for first, second in pairwise(widths)) <= 3
 
@@ -172,13 +185,19 @@ async def test_the_header_says_pages_and_minutes_or_on_a_narrow_screen_the_page_
     async with app.run_test(size=(140, 40)) as pilot:
         await opened(pilot)
         assert "The Long Road · B. Walker" in lines(app)[0]
-        assert lines(app)[0].rstrip().endswith("chapter 2 min · book 40 min left · p. 1 of 37 · 0%")
+        assert (
+            lines(app)[0]
+            .rstrip()
+            .endswith("chapter 2 min · book 40 min left · p. 1 of 37 · 0%")
+        )
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: filled(app, 0) == "Book")
         assert lines(app)[0].rstrip().endswith("p. 1 of 37 · 0%")
         await pilot.resize_terminal(140, 40)
         await pilot.press("G")
-        await until(pilot, lambda: "book <1 min left · p. 37 of 37 · 100%" in lines(app)[0])
+        await until(
+            pilot, lambda: "book <1 min left · p. 37 of 37 · 100%" in lines(app)[0]
+        )
 
 
 async def test_the_settings_say_what_the_header_shows(tmp_path: Path) -> None:
@@ -249,10 +268,15 @@ async def test_a_narrow_header_moves_its_tabs_for_the_page_and_the_share() -> No
         assert "Memory" in lines(app)[0]
 
 
-async def test_a_narrow_header_shows_the_book_beside_a_chapter_that_is_a_bare_number() -> None:
+async def test_a_narrow_header_shows_the_book_beside_a_chapter_that_is_a_bare_number() -> (
+    None
+):
     app = HeaderAlone()
     async with app.run_test(size=(80, 24)) as pilot:
-        for chapter, shown in (("XVII", "A Tale of Two… · XVII"), ("Book One", "Book One")):
+        for chapter, shown in (
+            ("XVII", "A Tale of Two… · XVII"),
+            ("Book One", "Book One"),
+        ):
             app.query_one(HeaderLine).show_place(
                 "A Tale of Two Cities", chapter, ("p. 12 of 261", "5%"), TABS
             )
@@ -262,7 +286,9 @@ async def test_a_narrow_header_shows_the_book_beside_a_chapter_that_is_a_bare_nu
             "Emma · Jane Austen", "II", ("p. 20 of 630", "3%"), TABS
         )
         await pilot.pause()
-        assert "≡ Emma · II " in lines(app)[0], "the author makes room, not half of the name"
+        assert "≡ Emma · II " in lines(app)[0], (
+            "the author makes room, not half of the name"
+        )
         app.query_one(HeaderLine).show_place(
             "Emma · The Author of Two Others", "I. A Chapter", ("p. 20 of 630", "3%")
         )

@@ -3,7 +3,11 @@
 from pathlib import Path
 
 from gistread.config import Config
-from gistread.tui.widgets.progress_rule import BookProgress, ProgressRule, progress_cells
+from gistread.tui.widgets.progress_rule import (
+    BookProgress,
+    ProgressRule,
+    progress_cells,
+)
 from tests.tui.books import long_book
 from tests.tui.scripted import app_on, lines, opened, until
 
@@ -23,7 +27,9 @@ def test_chapters_too_close_together_are_not_ticked() -> None:
     assert "".join(progress_cells(BookProgress(chapters=chapters), 40)).count("┬") == 1
 
 
-async def test_the_rule_follows_the_book_and_a_click_looks_at_a_place(tmp_path: Path) -> None:
+async def test_the_rule_follows_the_book_and_a_click_looks_at_a_place(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
@@ -37,7 +43,9 @@ async def test_the_rule_follows_the_book_and_a_click_looks_at_a_place(tmp_path: 
         assert 0.4 < share < 0.6
 
 
-async def test_a_turned_screen_repeats_as_many_lines_as_the_settings_say(tmp_path: Path) -> None:
+async def test_a_turned_screen_repeats_as_many_lines_as_the_settings_say(
+    tmp_path: Path,
+) -> None:
     for overlap in (0, 1, 2):
         folder = tmp_path / str(overlap)
         folder.mkdir()
@@ -45,11 +53,15 @@ async def test_a_turned_screen_repeats_as_many_lines_as_the_settings_say(tmp_pat
         async with app.run_test(size=SIZE) as pilot:
             screen = await opened(pilot)
             await pilot.press("space")
-            await until(pilot, lambda screen=screen: screen.book_pane.scroll_offset.y > 0)
+            await until(
+                pilot, lambda screen=screen: screen.book_pane.scroll_offset.y > 0
+            )
             before = screen.book_pane.rows_in_view
             await pilot.press("space")
             await until(
                 pilot,
-                lambda screen=screen, before=before: screen.book_pane.rows_in_view != before,
+                lambda screen=screen, before=before: (
+                    screen.book_pane.rows_in_view != before
+                ),
             )
             assert before[1] + 1 - screen.book_pane.rows_in_view[0] == overlap

@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, EngineState, Phase, Priority
-from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.model import (
+    Gist,
+    GistMemory,
+    GistSource,
+    MemoryEntry,
+    Page,
+    PageSize,
+)
 from gistread.readers.events import Answered, LookedUp, Noted, OpenedBy, Started
 from gistread.readers.trace import Places, ToPage, ToPlace
 from gistread.session.events import Activity, AskingState, ReadingState
@@ -53,7 +60,10 @@ def activity(phase: Phase = Phase.IDLE, **about: Any) -> Activity:
     ("now", "words"),
     [
         (Activity(), "No model yet: m chooses one"),
-        (Activity(problem="It is cut off."), "No model: It is cut off. · m chooses another"),
+        (
+            Activity(problem="It is cut off."),
+            "No model: It is cut off. · m chooses another",
+        ),
         (activity(Phase.LOADING, fraction=0.4), "Loading the model 40%"),
         (
             activity(
@@ -76,7 +86,10 @@ def activity(phase: Phase = Phase.IDLE, **about: Any) -> Activity:
         ),
         (
             activity(
-                Phase.PREFILL, fraction=0.6, asking=AskingState.PAGE, priority=Priority.INTERACTIVE
+                Phase.PREFILL,
+                fraction=0.6,
+                asking=AskingState.PAGE,
+                priority=Priority.INTERACTIVE,
             ),
             "Reading for your question 60%",
         ),
@@ -195,13 +208,19 @@ def test_an_open_page_has_no_empty_row_below_who_opened_it() -> None:
 
 def test_an_open_page_that_the_user_is_in_keeps_its_rail() -> None:
     known = memory()
-    view = View(opened={2: Opening(OpenedBy.AGENT)}, here=2, note=SectionNote(2, "step 1", "< >"))
+    view = View(
+        opened={2: Opening(OpenedBy.AGENT)},
+        here=2,
+        note=SectionNote(2, "step 1", "< >"),
+    )
     who, reason, keys, *text = entry_blocks(known, known.entry(2), view)
     assert [block.rail for block in (who, reason, keys)] == ["▌"] * 3
     assert {block.rail.strip() for block in text} == {"╎"}
 
 
-def test_the_title_of_a_chapter_stands_above_its_first_section_with_a_row_of_its_own() -> None:
+def test_the_title_of_a_chapter_stands_above_its_first_section_with_a_row_of_its_own() -> (
+    None
+):
     known = memory()
     book = known.book
     rows = memory_rows(known, PlaceInMemory())
@@ -250,7 +269,9 @@ def test_a_section_that_the_agent_opened_stays_a_gist_beside_the_book() -> None:
     view = View(opened={1: Opening(OpenedBy.AGENT)}, beside=True)
 
     def shown() -> str:
-        return " ".join(block.text for block in entry_blocks(known, known.entries[0], view))
+        return " ".join(
+            block.text for block in entry_blocks(known, known.entries[0], view)
+        )
 
     assert "Ada Brennan kept the lamp" not in shown()
     view.opened[1] = Opening(OpenedBy.PERSON)
@@ -274,17 +295,23 @@ def test_a_note_on_a_section_tells_its_reason_alone() -> None:
     note = SectionNote(1, "step 1 of 2: it tells of the boy", "< > steps")
     for beside in (True, False):
         view = View(opened=opened, beside=beside, note=note)
-        shown = " ".join(block.text for block in entry_blocks(known, known.entries[0], view))
+        shown = " ".join(
+            block.text for block in entry_blocks(known, known.entries[0], view)
+        )
         assert shown.count("it tells of the boy") == 1
 
 
 def test_few_sources_are_shown_whole_and_many_in_one_row_each() -> None:
-    sentence = "The cat backed into the dish, which fell to the floor with a crash and broke."
+    sentence = (
+        "The cat backed into the dish, which fell to the floor with a crash and broke."
+    )
     sources = tuple(Citation(1, start, start + 9, sentence) for start in range(3))
 
     def quotes(count: int) -> list[str]:
         answered = Answered("It broke.", True, sources[:count], (), (), 90.0, NO_USAGE)
-        exchange = with_event(Exchange(SavedQuestion("What?", "", found=False)), answered)
+        exchange = with_event(
+            Exchange(SavedQuestion("What?", "", found=False)), answered
+        )
         drawn = exchange_blocks(exchange, 0, Places(100), cells=50).blocks
         return [block.text for block in drawn if "The cat" in block.text]
 
@@ -293,29 +320,45 @@ def test_few_sources_are_shown_whole_and_many_in_one_row_each() -> None:
 
 
 def test_the_sources_listed_are_those_that_a_digit_key_leads_to() -> None:
-    sources = [Citation(1, start, start + 9, f"Sentence {start}.") for start in range(11)]
+    sources = [
+        Citation(1, start, start + 9, f"Sentence {start}.") for start in range(11)
+    ]
     sources[8] = replace(sources[8], tells="Another answer.")
     answered = Answered("It broke.", True, tuple(sources), (), (), 90.0, NO_USAGE)
     exchange = with_event(Exchange(SavedQuestion("What?", "", found=False)), answered)
     drawn = exchange_blocks(exchange, 0, Places(100))
-    listed = [key[2] for key in drawn.targets if isinstance(key, tuple) and key[0] == "source"]
+    listed = [
+        key[2] for key in drawn.targets if isinstance(key, tuple) and key[0] == "source"
+    ]
     assert listed == list(range(8))
     text, _ = answer_text("It broke.", exchange.record.citations)
     assert text == "It broke. [1] [2] [3] [4] [5] [6] [7] [8]"
 
 
-def test_an_excerpt_has_all_that_is_cited_also_where_one_source_lies_in_another() -> None:
+def test_an_excerpt_has_all_that_is_cited_also_where_one_source_lies_in_another() -> (
+    None
+):
     known = memory()
     page = known.entry(1).page
     inner, outer = (page.start + 2, page.start + 6), (page.start, page.end - 2)
-    view = View(opened={1: Opening(OpenedBy.PERSON)}, beside=True, cited=frozenset({inner, outer}))
-    alone = View(opened={1: Opening(OpenedBy.PERSON)}, beside=True, cited=frozenset({outer}))
+    view = View(
+        opened={1: Opening(OpenedBy.PERSON)},
+        beside=True,
+        cited=frozenset({inner, outer}),
+    )
+    alone = View(
+        opened={1: Opening(OpenedBy.PERSON)}, beside=True, cited=frozenset({outer})
+    )
     assert excerpt_of(known.book, page, view) == excerpt_of(known.book, page, alone)
 
 
 def test_the_steps_fold_to_one_line_after_the_answer() -> None:
     exchange = Exchange(SavedQuestion("Who?", "", found=False), running=True)
-    for event in (Started("r", 9, 9, True), LookedUp(3, 1, "the lamp"), Noted("A lamp.", 0, 5)):
+    for event in (
+        Started("r", 9, 9, True),
+        LookedUp(3, 1, "the lamp"),
+        Noted("A lamp.", 0, 5),
+    ):
         exchange = with_event(exchange, event)
     running = exchange_blocks(exchange, 0, Places(100))
     assert [block.text for block in running.blocks] == [
@@ -324,7 +367,10 @@ def test_the_steps_fold_to_one_line_after_the_answer() -> None:
         "0–5%: A lamp.",
         "…",
     ]
-    assert [running.targets[line_key(0, index)] for index in (0, 1)] == [ToPage(3), ToPlace(0, 5)]
+    assert [running.targets[line_key(0, index)] for index in (0, 1)] == [
+        ToPage(3),
+        ToPlace(0, 5),
+    ]
     assert strip_lines(exchange, Places(100), 3, 80) == ["? Who?", "✎ 0–5%: A lamp."]
     assert strip_lines(exchange, Places(100), 1, 80) == ["? Who?"]
     answered = with_event(exchange, Answered("Ada.", True, (), (), (), 90.0, NO_USAGE))

@@ -11,8 +11,12 @@ _PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
 
 def documented_path() -> dict[str, set[str]]:
     """Functions by file, from the numbered list of the page."""
-    section = _PAGE.read_text("utf-8").partition("## A question, from key to citation")[2]
-    steps = re.findall(r"^\d\. (.*(?:\n   .*)*)", section.partition("\n## ")[0], re.MULTILINE)
+    section = _PAGE.read_text("utf-8").partition("## A question, from key to citation")[
+        2
+    ]
+    steps = re.findall(
+        r"^\d\. (.*(?:\n   .*)*)", section.partition("\n## ")[0], re.MULTILINE
+    )
     path: dict[str, set[str]] = {}
     for step in steps:
         file, *others = re.findall(r"`([^`]+)`", step)
@@ -20,7 +24,9 @@ def documented_path() -> dict[str, set[str]]:
     return path
 
 
-async def test_the_documented_path_of_a_question_is_the_one_that_runs(tmp_path: Path) -> None:
+async def test_the_documented_path_of_a_question_is_the_one_that_runs(
+    tmp_path: Path,
+) -> None:
     documented = documented_path()
     documented[_COMMANDS] = set()  # Names a command, whose function has no name
     assert len(documented) == 8

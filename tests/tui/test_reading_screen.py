@@ -111,12 +111,15 @@ async def test_the_lines_lead_by_mouse_to_the_help_the_contents_any_place_and_an
         assert "quit" not in lines(app)[-1]  # It would be typed.
         await pilot.click("#keys", offset=(lines(app)[-1].index("Esc"), 0))
         await until(
-            pilot, lambda: not screen.input_line.is_open and app.focused is screen.book_pane
+            pilot,
+            lambda: not screen.input_line.is_open and app.focused is screen.book_pane,
         )
         await pilot.press("M")
         await until_shown(pilot, "asks about the book")
         row = next(
-            number for number, line in enumerate(lines(app)) if "asks about the book" in line
+            number
+            for number, line in enumerate(lines(app))
+            if "asks about the book" in line
         )
         await pilot.click(offset=(lines(app)[row].index("asks"), row))
         await until(pilot, lambda: app.focused is screen.question)
@@ -129,7 +132,8 @@ async def test_the_lines_lead_by_mouse_to_the_help_the_contents_any_place_and_an
         await pilot.press("a")
         await until_shown(pilot, "Enter ask")
         await pilot.click("#question-chips", offset=(4, 0))
-        await until(pilot, lambda: isinstance(app.screen, ModelScreen))  # None has been chosen.
+        # None has been chosen.
+        await until(pilot, lambda: isinstance(app.screen, ModelScreen))
 
 
 async def test_every_size_of_terminal_works(tmp_path: Path) -> None:
@@ -159,7 +163,9 @@ async def test_every_size_of_terminal_works(tmp_path: Path) -> None:
 
 
 async def test_control_characters_of_a_book_reach_no_terminal(tmp_path: Path) -> None:
-    app = app_on(small_book(title="Evil \x1b[31mred\x1b[0m [bold]markup[/bold]"), tmp_path)
+    app = app_on(
+        small_book(title="Evil \x1b[31mred\x1b[0m [bold]markup[/bold]"), tmp_path
+    )
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
         shown = text_of(app)
@@ -172,7 +178,10 @@ async def test_no_color_is_respected_without_losing_information(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app = app_on(
-        small_book(), tmp_path, SteppedEngine(), Config(theme="sepia", min_words=40, max_words=90)
+        small_book(),
+        tmp_path,
+        SteppedEngine(),
+        Config(theme="sepia", min_words=40, max_words=90),
     )
     async with app.run_test(size=NARROW) as pilot:
         await read_whole(pilot)

@@ -40,7 +40,9 @@ async def search(pilot: Pilot[None], words: str, key: str = "/") -> ReadingScree
     return screen
 
 
-async def test_hits_appear_while_typing_escape_returns_and_enter_stays(tmp_path: Path) -> None:
+async def test_hits_appear_while_typing_escape_returns_and_enter_stays(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -74,7 +76,9 @@ async def test_going_back_from_a_hit_keeps_what_was_read_there(tmp_path: Path) -
         place = position.place
         await search(pilot, "paragraph 77")
         await pilot.press("enter")
-        await until(pilot, lambda: not screen.query_one(InputLine).is_open and position.looking)
+        await until(
+            pilot, lambda: not screen.query_one(InputLine).is_open and position.looking
+        )
         await pilot.press("enter")
         await until(pilot, lambda: position.place > place)
         read, bound = position.place, screen.controllers.line.bound
@@ -98,7 +102,9 @@ async def test_the_next_hit_wraps_around_with_a_message(tmp_path: Path) -> None:
             ("n", "2 of 2"),
         ):
             await pilot.press(key)
-            await until(pilot, lambda count=count: lines(app)[-1].rstrip().endswith(count))
+            await until(
+                pilot, lambda count=count: lines(app)[-1].rstrip().endswith(count)
+            )
             assert in_view(screen)
         await pilot.press("escape")
         await until(pilot, lambda: not screen.controllers.context.layers.of(Layer.HITS))
@@ -118,11 +124,18 @@ async def test_search_goes_backward_from_the_view(tmp_path: Path) -> None:
         assert first > here
         await pilot.press("N")
         await until(
-            pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start < here
+            pilot,
+            lambda: (
+                screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start < here
+            ),
         )
         await pilot.press("n")
         await until(
-            pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start == first
+            pilot,
+            lambda: (
+                screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start
+                == first
+            ),
         )
         await pilot.press("escape", "g")
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
@@ -130,9 +143,13 @@ async def test_search_goes_backward_from_the_view(tmp_path: Path) -> None:
         await pilot.press("enter", *"nnnn")
         await until(pilot, lambda: "5 of 20" in lines(app)[-1])
         await pilot.press(*":90%", "enter")
-        await until(pilot, lambda: screen.book_pane.place > 0.88 * len(screen.book.text))
+        await until(
+            pilot, lambda: screen.book_pane.place > 0.88 * len(screen.book.text)
+        )
         await pilot.press("n")
-        await until(pilot, lambda: "19 of 20" in lines(app)[-1] or "20 of 20" in lines(app)[-1])
+        await until(
+            pilot, lambda: "19 of 20" in lines(app)[-1] or "20 of 20" in lines(app)[-1]
+        )
 
 
 async def test_no_hits_are_reported_and_tab_changes_the_mode(tmp_path: Path) -> None:
@@ -160,7 +177,9 @@ async def test_no_hits_are_reported_and_tab_changes_the_mode(tmp_path: Path) -> 
         await pilot.press("(")
         await until_shown(pilot, "Not a regular expression: missing )")
         await pilot.press("backspace", "tab")
-        await until(pilot, lambda: screen.controllers.search.hits.mode is SearchMode.RANKED)
+        await until(
+            pilot, lambda: screen.controllers.search.hits.mode is SearchMode.RANKED
+        )
 
 
 async def test_search_works_by_mouse(tmp_path: Path) -> None:
@@ -169,7 +188,9 @@ async def test_search_works_by_mouse(tmp_path: Path) -> None:
         screen = await opened(pilot)
 
         async def click(words: str) -> None:
-            row = next(n for n, line in reversed(list(enumerate(lines(app)))) if words in line)
+            row = next(
+                n for n, line in reversed(list(enumerate(lines(app)))) if words in line
+            )
             await pilot.click(offset=(lines(app)[row].index(words) + 1, row))
 
         await click("/ search")

@@ -38,7 +38,9 @@ def with_source(memory: GistMemory, source: GistSource) -> GistMemory:
     return memory
 
 
-async def quoted(pilot: Pilot[None], source: GistSource = GistSource.QUOTED) -> ReadingScreen:
+async def quoted(
+    pilot: Pilot[None], source: GistSource = GistSource.QUOTED
+) -> ReadingScreen:
     """The screen with a memory of the whole book whose gists are quotations."""
     screen = await opened(pilot)
     assert screen.book is not None
@@ -51,10 +53,14 @@ async def quoted(pilot: Pilot[None], source: GistSource = GistSource.QUOTED) -> 
 def names_in(screen: ReadingScreen) -> list[str]:
     """Every name that the pane may show."""
     shown = screen.memory_pane.view.names.values()
-    return [name for names in shown for name in names.people + names.places + names.known]
+    return [
+        name for names in shown for name in names.people + names.places + names.known
+    ]
 
 
-async def test_names_stand_in_place_of_quotations_and_enter_opens_the_text(tmp_path: Path) -> None:
+async def test_names_stand_in_place_of_quotations_and_enter_opens_the_text(
+    tmp_path: Path,
+) -> None:
     app = app_on(story_path(), tmp_path, config=Config())
     async with app.run_test(size=(160, 50)) as pilot:
         screen = await quoted(pilot)
@@ -67,7 +73,9 @@ async def test_names_stand_in_place_of_quotations_and_enter_opens_the_text(tmp_p
         titles = [names.title for names in pane.view.names.values() if names.people]
         assert "Lucy" in str(titles)
         assert not [title for title in titles if title not in beside]
-        await until(pilot, lambda: re.search(r"Memory .*sections · who comes in", text_of(app)))
+        await until(
+            pilot, lambda: re.search(r"Memory .*sections · who comes in", text_of(app))
+        )
         await pilot.press("tab", "enter")
         await until_shown(pilot, "opened by you")
         assert pane.chosen is not None
@@ -107,7 +115,9 @@ async def test_the_section_stays_level_with_its_text_when_names_or_the_reader_ar
         await until(pilot, lambda: is_level(screen))
 
 
-async def test_another_memory_with_the_same_sections_is_named_too(tmp_path: Path) -> None:
+async def test_another_memory_with_the_same_sections_is_named_too(
+    tmp_path: Path,
+) -> None:
     app = app_on(story_path(), tmp_path, config=Config())
     async with app.run_test(size=(110, 30)) as pilot:
         screen = await quoted(pilot)
@@ -128,8 +138,12 @@ async def test_a_section_without_a_gist_in_a_memory_in_own_words_is_named_too(
         pane.memory.entries[0] = replace(first, gist=own)
         await pilot.press(*["space"] * 4)
         await until(pilot, lambda: "Lucy" in str(pane.view.names))
-        await until(pilot, lambda: "Nora crosses." in [block.text for block in pane.blocks])
-        start = next(start for start, names in pane.view.names.items() if "Lucy" in names.people)
+        await until(
+            pilot, lambda: "Nora crosses." in [block.text for block in pane.blocks]
+        )
+        start = next(
+            start for start, names in pane.view.names.items() if "Lucy" in names.people
+        )
         key = "page", pane.memory.page_at(start).number
         row = [block for block in pane.blocks if block.key == key]
         assert row[0].text == pane.view.names[start].title
@@ -141,7 +155,9 @@ async def test_where_names_are_not_found_a_section_is_called_by_its_first_words(
     tmp_path: Path,
 ) -> None:
     german = tmp_path / "Buch.txt"
-    sentence = "Der alte Wächter ging am Abend langsam über die Brücke und sah den Fluss. "
+    sentence = (
+        "Der alte Wächter ging am Abend langsam über die Brücke und sah den Fluss. "
+    )
     german.write_text(f"Kapitel 1\n\n{sentence * 400}\n\nKapitel 2\n\n{sentence * 400}")
     app = app_on(german, tmp_path, config=Config())
     async with app.run_test(size=(110, 30)) as pilot:
@@ -195,7 +211,9 @@ async def walk(pilot: Pilot[None], screen: ReadingScreen) -> int:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 50)])
-async def test_no_name_of_the_sample_is_told_ahead(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_no_name_of_the_sample_is_told_ahead(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     app = app_on(story_path(), tmp_path, config=Config())
     async with app.run_test(size=size) as pilot:
         assert await walk(pilot, await quoted(pilot)) > 10
@@ -210,7 +228,9 @@ async def test_no_name_of_a_novel_is_told_ahead(tmp_path: Path, name: str) -> No
         assert await walk(pilot, await quoted(pilot)) > 30
 
 
-async def test_a_section_in_which_nobody_enters_names_those_who_were_known(tmp_path: Path) -> None:
+async def test_a_section_in_which_nobody_enters_names_those_who_were_known(
+    tmp_path: Path,
+) -> None:
     app = app_on(story_path(), tmp_path, config=Config())
     async with app.run_test(size=(110, 30)) as pilot:
         screen = await quoted(pilot)

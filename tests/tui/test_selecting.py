@@ -28,7 +28,9 @@ async def test_caret_and_selection_move_by_words(tmp_path: Path) -> None:
         assert selected(screen) == ""
 
 
-async def test_caret_and_selection_move_by_lines_sentences_and_paragraphs(tmp_path: Path) -> None:
+async def test_caret_and_selection_move_by_lines_sentences_and_paragraphs(
+    tmp_path: Path,
+) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)
@@ -39,7 +41,9 @@ async def test_caret_and_selection_move_by_lines_sentences_and_paragraphs(tmp_pa
         await pilot.press("}")
         assert selected(screen).endswith("never stayed for tea.")
         await pilot.press("V", "}")
-        await until(pilot, lambda: "→ move" in lines(app)[-1] and "V " not in lines(app)[-1])
+        await until(
+            pilot, lambda: "→ move" in lines(app)[-1] and "V " not in lines(app)[-1]
+        )
         chosen = selected(screen)
         assert chosen.startswith("She trimmed")
         assert chosen.endswith("say his name.")
@@ -71,7 +75,9 @@ async def test_shift_and_arrow_start_a_selection(tmp_path: Path) -> None:
         assert len(selected(screen)) > 60
 
 
-async def test_the_caret_scrolls_with_the_book_to_its_end_and_back(tmp_path: Path) -> None:
+async def test_the_caret_scrolls_with_the_book_to_its_end_and_back(
+    tmp_path: Path,
+) -> None:
     book = long_book()
     app = app_on(book, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:

@@ -33,7 +33,9 @@ def says(text: str) -> str:
     return "The lamp and the boy."
 
 
-async def test_the_contents_and_the_line_above_the_text_name_the_volumes(tmp_path: Path) -> None:
+async def test_the_contents_and_the_line_above_the_text_name_the_volumes(
+    tmp_path: Path,
+) -> None:
     app = app_on(SAGA, tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         await until_shown(pilot, "The Whole Saga")
@@ -47,12 +49,16 @@ async def test_the_contents_and_the_line_above_the_text_name_the_volumes(tmp_pat
         assert "I. The Lamp" in lines(app)[at + 1]
         await pilot.press("escape")
         await pilot.press("]", "]")
-        await until(pilot, lambda: "The Lamp at Skerry Point · II. The Boy" in lines(app)[0])
+        await until(
+            pilot, lambda: "The Lamp at Skerry Point · II. The Boy" in lines(app)[0]
+        )
     last = len(SAGA.chapters) - 1
     assert chapter_words(SAGA, last) == "The Long Road · Chapter 20"
 
 
-async def test_sources_name_their_volume(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_sources_name_their_volume(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(SAGA, tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)

@@ -38,7 +38,9 @@ async def test_no_change_is_lost_however_slow_the_disk(
     assert (saved.theme, saved.text_width, saved.pictures) == ("paper", 64, False)
 
 
-async def test_an_unwritable_file_is_a_warning_and_the_change_is_kept(tmp_path: Path) -> None:
+async def test_an_unwritable_file_is_a_warning_and_the_change_is_kept(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "folder").write_text("a file where the folder should be")
     warnings: list[str] = []
     settings = Settings(Config(), tmp_path / "folder" / "config.toml", warnings.append)

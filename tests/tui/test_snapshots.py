@@ -69,7 +69,8 @@ async def still(pilot: Pilot[None]) -> None:
     while seen != (seen := pilot.app.export_screenshot()):
         for field in pilot.app.screen.query(Input):
             field.cursor_blink = True
-            field.cursor_blink = False  # Hides the cursor, which comes back with the focus.
+            # Hides the cursor, which comes back with the focus.
+            field.cursor_blink = False
         # What is behind a panel is kept as it was drawn last, and `text_of` draws nothing there.
         pilot.app.screen.refresh()
         await pilot.pause(0.2)
@@ -142,7 +143,9 @@ def test_a_question_answered_on_a_wide_screen(
     tmp_path: Path, reader: ScriptedReader, snap_compare: Compare, theme: str
 ) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=gists), config(theme))
-    assert snap_compare(app, terminal_size=WIDE, run_before=lambda pilot: ask(pilot, reader))
+    assert snap_compare(
+        app, terminal_size=WIDE, run_before=lambda pilot: ask(pilot, reader)
+    )
 
 
 @pytest.mark.parametrize("pane", ["book", "memory", "answers"])
@@ -153,7 +156,9 @@ def test_each_pane_on_a_narrow_screen(
 
     async def show(pilot: Pilot[None]) -> None:
         await ask(pilot, reader)
-        await pilot.press(*{"book": ["tab"], "memory": ["tab", "tab"], "answers": []}[pane])
+        await pilot.press(
+            *{"book": ["tab"], "memory": ["tab", "tab"], "answers": []}[pane]
+        )
         # The rule under the header
         await until(pilot, lambda: pane == "answers" or "─┬─" in text_of(app))
         await still(pilot)
@@ -161,7 +166,9 @@ def test_each_pane_on_a_narrow_screen(
     assert snap_compare(app, terminal_size=NARROW, run_before=show)
 
 
-def test_a_chapter_read_ahead_and_a_page_under_way(tmp_path: Path, snap_compare: Compare) -> None:
+def test_a_chapter_read_ahead_and_a_page_under_way(
+    tmp_path: Path, snap_compare: Compare
+) -> None:
     engine = SteppedEngine(says=gists)
     engine.stop_after = 3
     book = long_book(40)
@@ -200,7 +207,8 @@ def test_a_question_under_way(
         await read_whole(pilot)
         await pilot.press("a", *"Who", "enter")
         reader.say(
-            Started("readagent-s", 5, 5, True), LookedUp(3, 1, "because it tells of the boy")
+            Started("readagent-s", 5, 5, True),
+            LookedUp(3, 1, "because it tells of the boy"),
         )
         reader.say(
             Expanded(3, OpenedBy.AGENT),
@@ -210,7 +218,9 @@ def test_a_question_under_way(
         await until_shown(pilot, "It was Finch who")
         await still(pilot)
 
-    assert snap_compare(app, terminal_size=WIDE if theme == "night" else NARROW, run_before=show)
+    assert snap_compare(
+        app, terminal_size=WIDE if theme == "night" else NARROW, run_before=show
+    )
 
 
 def test_a_model_that_ends_twice(tmp_path: Path, snap_compare: Compare) -> None:
@@ -261,7 +271,9 @@ def test_people_story_and_models(
     key: str,
     size: tuple[int, int],
 ) -> None:
-    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter((model("adder-3b"),)))
+    monkeypatch.setattr(
+        "gistread.tui.screens.model.each_model", lambda: iter((model("adder-3b"),))
+    )
     monkeypatch.setattr(
         "gistread.tui.model_downloads.this_machine", lambda: Machine(8 * 10**9, 0, 4)
     )
@@ -276,7 +288,8 @@ def test_people_story_and_models(
         )
         screen.redraw_lines()
         await still(pilot)
-        screen.controllers.pages.show_here(scroll=True)  # The memory is behind the panel.
+        # The memory is behind the panel.
+        screen.controllers.pages.show_here(scroll=True)
         await pilot.press(key)
         await until(pilot, lambda: PANELS[key] in text_of(app))
         await still(pilot)
@@ -307,7 +320,9 @@ def novel(folder: Path, steps: str) -> GistreadApp:
 
 
 @pytest.mark.parametrize("size", [NARROW, WIDE])
-def test_steering_in_a_novel(tmp_path: Path, snap_compare: Compare, size: tuple[int, int]) -> None:
+def test_steering_in_a_novel(
+    tmp_path: Path, snap_compare: Compare, size: tuple[int, int]
+) -> None:
     app = novel(tmp_path, "ask")
 
     async def show(pilot: Pilot[None]) -> None:
@@ -337,12 +352,18 @@ def test_the_walk_of_the_steps(
     app = novel(tmp_path, "alone")
 
     async def show(pilot: Pilot[None]) -> None:
-        screen = await ask_about_the_whole(pilot, "Who went up to the gallery with the key?")
+        screen = await ask_about_the_whole(
+            pilot, "Who went up to the gallery with the key?"
+        )
         pane = screen.answers_pane
-        await until(pilot, lambda: pane.exchanges[-1].answer and not screen.session.answering)
+        await until(
+            pilot, lambda: pane.exchanges[-1].answer and not screen.session.answering
+        )
         await pilot.press(">", "x")
         await until(pilot, lambda: len(pane.exchanges) == 2)
-        await until(pilot, lambda: pane.exchanges[-1].answer and not screen.session.answering)
+        await until(
+            pilot, lambda: pane.exchanges[-1].answer and not screen.session.answering
+        )
         await pilot.press(">", ">")
         await until_shown(pilot, "Step 2 of")
         await noted(pilot)
@@ -472,7 +493,9 @@ def test_a_library_with_books(
     app = app_on(None, tmp_path, None, config(theme))
 
     async def show(pilot: Pilot[None]) -> None:
-        await until(pilot, lambda: "Continue reading" in text_of(app) or "57%" in text_of(app))
+        await until(
+            pilot, lambda: "Continue reading" in text_of(app) or "57%" in text_of(app)
+        )
         await still(pilot)
 
     assert snap_compare(app, terminal_size=size, run_before=show)
@@ -494,7 +517,11 @@ def shelf(folder: Path) -> None:
     begun = folder / "1.epub"
     data = UserData(paths)
     data.record_opening(
-        "a" * 64, title="Dr. Jekyll", authors=("R. L. Stevenson",), length=9000, path=begun
+        "a" * 64,
+        title="Dr. Jekyll",
+        authors=("R. L. Stevenson",),
+        length=9000,
+        path=begun,
     )
     quote = TextQuote(
         5130,
@@ -513,7 +540,9 @@ def shelf(folder: Path) -> None:
 def test_marks_beside_the_book(
     tmp_path: Path, snap_compare: Compare, size: tuple[int, int], theme: str
 ) -> None:
-    with_note(tmp_path, "This is paragraph 2.", "Who walks here, and why is his day long?")
+    with_note(
+        tmp_path, "This is paragraph 2.", "Who walks here, and why is his day long?"
+    )
     with_note(tmp_path, "This is paragraph 3.", "Again.")
     app = app_on(long_book(), tmp_path, config=Config(beside="marks", theme=theme))
 
@@ -530,7 +559,9 @@ def test_marks_beside_the_book(
 def test_a_note_over_one_column_and_over_two(
     tmp_path: Path, snap_compare: Compare, size: tuple[int, int], theme: str
 ) -> None:
-    book = noted_book(note="It was told by the boatman, who had it from the keeper herself.")
+    book = noted_book(
+        note="It was told by the boatman, who had it from the keeper herself."
+    )
     app = app_on(book, tmp_path, config=Config(text_columns=2, theme=theme))
 
     async def show(pilot: Pilot[None]) -> None:

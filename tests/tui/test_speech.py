@@ -13,7 +13,13 @@ import pytest
 
 from gistread.config import Config
 from gistread.tui.reading.layers import Layer
-from gistread.tui.reading.speech import Speaker, SpeechError, Voice, find_voice, sentences
+from gistread.tui.reading.speech import (
+    Speaker,
+    SpeechError,
+    Voice,
+    find_voice,
+    sentences,
+)
 from tests.terminal import terminal
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import app_on, opened, text_of, until
@@ -27,7 +33,9 @@ pytestmark = pytest.mark.skipif(
 class Recorder:
     """A command that writes down what it was given and takes as long as it is told to."""
 
-    def __init__(self, folder: Path, seconds: float = 0.25, ends_with: str = "exit 0") -> None:
+    def __init__(
+        self, folder: Path, seconds: float = 0.25, ends_with: str = "exit 0"
+    ) -> None:
         self._log = folder / "spoken"
         self.script = folder / "speak"
         self.script.write_text(
@@ -46,7 +54,11 @@ class Recorder:
     def spoken(self) -> list[str]:
         if not self._log.exists():
             return []
-        return [line for line in self._log.read_text().splitlines() if line != "argument: stdin"]
+        return [
+            line
+            for line in self._log.read_text().splitlines()
+            if line != "argument: stdin"
+        ]
 
     @property
     def processes(self) -> list[psutil.Process]:
@@ -77,7 +89,9 @@ def config(recorder: Recorder) -> Config:
 def test_speech_starts_at_the_place_and_stops_at_the_end_given() -> None:
     book = small_book()
     start = book.text.index("midnight")
-    spoken = [book.text[first:last] for first, last in sentences(book, start, start + 300)]
+    spoken = [
+        book.text[first:last] for first, last in sentences(book, start, start + 300)
+    ]
     assert spoken[0] == "She trimmed it at dusk and again at midnight."
     assert spoken[1].startswith("The oil came by boat")
     assert all("\n\n" not in sentence for sentence in spoken)
@@ -111,7 +125,9 @@ async def test_cancelling_ends_the_command_and_what_it_started(tmp_path: Path) -
     assert not any(child.status() != psutil.STATUS_ZOMBIE for child in left)
 
 
-def test_a_missing_speech_command_is_reported_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_speech_command_is_reported_with_a_hint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(SpeechError, match="Install espeak-ng"):
         find_voice("")
@@ -135,7 +151,10 @@ async def test_sentences_are_spoken_marked_and_followed(tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(
             pilot,
-            lambda: not screen.controllers.speech.running and "stop reading" not in text_of(app),
+            lambda: (
+                not screen.controllers.speech.running
+                and "stop reading" not in text_of(app)
+            ),
         )
         assert not screen.controllers.context.layers.of(Layer.SPOKEN)
         assert not recorder.processes
@@ -152,12 +171,18 @@ async def test_speech_resumes_with_the_interrupted_sentence(tmp_path: Path) -> N
         await pilot.press("R")
         await until(pilot, lambda: len(recorder.spoken) == 2)
         await pilot.press("R")
-        await until(pilot, lambda: not screen.controllers.speech.running and not recorder.processes)
+        await until(
+            pilot,
+            lambda: not screen.controllers.speech.running and not recorder.processes,
+        )
         await pilot.press("R")
         await until(pilot, lambda: len(recorder.spoken) == 3)
         assert recorder.spoken[1] == recorder.spoken[2]
         await pilot.press("R")
-        await until(pilot, lambda: not screen.controllers.speech.running and not recorder.processes)
+        await until(
+            pilot,
+            lambda: not screen.controllers.speech.running and not recorder.processes,
+        )
 
 
 async def test_only_the_selection_is_spoken(tmp_path: Path) -> None:
@@ -168,12 +193,16 @@ async def test_only_the_selection_is_spoken(tmp_path: Path) -> None:
         start = screen.book.text.index("She trimmed")
         screen.book_pane.select_range(start, start + 20)
         await pilot.press("R")
-        await until(pilot, lambda: recorder.spoken and not screen.controllers.speech.running)
+        await until(
+            pilot, lambda: recorder.spoken and not screen.controllers.speech.running
+        )
         assert recorder.spoken == ["She trimmed it at dusk and again at midnight."]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["q", "a hangup", "a request to end", "a terminal that is gone"])
+@pytest.mark.parametrize(
+    "end", ["q", "a hangup", "a request to end", "a terminal that is gone"]
+)
 def test_quitting_ends_speech(tmp_path: Path, end: str) -> None:
     recorder = Recorder(tmp_path, 60)
     settings = tmp_path / "xdg_config_home" / "gistread"

@@ -41,12 +41,16 @@ def looks_up(prompt: str, options: Sequence[str]) -> int:
 
     Questions about the model itself are answered with the first option.
     """
-    return len(options) - 1 if prompt.count(", in full)") >= 2 and "STOP" in options else 0
+    return (
+        len(options) - 1 if prompt.count(", in full)") >= 2 and "STOP" in options else 0
+    )
 
 
 def asking_app(folder: Path, steps: str = "ask") -> GistreadApp:
     config = Config(min_words=40, max_words=90, reader="readagent-s", steps=steps)  # type: ignore[arg-type]
-    return app_on(long_book(20), folder, SteppedEngine(says=says, chooses=looks_up), config)
+    return app_on(
+        long_book(20), folder, SteppedEngine(says=says, chooses=looks_up), config
+    )
 
 
 def keys_beside(screen: ReadingScreen) -> bool:
@@ -80,7 +84,9 @@ async def click(pilot: Pilot[None], words: str) -> None:
     """On these words of the line of the proposal."""
     top = pilot.app.screen.query_one("#step").region.y
     row, line = next(
-        (row, line) for row, line in enumerate(lines(pilot.app)) if words in line and row >= top
+        (row, line)
+        for row, line in enumerate(lines(pilot.app))
+        if words in line and row >= top
     )
     await pilot.click(offset=(line.index(words), row))
 
@@ -100,7 +106,9 @@ async def test_each_look_up_is_decided_by_key_or_click(
         assert "Waiting for your decision" in text_of(app)
         if size == WIDE:
             await until(pilot, lambda: keys_beside(screen))
-        assert screen.panes.shows_memory, "it is marked where it stands, also in one pane"
+        assert screen.panes.shows_memory, (
+            "it is marked where it stands, also in one pane"
+        )
         await pilot.press("x")
         await until_shown(pilot, "Wants section 2")
         assert screen.memory_pane.view.refused == {1}
@@ -110,19 +118,32 @@ async def test_each_look_up_is_decided_by_key_or_click(
         await until_shown(pilot, "Only sections 1 to 20 can be opened.")
         await pilot.press("backspace", "backspace", "7", "enter")
         await until(
-            pilot, lambda: 7 in screen.memory_pane.view.opened and "Wants section 3" in text_of(app)
+            pilot,
+            lambda: (
+                7 in screen.memory_pane.view.opened
+                and "Wants section 3" in text_of(app)
+            ),
         )
         await pilot.press("enter")
         await until(pilot, lambda: 3 in screen.memory_pane.view.opened)
         await pilot.press("s")
         await until(
-            pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering
+            pilot,
+            lambda: (
+                screen.answers_pane.exchanges[-1].answer
+                and not screen.session.answering
+            ),
         )
         assert not screen.query_one("#step").display
         steps = " ".join(
-            map(str, screen.answers_pane.exchanges[-1].steps(screen.answers_pane.places))
+            map(
+                str, screen.answers_pane.exchanges[-1].steps(screen.answers_pane.places)
+            )
         )
-        for step in ("× section 1 refused by you", "× section 2 refused by you, section 7 instead"):
+        for step in (
+            "× section 1 refused by you",
+            "× section 2 refused by you, section 7 instead",
+        ):
             assert step in steps
 
 
@@ -132,7 +153,11 @@ async def test_who_decides_is_switched_while_asking(tmp_path: Path) -> None:
         screen = await read_whole(pilot)
         await ask(pilot, "who")
         await until(
-            pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering
+            pilot,
+            lambda: (
+                screen.answers_pane.exchanges[-1].answer
+                and not screen.session.answering
+            ),
         )
         assert screen.memory_pane.view.opened[1].by is OpenedBy.AGENT
         await pilot.press("ctrl+y")
@@ -141,16 +166,23 @@ async def test_who_decides_is_switched_while_asking(tmp_path: Path) -> None:
         await until_shown(pilot, "Wants section 1")
         await pilot.press("ctrl+y")  # by itself: accepted
         await until(
-            pilot, lambda: len(screen.answers_pane.exchanges) == 2 and not screen.session.answering
+            pilot,
+            lambda: (
+                len(screen.answers_pane.exchanges) == 2 and not screen.session.answering
+            ),
         )
         assert screen.answers_pane.exchanges[-1].answer
         assert "Ctrl+Y auto" in text_of(app), "it can be switched back by mouse"
     book = long_book(20).sha256
     assert UserData(paths_in(tmp_path)).asking_choice(book).steps == "alone"
-    assert not paths_in(tmp_path).config_file.exists(), "other books are asked as before"
+    assert not paths_in(tmp_path).config_file.exists(), (
+        "other books are asked as before"
+    )
 
 
-async def test_the_settings_of_a_question_take_one_row_of_a_small_terminal(tmp_path: Path) -> None:
+async def test_the_settings_of_a_question_take_one_row_of_a_small_terminal(
+    tmp_path: Path,
+) -> None:
     app = asking_app(tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
         screen = await read_whole(pilot)
@@ -173,7 +205,9 @@ async def one_row(pilot: Pilot[None], *words: str) -> None:
     await until(pilot, is_there)
 
 
-async def test_the_key_that_saves_a_note_names_the_one_for_sections(tmp_path: Path) -> None:
+async def test_the_key_that_saves_a_note_names_the_one_for_sections(
+    tmp_path: Path,
+) -> None:
     app = asking_app(tmp_path)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         screen = await read_whole(pilot)
@@ -248,7 +282,9 @@ async def test_a_wanted_section_stays_in_view_with_its_keys_until_it_is_decided(
         pane = screen.memory_pane
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
         await ask(pilot, "who")
-        await until(pilot, lambda: "Wants section" in text_of(app) and keys_beside(screen))
+        await until(
+            pilot, lambda: "Wants section" in text_of(app) and keys_beside(screen)
+        )
         here = pane.view.here
         await pilot.press("space", "space")
         await until(pilot, lambda: pane.view.here != here)
@@ -259,7 +295,9 @@ async def test_a_wanted_section_stays_in_view_with_its_keys_until_it_is_decided(
         await pilot.pause()
         assert keys_beside(screen), "the pane has lost rows"
         await pilot.press("s")
-        await until(pilot, lambda: not screen.session.answering and pane.view.note is None)
+        await until(
+            pilot, lambda: not screen.session.answering and pane.view.note is None
+        )
         await until(
             pilot,
             lambda: pane._in_view(
@@ -271,7 +309,9 @@ async def test_a_wanted_section_stays_in_view_with_its_keys_until_it_is_decided(
 def passages_app(folder: Path, steps: str = "ask") -> GistreadApp:
     """On a long book that the model has not read, asked for its nearest passages."""
     config = Config(min_words=40, max_words=90, reader="one-by-one", steps=steps)  # type: ignore[arg-type]
-    return app_on(long_book(20), folder, SteppedEngine(says=lambda _: "The road went on."), config)
+    return app_on(
+        long_book(20), folder, SteppedEngine(says=lambda _: "The road went on."), config
+    )
 
 
 @pytest.mark.parametrize("size", [pytest.param(WIDE, marks=pytest.mark.slow), NARROW])
@@ -297,7 +337,11 @@ async def test_sections_without_gists_are_decided_one_by_one(
         await until_shown(pilot, "accepted")
         await pilot.press("&")
         await until(
-            pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering
+            pilot,
+            lambda: (
+                screen.answers_pane.exchanges[-1].answer
+                and not screen.session.answering
+            ),
         )
         (refused,) = screen.session.steering.refused
         assert refused == review.sections[0].pages[0]
@@ -307,7 +351,9 @@ async def test_sections_without_gists_are_decided_one_by_one(
         assert marked == [screen.controllers.questions.in_pane(refused)]
 
 
-async def test_the_text_of_a_wanted_section_is_quoted_without_its_heading(tmp_path: Path) -> None:
+async def test_the_text_of_a_wanted_section_is_quoted_without_its_heading(
+    tmp_path: Path,
+) -> None:
     app = passages_app(tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await asked_about_the_road(pilot)
@@ -323,7 +369,9 @@ async def test_the_text_of_a_wanted_section_is_quoted_without_its_heading(tmp_pa
         assert book.text[chapter.start :].startswith(chapter.title)
 
 
-async def test_a_wanted_section_that_was_named_is_not_asked_for_again(tmp_path: Path) -> None:
+async def test_a_wanted_section_that_was_named_is_not_asked_for_again(
+    tmp_path: Path,
+) -> None:
     app = passages_app(tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await asked_about_the_road(pilot)
@@ -336,7 +384,9 @@ async def test_a_wanted_section_that_was_named_is_not_asked_for_again(tmp_path: 
         assert second in screen.session.steering.pinned
 
 
-async def test_a_section_that_was_named_is_not_opened_once_it_is_refused(tmp_path: Path) -> None:
+async def test_a_section_that_was_named_is_not_opened_once_it_is_refused(
+    tmp_path: Path,
+) -> None:
     app = passages_app(tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await asked_about_the_road(pilot)
@@ -351,7 +401,9 @@ async def test_a_section_that_was_named_is_not_opened_once_it_is_refused(tmp_pat
         assert second not in screen.session.steering.pinned
 
 
-async def answered(pilot: Pilot[None], screen: ReadingScreen, count: int) -> list[Exchange]:
+async def answered(
+    pilot: Pilot[None], screen: ReadingScreen, count: int
+) -> list[Exchange]:
     """The exchanges, once there are this many and the last one is answered."""
     pane = screen.answers_pane
     await until(pilot, lambda: len(pane.exchanges) == count)
@@ -425,7 +477,9 @@ async def test_a_walk_ends_when_its_answer_is_gone_or_another_question_is_asked(
         assert screen.memory_pane.view.note is None
 
 
-async def test_a_follow_up_goes_on_from_the_answer_that_was_written_anew(tmp_path: Path) -> None:
+async def test_a_follow_up_goes_on_from_the_answer_that_was_written_anew(
+    tmp_path: Path,
+) -> None:
     app = asking_app(tmp_path, "alone")
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -457,7 +511,9 @@ async def test_the_walk_begins_with_a_click_below_the_answer(tmp_path: Path) -> 
         await answered(pilot, screen, 1)
         await until_shown(pilot, "walk the steps")
         row, line = next(
-            (row, line) for row, line in enumerate(lines(app)) if "walk the steps" in line
+            (row, line)
+            for row, line in enumerate(lines(app))
+            if "walk the steps" in line
         )
         await pilot.click(offset=(line.index("walk the steps"), row))
         await until_shown(pilot, "Step 1 of")
@@ -482,7 +538,9 @@ async def test_an_older_answer_is_walked_by_its_sources(tmp_path: Path) -> None:
         await until(pilot, lambda: warned(app, "This answer is older"))
 
 
-async def test_an_answer_of_an_earlier_session_is_walked_and_written_anew(tmp_path: Path) -> None:
+async def test_an_answer_of_an_earlier_session_is_walked_and_written_anew(
+    tmp_path: Path,
+) -> None:
     async with asking_app(tmp_path, "alone").run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         screen.controllers.line.choose_bound(BoundChoice(whole=True))
@@ -544,9 +602,13 @@ async def test_the_steps_of_an_earlier_session_are_listed(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", sorted(METHODS.keys() - {"longagent", "notes"}))
-async def test_every_method_asks_on_the_screen_and_is_walked(tmp_path: Path, reader: str) -> None:
+async def test_every_method_asks_on_the_screen_and_is_walked(
+    tmp_path: Path, reader: str
+) -> None:
     config = Config(min_words=40, max_words=90, reader=reader, steps="ask")
-    engine = SteppedEngine(says=lambda _: "The road went on along the river.", chooses=looks_up)
+    engine = SteppedEngine(
+        says=lambda _: "The road went on along the river.", chooses=looks_up
+    )
     app = app_on(long_book(20), tmp_path, engine, config)
     async with app.run_test(size=NARROW) as pilot:
         screen = await read_whole(pilot)

@@ -18,7 +18,9 @@ from tests.syncing.server import Handler, SyncServer
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until, until_shown
 
 _SIZE = (80, 24)
-_PARAGRAPHS = [f"Letter {number}: the lamp burned low till dawn." for number in range(600)]
+_PARAGRAPHS = [
+    f"Letter {number}: the lamp burned low till dawn." for number in range(600)
+]
 
 
 @pytest.fixture
@@ -43,7 +45,9 @@ def _app(story: Path, tmp_path: Path) -> GistreadApp:
     return app_on(story, tmp_path, config=load_config(paths_in(tmp_path).config_file))
 
 
-def _put(sync_server: SyncServer, story: Path, paragraph: int, device: str = "Kobo") -> None:
+def _put(
+    sync_server: SyncServer, story: Path, paragraph: int, device: str = "Kobo"
+) -> None:
     sync_server.places["ada", content_id(story)] = {
         "percentage": paragraph / len(_PARAGRAPHS),
         "progress": f"/body/DocFragment[1]/body/p[{paragraph + 1}]/text().0",
@@ -91,7 +95,9 @@ async def test_a_place_that_the_server_lacks_is_sent(
     if elsewhere is not None:
         _put(sync_server, story, elsewhere)
     book = open_book(story)
-    UserData(paths_in(tmp_path)).set_position(book.sha256, book.text.index("Letter 300:"))
+    UserData(paths_in(tmp_path)).set_position(
+        book.sha256, book.text.index("Letter 300:")
+    )
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE) as pilot:
         await until(pilot, lambda: len(sync_server.bodies) == 1)
@@ -103,7 +109,9 @@ async def test_a_place_that_the_server_lacks_is_sent(
 async def test_a_book_without_a_file_is_not_told_to_log_in(
     sync_server: SyncServer, account: Account, story: Path, tmp_path: Path
 ) -> None:
-    app = app_on(open_book(story), tmp_path, config=load_config(paths_in(tmp_path).config_file))
+    app = app_on(
+        open_book(story), tmp_path, config=load_config(paths_in(tmp_path).config_file)
+    )
     async with app.run_test(size=_SIZE, notifications=True) as pilot:
         reading = await opened(pilot)
         assert reading.controllers is not None
@@ -138,8 +146,12 @@ async def test_without_a_network_the_place_waits_and_goes_next_time(
     app = _app(story, tmp_path)
     async with app.run_test(size=_SIZE) as pilot:
         await until(pilot, lambda: bool(sync_server.places))
-        await until(pilot, lambda: not SyncQueue(paths_in(tmp_path)).waiting(account.name))
-    assert sync_server.places["ada", content_id(story)]["percentage"] == waiting.percentage
+        await until(
+            pilot, lambda: not SyncQueue(paths_in(tmp_path)).waiting(account.name)
+        )
+    assert (
+        sync_server.places["ada", content_id(story)]["percentage"] == waiting.percentage
+    )
 
 
 async def test_keys_work_while_the_server_takes_its_time(
@@ -181,7 +193,10 @@ async def test_another_device_that_goes_on_meanwhile_is_offered_and_not_overwrit
         await until_shown(pilot, "Kobo is at 50%. S goes there.")
         assert sync_server.places["ada", content_id(story)]["device"] == "Kobo"
         await pilot.press("space")  # Reading on here is an answer too.
-        await until(pilot, lambda: sync_server.places["ada", content_id(story)]["device"] != "Kobo")
+        await until(
+            pilot,
+            lambda: sync_server.places["ada", content_id(story)]["device"] != "Kobo",
+        )
 
 
 async def test_a_wrong_login_is_told_once(

@@ -40,13 +40,15 @@ def test_a_notification_comes_only_without_the_focus_and_as_it_is_set() -> None:
 
 def test_progress_is_written_once_a_percent_where_the_terminal_knows_it() -> None:
     written: list[str] = []
-    signals = TerminalSignals(Config, {"TERM_PROGRAM": "ghostty"}, written.append, lambda: True)
+    signals = TerminalSignals(
+        Config, {"TERM_PROGRAM": "ghostty"}, written.append, lambda: True
+    )
     for share in (0.5, 0.501, 0.75, None, None):
         signals.progress(share)
     assert written == ["\x1b]9;4;1;50\a", "\x1b]9;4;1;75\a", "\x1b]9;4;0;0\a"]
-    TerminalSignals(Config, {"TERM_PROGRAM": "iTerm.app"}, written.append, lambda: True).progress(
-        0.5
-    )
+    TerminalSignals(
+        Config, {"TERM_PROGRAM": "iTerm.app"}, written.append, lambda: True
+    ).progress(0.5)
     assert len(written) == 3
 
 
@@ -106,7 +108,9 @@ class _Asked(Terminal):
         end = time.monotonic() + 20
         while self._screen.buffer[20][60].bg != color:
             self.look()
-            assert time.monotonic() < end, f"{self._screen.buffer[20][60].bg} on:\n{self.text}"
+            assert time.monotonic() < end, (
+                f"{self._screen.buffer[20][60].bg} on:\n{self.text}"
+            )
 
     def __enter__(self) -> "_Asked":
         return self
@@ -171,10 +175,14 @@ def test_after_a_suspension_the_terminal_is_asked_again(tmp_path: Path) -> None:
         assert run.written.rfind("\x1b[?2031h") > run.written.rfind("\x1b[?2031l")
 
 
-def test_a_theme_by_name_asks_nothing_until_the_terminal_is_followed_again(tmp_path: Path) -> None:
+def test_a_theme_by_name_asks_nothing_until_the_terminal_is_followed_again(
+    tmp_path: Path,
+) -> None:
     with _Asked(tmp_path, _WHITE, config='theme = "ember"\n') as run:
         run.wait_for("Once upon a time")
-        assert not any(query in run.written for query in (*_QUERIES, "\x1b[c", "\x1b[?2031h"))
+        assert not any(
+            query in run.written for query in (*_QUERIES, "\x1b[c", "\x1b[?2031h")
+        )
         run.press("\x1b[?997;2n")
         run.press("T")
         run.wait_for("Follow the terminal")
@@ -199,7 +207,9 @@ def test_replies_are_no_keys_however_they_arrive(
     parser = ReplyParser()
     messages = [message for part in parts for message in parser.feed(part)]
     keys = [message.key for message in messages if isinstance(message, Key)]
-    appearances = [message.light for message in messages if isinstance(message, Appearance)]
+    appearances = [
+        message.light for message in messages if isinstance(message, Appearance)
+    ]
     assert keys == ["a", "b", "c", "d"]
     assert appearances == [True, False]
     assert len(messages) == 6

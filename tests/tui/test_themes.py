@@ -26,7 +26,16 @@ from tests.tui.books import small_book
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until, until_shown
 
 SIZE = (110, 36)
-TEXT_ROLES = ("text", "muted", "accent", "link", "emphasis", "success", "warning", "error")
+TEXT_ROLES = (
+    "text",
+    "muted",
+    "accent",
+    "link",
+    "emphasis",
+    "success",
+    "warning",
+    "error",
+)
 MARK_ROLES = ("cursor", "mark", *HIGHLIGHTS)
 THEMES, PROBLEMS = read_themes(packaged_themes())
 COMPUTABLE = [name for name, palette in THEMES.items() if not palette.terminal]
@@ -38,12 +47,16 @@ def written(folder: Path, name: str, text: str) -> Path:
     return folder
 
 
-def test_there_are_light_and_dark_themes_one_without_colours_and_the_terminals_own() -> None:
+def test_there_are_light_and_dark_themes_one_without_colours_and_the_terminals_own() -> (
+    None
+):
     assert not PROBLEMS
     assert {"paper", "night", "sepia", "contrast", "ink", "terminal"} <= set(THEMES)
     assert len(THEMES) >= 6
     assert [palette.dark for palette in THEMES.values()].count(False) >= 3
-    assert [name for name, palette in THEMES.items() if palette.terminal] == ["terminal"]
+    assert [name for name, palette in THEMES.items() if palette.terminal] == [
+        "terminal"
+    ]
 
 
 @pytest.mark.parametrize("name", COMPUTABLE)
@@ -60,11 +73,14 @@ def test_every_text_colour_has_enough_contrast(name: str) -> None:
         assert contrast(colors["muted"], colors[ground]) >= 4.5, ground
 
 
-@pytest.mark.parametrize("name", [name for name in COMPUTABLE if name not in ("contrast", "ink")])
+@pytest.mark.parametrize(
+    "name", [name for name in COMPUTABLE if name not in ("contrast", "ink")]
+)
 def test_text_has_three_tiers(name: str) -> None:
     colors = THEMES[name].colors
     faint, muted, text = (
-        contrast(colors[role], colors["background"]) for role in ("faint", "muted", "text")
+        contrast(colors[role], colors["background"])
+        for role in ("faint", "muted", "text")
     )
     assert faint < 6.5
     assert muted > 7
@@ -98,14 +114,19 @@ def test_the_theme_of_the_terminal_names_its_colours_alone() -> None:
     assert set(THEMES["terminal"].colors.values()) <= set(TERMINAL_COLORS)
 
 
-async def test_the_terminals_colours_reach_the_terminal_as_they_are(tmp_path: Path) -> None:
+async def test_the_terminals_colours_reach_the_terminal_as_they_are(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path, config=Config(theme="terminal"))
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         styles = _styles(app)
         assert styles
         assert {
-            color.type for style in styles for color in (style.color, style.bgcolor) if color
+            color.type
+            for style in styles
+            for color in (style.color, style.bgcolor)
+            if color
         } <= {
             ColorType.DEFAULT,
             ColorType.STANDARD,
@@ -120,7 +141,10 @@ async def test_without_colours_the_terminals_theme_has_none(
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         assert {
-            color.type for style in _styles(app) for color in (style.color, style.bgcolor) if color
+            color.type
+            for style in _styles(app)
+            for color in (style.color, style.bgcolor)
+            if color
         } == {ColorType.DEFAULT}
 
 
@@ -129,7 +153,11 @@ async def test_without_colours_the_terminals_theme_has_none(
     [("", False, "paper"), ("ember", False, "ember"), ("", True, "terminal")],
 )
 async def test_a_light_terminal_is_followed_unless_a_theme_or_no_colour_is_chosen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theme: str, no_color: bool, shown: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    theme: str,
+    no_color: bool,
+    shown: str,
 ) -> None:
     if no_color:
         monkeypatch.setenv("NO_COLOR", "1")
@@ -140,7 +168,10 @@ async def test_a_light_terminal_is_followed_unless_a_theme_or_no_colour_is_chose
         await pilot.pause()
         assert app.theme == shown
         await pilot.press("T", "down", "escape")
-        await until(pilot, lambda: not isinstance(app.screen, ThemeScreen) and app.theme == shown)
+        await until(
+            pilot,
+            lambda: not isinstance(app.screen, ThemeScreen) and app.theme == shown,
+        )
 
 
 def test_contrast_is_that_of_wcag() -> None:
@@ -156,13 +187,18 @@ def test_a_fallback_theme_exists_without_theme_files(tmp_path: Path) -> None:
 
 
 def test_an_own_theme_extends_another(tmp_path: Path) -> None:
-    folder = written(tmp_path, "mine", 'extends = "night"\n[colors]\naccent = "#ffcc00"\n')
+    folder = written(
+        tmp_path, "mine", 'extends = "night"\n[colors]\naccent = "#ffcc00"\n'
+    )
     themes, problems = read_themes(packaged_themes(), folder)
     assert not problems
     mine, night = themes["mine"], themes["night"]
     assert mine.dark
     assert mine.colors["accent"] == mine.colors["link"] == "#ffcc00"
-    assert {role for role in ROLES if mine.colors[role] != night.colors[role]} == {"accent", "link"}
+    assert {role for role in ROLES if mine.colors[role] != night.colors[role]} == {
+        "accent",
+        "link",
+    }
 
 
 def test_a_theme_may_extend_the_packaged_one_of_its_own_name(tmp_path: Path) -> None:
@@ -180,8 +216,12 @@ def test_colours_that_a_theme_leaves_out_are_derived_and_can_be_read(
 ) -> None:
     base = THEMES["night" if dark else "paper"].colors
     derived = ("link", "emphasis", "on-mark", *HIGHLIGHTS)
-    lines = [f'{role} = "{color}"' for role, color in base.items() if role not in derived]
-    themes, problems = read_themes(written(tmp_path, "mine", "[colors]\n" + "\n".join(lines)))
+    lines = [
+        f'{role} = "{color}"' for role, color in base.items() if role not in derived
+    ]
+    themes, problems = read_themes(
+        written(tmp_path, "mine", "[colors]\n" + "\n".join(lines))
+    )
     assert not problems
     colors = themes["mine"].colors
     assert colors["link"] == colors["accent"]
@@ -193,7 +233,10 @@ def test_colours_that_a_theme_leaves_out_are_derived_and_can_be_read(
 @pytest.mark.parametrize(
     ("text", "messages"),
     [
-        ("[colors]\nbackground = 'red!'", ["'background' is 'red!'", "#rrggbb", "bright-blue"]),
+        (
+            "[colors]\nbackground = 'red!'",
+            ["'background' is 'red!'", "#rrggbb", "bright-blue"],
+        ),
         (
             "[colors]\nbackground = '#101010'",
             ["'surface' (behind the memory", "muted", 'extends = "night"'],
@@ -223,7 +266,9 @@ def test_a_theme_that_cannot_be_used_is_said_with_its_file_and_what_there_is(
         assert words in problem
 
 
-async def test_themes_are_previewed_and_escape_restores_the_old_one(tmp_path: Path) -> None:
+async def test_themes_are_previewed_and_escape_restores_the_old_one(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path, config=Config(theme="night"))
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
@@ -249,7 +294,8 @@ async def test_a_theme_is_chosen_by_mouse(tmp_path: Path) -> None:
         await until(
             pilot,
             lambda: (
-                isinstance(app.screen, ThemeScreen) and app.screen.query_one("#rows").size.height
+                isinstance(app.screen, ThemeScreen)
+                and app.screen.query_one("#rows").size.height
             ),
         )
         await pilot.pause(0.1)
@@ -257,10 +303,14 @@ async def test_a_theme_is_chosen_by_mouse(tmp_path: Path) -> None:
         await until(pilot, lambda: not isinstance(app.screen, ThemeScreen))
         chosen = app.theme
         assert chosen != "night"
-        await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).theme == chosen)
+        await until(
+            pilot, lambda: load_config(paths_in(tmp_path).config_file).theme == chosen
+        )
 
 
-async def test_themes_of_the_person_are_read_anew_when_the_chooser_opens(tmp_path: Path) -> None:
+async def test_themes_of_the_person_are_read_anew_when_the_chooser_opens(
+    tmp_path: Path,
+) -> None:
     app = app_on(small_book(), tmp_path, config=Config(theme="night"))
     async with app.run_test(size=(110, 40)) as pilot:
         await opened(pilot)

@@ -24,8 +24,12 @@ from tests.tui.scripted import (
 from tests.tui.test_asking import STARTED, answered, ask, citation, says
 
 
-async def test_the_tour_has_four_steps_and_leaves_the_book_usable(tmp_path: Path) -> None:
-    app = GistreadApp(long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True)
+async def test_the_tour_has_four_steps_and_leaves_the_book_usable(
+    tmp_path: Path,
+) -> None:
+    app = GistreadApp(
+        long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True
+    )
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         for number, (title, _) in enumerate(STEPS, start=1):
@@ -65,15 +69,23 @@ async def test_the_tour_goes_away_once_a_question_is_asked(
 
 
 @pytest.mark.parametrize(
-    ("width", "tabs"), [(80, ("", "→ Memory", "→ Question", "")), (120, ("", "", "", ""))]
+    ("width", "tabs"),
+    [(80, ("", "→ Memory", "→ Question", "")), (120, ("", "", "", ""))],
 )
 async def test_each_step_points_at_what_it_names(
     tmp_path: Path, width: int, tabs: Sequence[str]
 ) -> None:
-    app = GistreadApp(long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True)
+    app = GistreadApp(
+        long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True
+    )
     async with app.run_test(size=(width, 24)) as pilot:
         screen = await opened(pilot)
-        marked: tuple[list[str], ...] = ([], ["memory-header"], ["question-mark"], ["status"])
+        marked: tuple[list[str], ...] = (
+            [],
+            ["memory-header"],
+            ["question-mark"],
+            ["status"],
+        )
 
         def pointed() -> list[str | None]:
             return [widget.id for widget in screen.query(".-pointed")]
@@ -84,7 +96,9 @@ async def test_each_step_points_at_what_it_names(
             assert ("→" in text_of(app).splitlines()[0]) is bool(tab)
             assert tab in text_of(app)
             await pilot.press("enter")
-        await until(pilot, lambda: not screen.query(".-pointed") and not screen.query(Tour))
+        await until(
+            pilot, lambda: not screen.query(".-pointed") and not screen.query(Tour)
+        )
 
 
 def type_at_once(app: GistreadApp, *keys: tuple[str, str]) -> None:
@@ -93,8 +107,12 @@ def type_at_once(app: GistreadApp, *keys: tuple[str, str]) -> None:
         app.post_message(events.Key(name, character))
 
 
-async def test_keys_typed_right_after_the_tour_ends_go_to_what_they_open(tmp_path: Path) -> None:
-    app = GistreadApp(long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True)
+async def test_keys_typed_right_after_the_tour_ends_go_to_what_they_open(
+    tmp_path: Path,
+) -> None:
+    app = GistreadApp(
+        long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True
+    )
     async with app.run_test(size=(120, 36)) as pilot:
         screen = await opened(pilot)
         await until_shown(pilot, "1 of 4")
@@ -106,7 +124,9 @@ async def test_keys_typed_right_after_the_tour_ends_go_to_what_they_open(tmp_pat
 
 
 async def test_the_tour_begins_anew_where_it_is_asked_for_again(tmp_path: Path) -> None:
-    app = GistreadApp(long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True)
+    app = GistreadApp(
+        long_book(20), paths=paths_in(tmp_path), config=Config(), tour=True
+    )
     async with app.run_test(size=(120, 36)) as pilot:
         screen = await opened(pilot)
         await until_shown(pilot, "1 of 4")

@@ -12,7 +12,15 @@ from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.text.layout import Layout
 from tests.book.data import needs_novels, novel
 from tests.tui.books import long_book
-from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until, until_shown
+from tests.tui.scripted import (
+    app_on,
+    lines,
+    opened,
+    paths_in,
+    text_of,
+    until,
+    until_shown,
+)
 from tests.tui.test_linking import chosen, linked_book
 from tests.tui.test_marks_column import with_note
 from tests.tui.test_searching import current, in_view, search
@@ -44,7 +52,9 @@ async def test_a_key_switches_and_the_choice_is_kept(tmp_path: Path) -> None:
         await until(pilot, lambda: columns(screen) == 2)
         assert pane.place == place
         assert pane.visible_range[1] > end
-        await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).text_columns == 2)
+        await until(
+            pilot, lambda: load_config(paths_in(tmp_path).config_file).text_columns == 2
+        )
         await pilot.resize_terminal(*NARROWER)
         await until(pilot, lambda: columns(screen) == 1)
         assert pane.place == place
@@ -65,13 +75,17 @@ async def test_the_panel_of_typography_switches_by_mouse(tmp_path: Path) -> None
         screen = await opened(pilot)
         await pilot.press("equals_sign")
         await until_shown(pilot, "Columns")
-        y = next(number for number, line in enumerate(lines(app)) if "Columns  " in line)
+        y = next(
+            number for number, line in enumerate(lines(app)) if "Columns  " in line
+        )
         await pilot.click(offset=(lines(app)[y].index("▸"), y))
         await until(pilot, lambda: columns(screen) == 2)
 
 
 @pytest.mark.parametrize("size", [WIDE, (200, 50), (150, 30)])
-async def test_the_memory_fits_beside_two_columns(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_the_memory_fits_beside_two_columns(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
     app = app_on(long_book(), tmp_path, config=TWO)
     async with app.run_test(size=size) as pilot:
         screen = await opened(pilot)
@@ -95,7 +109,9 @@ async def test_what_stands_in_the_second_column_counts_as_read(tmp_path: Path) -
         last = halves(screen)[1].split()[-3:]
         assert screen.book.text[: pane.visible_range[1]].split()[-3:] == last
         await pilot.press("space")
-        await until(pilot, lambda: position.place > 0 and position.end >= pane.visible_range[1])
+        await until(
+            pilot, lambda: position.place > 0 and position.end >= pane.visible_range[1]
+        )
         assert not position.looking
 
 
@@ -141,7 +157,9 @@ def _row_of(screen: ReadingScreen, offset: int) -> int:
     return index.row_of(place)
 
 
-async def test_links_of_both_columns_are_chosen_and_a_note_opens_in_place(tmp_path: Path) -> None:
+async def test_links_of_both_columns_are_chosen_and_a_note_opens_in_place(
+    tmp_path: Path,
+) -> None:
     app = app_on(linked_book(), tmp_path, config=TWO)
     async with app.run_test(size=(160, 60)) as pilot:
         screen = await opened(pilot)
@@ -156,7 +174,9 @@ async def test_links_of_both_columns_are_chosen_and_a_note_opens_in_place(tmp_pa
         await until(pilot, lambda: text_of(app).count("From the log.") == 1)
 
 
-async def test_marks_of_both_columns_stand_level_with_their_text(tmp_path: Path) -> None:
+async def test_marks_of_both_columns_stand_level_with_their_text(
+    tmp_path: Path,
+) -> None:
     with_note(tmp_path, "This is paragraph 2.", "In the first?")
     with_note(tmp_path, "This is paragraph 5.", "In the second?")
     config = Config(beside="marks", text_columns=2)
@@ -166,7 +186,10 @@ async def test_marks_of_both_columns_stand_level_with_their_text(tmp_path: Path)
         await until_shown(pilot, "In the second?")
         assert "This is paragraph 2." in halves(screen)[0]
         assert "This is paragraph 5." in halves(screen)[1]
-        for words, note in (("paragraph 2.", "In the first?"), ("paragraph 5.", "In the second?")):
+        for words, note in (
+            ("paragraph 2.", "In the first?"),
+            ("paragraph 5.", "In the second?"),
+        ):
             assert any(words in line and note in line for line in lines(app))
 
 
@@ -220,7 +243,9 @@ async def walk_through(path: Path, folder: Path, overlap: int) -> None:
 
 
 @pytest.mark.parametrize("overlap", [0, 1, 2])
-async def test_the_sample_is_shown_whole_and_each_line_once(tmp_path: Path, overlap: int) -> None:
+async def test_the_sample_is_shown_whole_and_each_line_once(
+    tmp_path: Path, overlap: int
+) -> None:
     await walk_through(story_path(), tmp_path, overlap)
 
 
@@ -231,11 +256,15 @@ async def test_a_novel_is_shown_whole_and_each_line_once(tmp_path: Path) -> None
 
 
 async def test_hyphens_and_right_to_left_text_in_narrow_columns(tmp_path: Path) -> None:
-    english = "Extraordinarily complicated circumstances notwithstanding the representatives. " * 9
+    english = (
+        "Extraordinarily complicated circumstances notwithstanding the representatives. "
+        * 9
+    )
     texts = [(english, HEBREW * 9)[number % 2].strip() for number in range(16)]
     starts = [sum(len(text) + 2 for text in texts[:number]) for number in range(16)]
     paragraphs = (
-        Paragraph(start, start + len(text)) for start, text in zip(starts, texts, strict=True)
+        Paragraph(start, start + len(text))
+        for start, text in zip(starts, texts, strict=True)
     )
     text = "\n\n".join(texts)
     chapter = Chapter("Both ways", 0, len(text))

@@ -29,7 +29,10 @@ async def test_plus_and_minus_change_the_width_no_wider_than_the_pane_and_keep_t
         await pilot.press("plus")
         await until(pilot, lambda: app.paths.config_file.exists())
         await until(
-            pilot, lambda: load_config(app.paths.config_file).text_width == Config().text_width - 4
+            pilot,
+            lambda: (
+                load_config(app.paths.config_file).text_width == Config().text_width - 4
+            ),
         )
         await pilot.resize_terminal(*NARROW)
         for _ in range(10):
@@ -74,7 +77,10 @@ async def test_the_panel_is_used_and_closed_by_mouse(tmp_path: Path) -> None:
         assert app.settings.config.justify
         await until(pilot, lambda: app.paths.config_file.exists())
         await until(
-            pilot, lambda: tomllib.loads(app.paths.config_file.read_text()).get("justify") is True
+            pilot,
+            lambda: (
+                tomllib.loads(app.paths.config_file.read_text()).get("justify") is True
+            ),
         )
         await click("default", row_with="default")
         await click("Esc close", row_with="Esc close")
@@ -96,7 +102,9 @@ async def test_every_typography_setting_keeps_the_place(tmp_path: Path) -> None:
         assert screen.book_pane.place <= place <= screen.book_pane.visible_range[1]
 
 
-async def test_focus_mode_shows_only_the_text_and_gives_way_to_a_question(tmp_path: Path) -> None:
+async def test_focus_mode_shows_only_the_text_and_gives_way_to_a_question(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
@@ -114,7 +122,9 @@ async def test_focus_mode_shows_only_the_text_and_gives_way_to_a_question(tmp_pa
         await until(
             pilot,
             lambda: (
-                "0%" not in lines(app)[0] and "% " in lines(app)[0] and "F1 help" in lines(app)[-1]
+                "0%" not in lines(app)[0]
+                and "% " in lines(app)[0]
+                and "F1 help" in lines(app)[-1]
             ),
         )
         await pilot.press("z", "tab")
@@ -132,7 +142,9 @@ def test_the_terminal_or_gistread_reorders_right_to_left_text() -> None:
 async def test_words_found_and_selected_in_justified_text_are_those_of_the_book(
     tmp_path: Path,
 ) -> None:
-    app = app_on(long_book(), tmp_path, config=Config(justify=True, paragraphs="indent"))
+    app = app_on(
+        long_book(), tmp_path, config=Config(justify=True, paragraphs="indent")
+    )
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         await pilot.press("z")

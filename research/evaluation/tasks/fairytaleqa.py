@@ -8,7 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from research.evaluation.model import BETWEEN_PARAGRAPHS, Document, Place, Question, merge_places
+from research.evaluation.model import (
+    BETWEEN_PARAGRAPHS,
+    Document,
+    Place,
+    Question,
+    merge_places,
+)
 from research.evaluation.tasks.records import (
     Record,
     distinct,
@@ -37,7 +43,10 @@ def _from_lines(path: Path) -> Iterator[Document]:
     for record in json_records(path):
         sections = dict(enumerate(record.texts("sections"), 1))
         yield _document(
-            record.text("story", "story_name"), sections, list(record.records("questions")), record
+            record.text("story", "story_name"),
+            sections,
+            list(record.records("questions")),
+            record,
         )
 
 
@@ -84,7 +93,8 @@ def _document(
     )
     ids = distinct(question.label("question_id") for question in questions)
     converted = tuple(
-        _question(id_, question, places) for id_, question in zip(ids, questions, strict=True)
+        _question(id_, question, places)
+        for id_, question in zip(ids, questions, strict=True)
     )
     return Document(name, book, converted)
 
@@ -95,7 +105,9 @@ def _add_text(builder: BookBuilder, text: str) -> Place | None:
     Its place, or None if it has no readable text.
     """
     start = builder.next_start
-    added = [builder.add(part) for part in _EMPTY_LINE.split(text.replace("\r\n", "\n"))]
+    added = [
+        builder.add(part) for part in _EMPTY_LINE.split(text.replace("\r\n", "\n"))
+    ]
     return (start, builder.characters) if any(added) else None
 
 

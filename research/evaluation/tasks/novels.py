@@ -12,11 +12,14 @@ from research.evaluation.tasks.records import Record, json_records, references
 from research.evaluation.tasks.registry import TaskOptions
 
 _FOLDERS_UP = (
-    3  # LiteraryQA's `text_file` is relative to the folder of the file, or to one above it
+    # LiteraryQA's `text_file` is relative to the folder of the file, or to one above it
+    3
 )
 
 
-def _question(record: Record, number: int, answers: Sequence[str], column: str) -> Question:
+def _question(
+    record: Record, number: int, answers: Sequence[str], column: str
+) -> Question:
     if not (right := references(answers)):
         raise record.wrong(f"`{column}` is empty")
     return Question(str(number), record.text("question").strip(), references=right)
@@ -48,7 +51,9 @@ def _book(record: Record, path: Path) -> Book:
         author = record.record("metadata").text_or_empty("author").strip()
     else:
         author = ""
-    return replace(book, title=title or book.title, authors=(author,) if author else book.authors)
+    return replace(
+        book, title=title or book.title, authors=(author,) if author else book.authors
+    )
 
 
 def _text_file(record: Record, path: Path) -> Path:

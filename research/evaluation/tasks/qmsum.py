@@ -5,8 +5,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from research.evaluation.model import BETWEEN_PARAGRAPHS, Document, Place, Question, merge_places
-from research.evaluation.tasks.records import Record, json_records, references, whole_number
+from research.evaluation.model import (
+    BETWEEN_PARAGRAPHS,
+    Document,
+    Place,
+    Question,
+    merge_places,
+)
+from research.evaluation.tasks.records import (
+    Record,
+    json_records,
+    references,
+    whole_number,
+)
 from research.evaluation.tasks.registry import TaskOptions
 
 # Annotations of the transcribers: {vocalsound}, {disfmarker}, { gap }.
@@ -28,14 +39,18 @@ def _document(record: Record, number: int) -> Document:
     for turn in record.records("meeting_transcripts"):
         start = builder.next_start
         words = " ".join(_NOISE.sub(" ", turn.text("content")).split())
-        words = _PARTED.sub("", _SPELT.sub(lambda spelt: spelt[0].replace("_", ""), words))
+        words = _PARTED.sub(
+            "", _SPELT.sub(lambda spelt: spelt[0].replace("_", ""), words)
+        )
         is_spoken = bool(re.search(r"\w", words)) and builder.add(
             f"{turn.text('speaker').strip() or 'Someone'}: {words}"
         )
         turns.append((start, builder.characters) if is_spoken else None)
     if not any(turns):
         raise record.wrong("the meeting has no words")
-    book = builder.build(title=f"Meeting {number}", language="en", source_format="qmsum")
+    book = builder.build(
+        title=f"Meeting {number}", language="en", source_format="qmsum"
+    )
     questions = [
         _question("general", n, query, ())
         for n, query in enumerate(record.records("general_query_list"), 1)
@@ -48,10 +63,15 @@ def _document(record: Record, number: int) -> Document:
     return Document(f"meeting-{number}", book, tuple(questions), preset="meeting")
 
 
-def _question(kind: str, number: int, query: Record, gold: tuple[Place, ...]) -> Question:
+def _question(
+    kind: str, number: int, query: Record, gold: tuple[Place, ...]
+) -> Question:
     answers = references([query.text("answer")])
     return Question(
-        f"{kind}-{number}", query.text("query").strip(), references=answers, gold_places=gold
+        f"{kind}-{number}",
+        query.text("query").strip(),
+        references=answers,
+        gold_places=gold,
     )
 
 

@@ -36,7 +36,9 @@ def load_quality(path: Path, options: TaskOptions) -> Iterator[Document]:
     def with_four(record: Record, key: str) -> _MultipleChoice:
         question = _multiple_choice(record)
         if (given := len(record.items("options"))) != _FOUR:
-            raise record.wrong(f"{given} options instead of four; use the task quality-2 for two")
+            raise record.wrong(
+                f"{given} options instead of four; use the task quality-2 for two"
+            )
         return question
 
     return _documents(path, with_four)
@@ -51,7 +53,9 @@ def load_quality_2(path: Path, options: TaskOptions) -> Iterator[Document]:
             return question
         chance = random.Random(f"{options.seed} {key}")
         right = question.choices[question.gold]
-        wrong = chance.choice([choice for choice in question.choices if choice != right])
+        wrong = chance.choice(
+            [choice for choice in question.choices if choice != right]
+        )
         pair = [right, wrong]
         chance.shuffle(pair)
         return _MultipleChoice(question.question, tuple(pair), pair.index(right))
@@ -71,7 +75,9 @@ def _documents(
         for record in records:
             for number, question in enumerate(record.records("questions"), 1):
                 names = [
-                    name for name in ("question_unique_id", "question_id_std") if name in question
+                    name
+                    for name in ("question_unique_id", "question_id_std")
+                    if name in question
                 ]
                 ids.append(question.label(*names) if names else str(number))
                 questions.append(multiple_choice(question, f"{article} {ids[-1]}"))
@@ -79,7 +85,9 @@ def _documents(
             article,
             _book(records[0]),
             tuple(
-                Question(id_, each.question, choices=each.choices, gold_choice=each.gold)
+                Question(
+                    id_, each.question, choices=each.choices, gold_choice=each.gold
+                )
                 for id_, each in zip(distinct(ids), questions, strict=True)
             ),
         )
@@ -90,21 +98,30 @@ def _book(record: Record) -> Book:
     if not text.strip():
         raise record.wrong("`article` has no text")
     if _MARKUP.match(text):
-        raise record.wrong("`article` is HTML; use the file with `htmlstripped` in its name")
+        raise record.wrong(
+            "`article` is HTML; use the file with `htmlstripped` in its name"
+        )
     book = read_text(text.encode("utf-8", "replace"), record.where)
     author = record.text_or_empty("author").strip()
-    return replace(book, title=_title(record, book), authors=(author,) if author else ())
+    return replace(
+        book, title=_title(record, book), authors=(author,) if author else ()
+    )
 
 
 def _title(record: Record, book: Book) -> str:
-    title = record.text_or_empty("title").strip() or record.text_or_empty("first_line").strip()
+    title = (
+        record.text_or_empty("title").strip()
+        or record.text_or_empty("first_line").strip()
+    )
     return textwrap.shorten(title or book.title, _TITLE_CHARACTERS, placeholder=" …")
 
 
 def _multiple_choice(record: Record) -> _MultipleChoice:
     choices = tuple(" ".join(option.split()) for option in record.texts("options"))
     if "gold_label" not in record:
-        raise record.wrong("`gold_label` is missing: the test set has no answers; use the dev set")
+        raise record.wrong(
+            "`gold_label` is missing: the test set has no answers; use the dev set"
+        )
     gold = record.number("gold_label")
     if not 1 <= gold <= len(choices):
         raise record.wrong(f"`gold_label` is {gold}, of {len(choices)} options")

@@ -40,14 +40,18 @@ class Record:
 
     def text(self, name: str, *others: str) -> str:
         """The text of the first of these fields that exists. It may be empty."""
-        return self._value(next((each for each in (name, *others) if each in self), name), str)
+        return self._value(
+            next((each for each in (name, *others) if each in self), name), str
+        )
 
     def text_or_empty(self, name: str) -> str:
         return self.text(name) if name in self else ""
 
     def label(self, name: str, *others: str) -> str:
         """An identifier, in some files a number."""
-        value = next((self.fields[each] for each in (name, *others) if each in self), None)
+        value = next(
+            (self.fields[each] for each in (name, *others) if each in self), None
+        )
         return str(value) if type(value) is int else self.text(name, *others)
 
     def number(self, name: str) -> int:
@@ -92,7 +96,11 @@ def whole_number(value: object) -> int | None:
     """`value` as a whole number, also from a text or float; else None."""
     if isinstance(value, str) and value.strip().removeprefix("-").isdecimal():
         return int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and value == int(value):
+    if (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and value == int(value)
+    ):
         return int(value)
     return None
 
@@ -132,7 +140,9 @@ def json_records(path: Path) -> Iterator[Record]:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":  # More than one line is JSON of its own
-            raise task_error(f"{path.name}, line {error.lineno}: not JSON ({error.msg})") from error
+            raise task_error(
+                f"{path.name}, line {error.lineno}: not JSON ({error.msg})"
+            ) from error
         yield from _line_records(path.name, text)
         return
     if document == []:
@@ -141,11 +151,15 @@ def json_records(path: Path) -> Iterator[Record]:
         for number, item in enumerate(document, 1):
             yield _record(item, f"{path.name}, entry {number}")
     else:
-        yield _record(document, path.name if "\n" in text.strip() else f"{path.name}, line 1")
+        yield _record(
+            document, path.name if "\n" in text.strip() else f"{path.name}, line 1"
+        )
 
 
 def _json_files(folder: Path) -> list[Path]:
-    files = [file for file in folder.iterdir() if file.suffix.lower() in (".json", ".jsonl")]
+    files = [
+        file for file in folder.iterdir() if file.suffix.lower() in (".json", ".jsonl")
+    ]
     if not files:
         raise task_error(f"{folder} is a folder without a .json or .jsonl file")
     return sorted(files)
@@ -164,7 +178,9 @@ def table_records(path: Path) -> list[Record]:
     rows = csv.DictReader(io.StringIO(_read(path), newline=""))
     for row in rows:
         if None in row:
-            raise task_error(f"{path.name}, line {rows.line_num}: more fields than in the heading")
+            raise task_error(
+                f"{path.name}, line {rows.line_num}: more fields than in the heading"
+            )
         if fields := {key: value for key, value in row.items() if value}:
             records.append(Record(fields, f"{path.name}, line {rows.line_num}"))
     if not records:
@@ -190,11 +206,14 @@ def _read(path: Path) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise GistreadError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise GistreadError(
+            f"{path} cannot be read: {error.strerror or error}."
+        ) from error
     decoded = None if b"\0" in data else decode(data)
     if decoded is None:
         raise GistreadError(
-            f"{path} is not text.", "If it is packed, unpack it and give the file inside."
+            f"{path} is not text.",
+            "If it is packed, unpack it and give the file inside.",
         )
     if not decoded.text.strip():
         raise task_error(f"{path} is empty")

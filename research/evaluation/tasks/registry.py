@@ -21,7 +21,8 @@ class TaskOptions:
 
     seed: int = 0  # Seed of all random choices
     split: str = (
-        ""  # For a folder with several splits: `train`, `valid` …; empty for the task's default
+        # For a folder with several splits: `train`, `valid` …; empty for the task's default
+        ""
     )
 
 
@@ -37,7 +38,8 @@ class Task:
     source: str  # Where a user gets the file
     licence: str  # Licence of the data, by SPDX name if it has one
     file_format: str  # The expected file, in one or two lines
-    metrics: tuple[str, ...]  # Names of its metrics (`metrics.py`), most informative first
+    # Names of its metrics (`metrics.py`), most informative first
+    metrics: tuple[str, ...]
     # Yields the documents of a file by `TaskOptions`, always in the same order. Raises
     # GistreadError.
     load: Callable[..., "Iterator[Document]"]
@@ -46,13 +48,16 @@ class Task:
 def _loader(path: str) -> Callable[..., "Iterator[Document]"]:
     module, function = path.split(".")
 
-    def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "Iterator[Document]":
-        from research.evaluation.tasks.records import unique_namer  # imports the book formats
+    def load(
+        path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS
+    ) -> "Iterator[Document]":
+        # imports the book formats
+        from research.evaluation.tasks.records import unique_namer
 
         named = unique_namer()
-        for document in getattr(import_module(f"research.evaluation.tasks.{module}"), function)(
-            path, options
-        ):
+        for document in getattr(
+            import_module(f"research.evaluation.tasks.{module}"), function
+        )(path, options):
             yield replace(document, id=named(document.id))
 
     return load
@@ -63,7 +68,9 @@ _TABLES = tomllib.loads(Path(__file__).with_name("tasks.toml").read_text("utf-8"
 TASKS: Mapping[str, Task] = MappingProxyType(
     {
         name: Task(
-            name, **table | {"metrics": tuple(table["metrics"]), "load": _loader(table["load"])}
+            name,
+            **table
+            | {"metrics": tuple(table["metrics"]), "load": _loader(table["load"])},
         )
         for name, table in _TABLES.items()
     }

@@ -16,7 +16,12 @@ import orjson
 
 from gistread.acquisition.opds import BOOK_SUFFIXES, Feed, parse_description, parse_feed
 from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify
-from gistread.engine.fetching.network import Network, describe, new_client, open_response
+from gistread.engine.fetching.network import (
+    Network,
+    describe,
+    new_client,
+    open_response,
+)
 from gistread.engine.fetching.partial_file import PartialFile, check_room
 from gistread.engine.fetching.retrying import BUSY, RetryError, busy_error, with_retries
 from gistread.errors import BookError, FetchError, conceal
@@ -74,7 +79,9 @@ class _Origin:
 
 def _origin(url: str) -> _Origin:
     parts = urlsplit(url)
-    return _Origin(parts.scheme, parts.hostname, parts.port or _USUAL_PORTS.get(parts.scheme))
+    return _Origin(
+        parts.scheme, parts.hostname, parts.port or _USUAL_PORTS.get(parts.scheme)
+    )
 
 
 class LoginNeededError(FetchError):
@@ -105,7 +112,8 @@ class CatalogueClient:
         self._client = client
         self._network = network
         self._login = login
-        self._uses_digest: bool | None = None  # None: no server has asked for the login yet
+        # None: no server has asked for the login yet
+        self._uses_digest: bool | None = None
 
     async def feed(self, url: str) -> Feed:
         """Raises FetchError."""
@@ -226,7 +234,9 @@ async def open_catalogue(
 def _type_of(url: str) -> str:
     """The media type that the end of an address promises; empty if it promises none."""
     path = urlsplit(url).path.lower()
-    return next((kind for kind, suffix in BOOK_SUFFIXES.items() if path.endswith(suffix)), "")
+    return next(
+        (kind for kind, suffix in BOOK_SUFFIXES.items() if path.endswith(suffix)), ""
+    )
 
 
 def _refuse_page(path: Path, url: str, promised_type: str) -> None:
@@ -244,7 +254,9 @@ def _refuse_page(path: Path, url: str, promised_type: str) -> None:
         )
     data = path.read_bytes()
     if _PASSWORD.search(data):
-        raise FetchError(f"{host} sent a login page.", "Nothing was kept. Log in with --user NAME.")
+        raise FetchError(
+            f"{host} sent a login page.", "Nothing was kept. Log in with --user NAME."
+        )
     if len(_TAG.sub(b" ", data).split()) < _LEAST_WORDS:
         raise FetchError(f"{host} sent a web page that is not a book.", f"{hint}.")
 
@@ -271,12 +283,18 @@ def _digest(path: Path) -> str:
 def _file_name(headers: Mapping[str, str], url: str, media_type: str) -> str:
     """A safe file name, as the server or the address gives it, with a suffix of the type."""
     given = _NAME.search(headers.get("Content-Disposition", ""))
-    name = unquote(given[1]) if given else unquote(urlsplit(url).path.rpartition("/")[2])
+    name = (
+        unquote(given[1]) if given else unquote(urlsplit(url).path.rpartition("/")[2])
+    )
     stem, dot, suffix = name.rpartition(".")
     sent = headers.get("Content-Type", "").partition(";")[0].strip().lower()
     known = BOOK_SUFFIXES.get(sent) or BOOK_SUFFIXES.get(media_type) or ""
     if known and not name.lower().endswith(known):
-        is_plain = sent == "text/plain" and dot and suffix.lower() in ("md", "markdown", "text")
+        is_plain = (
+            sent == "text/plain"
+            and dot
+            and suffix.lower() in ("md", "markdown", "text")
+        )
         known = f".{suffix}" if is_plain else known
         stem = stem if is_plain else name.removesuffix(".images").removesuffix(".epub3")
     elif known:
@@ -302,7 +320,9 @@ class _Transfer:
 
     async def complete(self) -> None:
         """Raises FetchError, StorageError."""
-        await with_retries(self._attempt, self.part, self.network, "The book", self._wait)
+        await with_retries(
+            self._attempt, self.part, self.network, "The book", self._wait
+        )
 
     async def _wait(self, reason: str, wait_s: float) -> None:
         notice = f"{reason}; again in {math.ceil(wait_s)} s"
@@ -320,13 +340,18 @@ class _Transfer:
             total = self._begin(response)
             if total is not None:
                 check_room(
-                    self.part.path.parent, total - self.part.length, "The book", "Free some space."
+                    self.part.path.parent,
+                    total - self.part.length,
+                    "The book",
+                    "Free some space.",
                 )
             async for data in response.aiter_raw():
                 self.part.write(data)
                 if self.part.length > min(total or _MOST_BOOK_BYTES, _MOST_BOOK_BYTES):
                     self.part.restart()
-                    raise FetchError(f"{response.url.host} sends more than it announced.")
+                    raise FetchError(
+                        f"{response.url.host} sends more than it announced."
+                    )
                 self.report(BookProgress(self.part.length, total))
         if total is not None and self.part.length != total:
             raise RetryError("the connection ended early")
@@ -334,7 +359,9 @@ class _Transfer:
 
     def _begin(self, response: "httpx2.Response") -> int | None:
         """Prepare the file for this response; returns the length of the whole, if known."""
-        sent_range = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
+        sent_range = _CONTENT_RANGE.fullmatch(
+            response.headers.get("Content-Range", "").strip()
+        )
         status = response.status_code
         # The whole was fetched before, or the file has changed.
         if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
@@ -355,7 +382,9 @@ class _Transfer:
         else:
             raise _refusal(response)
         if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise FetchError(f"{response.url.host} sends the book compressed.", "Try again later.")
+            raise FetchError(
+                f"{response.url.host} sends the book compressed.", "Try again later."
+            )
         self.headers, self.final_url = response.headers, str(response.url)
         self._remember(response.headers)
         return total
@@ -369,7 +398,10 @@ class _Transfer:
 
     def _remember(self, headers: Mapping[str, str]) -> None:
         etag = headers.get("ETag", "")
-        validator = headers.get("Last-Modified", "") if etag.startswith("W/") or not etag else etag
+        if etag.startswith("W/") or not etag:
+            validator = headers.get("Last-Modified", "")
+        else:
+            validator = etag
         replace_file(self._state, orjson.dumps({"validator": validator}))
 
     @property

@@ -25,7 +25,9 @@ class CataloguePage:
         return self.books or self.shelves
 
 
-async def search(catalogue: CatalogueClient, source: Source, words: str) -> CataloguePage:
+async def search(
+    catalogue: CatalogueClient, source: Source, words: str
+) -> CataloguePage:
     """The books with these words; without words, the first page. Raises FetchError."""
     if not words:
         return await open_page(catalogue, source.url)
@@ -34,7 +36,9 @@ async def search(catalogue: CatalogueClient, source: Source, words: str) -> Cata
         start = await catalogue.feed(source.url)
         template = await catalogue.search_template(start)
     if not template:
-        raise FetchError(f"{source.name} cannot be searched.", "Give the address of a shelf.")
+        raise FetchError(
+            f"{source.name} cannot be searched.", "Give the address of a shelf."
+        )
     try:
         return await open_page(catalogue, search_url(template, words))
     except NotThereError:  # Of Calibre, if nothing is found
@@ -48,7 +52,9 @@ async def open_page(catalogue: CatalogueClient, url: str) -> CataloguePage:
 
 def _page(feed: Feed) -> CataloguePage:
     """In Project Gutenberg's results each book is a feed, and so are authors and subjects."""
-    numbered = tuple(shelf for shelf in feed.shelves if _GUTENBERG_BOOK.search(shelf.feed))
+    numbered = tuple(
+        shelf for shelf in feed.shelves if _GUTENBERG_BOOK.search(shelf.feed)
+    )
     if numbered and not feed.books:
         return CataloguePage(numbered, (), feed.next)
     return CataloguePage(feed.books, feed.shelves, feed.next)
@@ -59,7 +65,9 @@ async def cover_of(book: OfferedBook, catalogue: CatalogueClient) -> bytes:
     if not book.cover and book.feed:
         book = next(iter((await catalogue.feed(book.feed)).books), book)
     if not book.cover:
-        raise FetchError(f"{book.title} has no cover in this catalogue.", "Get the book to see it.")
+        raise FetchError(
+            f"{book.title} has no cover in this catalogue.", "Get the book to see it."
+        )
     within = _PICTURE.fullmatch(book.cover)
     if within is None:
         data, _ = await catalogue.document(book.cover)
@@ -67,7 +75,9 @@ async def cover_of(book: OfferedBook, catalogue: CatalogueClient) -> bytes:
     try:
         return b64decode(within[1])
     except ValueError as error:
-        raise FetchError(f"The cover of {book.title} is damaged.", "Get the book.") from error
+        raise FetchError(
+            f"The cover of {book.title} is damaged.", "Get the book."
+        ) from error
 
 
 async def file_of(book: OfferedBook, catalogue: CatalogueClient) -> Acquisition:
@@ -75,7 +85,9 @@ async def file_of(book: OfferedBook, catalogue: CatalogueClient) -> Acquisition:
     if not book.files and book.feed:
         books = (await catalogue.feed(book.feed)).books
         if not books:
-            raise FetchError(f"{book.title} is a shelf.", f"List it: gistread get {book.feed}")
+            raise FetchError(
+                f"{book.title} is a shelf.", f"List it: gistread get {book.feed}"
+            )
         book = books[0]
     if not book.files:
         raise FetchError(

@@ -21,7 +21,8 @@ _SEARCH = "{http://a9.com/-/spec/opensearch/1.1/}"
 _ACQUISITION = "http://opds-spec.org/acquisition"
 # Acquisitions that cost nothing: not `/buy`, `/borrow`, `/subscribe` and `/sample`
 _FREE = {_ACQUISITION, f"{_ACQUISITION}/open-access"}
-BOOK_SUFFIXES = {  # Media types that gistread reads, the best first, and the files' suffixes
+# Media types that gistread reads, the best first, and the files' suffixes
+BOOK_SUFFIXES = {
     "application/epub+zip": ".epub",
     "application/x-fictionbook+xml": ".fb2",
     "application/fb2+zip": ".fb2.zip",
@@ -77,8 +78,10 @@ class Feed:
     books: tuple[OfferedBook, ...] = ()
     shelves: tuple[OfferedBook, ...] = ()  # Entries that lead to other feeds only
     next: str = ""  # Address of the next page
-    search: str = ""  # Address of a search, with `{searchTerms}` or as an RFC 6570 template
-    description: str = ""  # Address of an OpenSearch description, which has the search address
+    # Address of a search, with `{searchTerms}` or as an RFC 6570 template
+    search: str = ""
+    # Address of an OpenSearch description, which has the search address
+    description: str = ""
 
 
 def parse_feed(data: bytes, url: str) -> Feed:
@@ -87,8 +90,16 @@ def parse_feed(data: bytes, url: str) -> Feed:
         if data.lstrip()[:1] == b"{":
             return _parse_json(orjson.loads(data), url)
         return _parse_atom(_parse_xml(data), url)
-    except (ValueError, TypeError, LookupError, AttributeError, etree.XMLSyntaxError) as error:
-        raise FetchError(f"{url} is not an OPDS catalogue.", "Check the address.") from error
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        etree.XMLSyntaxError,
+    ) as error:
+        raise FetchError(
+            f"{url} is not an OPDS catalogue.", "Check the address."
+        ) from error
 
 
 def parse_description(data: bytes, url: str) -> str:
@@ -96,7 +107,9 @@ def parse_description(data: bytes, url: str) -> str:
     try:
         root = _parse_xml(data)
     except (ValueError, etree.XMLSyntaxError) as error:
-        raise FetchError(f"{url} does not describe a search.", "Try again later.") from error
+        raise FetchError(
+            f"{url} does not describe a search.", "Try again later."
+        ) from error
     for element in root.iter(f"{_SEARCH}Url"):
         if element.get("type", "").startswith(_FEED_TYPES):
             return _absolute(url, element.get("template", ""))
@@ -114,7 +127,8 @@ def search_url(template: str, words: str) -> str:
     'https://example.org/search/war%20peace'
     """
     path = template.partition("?")[0]
-    if "{searchTerms}" in path:  # Calibre takes even an escaped slash for the end of the words.
+    # Calibre takes even an escaped slash for the end of the words.
+    if "{searchTerms}" in path:
         words = words.replace("/", " ")
     quoted = quote(words, safe="")
     if "{?" in template:  # RFC 6570, as OPDS 2.0 has it
@@ -162,9 +176,16 @@ def _atom_links(element: etree._Element) -> list[dict[str, str]]:
 
 def _atom_book(entry: etree._Element, url: str) -> OfferedBook:
     links = _atom_links(entry)
-    names = [_text(author, f"{_ATOM}name") for author in entry.iterfind(f"{_ATOM}author")]
+    names = [
+        _text(author, f"{_ATOM}name") for author in entry.iterfind(f"{_ATOM}author")
+    ]
     feed = next(
-        (link["href"] for link in links if link.get("type", "").startswith(_FEED_TYPES)), ""
+        (
+            link["href"]
+            for link in links
+            if link.get("type", "").startswith(_FEED_TYPES)
+        ),
+        "",
     )
     return OfferedBook(
         _text(entry, f"{_ATOM}title") or "Untitled",
@@ -194,7 +215,8 @@ def _parse_json(document: Mapping[str, Any], url: str) -> Feed:
     books = [_json_book(publication, url) for publication in _publications(document)]
     shelves = [
         OfferedBook(
-            clean_line(str(item.get("title") or "Untitled")), feed=_absolute(url, item["href"])
+            clean_line(str(item.get("title") or "Untitled")),
+            feed=_absolute(url, item["href"]),
         )
         for item in document.get("navigation", [])
     ]
@@ -208,7 +230,11 @@ def _parse_json(document: Mapping[str, Any], url: str) -> Feed:
 
 
 def _publications(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    if "publications" not in document and "groups" not in document and "images" in document:
+    if (
+        "publications" not in document
+        and "groups" not in document
+        and "images" in document
+    ):
         yield document  # The whole entry of one book
     yield from document.get("publications", [])
     for group in document.get("groups", []):
@@ -277,15 +303,21 @@ def _files(links: Sequence[Mapping[str, Any]], url: str) -> tuple[Acquisition, .
         if media_type in _TYPES and not _FREE.isdisjoint(_relations(link)):
             size = str(link.get("length") or link.get("size") or "")
             size_bytes = int(size) if size.isdecimal() else None
-            files.append(Acquisition(_absolute(url, link["href"]), media_type, size_bytes))
+            files.append(
+                Acquisition(_absolute(url, link["href"]), media_type, size_bytes)
+            )
     return tuple(sorted(files, key=lambda file: _TYPES.index(file.media_type)))
 
 
-def _link(links: Sequence[Mapping[str, Any]], url: str, relation: str, types: Sequence[str]) -> str:
+def _link(
+    links: Sequence[Mapping[str, Any]], url: str, relation: str, types: Sequence[str]
+) -> str:
     """The absolute address of the first link with a relation and one of some types."""
     for media_type in types:
         for link in links:
-            if relation in _relations(link) and (link.get("type") or "").startswith(media_type):
+            if relation in _relations(link) and (link.get("type") or "").startswith(
+                media_type
+            ):
                 return _absolute(url, link["href"])
     return ""
 

@@ -11,10 +11,14 @@ from gistread.errors import UsageError
 
 _GUTENBERG = "https://www.gutenberg.org"
 _STANDARD_EBOOKS = "https://standardebooks.org"
-_ADDRESS_HINT = "Example: https://example.org/opds, with --user NAME if it needs a login."
+_ADDRESS_HINT = (
+    "Example: https://example.org/opds, with --user NAME if it needs a login."
+)
 _EPUB = "application/epub+zip"
 _GUTENBERG_PAGE = re.compile(r"https?://(?:www\.)?gutenberg\.org/ebooks/(\d+)/?")
-_STANDARD_PAGE = re.compile(r"https?://(?:www\.)?standardebooks\.org/ebooks/([\w./-]+?)/?")
+_STANDARD_PAGE = re.compile(
+    r"https?://(?:www\.)?standardebooks\.org/ebooks/([\w./-]+?)/?"
+)
 _LOGIN = re.compile(r"://[^/\s]*@")
 # `www.gutenberg.org/ebooks/84`, `localhost:8080/opds`: a host, perhaps a port, and a path
 _BARE_ADDRESS = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?/\S*|www\.\S+")
@@ -87,7 +91,8 @@ def find_source(name: str) -> Source:
     if "://" in name:
         return Source(urlsplit(name).netloc, name)
     raise UsageError(
-        f"{name} is not a catalogue.", f"Use {', '.join(SOURCES)}, or an address with https://."
+        f"{name} is not a catalogue.",
+        f"Use {', '.join(SOURCES)}, or an address with https://.",
     )
 
 
@@ -102,7 +107,9 @@ def check_address(name: str) -> None:
     if colon:
         split_address(name, _ADDRESS_HINT)
     if not colon and _BARE_ADDRESS.fullmatch(name):
-        raise UsageError(f"{name} looks like an address without its scheme.", f"Use https://{name}")
+        raise UsageError(
+            f"{name} looks like an address without its scheme.", f"Use https://{name}"
+        )
 
 
 def named_book(name: str) -> OfferedBook | None:
@@ -115,7 +122,9 @@ def named_book(name: str) -> OfferedBook | None:
     number = page[1] if page else name
     if number.isdecimal():
         url = f"{_GUTENBERG}/ebooks/{number}.epub3.images"
-        return OfferedBook(f"Project Gutenberg {number}", files=(Acquisition(url, _EPUB),))
+        return OfferedBook(
+            f"Project Gutenberg {number}", files=(Acquisition(url, _EPUB),)
+        )
     if page := _STANDARD_PAGE.fullmatch(name):
         file = f"{page[1].replace('/', '_')}.epub"
         url = f"{_STANDARD_EBOOKS}/ebooks/{page[1]}/downloads/{file}?source=download"

@@ -16,7 +16,13 @@ from gistread.book.model import (
     ParagraphKind,
     Span,
 )
-from gistread.book.normalise import clean, clean_line, guess_language, keep_lines, one_line
+from gistread.book.normalise import (
+    clean,
+    clean_line,
+    guess_language,
+    keep_lines,
+    one_line,
+)
 from gistread.words import count_words
 
 # Front matter up to this many words, about half a printed page, belongs to the first chapter: title
@@ -57,7 +63,9 @@ class ChapterStart:
     blocks: int = 1  # Number of paragraphs in its heading
 
 
-def by_paragraph(chapters: Iterable[ChapterStart]) -> Mapping[int, Sequence[ChapterStart]]:
+def by_paragraph(
+    chapters: Iterable[ChapterStart],
+) -> Mapping[int, Sequence[ChapterStart]]:
     starts: defaultdict[int, list[ChapterStart]] = defaultdict(list)
     for chapter in chapters:
         starts[chapter.index].append(chapter)
@@ -129,7 +137,9 @@ class BookBuilder:
         self._paragraphs.append(Paragraph(start, self.characters, kind, level))
         for marked in ranges:
             mark = marks[marked.index]
-            self._inline.append(_PlacedMark(start + marked.start, start + marked.end, mark))
+            self._inline.append(
+                _PlacedMark(start + marked.start, start + marked.end, mark)
+            )
         return True
 
     @property
@@ -185,7 +195,9 @@ class BookBuilder:
 
     def _spans(self) -> tuple[Span, ...]:
         styled = ((placed, placed.mark.style) for placed in self._inline)
-        return tuple(Span(placed.start, placed.end, style) for placed, style in styled if style)
+        return tuple(
+            Span(placed.start, placed.end, style) for placed, style in styled if style
+        )
 
     def _links(self, resolve: ResolveLink) -> tuple[Link, ...]:
         links = (placed for placed in self._inline if placed.mark.href)
@@ -193,17 +205,22 @@ class BookBuilder:
 
     def _images(self) -> tuple[Image, ...]:
         images = (placed for placed in self._inline if placed.mark.image)
-        return tuple(Image(placed.start, placed.end, placed.mark.image) for placed in images)
+        return tuple(
+            Image(placed.start, placed.end, placed.mark.image) for placed in images
+        )
 
     def _language_spans(self) -> tuple[LanguageSpan, ...]:
         foreign = (placed for placed in self._inline if placed.mark.language)
         return tuple(
-            LanguageSpan(placed.start, placed.end, placed.mark.language) for placed in foreign
+            LanguageSpan(placed.start, placed.end, placed.mark.language)
+            for placed in foreign
         )
 
     def _chapters(self, text: str, title: str) -> tuple[Chapter, ...]:
         whole_book = ChapterStart(0, title, 1)
-        starts = [start for start in self._starts if start.index < len(text)] or [whole_book]
+        starts = [start for start in self._starts if start.index < len(text)] or [
+            whole_book
+        ]
         front_matter = text[: starts[0].index]
         if count_words(front_matter) > _FRONT_MATTER_WORDS:
             starts.insert(0, whole_book)

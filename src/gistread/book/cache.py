@@ -26,7 +26,8 @@ from gistread.book.normalise import clean_line
 from gistread.book.open import Cancelled, never, open_book_or_series, read_book
 from gistread.store.files import make_folder, replace_file
 
-EXTRACTION_VERSION = 22  # Raise this when a file yields different text, paragraphs or chapters
+# Raise this when a file yields different text, paragraphs or chapters
+EXTRACTION_VERSION = 22
 
 _LIMIT_BYTES = 512 * 1024 * 1024  # Of all entries; some 700 novels
 _SUFFIX = ".book"
@@ -79,7 +80,8 @@ def _save(book: Book, entry: Path, name: str) -> None:
 
     `name`: of the book's file.
     """
-    bytearray(_PAYLOAD_BYTES * len(book.text))  # Raises MemoryError; orjson would end the process
+    # Raises MemoryError; orjson would end the process
+    bytearray(_PAYLOAD_BYTES * len(book.text))
     text = book.text.encode()
     record = orjson.dumps(_record(book) | {_NAME: _named_title(name)})
     payload = len(text).to_bytes(_SIZE_BYTES) + text + record
@@ -92,10 +94,16 @@ def _save(book: Book, entry: Path, name: str) -> None:
 
 def _record(book: Book) -> dict[str, object]:
     """The fields of a book but its text; those of ranges by column."""
-    record = {each.name: getattr(book, each.name) for each in fields(book) if each.name != "text"}
+    record = {
+        each.name: getattr(book, each.name)
+        for each in fields(book)
+        if each.name != "text"
+    }
     for name, kind in _RANGES.items():
         ranges = record[name]
-        record[name] = [[getattr(item, each.name) for item in ranges] for each in fields(kind)]
+        record[name] = [
+            [getattr(item, each.name) for item in ranges] for each in fields(kind)
+        ]
     return record
 
 
@@ -153,7 +161,10 @@ def _read(entry: Path) -> tuple[str, bytes]:
     Raises OSError, and ValueError for a damaged entry.
     """
     data = entry.read_bytes()
-    if hashlib.sha256(memoryview(data)[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
+    if (
+        hashlib.sha256(memoryview(data)[_DIGEST_BYTES:]).digest()
+        != data[:_DIGEST_BYTES]
+    ):
         raise ValueError
     start = _DIGEST_BYTES + _SIZE_BYTES
     end = start + int.from_bytes(data[_DIGEST_BYTES:start])

@@ -36,7 +36,9 @@ def choose_encoding(file: Path, source: Path, digest: str, name: str) -> None:
     with source.open("rb") as stream:
         kind = sniff.identify(stream.read(sniff.HEAD_BYTES), source.name)
     if kind not in _TEXT_FORMATS:
-        raise BookError(f"{source.name} is not plain text: its format says its encoding.")
+        raise BookError(
+            f"{source.name} is not plain text: its format says its encoding."
+        )
     choices = _read(file)
     if name == DETECTED:
         choices.pop(digest, None)

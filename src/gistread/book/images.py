@@ -10,7 +10,13 @@ from urllib.parse import unquote, unquote_to_bytes
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.open import open_file, read_limited
 from gistread.book.series import volume_path
-from gistread.book.sniff import HEAD_BYTES, ForeignFormat, ReadableFormat, identify, is_fb2_name
+from gistread.book.sniff import (
+    HEAD_BYTES,
+    ForeignFormat,
+    ReadableFormat,
+    identify,
+    is_fb2_name,
+)
 from gistread.errors import BookError
 
 LIMIT_BYTES = 32 * 1024 * 1024
@@ -40,7 +46,9 @@ def read_image(book: Path, source: str) -> bytes:
         if kind is ReadableFormat.FB2:
             data = read_limited(stream, book.name, limit_bytes=LIMIT_FICTIONBOOK_BYTES)
             return _from_fictionbook(data, source)
-        if kind is ReadableFormat.HTML and (address := _in_page(stream, book.name, source)):
+        if kind is ReadableFormat.HTML and (
+            address := _in_page(stream, book.name, source)
+        ):
             return _decode_data_url(address)
     if isinstance(kind, ForeignFormat) and kind.suffix:
         raise BookError(
@@ -83,7 +91,8 @@ def _from_fictionbook(data: bytes, source: str) -> bytes:
 def _from_folder(book: Path, source: str) -> bytes:
     if _SCHEME.match(source) or source.startswith("//"):
         raise BookError(
-            f"The picture lies outside the book: {source}", "gistread does not download pictures."
+            f"The picture lies outside the book: {source}",
+            "gistread does not download pictures.",
         )
     folder = book.resolve().parent
     named = folder / unquote(source.partition("?")[0].partition("#")[0])
@@ -111,4 +120,6 @@ def _decode_data_url(source: str) -> bytes:
         raise BookError("The picture's data are damaged.") from error
     if not comma:
         raise BookError("The picture's data are damaged.")
-    return read_limited(io.BytesIO(data), "The picture in the text", limit_bytes=LIMIT_BYTES)
+    return read_limited(
+        io.BytesIO(data), "The picture in the text", limit_bytes=LIMIT_BYTES
+    )

@@ -28,7 +28,8 @@ class InlineMark:
     """Properties of marked words; several may apply."""
 
     style: Style | None = None
-    href: str = ""  # Target of a link, as written in the source; the format resolves it later
+    # Target of a link, as written in the source; the format resolves it later
+    href: str = ""
     is_note: bool = False  # The link is a note reference
     language: str = ""  # BCP 47, if it differs from the book's
     image: str = ""  # Path or URL of the picture that the words represent
@@ -87,8 +88,12 @@ def _bound(run: re.Match[str]) -> str:
     opened = {ord(mark) - _OPENING for mark in marks if ord(mark) < _CLOSING}
     closed = {ord(mark) - _CLOSING for mark in marks if ord(mark) >= _CLOSING}
     empty = opened & closed
-    before = "".join(m for m in marks if ord(m) >= _CLOSING and ord(m) - _CLOSING not in empty)
-    after = "".join(m for m in marks if ord(m) < _CLOSING and ord(m) - _OPENING not in empty)
+    before = "".join(
+        m for m in marks if ord(m) >= _CLOSING and ord(m) - _CLOSING not in empty
+    )
+    after = "".join(
+        m for m in marks if ord(m) < _CLOSING and ord(m) - _OPENING not in empty
+    )
     return before + spaces + after
 
 

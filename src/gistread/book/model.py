@@ -56,7 +56,8 @@ class Link:
     start: int
     end: int
     target: int | None = None  # Offset in this book; None for an external link
-    target_end: int | None = None  # End of the note; None if the link is not a note reference
+    # End of the note; None if the link is not a note reference
+    target_end: int | None = None
     address: str = ""  # URL of an external link. Never opened unasked.
 
 
@@ -168,8 +169,12 @@ class Book:
     def paragraphs_between(self, start: int, end: int) -> Iterator[Paragraph]:
         return self._overlapping(self.paragraphs, start, end)
 
-    def _overlapping(self, ranges: Sequence[_Range], start: int, end: int) -> Iterator[_Range]:
-        first = self.paragraphs[self.paragraph_index(start)].start if self.paragraphs else 0
+    def _overlapping(
+        self, ranges: Sequence[_Range], start: int, end: int
+    ) -> Iterator[_Range]:
+        first = (
+            self.paragraphs[self.paragraph_index(start)].start if self.paragraphs else 0
+        )
         nearest = bisect_left(ranges, first, key=lambda item: item.start)
         for item in islice(ranges, nearest, None):
             if item.start >= end:
@@ -179,11 +184,15 @@ class Book:
 
     def paragraph_index(self, offset: int) -> int:
         """Index of the paragraph at `offset`, or of the last one before it."""
-        following = bisect_right(self.paragraphs, offset, key=lambda paragraph: paragraph.start)
+        following = bisect_right(
+            self.paragraphs, offset, key=lambda paragraph: paragraph.start
+        )
         return max(0, following - 1)
 
     def chapter_index(self, offset: int) -> int:
-        following = bisect_right(self.chapters, offset, key=lambda chapter: chapter.start)
+        following = bisect_right(
+            self.chapters, offset, key=lambda chapter: chapter.start
+        )
         return max(0, following - 1)
 
     @cached_property
@@ -218,7 +227,9 @@ class Book:
 
     def volume_index(self, offset: int) -> int:
         """Index of the volume at `offset`, its heading included. Requires volumes."""
-        following = bisect_right(self.volumes, offset, key=lambda volume: volume.heading)
+        following = bisect_right(
+            self.volumes, offset, key=lambda volume: volume.heading
+        )
         return max(0, following - 1)
 
     def volume_end(self, index: int) -> int:
@@ -228,7 +239,10 @@ class Book:
         return len(self.text)
 
     def is_volume_heading(self, offset: int) -> bool:
-        return bool(self.volumes) and self.volumes[self.volume_index(offset)].heading == offset
+        return (
+            bool(self.volumes)
+            and self.volumes[self.volume_index(offset)].heading == offset
+        )
 
     def volume_title(self, offset: int) -> str:
         if self.volumes:
@@ -237,7 +251,10 @@ class Book:
 
     def chapter_title(self, offset: int) -> str:
         """Title of the chapter at `offset`, prefixed with that of its volume."""
-        titles = (self.volume_title(offset), self.chapters[self.chapter_index(offset)].title)
+        titles = (
+            self.volume_title(offset),
+            self.chapters[self.chapter_index(offset)].title,
+        )
         return " · ".join(dict.fromkeys(title for title in titles if title))
 
     @cached_property
@@ -268,7 +285,9 @@ class Book:
             chapters=tuple(replace(c, end=min(c.end, offset)) for c in chapters),
             language=self.language,
             source_format=self.source_format,
-            volumes=tuple(replace(v, title="", end=min(v.end, offset)) for v in volumes),
+            volumes=tuple(
+                replace(v, title="", end=min(v.end, offset)) for v in volumes
+            ),
         )
 
 

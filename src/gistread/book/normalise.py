@@ -108,7 +108,8 @@ def language_tag(text: str) -> str:
 
 _SAMPLE_CHARACTERS = 30_000
 _LEAST_WORDS = 60  # Fewer say too little
-_LEAST_SHARE = 0.12  # Of words that are frequent in the language; running text has 0.25 to 0.5
+# Of words that are frequent in the language; running text has 0.25 to 0.5
+_LEAST_SHARE = 0.12
 _CLEAR_LEAD = 1.3  # Of the likeliest language's share over that of the next one
 _LEAST_LETTERS = 0.2  # Of a script, to name its language
 _WORD = re.compile(r"[^\W\d_]+")
@@ -129,7 +130,10 @@ def guess_language(text: str) -> str:
     sample = text[:_SAMPLE_CHARACTERS]
     letter_count = sum(map(str.isalpha, sample))
     for language, script in _languages()["scripts"].items():
-        if letter_count and len(re.findall(script, sample)) > _LEAST_LETTERS * letter_count:
+        if (
+            letter_count
+            and len(re.findall(script, sample)) > _LEAST_LETTERS * letter_count
+        ):
             return language
     shares = language_shares(sample)
     if not shares:

@@ -11,7 +11,8 @@ _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _SMALL_NUMBERS, _TENS, _OTHER_LANGUAGES = (
-    [row.split() for row in _TABLES[name]] for name in ("small", "tens", "other_languages")
+    [row.split() for row in _TABLES[name]]
+    for name in ("small", "tens", "other_languages")
 )
 _HEBREW = {letter: value for value, letter in enumerate("אבגדהוזחט", 1)} | {
     letter: 10 * value for value, letter in enumerate("יכלמנסעפצ", 1)

@@ -20,7 +20,8 @@ from gistread.errors import BookError
 
 # For plain text, HTML, Markdown and FB2; about twenty times War and Peace.
 LIMIT_BYTES = 64 * 1024 * 1024
-_ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024  # For EPUB, DOCX and PDF: only their text is read
+# For EPUB, DOCX and PDF: only their text is read
+_ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024
 
 Cancelled = Callable[[], bool]  # Polled during slow work: whether to give up
 
@@ -31,16 +32,22 @@ def never() -> bool:
 
 def open_book(source: Path | str) -> Book:
     """Read the book in the file `source`. Raises BookError."""
-    return open_book_or_series(lambda stream, path: read_book(stream, path.name), Path(source))
+    return open_book_or_series(
+        lambda stream, path: read_book(stream, path.name), Path(source)
+    )
 
 
-def open_book_or_series(read_one: Callable[[io.BufferedReader, Path], Book], source: Path) -> Book:
+def open_book_or_series(
+    read_one: Callable[[io.BufferedReader, Path], Book], source: Path
+) -> Book:
     """Read a book or series with `read_one`, which reads one file. Raises BookError."""
 
     def open_volume(path: Path) -> Book:
         with open_file(path) as stream:
             if is_series(stream, path.name):  # It could include itself
-                raise BookError(f"{path.name} is itself a series.", "List its volumes instead.")
+                raise BookError(
+                    f"{path.name} is itself a series.", "List its volumes instead."
+                )
             return read_one(stream, path)
 
     with open_file(source) as stream:
@@ -49,7 +56,9 @@ def open_book_or_series(read_one: Callable[[io.BufferedReader, Path], Book], sou
                 return read_series(stream, source, open_volume)
             return read_one(stream, source)
         except OSError as error:
-            raise BookError(f"{source.name} cannot be read: {error.strerror or error}.") from error
+            raise BookError(
+                f"{source.name} cannot be read: {error.strerror or error}."
+            ) from error
 
 
 def open_bytes(data: bytes, name: str) -> Book:
@@ -57,7 +66,9 @@ def open_bytes(data: bytes, name: str) -> Book:
     return read_book(io.BytesIO(data), name)
 
 
-def read_limited(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
+def read_limited(
+    stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES
+) -> bytes:
     """Read a whole stream.
 
     Raises BookError if it is longer than `limit_bytes` or cannot be read.
@@ -81,7 +92,10 @@ def open_file(source: Path) -> io.BufferedReader:
     except PermissionError as error:
         raise BookError(f"{source} cannot be read: permission denied.") from error
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
+        else:
+            reason = str(error)
         raise BookError(f"{source} cannot be opened: {reason}.") from error
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode):
@@ -99,7 +113,8 @@ def open_file(source: Path) -> io.BufferedReader:
 
 
 def _hint_if_address(source: Path) -> str:
-    is_address = source.parts[:1] in (("http:",), ("https:",))  # `Path` collapses the two slashes
+    # `Path` collapses the two slashes
+    is_address = source.parts[:1] in (("http:",), ("https:",))
     if not is_address:
         return ""
     return "Nothing is read from the network. Download the book, then open its file."
@@ -121,7 +136,9 @@ def read_book(
         raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
 
 
-def _read_identified(stream: BinaryIO, name: str, encoding: str, cancelled: Cancelled) -> Book:
+def _read_identified(
+    stream: BinaryIO, name: str, encoding: str, cancelled: Cancelled
+) -> Book:
     """Raises BookError, ArchiveError, OSError."""
     head = stream.read(sniff.HEAD_BYTES)
     if not head:
@@ -136,7 +153,9 @@ def _read_identified(stream: BinaryIO, name: str, encoding: str, cancelled: Canc
     if isinstance(kind, sniff.ForeignFormat):
         return _read_foreign(stream, name, kind, cancelled)
     if kind is sniff.ReadableFormat.SERIES:
-        raise BookError(f"{name} is a series that refers to other files.", "Open it by its path.")
+        raise BookError(
+            f"{name} is a series that refers to other files.", "Open it by its path."
+        )
     stream.seek(0)
     if kind is sniff.ReadableFormat.PDF:
         from gistread.book.formats.pdf.book import read_pdf
@@ -159,7 +178,9 @@ def _check_size(stream: BinaryIO, name: str, kind: sniff.FileType | None) -> Non
         raise _too_large_error(name, limit_bytes)
 
 
-def _read_text(data: bytes, name: str, kind: sniff.ReadableFormat, encoding: str) -> Book:
+def _read_text(
+    data: bytes, name: str, kind: sniff.ReadableFormat, encoding: str
+) -> Book:
     read = _text_reader(kind)
     if not encoding:
         return read(data, name)
@@ -209,7 +230,8 @@ def _read_foreign(
     """Read a book through Calibre. Raises BookError if Calibre does not read the format either."""
     if not kind.suffix:
         raise BookError(
-            f"{name} is {kind.name}. gistread reads {sniff.SUPPORTED_FORMATS}.", kind.advice
+            f"{name} is {kind.name}. gistread reads {sniff.SUPPORTED_FORMATS}.",
+            kind.advice,
         )
     from gistread.book.formats.calibre import convert_to_epub
     from gistread.book.formats.epub import read_epub
@@ -225,4 +247,6 @@ def _read_foreign(
 
 
 def _too_large_error(name: str, limit_bytes: int) -> BookError:
-    return BookError(f"{name} is larger than the limit of {limit_bytes // 1024 // 1024} MB.")
+    return BookError(
+        f"{name} is larger than the limit of {limit_bytes // 1024 // 1024} MB."
+    )

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-LONGEST_CHARACTERS = 4000  # Longer sentences are split at white space, or anywhere if there is none
+# Longer sentences are split at white space, or anywhere if there is none
+LONGEST_CHARACTERS = 4000
 
 # Closing characters that may follow a sentence end.
 _CLOSING = "\"'”’“‘»«›‹)\\]」』）】》〉"
@@ -22,7 +23,8 @@ _END = re.compile(
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _ABBREVIATIONS, _MAY_END, _BEFORE_NUMBER = (
-    frozenset(_TABLES[name].split()) for name in ("abbreviations", "may_end", "before_number")
+    frozenset(_TABLES[name].split())
+    for name in ("abbreviations", "may_end", "before_number")
 )
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—–-]*$")
 # "z. B.", "d. h.", "т. е.", "p. ej.": a letter and a stop, after or before another one.

@@ -29,7 +29,8 @@ from gistread.errors import BookError
 
 MOST_VOLUMES = 100
 _LIMIT_BYTES = 1024 * 1024
-_LIMIT_CHARACTERS = 64 * 1024 * 1024  # All volumes together; about twenty times War and Peace
+# All volumes together; about twenty times War and Peace
+_LIMIT_CHARACTERS = 64 * 1024 * 1024
 _EXAMPLE = 'Example: title = "…" and volumes = ["one.epub", "two.txt"].'
 
 
@@ -47,7 +48,9 @@ def is_series(stream: BinaryIO, name: str) -> bool:
     return bool(head) and identify(head, name) is ReadableFormat.SERIES
 
 
-def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Book]) -> Book:
+def read_series(
+    stream: BinaryIO, source: Path, open_volume: Callable[[Path], Book]
+) -> Book:
     """Read the series `source` from a stream at its start.
 
     Raises BookError, which names the faulty volume.
@@ -60,7 +63,9 @@ def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Bo
             volumes.append(open_volume(path))
         except BookError as error:
             hint = error.hint or "Correct its path, or leave it out of the series."
-            raise BookError(f"Volume {number} of {source.name}: {error.message}", hint) from error
+            raise BookError(
+                f"Volume {number} of {source.name}: {error.message}", hint
+            ) from error
         characters += len(volumes[-1].text)
         if characters > _LIMIT_CHARACTERS:
             raise BookError(
@@ -72,7 +77,9 @@ def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Bo
     for number, digest in enumerate(digests, start=1):
         first = digests.index(digest) + 1
         if first < number:
-            message = f"Volumes {first} and {number} of {source.name} have the same text."
+            message = (
+                f"Volumes {first} and {number} of {source.name} have the same text."
+            )
             raise BookError(message, "List each volume once.")
     return join_books(listed.title, listed.authors, volumes)
 
@@ -95,7 +102,9 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
             ValueError: "a number has too many digits",
         }
         reason = reasons.get(type(error), str(error).rstrip("."))
-        raise BookError(f"{name} is not a valid series file: {reason}.", _EXAMPLE) from error
+        raise BookError(
+            f"{name} is not a valid series file: {reason}.", _EXAMPLE
+        ) from error
     title = record.get("title", "")
     authors = record.get("authors", [])
     volumes = record.get("volumes")
@@ -135,7 +144,8 @@ def _leads_out(volume: str, folder: Path) -> bool:
         if volume.startswith("~") or path.is_absolute() or ".." in path.parts:
             return True
         return not (folder / path).resolve().is_relative_to(folder)
-    except (OSError, RuntimeError, ValueError):  # An impossible name, or a link to itself
+    except (OSError, RuntimeError, ValueError):
+        # An impossible name, or a link to itself
         return False
 
 
@@ -143,7 +153,9 @@ def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
     """Path of a volume by its number from 1. Raises BookError."""
     paths = volume_paths(read_series_file(stream, source.name), source)
     if not 1 <= number <= len(paths):
-        raise BookError(f"{source.name} no longer has a volume {number}.", "Open it again.")
+        raise BookError(
+            f"{source.name} no longer has a volume {number}.", "Open it again."
+        )
     return paths[number - 1]
 
 
@@ -167,7 +179,9 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
     ends = [*headings[1:], volumes[-1].end]
     texts: list[str] = []
     moved: list[Book] = []
-    for number, (book, volume, end) in enumerate(zip(books, volumes, ends, strict=True), start=1):
+    for number, (book, volume, end) in enumerate(
+        zip(books, volumes, ends, strict=True), start=1
+    ):
         texts += (volume.title, book.text)
         book = replace(book, language_spans=tuple(_foreign_spans(book, language)))
         moved.append(_move(book, volume, number, end))
@@ -270,7 +284,10 @@ def _shift_links(links: Iterable[Link], by: int) -> Iterator[Link]:
 
 
 def _shift_images(images: Iterable[Image], by: int, number: int) -> Iterator[Image]:
-    return (replace(image, source=f"{number}/{image.source}") for image in _shift(images, by))
+    return (
+        replace(image, source=f"{number}/{image.source}")
+        for image in _shift(images, by)
+    )
 
 
 def _chained(parts: Iterable[tuple[_Item, ...]]) -> tuple[_Item, ...]:

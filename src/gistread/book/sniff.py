@@ -32,7 +32,8 @@ class ForeignFormat:
     """A format that gistread knows and does not read itself; its name has an article."""
 
     name: str
-    suffix: str = ""  # By which Calibre's `ebook-convert` detects it; empty if it cannot read it
+    # By which Calibre's `ebook-convert` detects it; empty if it cannot read it
+    suffix: str = ""
     advice: str = ""
     has_contents: bool = True  # Else Calibre makes its table of contents from links
 
@@ -46,13 +47,18 @@ _SIGNATURES = [
     (row.pop("at", 0), row.pop("bytes").encode("latin-1"), ForeignFormat(**row))
     for row in _TABLES["signatures"]
 ]
-_ZIP_TYPES = {mimetype: ForeignFormat(**row) for mimetype, row in _TABLES["zip_types"].items()}
+_ZIP_TYPES = {
+    mimetype: ForeignFormat(**row) for mimetype, row in _TABLES["zip_types"].items()
+}
 _UNPACK = "Unpack it and open the book inside."
 
 # The first element of a marked-up text.
 _MARKUP: tuple[tuple[re.Pattern[str], FileType], ...] = (
     (re.compile(r"<(?:\w+:)?FictionBook\b"), ReadableFormat.FB2),
-    (re.compile(r"<!doctype\s+html|<html\b|<head\b|<body\b", re.IGNORECASE), ReadableFormat.HTML),
+    (
+        re.compile(r"<!doctype\s+html|<html\b|<head\b|<body\b", re.IGNORECASE),
+        ReadableFormat.HTML,
+    ),
     (re.compile(r"<svg\b"), ForeignFormat("an SVG image")),
     (re.compile(r"<\?xml\b"), ForeignFormat("an XML document")),
 )
@@ -70,7 +76,8 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _MHTML = re.compile(
-    r"(?:[\w-]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?content-type:\s*multipart/related\b", re.IGNORECASE
+    r"(?:[\w-]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?content-type:\s*multipart/related\b",
+    re.IGNORECASE,
 )
 
 # Some programs write a few lines before the signature.
@@ -116,7 +123,9 @@ def identify(head: bytes, name: str = "") -> FileType | None:
         return ReadableFormat.PDF
     bare = head.removeprefix(_UTF8_MARK).lstrip(b" \t\r\n") or head
     for offset, signature, kind in _SIGNATURES:
-        if head.startswith(signature, offset) or (offset == 0 and bare.startswith(signature)):
+        if head.startswith(signature, offset) or (
+            offset == 0 and bare.startswith(signature)
+        ):
             return kind
     text = _legible_text(head)
     if _MARKUP_START.match(text):
@@ -179,7 +188,9 @@ def _format_inside(names: list[str]) -> FileType:
     if len(books) == 1:
         return ReadableFormat.ZIPPED_FB2
     if books:
-        return ForeignFormat(f"a zip archive of {len(books)} FictionBooks", advice=_UNPACK)
+        return ForeignFormat(
+            f"a zip archive of {len(books)} FictionBooks", advice=_UNPACK
+        )
     if _CALIBRE_METADATA in names:
         texts = [kind for name, kind in _CALIBRE_TEXTS.items() if name in names]
         if texts:
@@ -190,4 +201,6 @@ def _format_inside(names: list[str]) -> FileType:
 
 
 def is_fb2_name(name: str) -> bool:
-    return name.lower().endswith(".fb2") and not name.lower().startswith(_MACOS_METADATA)
+    return name.lower().endswith(".fb2") and not name.lower().startswith(
+        _MACOS_METADATA
+    )

@@ -10,7 +10,13 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gistread.cli.output import OutputError, discard_output, fail, prepare_streams, write_json
+from gistread.cli.output import (
+    OutputError,
+    discard_output,
+    fail,
+    prepare_streams,
+    write_json,
+)
 from gistread.cli.parser import parse
 from gistread.errors import ExitStatus, GistreadError, UsageError, traceback_text
 from gistread.paths import default_paths, install_extra
@@ -22,7 +28,8 @@ _EXTRAS = {
     "textual_serve": "serve",
     "aiohttp_jinja2": "serve",
 }
-_NOT_MAPPED = "failed to map segment"  # The loader's message if memory is short for a library
+# The loader's message if memory is short for a library
+_NOT_MAPPED = "failed to map segment"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,17 +87,22 @@ def _is_in_words(error: Exception, words: list[str]) -> bool:
 def _run(words: list[str]) -> int:
     arguments = prepare(parse(words))
     if getattr(arguments, "encoding", None):
-        from gistread.cli.opening import keep_encoding  # imported here: few commands need it
+        # imported here: few commands need it
+        from gistread.cli.opening import keep_encoding
 
         keep_encoding(arguments)
     try:
-        status = importlib.import_module(f"gistread.cli.{arguments.module}").run(arguments)
+        status = importlib.import_module(f"gistread.cli.{arguments.module}").run(
+            arguments
+        )
         return int(status or ExitStatus.DONE)
     except ModuleNotFoundError as error:
         module = str(error.name).partition(".")[0]
         if module not in _EXTRAS:
             raise
-        message = f"`gistread {arguments.command}` needs {module}, which is not installed."
+        message = (
+            f"`gistread {arguments.command}` needs {module}, which is not installed."
+        )
         raise UsageError(message, install_extra(_EXTRAS[module])) from None
 
 
@@ -101,7 +113,9 @@ def prepare(arguments: argparse.Namespace) -> argparse.Namespace:
     return arguments
 
 
-def _report(words: list[str], message: str, hint: str, status: ExitStatus) -> ExitStatus:
+def _report(
+    words: list[str], message: str, hint: str, status: ExitStatus
+) -> ExitStatus:
     """Print the error, and with `--json` or `--events` also a document on standard output."""
     fail(f"{message}\n{hint}" if hint else message)
     error = {"message": message, "hint": hint, "status": int(status)}
@@ -142,5 +156,7 @@ def _write_log(log: Path, error: Exception) -> None:
 
     time = datetime.now().astimezone().isoformat(timespec="seconds")
     make_folder(log.parent)
-    with open(log, "a", encoding="utf-8", errors="backslashreplace", opener=private_opener) as file:
+    with open(
+        log, "a", encoding="utf-8", errors="backslashreplace", opener=private_opener
+    ) as file:
         file.write(f"{time} {traceback_text(error)}\n")

@@ -36,7 +36,9 @@ class PrintedAnswer:
             from gistread.cli.ask_template import write_by_template
 
             fields = {**self.document, **self.more}
-            write_by_template(arguments.template, fields, self.answered.citations, self.place_of)
+            write_by_template(
+                arguments.template, fields, self.answered.citations, self.place_of
+            )
 
 
 async def print_answered(
@@ -49,7 +51,9 @@ async def print_answered(
 
     Prints nothing if the command line wants the fields of the answer.
     """
-    as_fields = bool(arguments.json or arguments.events) or arguments.template is not None
+    as_fields = (
+        bool(arguments.json or arguments.events) or arguments.template is not None
+    )
     is_drawn = not as_fields and sys.stdout.isatty()
     printer = AnswerPrinter()
     streamed = ""

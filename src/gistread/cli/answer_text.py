@@ -42,7 +42,8 @@ class AnswerPrinter:
     """
 
     def __init__(self) -> None:
-        self._waiting = ""  # Lines of a table, or the line being written without its first words
+        # Lines of a table, or the line being written without its first words
+        self._waiting = ""
         self._printed = 0  # Characters printed of what is drawn of it
 
     def add(self, piece: str) -> None:
@@ -98,7 +99,9 @@ class AnswerPrinter:
             (max(offset, start), sign)
             for span in drawn.spans
             if span.end > start and span.style in _SGR
-            for offset, sign in zip((span.start, span.end), _SGR[span.style], strict=True)
+            for offset, sign in zip(
+                (span.start, span.end), _SGR[span.style], strict=True
+            )
         ]
         write_drawn(_styled(drawn.text, sorted(changes), start))
         self._printed = max(start, len(drawn.text))

@@ -19,7 +19,9 @@ EXPORT_PARTS = ("marks", "notes", "questions", "gists")  # Notes: marks that hav
 def add_ask(parser: argparse.ArgumentParser) -> None:
     from gistread.readers.registry import METHODS, OWN_METHODS
 
-    summaries = "\n".join(f"  {method.name:13}{method.summary}" for method in OWN_METHODS.values())
+    summaries = "\n".join(
+        f"  {method.name:13}{method.summary}" for method in OWN_METHODS.values()
+    )
     parser.epilog = (parser.epilog or "").replace("{readers}", summaries)
     option = parser.add_argument
     add_book(parser, optional=True)
@@ -35,7 +37,12 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="ask every book of the library that you have begun; no BOOK",
     )
-    option("--tag", metavar="TAG", default="", help="with --all: only the books of this collection")
+    option(
+        "--tag",
+        metavar="TAG",
+        default="",
+        help="with --all: only the books of this collection",
+    )
     option("--unread", action="store_true", help="with --all: also ask unread books")
     add_session_models(parser)
     option(
@@ -45,7 +52,9 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
         choices=METHODS,
         help="the method; see below",
     )
-    option("--max-pages", type=count(0), metavar="N", help="most sections to look up (5)")
+    option(
+        "--max-pages", type=count(0), metavar="N", help="most sections to look up (5)"
+    )
     option(
         "--choice",
         metavar="TEXT",
@@ -83,7 +92,9 @@ def add_memory(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def _actions(parser: argparse.ArgumentParser) -> "Iterator[Callable[..., argparse.ArgumentParser]]":
+def _actions(
+    parser: argparse.ArgumentParser,
+) -> "Iterator[Callable[..., argparse.ArgumentParser]]":
     """Adds actions to a command, and at the end `add_formats` to each."""
     actions = parser.add_subparsers(
         dest="action", metavar="ACTION", required=True, parser_class=type(parser)
@@ -108,10 +119,16 @@ def add_books(parser: argparse.ArgumentParser) -> None:
         ):
             tagging = action(name, help=summary)
             tagging.add_argument(
-                "books", metavar="BOOK", nargs="+", type=_book_name, help="a file, title or number"
+                "books",
+                metavar="BOOK",
+                nargs="+",
+                type=_book_name,
+                help="a file, title or number",
             )
             tagging.add_argument(
-                "tag", metavar="TAG", help="its name; TAG.series is a file that opens as one book"
+                "tag",
+                metavar="TAG",
+                help="its name; TAG.series is a file that opens as one book",
             )
         option = action("list", help="list the library (default)").add_argument
         words_help = "show only books with these words in title, author or file name"
@@ -132,7 +149,9 @@ def add_books(parser: argparse.ArgumentParser) -> None:
             help="add books, or every book in a folder",
         )
         off = "take books off the list; deletes no file"
-        option("--remove", metavar="BOOK", nargs="+", action="extend", default=[], help=off)
+        option(
+            "--remove", metavar="BOOK", nargs="+", action="extend", default=[], help=off
+        )
         option("--tag", metavar="TAG", help="show only the books of this collection")
 
 
@@ -146,7 +165,9 @@ def add_get(parser: argparse.ArgumentParser) -> None:
         metavar="CATALOGUE",
         help="gutenberg (default), standard-ebooks, or the address of an OPDS catalogue",
     )
-    option("--user", metavar="NAME", help="log in to the catalogue; asks for the password")
+    option(
+        "--user", metavar="NAME", help="log in to the catalogue; asks for the password"
+    )
     option("--pick", type=count(1), metavar="N", help="take the Nth of the books found")
     folder_help = "save the file here (default: `books` in the folder of your data)"
     option("--folder", metavar="FOLDER", type=Path, help=folder_help)
@@ -156,14 +177,22 @@ def add_get(parser: argparse.ArgumentParser) -> None:
 def add_sync(parser: argparse.ArgumentParser) -> None:
     with _actions(parser) as action:
         action("status", help="show the account, and whether the login works (default)")
-        login = action("login", help="log in to a KOReader sync server, and start syncing")
+        login = action(
+            "login", help="log in to a KOReader sync server, and start syncing"
+        )
         login.add_argument("server", metavar="SERVER", help="its address")
         login.add_argument("user", metavar="USER", help="your name there")
-        login.add_argument("--register", action="store_true", help="create this account first")
+        login.add_argument(
+            "--register", action="store_true", help="create this account first"
+        )
         action("logout", help="stop syncing, and forget the login")
-        push = action("push", help="send your place in a book, or in every book you have begun")
+        push = action(
+            "push", help="send your place in a book, or in every book you have begun"
+        )
         add_book(push, optional=True)
-        pull = action("pull", help="continue where another device is, in a book or in all")
+        pull = action(
+            "pull", help="continue where another device is, in a book or in all"
+        )
         add_book(pull, optional=True)
 
 
@@ -194,13 +223,24 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     add_book(parser, optional=True)
     option("words", metavar="WORDS", nargs="*", help="the words to find")
     option(
-        "--all", action="store_true", help="search every book of the library; no BOOK, only WORDS"
+        "--all",
+        action="store_true",
+        help="search every book of the library; no BOOK, only WORDS",
     )
-    option("--tag", metavar="TAG", default="", help="with --all: only the books of this collection")
+    option(
+        "--tag",
+        metavar="TAG",
+        default="",
+        help="with --all: only the books of this collection",
+    )
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--regex", action="store_true", help="treat WORDS as a regular expression")
     how.add_argument(
-        "--ranked", action="store_true", help="rank passages about WORDS, in any inflection"
+        "--regex", action="store_true", help="treat WORDS as a regular expression"
+    )
+    how.add_argument(
+        "--ranked",
+        action="store_true",
+        help="rank passages about WORDS, in any inflection",
     )
     option("-n", "--limit", type=count(1), metavar="N", help="show at most N hits")
     add_formats(parser)
@@ -224,7 +264,9 @@ def add_export(parser: argparse.ArgumentParser) -> None:
         "readwise: highlights as CSV; annotations: marks as W3C Web Annotations; "
         "bibtex, csl: the book for a bibliography",
     )
-    formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    formats.add_argument(
+        "--json", action="store_true", help="one JSON document on standard output"
+    )
     template_help = "fill in your own template (`gistread docs scripting`)"
     formats.add_argument("--template", metavar="FILE", type=Path, help=template_help)
     option(
@@ -260,21 +302,34 @@ def add_docs(parser: argparse.ArgumentParser) -> None:
 
     pages = page_names()
     parser.add_argument(
-        "page", metavar="PAGE", nargs="?", choices=pages, help=f"{', '.join(pages)} (default: all)"
+        "page",
+        metavar="PAGE",
+        nargs="?",
+        choices=pages,
+        help=f"{', '.join(pages)} (default: all)",
     )
 
 
 def add_completion(parser: argparse.ArgumentParser) -> None:
     shells = ["bash", "zsh", "fish"]
-    parser.add_argument("shell", metavar="SHELL", choices=shells, help=", ".join(shells))
+    parser.add_argument(
+        "shell", metavar="SHELL", choices=shells, help=", ".join(shells)
+    )
 
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
-    option("book", metavar="BOOK", nargs="?", help="the book to open (default: the library)")
+    option(
+        "book",
+        metavar="BOOK",
+        nargs="?",
+        help="the book to open (default: the library)",
+    )
     add_session_models(parser)
     option(
-        "--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)"
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on (127.0.0.1: this machine only)",
     )
     option(
         "--port",
@@ -290,7 +345,9 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         action("list", help="list the models on this machine (default)")
         use = action("use", help="set the default model")
         use.add_argument(
-            "model", metavar="NAME", help="a name from the list, a path, `starter`, or `none`"
+            "model",
+            metavar="NAME",
+            help="a name from the list, a path, `starter`, or `none`",
         )
         use.add_argument(
             "--for",
@@ -302,7 +359,10 @@ def add_models(parser: argparse.ArgumentParser) -> None:
                 "model is set"
             ),
         )
-        action("catalogue", help="list models to download, and which one suits this machine")
+        action(
+            "catalogue",
+            help="list models to download, and which one suits this machine",
+        )
         get = action("get", help="download a model, after asking")
         get.add_argument(
             "model",
@@ -321,13 +381,19 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         )
         get.add_argument("--use", action="store_true", help="make it the default model")
         remove = action(
-            "rm", help="delete a downloaded model or an unfinished download, without asking"
+            "rm",
+            help="delete a downloaded model or an unfinished download, without asking",
         )
-        remove.add_argument("model", metavar="NAME", help="a name from the list, or a path")
+        remove.add_argument(
+            "model", metavar="NAME", help="a name from the list, or a path"
+        )
         check = action("check", help="test whether a model is good enough for reading")
         name = "a name from the list, a path, or `starter`"
         check.add_argument(
-            "model", metavar="NAME", nargs="?", help=f"{name} (default: the model in use)"
+            "model",
+            metavar="NAME",
+            nargs="?",
+            help=f"{name} (default: the model in use)",
         )
         check.add_argument(
             "--again", action="store_true", help="test again, ignoring earlier results"
@@ -346,7 +412,9 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
         action("list", help="show what is in the cache, and its size (default)")
         clear = action("clear", help="delete it, without asking")
         which = f"{', '.join(PARTS)} (default: all but memories)"
-        clear.add_argument("parts", metavar="PART", nargs="*", type=part, default=[], help=which)
+        clear.add_argument(
+            "parts", metavar="PART", nargs="*", type=part, default=[], help=which
+        )
 
 
 def add_session_models(parser: argparse.ArgumentParser) -> None:
@@ -391,11 +459,17 @@ def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    which = "a GGUF model by path or name (with +ADAPTER), a server address, or `starter`"
+    which = (
+        "a GGUF model by path or name (with +ADAPTER), a server address, or `starter`"
+    )
     parser.add_argument("-m", "--model", metavar="MODEL", help=which)
     context_help = "context length in tokens"
     parser.add_argument(
-        "--context", dest="context_tokens", type=count(256), metavar="N", help=context_help
+        "--context",
+        dest="context_tokens",
+        type=count(256),
+        metavar="N",
+        help=context_help,
     )
 
 
@@ -435,7 +509,10 @@ def add_focus(parser: argparse.ArgumentParser) -> None:
     kept = "what gists keep: fiction, meeting, paper, manual, code, your own, or auto"
     parser.add_argument("--preset", metavar="NAME", help=kept)
     parser.add_argument(
-        "--task", type=_task, metavar="TEXT", help="focus the gists on what you are looking for"
+        "--task",
+        type=_task,
+        metavar="TEXT",
+        help="focus the gists on what you are looking for",
     )
 
 
@@ -450,14 +527,19 @@ def add_formats(
             "--events", action="store_true", help="print each event as a line of JSON"
         )
     if template:
-        template_help = "fill in your own template, a text or a file (`gistread docs scripting`)"
+        template_help = (
+            "fill in your own template, a text or a file (`gistread docs scripting`)"
+        )
         formats.add_argument("--template", metavar="TEMPLATE", help=template_help)
     add_quiet(parser)
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-q", "--quiet", action="store_true", help="print no messages and no progress, only errors"
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="print no messages and no progress, only errors",
     )
 
 
@@ -487,10 +569,13 @@ def _book_name(text: str) -> str:
     Raises UsageError for an address.
     """
     if not text.strip():
-        raise UsageError("The name of the book is empty.", "`gistread books` lists the library.")
+        raise UsageError(
+            "The name of the book is empty.", "`gistread books` lists the library."
+        )
     if "://" in text:
         raise UsageError(
-            f"{text} is an address, and gistread opens files.", "Download it, then open the file."
+            f"{text} is an address, and gistread opens files.",
+            "Download it, then open the file.",
         )
     is_file_name = text.startswith("-") and text != "-"
     if is_file_name:
@@ -502,7 +587,9 @@ def _export_parts(text: str) -> frozenset[str]:
     parts = frozenset(part.strip() for part in text.split(","))
     unknown = sorted(parts.difference(EXPORT_PARTS))
     if unknown:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(EXPORT_PARTS)}")
+        raise argparse.ArgumentTypeError(
+            f"{unknown[0]!r} is none of {', '.join(EXPORT_PARTS)}"
+        )
     return parts
 
 

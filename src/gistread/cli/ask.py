@@ -34,7 +34,13 @@ from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
 from gistread.engine.models import find_chosen, fingerprint_of
-from gistread.errors import EngineError, GistreadError, NotFoundError, StorageError, UsageError
+from gistread.errors import (
+    EngineError,
+    GistreadError,
+    NotFoundError,
+    StorageError,
+    UsageError,
+)
 from gistread.library.entries import UnknownBookError, path_of
 from gistread.library.metadata import record_text
 from gistread.memory.front_matter import front_matter_end
@@ -42,14 +48,25 @@ from gistread.memory.model import DEFAULT_FOCUS, GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.memory.store import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, Restarted, Started
+from gistread.readers.events import (
+    AnswerDelta,
+    Answered,
+    ReaderEvent,
+    Restarted,
+    Started,
+)
 from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steps
 from gistread.readers.thread import GO_ON, with_options
 from gistread.readers.trace import Places, describe_scope, progress_of, step_of
 from gistread.readers.walk import with_steps
 from gistread.sample import story_path
-from gistread.session.estimate import find_cheaper, is_costly, seconds_to_answer, tokens_to_send
+from gistread.session.estimate import (
+    find_cheaper,
+    is_costly,
+    seconds_to_answer,
+    tokens_to_send,
+)
 from gistread.session.questions import (
     Question,
     check_length,
@@ -83,7 +100,9 @@ def run(arguments: argparse.Namespace) -> None:
 def _question_on_standard_input(book: str | None) -> str:
     """Raises UsageError if the book is there, too."""
     if book == STANDARD_INPUT:
-        raise UsageError("Book and question cannot both be standard input.", "Name the book.")
+        raise UsageError(
+            "Book and question cannot both be standard input.", "Name the book."
+        )
     question = read_limited(sys.stdin.buffer, "the question")
     return question.decode("utf-8", "replace").strip()
 
@@ -92,7 +111,8 @@ def _fill_in_continued(arguments: argparse.Namespace) -> None:
     """Under `--continue`, complete a missing book or question. Raises GistreadError."""
     if arguments.thread:
         raise UsageError(
-            "--continue goes on from the last thread, --thread from another.", "Use one of them."
+            "--continue goes on from the last thread, --thread from another.",
+            "Use one of them.",
         )
     if arguments.all or arguments.question.strip():
         return
@@ -133,7 +153,9 @@ def _last_asked_file() -> Path:
 def _check_question(question: str | None) -> None:
     """Raises UsageError if the question is empty or too long."""
     if question is None or not question.strip():
-        raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
+        raise UsageError(
+            "The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"'
+        )
     check_length(question)
 
 
@@ -141,7 +163,8 @@ def _template(arguments: argparse.Namespace) -> "Template | None":
     """The template of `--template`. Raises UsageError."""
     if arguments.template is None:
         return None
-    from gistread.cli.ask_template import answer_template  # Jinja takes a while to import
+    # Jinja takes a while to import
+    from gistread.cli.ask_template import answer_template
 
     return answer_template(arguments.template, of_all=arguments.all)
 
@@ -150,9 +173,11 @@ def _ask_book(arguments: argparse.Namespace) -> None:
     """Answer the question about one book. Raises GistreadError."""
     if arguments.tag or arguments.unread:
         raise UsageError(
-            "--tag and --unread go with --all.", 'Example: gistread ask --all "Who …?" --unread'
+            "--tag and --unread go with --all.",
+            'Example: gistread ask --all "Who …?" --unread',
         )
-    with_options(arguments.question, arguments.choice)  # Raises UsageError for unusable options.
+    # Raises UsageError for unusable options.
+    with_options(arguments.question, arguments.choice)
     config = load_settings(arguments)
     reader = arguments.reader or config.reader or DEFAULT_READER
     find_method(reader, "" if arguments.reader else " in config.toml")
@@ -183,7 +208,9 @@ def _as_chosen_for(book: Book, config: Config, arguments: argparse.Namespace) ->
     return own
 
 
-def _without_options(choice: AskingChoice, arguments: argparse.Namespace) -> AskingChoice:
+def _without_options(
+    choice: AskingChoice, arguments: argparse.Namespace
+) -> AskingChoice:
     """What was chosen for a book, without what the command line decides."""
     choice = replace(choice, steps="")
     if arguments.reader:
@@ -218,7 +245,10 @@ def _choose_memory(
 
 
 async def _answer(
-    book: Book, config: Config, arguments: argparse.Namespace, header: MemoryHeader | None
+    book: Book,
+    config: Config,
+    arguments: argparse.Namespace,
+    header: MemoryHeader | None,
 ) -> None:
     """Answer the question, print the answer and save it. Raises GistreadError."""
 
@@ -243,7 +273,9 @@ async def _answer(
             _warn_of_bound(question, book, answered)
             record = _with_answer(record, question, memory, answered, printer.trace)
             _save(book, record, tells=is_saved)
-            document = _document(config.reader, question, memory, printer.trace, answered)
+            document = _document(
+                config.reader, question, memory, printer.trace, answered
+            )
             more = {"question": record.question, "title": book.title}
             PrintedAnswer(answered, place_of, document, more).write_fields(arguments)
 
@@ -271,7 +303,8 @@ def _continued_thread(book: Book, arguments: argparse.Namespace) -> SavedThread 
         number = arguments.thread or len(threads)
         if not 1 <= number <= len(threads):
             raise UsageError(
-                "There is no such thread of questions.", "`gistread threads BOOK` lists them."
+                "There is no such thread of questions.",
+                "`gistread threads BOOK` lists them.",
             )
         thread = threads[number - 1]
     _check_continued(thread, arguments)
@@ -308,13 +341,17 @@ def _question(
     return question
 
 
-def _bound(chosen: str | None, memory: GistMemory, thread: SavedThread | None) -> int | None:
+def _bound(
+    chosen: str | None, memory: GistMemory, thread: SavedThread | None
+) -> int | None:
     """Offset of the bound; None: the whole book.
 
     A follow-up keeps the bound before it. Raises UsageError.
     """
     upto = resolve_bound(
-        chosen, memory, "Asked over the book up to your place; `--upto all` asks the whole book."
+        chosen,
+        memory,
+        "Asked over the book up to your place; `--upto all` asks the whole book.",
     )
     if upto is not None or chosen or thread is None:
         return upto
@@ -408,7 +445,9 @@ class _StepPrinter:
     arguments: argparse.Namespace
     trace: list[ReaderEvent] = field(default_factory=list)
 
-    async def print_steps(self, events: AsyncIterator[ReaderEvent]) -> AsyncIterator[ReaderEvent]:
+    async def print_steps(
+        self, events: AsyncIterator[ReaderEvent]
+    ) -> AsyncIterator[ReaderEvent]:
         """The same events, each once it is printed.
 
         Before the first, with the model loaded, says how long a long answer takes.

@@ -25,7 +25,16 @@ from gistread.units import counted, fields, format_place, in_quotes
 
 # What only a question about one book can have
 _FOR_ONE_BOOK = (
-    *("question", "reader", "max_pages", "choice", "upto", "continue", "thread", "index"),
+    *(
+        "question",
+        "reader",
+        "max_pages",
+        "choice",
+        "upto",
+        "continue",
+        "thread",
+        "index",
+    ),
     *("events", "reading", "preset", "task", "min_words", "max_words"),
 )
 
@@ -66,7 +75,10 @@ def _refuse_options_for_one_book(arguments: argparse.Namespace) -> None:
 
 
 async def _answer(
-    question: LibraryQuestion, config: Config, paths: Paths, arguments: argparse.Namespace
+    question: LibraryQuestion,
+    config: Config,
+    paths: Paths,
+    arguments: argparse.Namespace,
 ) -> None:
     def on_event(models: ModelPair, event: SessionEvent) -> None:
         answering = models.answering
@@ -79,7 +91,10 @@ async def _answer(
 
     chosen = (arguments.model or "", arguments.asking_model or "")
     with ProgressLine() as line:
-        async with answering_models(config, paths, chosen, on_event) as (models, checks):
+        async with answering_models(config, paths, chosen, on_event) as (
+            models,
+            checks,
+        ):
             printer = _BookPrinter(line)
             async with aclosing(question.stream(models.load_asking, checks)) as stream:
                 events = printer.print_books(stream)
@@ -131,12 +146,16 @@ def _place(citation: Citation, question: LibraryQuestion) -> str:
     return " · ".join(filter(None, parts))
 
 
-def _document(answered: Answered, question: LibraryQuestion, books: list[NamedBook]) -> Json:
+def _document(
+    answered: Answered, question: LibraryQuestion, books: list[NamedBook]
+) -> Json:
     """What `ask --all --json` prints, without the model."""
     return {
         **fields(answered, "answer", "found", "quoted"),
         "books": [_book_document(book) for book in books],
-        "citations": [_citation_document(citation, question) for citation in answered.citations],
+        "citations": [
+            _citation_document(citation, question) for citation in answered.citations
+        ],
         "not_begun": question.left_out,
         "usage": usage_document(answered.usage),
     }

@@ -32,7 +32,9 @@ def answer_template(text: str, *, of_all: bool) -> Template:
     elif "{{" in text or "{%" in text:
         template = Template(text, "--template")
     else:
-        raise UsageError(f"No such file: {text}", "A template has fields, such as {{ answer }}.")
+        raise UsageError(
+            f"No such file: {text}", "A template has fields, such as {{ answer }}."
+        )
     template.check(FIELDS_OF_ALL if of_all else FIELDS_OF_ONE)
     return template
 

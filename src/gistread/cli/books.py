@@ -76,7 +76,8 @@ def _refuse_list_options(arguments: argparse.Namespace) -> None:
     for option, is_given in unused.items():
         if is_given:
             raise UsageError(
-                f"{change} does not use {option}.", "List the books with a command of its own."
+                f"{change} does not use {option}.",
+                "List the books with a command of its own.",
             )
 
 
@@ -88,10 +89,15 @@ def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     folders: list[str] | None = None
     with contextlib.suppress(StorageError):  # Told with the list
         folders = list(map(str, catalogue.read().folders))
-    document = {"books": list(map(_document, shown, furthest)), "folders": folders or []}
+    document = {
+        "books": list(map(_document, shown, furthest)),
+        "folders": folders or [],
+    }
     now_s = time.time()
     report(
-        arguments, document, (_lines(*pair, now_s) for pair in zip(shown, furthest, strict=True))
+        arguments,
+        document,
+        (_lines(*pair, now_s) for pair in zip(shown, furthest, strict=True)),
     )
     if not entries and folders is not None:
         say(
@@ -104,7 +110,9 @@ def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def _chosen(entries: list[LibraryEntry], arguments: argparse.Namespace) -> list[LibraryEntry]:
+def _chosen(
+    entries: list[LibraryEntry], arguments: argparse.Namespace
+) -> list[LibraryEntry]:
     """The books that the command line names, in its order."""
     order = (arguments.sort or _DEFAULT_ORDER).replace("-", " ")
     chosen = sort_entries(entries, Order(order))
@@ -132,14 +140,16 @@ def _tag(catalogue: Catalogue, arguments: argparse.Namespace) -> None:
     if Path(tag).suffix == SERIES_SUFFIX:
         if removes:
             raise UsageError(
-                f"{tag} is a text file.", "Take the volumes out of its list with an editor."
+                f"{tag} is a text file.",
+                "Take the volumes out of its list with an editor.",
             )
         titles = _add_to_series(catalogue, Path(tag), arguments.books)
         message = f"Wrote {tag}, which opens like any book"
     else:
         if not tag:
             raise UsageError(
-                "The tag is empty.", "Example: gistread books tag emma persuasion austen"
+                "The tag is empty.",
+                "Example: gistread books tag emma persuasion austen",
             )
         entries = [_entry(catalogue, name) for name in arguments.books]
         for entry in entries:
@@ -151,7 +161,9 @@ def _tag(catalogue: Catalogue, arguments: argparse.Namespace) -> None:
     say(f"{message}: {', '.join(titles)}.")
 
 
-def _add_to_series(catalogue: Catalogue, series: Path, names: Sequence[str]) -> list[str]:
+def _add_to_series(
+    catalogue: Catalogue, series: Path, names: Sequence[str]
+) -> list[str]:
     """Write these volumes into the file of a series; return the titles of all it has."""
     volumes = [book_path(name) for name in names]
     paths = default_paths()
@@ -170,19 +182,26 @@ def _entry(catalogue: Catalogue, name: str) -> LibraryEntry:
         return find_book(library_entries(), str(path))
 
 
-def _tag_entry(catalogue: Catalogue, entry: LibraryEntry, tag: str, *, removes: bool) -> None:
+def _tag_entry(
+    catalogue: Catalogue, entry: LibraryEntry, tag: str, *, removes: bool
+) -> None:
     """Add or remove a tag, as the book already spells it. Raises UsageError, StorageError."""
     spellings = [own for own in entry.tags if folded(own) == folded(tag)]
     if removes and not spellings:
         raise UsageError(
-            f"{entry.title} does not have the tag {tag!r}.", "`gistread books` shows the tags."
+            f"{entry.title} does not have the tag {tag!r}.",
+            "`gistread books` shows the tags.",
         )
     for spelling in spellings or [tag]:
         catalogue.tag(entry.ids, spelling, remove=removes)
 
 
 def _change(
-    catalogue: Catalogue, add_paths: Sequence[str], remove_names: Sequence[str], *, json: bool
+    catalogue: Catalogue,
+    add_paths: Sequence[str],
+    remove_names: Sequence[str],
+    *,
+    json: bool,
 ) -> ExitStatus:
     results = []
     for name in add_paths:
@@ -210,8 +229,11 @@ def _add(catalogue: Catalogue, path: Path) -> AddResult:
         return add(
             catalogue,
             path,
-            lambda: False,  # Ctrl+C raises KeyboardInterrupt; books found so far are kept.
-            lambda so_far: line.show(f"{so_far.new + so_far.known} books · {so_far.folder}"),
+            # Ctrl+C raises KeyboardInterrupt; books found so far are kept.
+            lambda: False,
+            lambda so_far: line.show(
+                f"{so_far.new + so_far.known} books · {so_far.folder}"
+            ),
         )
 
 
@@ -228,17 +250,24 @@ def _show_removed(entry: LibraryEntry) -> None:
     undo = "open it again"
     if entry.path:
         undo = f"`gistread books --add {shlex.quote(one_line(entry.path))}`"
-    say(f"Removed {entry.title} from the list; its file and your notes are kept. To undo: {undo}.")
+    say(
+        f"Removed {entry.title} from the list; its file and your notes are kept. To undo: {undo}."
+    )
 
 
-def _change_document(added: Sequence[AddResult], removed: Sequence[LibraryEntry]) -> Json:
+def _change_document(
+    added: Sequence[AddResult], removed: Sequence[LibraryEntry]
+) -> Json:
     failures = [failure for result in added for failure in result.failed]
     return {
         "added": sum(result.new for result in added),
         "known": sum(result.known for result in added),
         "left_out": sum(result.removed for result in added),
         "no_books": sum(result.scratch for result in added),
-        "failed": [{"path": str(failure.path), "reason": failure.reason} for failure in failures],
+        "failed": [
+            {"path": str(failure.path), "reason": failure.reason}
+            for failure in failures
+        ],
         "removed": [str(entry.path or entry.title) for entry in removed],
     }
 
@@ -247,7 +276,13 @@ def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
     """Number, progress and title of a book, and below them its details."""
     heading = f"{entry.number:>3}  {_progress(entry, now_s)}  "
     left = f"{entry.time_left} left" if entry.time_left else ""
-    facts = (entry.format, left, _read_by(entry, read), ", ".join(entry.tags), _place(entry))
+    facts = (
+        entry.format,
+        left,
+        _read_by(entry, read),
+        ", ".join(entry.tags),
+        _place(entry),
+    )
     details = " · ".join(one_line(fact) for fact in facts if fact)
     indent = " " * len(heading)
     return f"{heading}{one_line(entry.label)}\n{indent}{details}"
@@ -280,7 +315,9 @@ def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
 
 def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
     return {
-        **fields(entry, "number", "title", "authors", "missing", "format", "position", "tags"),
+        **fields(
+            entry, "number", "title", "authors", "missing", "format", "position", "tags"
+        ),
         "path": or_null(str, entry.path),
         "sha256": entry.sha256 or None,
         "file_sha256": entry.digest or None,
@@ -302,7 +339,9 @@ def _memory_document(read: BookProgress) -> Json:
 
 
 def _figures(arguments: argparse.Namespace) -> None:
-    figures = reading_figures(UserData(default_paths()), library_entries(), date.today())
+    figures = reading_figures(
+        UserData(default_paths()), library_entries(), date.today()
+    )
     lines = [*describe_figures(figures)]
     for book in figures.books:
         lines += ["", one_line(book.title), f"  {describe_book_figures(book)}"]

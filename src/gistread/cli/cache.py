@@ -37,10 +37,16 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _show_paths(arguments: argparse.Namespace) -> None:
-    names = [name for name, member in vars(Paths).items() if isinstance(member, PathWithin)]
+    names = [
+        name for name, member in vars(Paths).items() if isinstance(member, PathWithin)
+    ]
     document = {name: str(_path(name)) for name in names}
     width = max(map(len, names)) + 2
-    report(arguments, document, [f"{name:{width}}{path}" for name, path in document.items()])
+    report(
+        arguments,
+        document,
+        [f"{name:{width}}{path}" for name, path in document.items()],
+    )
 
 
 def _list(arguments: argparse.Namespace) -> None:
@@ -59,7 +65,9 @@ def _list(arguments: argparse.Namespace) -> None:
         size = format_size(size_bytes)
         files = counted(len(sizes), "file")
         lines.append(f"{name:11}{size:>8}  {files:>12}  {meaning}")
-    report(arguments, {"parts": parts, "size": sum(part["size"] for part in parts)}, lines)
+    report(
+        arguments, {"parts": parts, "size": sum(part["size"] for part in parts)}, lines
+    )
     say(
         "`gistread cache clear` deletes all but the memories; models are listed by `gistread "
         "models`."
@@ -75,7 +83,9 @@ def _delete(name: str) -> int:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            raise StorageError(f"{path} cannot be deleted: {error.strerror}.") from error
+            raise StorageError(
+                f"{path} cannot be deleted: {error.strerror}."
+            ) from error
     return sum(before.values()) - sum(_sizes(_path(name)).values())
 
 

@@ -60,22 +60,29 @@ def _add_completions(parser: argparse.ArgumentParser) -> None:
         if isinstance(action, argparse._SubParsersAction):
             for command in list(action.choices.values()):
                 _add_completions(command)
-            if "docs" in action.choices:  # `help COMMAND`, which the parser turns around
+            # `help COMMAND`, which the parser turns around
+            if "docs" in action.choices:
                 names = [*action.choices]
                 helping = action.add_parser("help", help="Show the help of a command.")
                 helping.add_argument("name", choices=names)
             else:
-                default = next(name for name in _DEFAULT_ACTIONS if name in action.choices)
+                default = next(
+                    name for name in _DEFAULT_ACTIONS if name in action.choices
+                )
                 _take_over_options(parser, action.choices[default])
         elif action.dest == "model" and parser.prog.endswith(" get"):
-            action.choices = [entry.name for entry in (*catalogue.entries, catalogue.starter)]
+            action.choices = [
+                entry.name for entry in (*catalogue.entries, catalogue.starter)
+            ]
         elif action.dest in choices:
             action.choices = choices[action.dest]
         elif not action.choices and action.metavar in _PATHS:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
 
 
-def _take_over_options(parser: argparse.ArgumentParser, default: argparse.ArgumentParser) -> None:
+def _take_over_options(
+    parser: argparse.ArgumentParser, default: argparse.ArgumentParser
+) -> None:
     """Offer the options of a group's default action beside its actions."""
     for action in default._actions:
         if action.option_strings and action.dest != "help":

@@ -85,11 +85,17 @@ def _recap_lines(story: Recap, book: Book) -> list[str]:
     """The sentences of the story under their headings, and who is there."""
     lines: list[str] = []
     length = len(book.text)
-    parts = (("The story before", story.before), (story.title or "So far", story.chapter))
+    parts = (
+        ("The story before", story.before),
+        (story.title or "So far", story.chapter),
+    )
     for title, sentences in parts:
         if sentences:
             lines.append(title)
-            lines += [f"{format_place(part.start, length):>5}  {part.text}" for part in sentences]
+            lines += [
+                f"{format_place(part.start, length):>5}  {part.text}"
+                for part in sentences
+            ]
             lines.append("")
     if story.people:
         lines.append(f"People here: {', '.join(story.people)}")
@@ -101,7 +107,10 @@ def _place_lines(story: Recap, book: Book, bound: int, upto: str | None) -> list
     if not story.stopped:
         return []
     is_own_place = upto in (None, "here")
-    label = "You stopped at" if is_own_place else f"Up to {format_place(bound, len(book.text))}"
+    if is_own_place:
+        label = "You stopped at"
+    else:
+        label = f"Up to {format_place(bound, len(book.text))}"
     return [f"{label}: {last_sentence(book, story.stopped)}"]
 
 
@@ -148,7 +157,8 @@ def _threads(arguments: argparse.Namespace) -> None:
         return
     if arguments.number > len(threads):
         raise UsageError(
-            f"There is no thread {arguments.number}.", "`gistread threads BOOK` lists them."
+            f"There is no thread {arguments.number}.",
+            "`gistread threads BOOK` lists them.",
         )
     thread = threads[arguments.number - 1]
     export = Export(book, questions=thread.questions)
@@ -156,12 +166,16 @@ def _threads(arguments: argparse.Namespace) -> None:
     report(arguments, document, [as_markdown(export).rstrip("\n")])
 
 
-def _list_threads(threads: Sequence[SavedThread], arguments: argparse.Namespace) -> None:
+def _list_threads(
+    threads: Sequence[SavedThread], arguments: argparse.Namespace
+) -> None:
     documents: list[Json] = []
     lines: list[str] = []
     for number, thread in enumerate(threads, start=1):
         questions = [question.question for question in thread.questions]
-        documents.append({"number": number, "name": thread.name, "questions": questions})
+        documents.append(
+            {"number": number, "name": thread.name, "questions": questions}
+        )
         size = counted(len(questions), "question")
         interrupted = "" if thread.questions[-1].answer else ", interrupted"
         lines.append(f"{number:>4}  {thread.name}  ({size}{interrupted})")

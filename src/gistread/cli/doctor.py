@@ -41,7 +41,8 @@ _KERNELS = {
     "avx512_bf16": "AVX512_BF16",
     "avx_vnni": "AVX_VNNI",
 }
-_WIDER_SPEED = 1.5  # Two cores of a Xeon of 2023; models of 0.5 and 1.5 billion parameters
+# Two cores of a Xeon of 2023; models of 0.5 and 1.5 billion parameters
+_WIDER_SPEED = 1.5
 _COMPILE = (
     "python3 -m pip install --force-reinstall --no-deps --no-cache-dir "
     "--no-binary llama-cpp-python llama-cpp-python"
@@ -73,7 +74,9 @@ class _Findings:
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    findings = run_until_interrupted(_examine(arguments.model or "", load_settings(arguments)))
+    findings = run_until_interrupted(
+        _examine(arguments.model or "", load_settings(arguments))
+    )
     lines = [f"{name:18}{value}" for name, value in _rows(findings)]
     if findings.advice:
         lines += ["", "Advice:"]
@@ -90,7 +93,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 async def _examine(model_name: str, config: Config) -> _Findings:
     # Loading a model changes memory and load: measure them first.
-    findings = _Findings(physical_cores(), available_bytes(), psutil.getloadavg()[0], gpu_maker())
+    findings = _Findings(
+        physical_cores(), available_bytes(), psutil.getloadavg()[0], gpu_maker()
+    )
     try:
         findings.library = await asyncio.to_thread(ask_library)
         findings.advice += _build_advice(findings.library.kernels, processor_flags())
@@ -115,11 +120,15 @@ async def _examine(model_name: str, config: Config) -> _Findings:
 def _build_advice(kernels: Sequence[str], flags: Collection[str]) -> list[Advice]:
     """A build for this processor, if the installed one leaves out its wider instructions."""
     missing = [
-        kernel for flag, kernel in _KERNELS.items() if flag in flags and kernel not in kernels
+        kernel
+        for flag, kernel in _KERNELS.items()
+        if flag in flags and kernel not in kernels
     ]
     if "AVX512" not in missing:
         return []
-    options = " ".join(f"-DGGML_{kernel}=ON" for kernel in ("AVX2", "FMA", "F16C", *missing))
+    options = " ".join(
+        f"-DGGML_{kernel}=ON" for kernel in ("AVX2", "FMA", "F16C", *missing)
+    )
     what = (
         f"This build of llama.cpp leaves out {', '.join(missing)}, which this processor has: "
         f"with them, prompts were evaluated {_WIDER_SPEED} times as fast where it was measured."
@@ -128,7 +137,9 @@ def _build_advice(kernels: Sequence[str], flags: Collection[str]) -> list[Advice
     return [Advice(what, how)]
 
 
-async def _examine_model(model: ModelSource, config: Config, findings: _Findings) -> None:
+async def _examine_model(
+    model: ModelSource, config: Config, findings: _Findings
+) -> None:
     if model.path is None:
         findings.advice.clear()  # llama.cpp is not used.
         findings.info = await load_info(model, config)
@@ -141,7 +152,9 @@ async def _examine_model(model: ModelSource, config: Config, findings: _Findings
     on_gpu = bool(info.placement and info.placement.gpu_layers)
     if lacks_kernels(header) and not on_gpu and info.weights == header.quantization:
         what = f"Weights in {header.quantization} may be slow on this processor."
-        findings.advice.append(Advice(what, "Download this model as Q4_0, Q4_K_M or Q8_0."))
+        findings.advice.append(
+            Advice(what, "Download this model as Q4_0, Q4_K_M or Q8_0.")
+        )
     if info.placement and info.placement.notice:
         how = (
             "Use a smaller model or quantisation, close other programs, or set context_tokens or "

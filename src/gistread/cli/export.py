@@ -23,7 +23,9 @@ from gistread.units import counted
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     if bool(arguments.book) == arguments.all:
-        raise UsageError("Name one book, or --all.", "Example: gistread export frankenstein.epub")
+        raise UsageError(
+            "Name one book, or --all.", "Example: gistread export frankenstein.epub"
+        )
     if arguments.all:
         return export_all(arguments)
     output = output_of(arguments)

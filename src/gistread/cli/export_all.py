@@ -66,7 +66,9 @@ def _with_data(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
     user_data = UserData(paths)
     store = MarkStore(paths)
     for entry in entries:
-        if entry.sha256 and (store.marks(entry.sha256) or user_data.questions(entry.sha256)):
+        if entry.sha256 and (
+            store.marks(entry.sha256) or user_data.questions(entry.sha256)
+        ):
             yield entry
 
 
@@ -96,7 +98,9 @@ class _Run:
             folder.mkdir(exist_ok=True)
         except OSError as error:
             reason = error.strerror or error
-            raise StorageError(f"{folder} cannot be made: {reason}.", "Choose another.") from error
+            raise StorageError(
+                f"{folder} cannot be made: {reason}.", "Choose another."
+            ) from error
         names = separate_file_names(self.entries, self.choice.form)
         for number, name in enumerate(names):
             export = self._export(number)
@@ -142,7 +146,9 @@ class _Run:
         if self.existing:
             exist = agreeing(self.existing, "exists", "exist")
             files = counted(self.existing, "file")
-            fail(f"{files} {exist} already: use another folder, or --force to overwrite.")
+            fail(
+                f"{files} {exist} already: use another folder, or --force to overwrite."
+            )
         if self.done or self.failed:
             exported = f"Exported {counted(self.done, 'book')}"
             if output is not None:

@@ -47,7 +47,8 @@ def format_of(arguments: argparse.Namespace, output: Path | None) -> Form:
     Raises UsageError.
     """
     if arguments.template is not None:
-        from gistread.exporting.templates import template_format  # Jinja takes a while to import
+        # Jinja takes a while to import
+        from gistread.exporting.templates import template_format
 
         return template_format(arguments.template)
     chosen = ExportFormat.JSON if arguments.json else arguments.format
@@ -72,7 +73,9 @@ def carry_over(book: Book, path: Path | None) -> None:
         file = file_digest(path) if path else ""
         migrate_user_data(book, user_data, store, file=file, path=path)
     except StorageError as error:
-        say(f"Note: data of an earlier version of this book is left out: {error.message}")
+        say(
+            f"Note: data of an earlier version of this book is left out: {error.message}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,10 @@ def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
 
 
 def _has_gists(form: Form) -> bool:
-    return isinstance(form, OtherFormat) or form in (ExportFormat.MARKDOWN, ExportFormat.JSON)
+    return isinstance(form, OtherFormat) or form in (
+        ExportFormat.MARKDOWN,
+        ExportFormat.JSON,
+    )
 
 
 def _wants_cfis(form: Form) -> bool:

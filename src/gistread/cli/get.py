@@ -9,7 +9,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gistread.acquisition.download import BookProgress, CatalogueClient, Login, open_catalogue
+from gistread.acquisition.download import (
+    BookProgress,
+    CatalogueClient,
+    Login,
+    open_catalogue,
+)
 from gistread.acquisition.finding import file_of, open_page, search
 from gistread.acquisition.opds import Acquisition, OfferedBook
 from gistread.acquisition.sources import check_address, find_source, named_book
@@ -72,7 +77,8 @@ def _login(name: str, arguments: argparse.Namespace) -> Login | None:
         password = getpass.getpass(f"Password of {arguments.user}: ")
     if not password:
         raise UsageError(
-            "Cannot ask for the password: standard input is no terminal.", f"Set {_PASSWORD}."
+            "Cannot ask for the password: standard input is no terminal.",
+            f"Set {_PASSWORD}.",
         )
     return Login(arguments.user, password, url)
 
@@ -98,7 +104,9 @@ async def _offered(
     return page.entries
 
 
-def _choose(offered: Sequence[OfferedBook], arguments: argparse.Namespace) -> OfferedBook | None:
+def _choose(
+    offered: Sequence[OfferedBook], arguments: argparse.Namespace
+) -> OfferedBook | None:
     """The book of `--pick`, the only one, or the one the user names; None: only show them.
 
     Raises UsageError, InterruptError.
@@ -113,7 +121,8 @@ def _choose(offered: Sequence[OfferedBook], arguments: argparse.Namespace) -> Of
         number = _ask_number()
     if not 1 <= number <= len(offered):
         raise UsageError(
-            f"{number} is not in the list.", f"Choose a number from 1 to {len(offered)}."
+            f"{number} is not in the list.",
+            f"Choose a number from 1 to {len(offered)}.",
         )
     return offered[number - 1]
 
@@ -151,7 +160,9 @@ def _document(book: OfferedBook) -> Json:
     }
 
 
-async def _download(catalogue: CatalogueClient, file: Acquisition, folder: Path) -> Path:
+async def _download(
+    catalogue: CatalogueClient, file: Acquisition, folder: Path
+) -> Path:
     with ProgressLine() as line:
 
         def show(progress: BookProgress) -> None:
@@ -159,17 +170,22 @@ async def _download(catalogue: CatalogueClient, file: Acquisition, folder: Path)
             if progress.notice:
                 line.say(f"{capitalised(progress.notice)}.")
             elif progress.total_bytes:
-                bar = progress_bar(progress.done_bytes / progress.total_bytes, _BAR_COLUMNS)
+                bar = progress_bar(
+                    progress.done_bytes / progress.total_bytes, _BAR_COLUMNS
+                )
                 line.show(f"{bar}  {done} of {format_size(progress.total_bytes)}")
             else:
                 line.show(done)
 
         try:
-            return await catalogue.download(file.url, file.media_type, folder, _check_book, show)
+            return await catalogue.download(
+                file.url, file.media_type, folder, _check_book, show
+            )
         except asyncio.CancelledError:
             line.clear()
             raise InterruptError(
-                "Stopped; what was fetched is kept.", "Run the same command again to resume."
+                "Stopped; what was fetched is kept.",
+                "Run the same command again to resume.",
             ) from None
 
 

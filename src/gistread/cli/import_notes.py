@@ -54,7 +54,9 @@ def _document(placed: PlacedNotes) -> Json:
         "known": placed.known,
         "lost": [{"text": note.words, "note": note.note} for note in placed.lost],
         "bookmarks": placed.bookmarks,
-        "letters": [{"letter": mark.letter, "text": mark.place.exact} for mark in placed.letters],
+        "letters": [
+            {"letter": mark.letter, "text": mark.place.exact} for mark in placed.letters
+        ],
     }
 
 

@@ -18,10 +18,13 @@ from gistread.units import counted, format_duration
 
 
 def run(arguments: argparse.Namespace) -> None:
-    config = replace(load_settings(arguments), asking_model="")  # No questions are asked.
+    # No questions are asked.
+    config = replace(load_settings(arguments), asking_model="")
     check_preset(config)
     check_models(arguments)
-    document = run_until_interrupted(_index(open_named(arguments.book), config, arguments))
+    document = run_until_interrupted(
+        _index(open_named(arguments.book), config, arguments)
+    )
     if arguments.json or arguments.events:
         write_json(document if arguments.json else {"event": "done", **document})
 
@@ -44,7 +47,9 @@ async def _index(book: Book, config: Config, arguments: argparse.Namespace) -> J
                     for chapter in book.chapters
                 ]
             )
-            return index_document(memory, engine.info, resumed_pages=resumed, book_tokens=tokens)
+            return index_document(
+                memory, engine.info, resumed_pages=resumed, book_tokens=tokens
+            )
 
 
 def _summary(memory: GistMemory, resumed: int, seconds: float) -> str:
@@ -62,7 +67,9 @@ def _summary(memory: GistMemory, resumed: int, seconds: float) -> str:
         f"{began}: {read:,} words in {memory.gist_words:,} ({memory.compression_rate():.1f}% "
         "shorter)."
     )
-    extracts = sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries)
+    extracts = sum(
+        entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries
+    )
     if extracts:
         text += (
             f"\n{extracts} of the gists are sentences from the book, because the model's own "

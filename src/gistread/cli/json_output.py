@@ -27,7 +27,10 @@ def index_document(
     usage = sum((entry.usage for entry in memory.entries), NO_USAGE)
     sources = [entry.gist.source for entry in memory.entries]
     return {
-        "book": {**fields(book, "sha256", "title", "words"), "paragraphs": len(book.paragraphs)},
+        "book": {
+            **fields(book, "sha256", "title", "words"),
+            "paragraphs": len(book.paragraphs),
+        },
         "model": fields(info, "name", "fingerprint"),
         **_focus(memory.focus),
         "pages": len(memory.read_entries),
@@ -159,7 +162,12 @@ def reader_document(event: events.ReaderEvent) -> Json:
 
 
 def _page(page: Page) -> Json:
-    return {"page": page.number, "start": page.start, "end": page.end, "words": page.words}
+    return {
+        "page": page.number,
+        "start": page.start,
+        "end": page.end,
+        "words": page.words,
+    }
 
 
 def _entry(entry: MemoryEntry) -> Json:

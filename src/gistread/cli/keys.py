@@ -7,7 +7,9 @@ from gistread.cli.output import report, say
 from gistread.config import load_config
 from gistread.paths import default_paths
 
-_HOW_TO_CHANGE = 'To change one: [keys] in config.toml, then its name as in `ask = "a"`.'
+_HOW_TO_CHANGE = (
+    'To change one: [keys] in config.toml, then its name as in `ask = "a"`.'
+)
 
 
 def run(arguments: argparse.Namespace) -> None:

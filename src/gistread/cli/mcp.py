@@ -73,7 +73,9 @@ _FIRST_SCREEN = 500  # Characters that the screen shows of a book at its beginni
 _Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 _Number = Annotated[int, Field(ge=1)]
 _NAMES = [{"type": "integer"}, {"type": "string"}]
-_NumberAsName = BeforeValidator(lambda name: str(name) if isinstance(name, int) else name)
+_NumberAsName = BeforeValidator(
+    lambda name: str(name) if isinstance(name, int) else name
+)
 _BookName = Annotated[
     _Words,
     _NumberAsName,
@@ -94,11 +96,17 @@ _AnyBook = Annotated[
         }
     ),
 ]
-_Tag = Annotated[str | None, Field(description="Without `book`: only the books of this collection")]
-_Offset = Annotated[Annotated[int, Field(ge=0)] | None, Field(description="In characters (0)")]
+_Tag = Annotated[
+    str | None, Field(description="Without `book`: only the books of this collection")
+]
+_Offset = Annotated[
+    Annotated[int, Field(ge=0)] | None, Field(description="In characters (0)")
+]
 _Length = Annotated[
     _Number | None,
-    Field(description=f"In characters (4,000); at most {_MOST_CHARACTERS:,} are returned"),
+    Field(
+        description=f"In characters (4,000); at most {_MOST_CHARACTERS:,} are returned"
+    ),
 ]
 _Limit = Annotated[
     _Number | None, Field(description=f"How many to return (10); at most {_MOST_HITS}")
@@ -127,7 +135,8 @@ async def _serve(library: "Library") -> None:
         await asyncio.shield(serving)
     finally:
         await library.close()
-        if not serving.done():  # The SDK's thread waits for standard input and cannot be stopped.
+        # The SDK's thread waits for standard input and cannot be stopped.
+        if not serving.done():
             os._exit(stop_status())
 
 
@@ -144,7 +153,10 @@ def make_server(library: "Library") -> MCPServer:
 
 class _Server(MCPServer):
     async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        context: Context[Any, Any] | None = None,
     ) -> CallToolResult | InputRequiredResult:
         try:
             return await super().call_tool(name, arguments, context)
@@ -161,10 +173,13 @@ def _in_words(error: BaseException | None) -> str:
         case ValidationError():
             return "; ".join(map(_argument_error, error.errors()))
         case BookError() | OSError():
-            return "The file of this book cannot be read. Opening it in gistread says why."
+            return (
+                "The file of this book cannot be read. Opening it in gistread says why."
+            )
         case StorageError():
             return (
-                "gistread cannot read the user's data of this book. `gistread doctor` may say why."
+                "gistread cannot read the user's data of this book. "
+                "`gistread doctor` may say why."
             )
         case UnknownBookError():
             return f"{error.message} The tool `books` lists the library."
@@ -242,7 +257,8 @@ class Library:
     def __init__(self, config: Config, model: str) -> None:
         self._config = config
         self._model = model
-        self._session: Session | None = None  # Stays loaded for the next question about its book
+        # Stays loaded for the next question about its book
+        self._session: Session | None = None
         self._asking = asyncio.Lock()  # One question at a time
         self._user_data = UserData(default_paths())
         self._index = lru_cache(maxsize=4)(Index.from_book)
@@ -305,13 +321,17 @@ class Library:
         first = first or 0
         if book is None:
             if exact:
-                raise GistreadError("`exact` searches one book at a time.", "Name the book.")
+                raise GistreadError(
+                    "`exact` searches one book at a time.", "Name the book."
+                )
             return _search_all(words, tag or "", limit, first)
         view = self._view(book)
         mode = SearchMode.EXACT if exact else SearchMode.RANKED
         hits = self._search(view.book).find(words, mode)
         last = min(len(hits), first + limit)
-        shown = [hit_document(view.book, *hits.span(index)) for index in range(first, last)]
+        shown = [
+            hit_document(view.book, *hits.span(index)) for index in range(first, last)
+        ]
         return {
             "hits": [view.named | hit for hit in shown],
             "total": len(hits),
@@ -319,7 +339,9 @@ class Library:
             "cut_by_bound": view.is_cut,
         }
 
-    def read(self, book: _BookName, start: _Offset = None, length: _Length = None) -> Json:
+    def read(
+        self, book: _BookName, start: _Offset = None, length: _Length = None
+    ) -> Json:
         """Read the text of a book from an offset, at most 16,000 characters.
 
         `next` is where to go on, or null. `cut_by_bound`: the text goes on where the user has not
@@ -344,7 +366,9 @@ class Library:
         if not supports_names(view.whole):
             raise GistreadError("Names are found in English books only.")
         names = self._index(view.whole).upto(view.end, view.corrections)
-        documents = [card_document(names.card(entity), names) for entity in names.find(name)]
+        documents = [
+            card_document(names.card(entity), names) for entity in names.find(name)
+        ]
         for document in documents:
             del document["starts"]  # Thousands, of a main character
         return {
@@ -365,7 +389,11 @@ class Library:
         return {**recap_document(story), "cut_by_bound": view.is_cut}
 
     async def ask(
-        self, question: _Words, context: Context, book: _AnyBook = None, tag: _Tag = None
+        self,
+        question: _Words,
+        context: Context,
+        book: _AnyBook = None,
+        tag: _Tag = None,
     ) -> Json:
         """Ask the local model about one book or all that the user has begun.
 
@@ -388,8 +416,12 @@ class Library:
             return view.passage(citation.start, citation.end)
 
         async with self._asking:
-            choice = await asyncio.to_thread(self._user_data.asking_choice, view.whole.sha256)
-            session = await self._session_of(view.whole, settings_of_book(self._config, choice))
+            choice = await asyncio.to_thread(
+                self._user_data.asking_choice, view.whole.sha256
+            )
+            session = await self._session_of(
+                view.whole, settings_of_book(self._config, choice)
+            )
             stream = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
             places = Places(len(view.whole.text), session.memory)
             answer = await _answer(stream, places, context, session.models, cite)
@@ -412,7 +444,9 @@ class Library:
             if not library_question.books:
                 raise GistreadError("The user has begun none of these books.")
             chosen = (self._model, "")
-            opening = answering_models(self._config, shelf.paths, chosen, lambda *_: None)
+            opening = answering_models(
+                self._config, shelf.paths, chosen, lambda *_: None
+            )
             async with opening as (models, checks):
                 return await _answer(
                     library_question.stream(models.load_asking, checks),
@@ -533,17 +567,22 @@ async def _answer(
         **fields(answered, "answer", "found", "finish", "quoted"),
         "marks": [asdict(mark) for mark in answered.marks],
         "citations": [
-            {**cite(citation), **fields(citation, "tells")} for citation in answered.citations
+            {**cite(citation), **fields(citation, "tells")}
+            for citation in answered.citations
         ],
         "steps": steps,
         "model": models.answering.info.name,
     }
 
 
-def _step_in_words(event: BooksNamed | reader_events.ReaderEvent, places: Places | None) -> str:
+def _step_in_words(
+    event: BooksNamed | reader_events.ReaderEvent, places: Places | None
+) -> str:
     """Empty for an event that is no step, or whose places have no names."""
     if isinstance(event, BooksNamed):
-        return "; ".join(f"{named.book.entry.title}: {named.reason}" for named in event.books)
+        return "; ".join(
+            f"{named.book.entry.title}: {named.reason}" for named in event.books
+        )
     step = step_of(event, places) if places else None
     if not step:
         return ""

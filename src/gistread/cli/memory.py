@@ -61,7 +61,10 @@ def _confirm_removal(header: MemoryHeader, *, yes: bool) -> None:
 
 
 def _show(
-    book: Book, headers: Sequence[MemoryHeader], header: MemoryHeader, arguments: argparse.Namespace
+    book: Book,
+    headers: Sequence[MemoryHeader],
+    header: MemoryHeader,
+    arguments: argparse.Namespace,
 ) -> None:
     memory = memory_store().load(book, header)
     bound = story_bound(arguments.upto, memory, "shows all sections")
@@ -94,7 +97,9 @@ def _tell_more(memory: GistMemory, headers: Sequence[MemoryHeader]) -> None:
     others = sum(header.pages > 0 for header in headers) - 1
     if others:
         noun = agreeing(others, "memory", "memories")
-        say(f"This book has {others} other {noun}: `gistread memory list BOOK` shows them.")
+        say(
+            f"This book has {others} other {noun}: `gistread memory list BOOK` shows them."
+        )
     if not memory.complete:
         read = len(memory.read_entries)
         say(f"{read} of about {memory.estimated_pages} sections read so far.")
@@ -116,11 +121,15 @@ def _section(memory: GistMemory, entry: MemoryEntry) -> str:
     heading = f"{page.number}  {chapter} · {page.words} words · {page.start}–{page.end}"
     if entry.gist.source is not GistSource.MODEL:
         heading += f" · {entry.gist.source}"
-    gist = textwrap.fill(entry.gist.text, _COLUMNS, initial_indent="   ", subsequent_indent="   ")
+    gist = textwrap.fill(
+        entry.gist.text, _COLUMNS, initial_indent="   ", subsequent_indent="   "
+    )
     return f"{heading}\n{gist}\n"
 
 
-def _list(book: Book, headers: Sequence[MemoryHeader], arguments: argparse.Namespace) -> None:
+def _list(
+    book: Book, headers: Sequence[MemoryHeader], arguments: argparse.Namespace
+) -> None:
     read = [header for header in headers if header.pages]
     lines = ["\n  ".join(describe_memory(header, book, time.time())) for header in read]
     report(arguments, memories_document(read), lines)
@@ -173,11 +182,15 @@ def find_memory(
     book = shlex.quote(arguments.book)
     if not read:
         message = "Nothing of this book has been read yet."
-        raise GistreadError(message, f"Run `gistread index {book}` first, or use `ask --index`.")
+        raise GistreadError(
+            message, f"Run `gistread index {book}` first, or use `ask --index`."
+        )
     by_model = _by_model(read, model)
     if not by_model:
         models = ", ".join(sorted({header.model_name for header in read}))
-        raise GistreadError(f"No model {model!r} has read this book.", f"These have: {models}.")
+        raise GistreadError(
+            f"No model {model!r} has read this book.", f"These have: {models}."
+        )
     candidates = _by_focus(by_model, arguments)
     if not candidates:
         raise GistreadError(
@@ -197,16 +210,21 @@ def _by_model(headers: Sequence[MemoryHeader], model: str) -> list[MemoryHeader]
     """The memories of a model, or of those whose names contain this one; of all if empty."""
     name = model
     if model:
-        with contextlib.suppress(EngineError):  # Not on this machine: a part of its name
+        # Not on this machine: a part of its name
+        with contextlib.suppress(EngineError):
             name = plain_name(find_source(model).name)
     name = name.casefold()
     return [header for header in headers if name in header.model_name.casefold()]
 
 
-def _by_focus(headers: Sequence[MemoryHeader], arguments: argparse.Namespace) -> list[MemoryHeader]:
+def _by_focus(
+    headers: Sequence[MemoryHeader], arguments: argparse.Namespace
+) -> list[MemoryHeader]:
     """The memories with the preset and the task of the command line, where it names them."""
     if arguments.preset not in (None, "", AUTO):
-        headers = [header for header in headers if header.focus.preset.name == arguments.preset]
+        headers = [
+            header for header in headers if header.focus.preset.name == arguments.preset
+        ]
     if arguments.task:
         headers = [header for header in headers if header.focus.task == arguments.task]
     return list(headers)

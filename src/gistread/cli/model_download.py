@@ -23,8 +23,20 @@ from gistread.engine.catalogue import (
 )
 from gistread.engine.fetching.download import Progress
 from gistread.engine.fetching.network import Network, network_of
-from gistread.engine.fetching.plan import Plan, check_disk, get, make_plan, present_bytes
-from gistread.engine.model_text import entry_facts, fit_text, plan_lines, progress_text, share_of
+from gistread.engine.fetching.plan import (
+    Plan,
+    check_disk,
+    get,
+    make_plan,
+    present_bytes,
+)
+from gistread.engine.model_text import (
+    entry_facts,
+    fit_text,
+    plan_lines,
+    progress_text,
+    share_of,
+)
 from gistread.errors import UsageError
 from gistread.paths import default_paths
 from gistread.units import capitalised, format_size, progress_bar
@@ -35,16 +47,22 @@ def show_catalogue(arguments: argparse.Namespace) -> None:
     catalogue = read_catalogue()
     machine = this_machine()
     best = recommend(catalogue.entries, machine)
-    entries = sorted(catalogue.entries, key=lambda entry: best is None or entry != best.entry)
+    entries = sorted(
+        catalogue.entries, key=lambda entry: best is None or entry != best.entry
+    )
     if arguments.json:
-        models = [_entry_document(entry, machine, best, paths.models) for entry in entries]
+        models = [
+            _entry_document(entry, machine, best, paths.models) for entry in entries
+        ]
         write_json({"dated": catalogue.dated.isoformat(), "models": models})
         return
     for entry in entries:
         write(_entry_text(entry, machine, best, paths.models))
     say(f"As of {catalogue.dated}. `gistread models get NAME` downloads a model.")
     if best is None:
-        say("None of them fits in free memory. The starter does: gistread models get starter")
+        say(
+            "None of them fits in free memory. The starter does: gistread models get starter"
+        )
 
 
 def download(arguments: argparse.Namespace) -> None:
@@ -75,7 +93,9 @@ def download(arguments: argparse.Namespace) -> None:
     if arguments.use:
         say("It is now the default model.")
     else:
-        say(f"To make it the default model: gistread models use {shlex.quote(path.stem)}")
+        say(
+            f"To make it the default model: gistread models use {shlex.quote(path.stem)}"
+        )
 
 
 def _download_document(plan: Plan, path: Path) -> Json:
@@ -164,7 +184,9 @@ def _entry_document(
 ) -> Json:
     place, fit = estimate_fit(entry, machine)
     reason = best.reason if best is not None and best.entry == entry else None
-    known = {name: value for name, value in asdict(entry).items() if value not in ("", 0)}
+    known = {
+        name: value for name, value in asdict(entry).items() if value not in ("", 0)
+    }
     return {
         **known,
         "here": _is_here(entry, folder),

@@ -42,7 +42,13 @@ from gistread.engine.models import (
 )
 from gistread.engine.protocol import EngineInfo, Priority
 from gistread.engine.remote.address import is_address
-from gistread.errors import EngineError, ExitStatus, GistreadError, StorageError, UsageError
+from gistread.errors import (
+    EngineError,
+    ExitStatus,
+    GistreadError,
+    StorageError,
+    UsageError,
+)
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model_check import check_model
 from gistread.paths import default_paths
@@ -58,9 +64,13 @@ class _Role(NamedTuple):
 
 
 _ROLES = {
-    "reading": _Role("model", "{} is now the default model.", "There is no default model now."),
+    "reading": _Role(
+        "model", "{} is now the default model.", "There is no default model now."
+    ),
     "asking": _Role(
-        "asking_model", "{} now answers questions.", "The reading model now answers questions, too."
+        "asking_model",
+        "{} now answers questions.",
+        "The reading model now answers questions, too.",
     ),
 }
 _INDENT = "    "
@@ -89,12 +99,15 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 def _list(arguments: argparse.Namespace) -> None:
     with ThreadPoolExecutor(1) as pool:
-        memory = pool.submit(free_for_models)  # A graphics card takes a second to answer.
+        # A graphics card takes a second to answer.
+        memory = pool.submit(free_for_models)
         models = find_models()
     free_bytes = memory.result()
     result_of = _results_by_file()
     if arguments.json:
-        documents = [_document(model, free_bytes, result_of(model.path)) for model in models]
+        documents = [
+            _document(model, free_bytes, result_of(model.path)) for model in models
+        ]
         write_json({"models": documents, "memory_free": free_bytes})
         return
 
@@ -141,7 +154,14 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
     return {
         **fields(
             model,
-            *("name", "quantization", "architecture", "context_length", "parameters", "usable"),
+            *(
+                "name",
+                "quantization",
+                "architecture",
+                "context_length",
+                "parameters",
+                "usable",
+            ),
         ),
         "path": str(model.path),
         "size": model.size_bytes,
@@ -169,7 +189,10 @@ def _fit_document(fit: MemoryFit | None) -> Json:
 
 
 def _lines(
-    model: ModelFile, free_bytes: int, chosen: ModelSource | None, result: CheckResult | None
+    model: ModelFile,
+    free_bytes: int,
+    chosen: ModelSource | None,
+    result: CheckResult | None,
 ) -> Iterator[str]:
     is_chosen = _is_file_of(chosen, model)
     yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
@@ -220,7 +243,8 @@ def _use(arguments: argparse.Namespace) -> None:
         choice = _Choice("")
     elif is_address(arguments.model):
         address = settings_name(arguments.model)
-        choice = _Choice(address, address)  # The server is not contacted; it need not run now.
+        # The server is not contacted; it need not run now.
+        choice = _Choice(address, address)
     else:
         choice = _choice_of_file(arguments.model)
     save_setting(default_paths().config_file, role.setting, choice.setting)
@@ -243,7 +267,9 @@ def _choice_of_file(model: str) -> _Choice:
     if adapter:
         setting = f"{setting}+{Path(adapter).expanduser().absolute()}"
         header_of(find_source(setting))  # Checks that the adapter fits the model.
-    shown = setting if name == STARTER_BASE else read_header(path, fingerprint=False).name
+    shown = (
+        setting if name == STARTER_BASE else read_header(path, fingerprint=False).name
+    )
     return _Choice(setting, plain_name(shown), path)
 
 
@@ -284,7 +310,10 @@ def _downloaded_model(name: str) -> Path:
 def _roles_of(path: Path) -> list[_Role]:
     """What the model in this file is chosen for. Raises UsageError."""
     config = load_config(default_paths().config_file)
-    chosen = {role: split_adapter(getattr(config, role.setting))[0] for role in _ROLES.values()}
+    chosen = {
+        role: split_adapter(getattr(config, role.setting))[0]
+        for role in _ROLES.values()
+    }
     return [role for role, model in chosen.items() if model == str(path)]
 
 
@@ -295,7 +324,9 @@ def _delete_model(path: Path) -> None:
     try:
         path.unlink()
     except OSError as error:
-        raise StorageError(f"{one_line(path)} cannot be deleted: {error.strerror}.") from error
+        raise StorageError(
+            f"{one_line(path)} cannot be deleted: {error.strerror}."
+        ) from error
 
 
 def check_results() -> CheckResults:
@@ -331,7 +362,9 @@ def _check(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE if result.is_usable else ExitStatus.ENGINE
 
 
-async def _run_check(model: ModelSource, config: Config) -> tuple[CheckResult, EngineInfo]:
+async def _run_check(
+    model: ModelSource, config: Config
+) -> tuple[CheckResult, EngineInfo]:
     with ProgressLine() as line:
         async with open_engine(model, config, line) as engine:
             line.show(f"checking {engine.info.name} …")

@@ -128,7 +128,9 @@ def check_models(arguments: argparse.Namespace) -> None:
             find_source(name)
 
 
-def story_bound(chosen: str | None, memory: "GistMemory", whole: str = "") -> int | None:
+def story_bound(
+    chosen: str | None, memory: "GistMemory", whole: str = ""
+) -> int | None:
     """Offset up to which a command tells the story; None: to the end, 0: nothing of it.
 
     `chosen`: the place of `--upto`. `whole`: what `--upto all` does, for a note if the user chose
@@ -147,7 +149,9 @@ def _is_unread_novel(book: Book) -> bool:
     user_data = UserData(default_paths())
     with suppress(StorageError):  # `resolve_bound` tells it
         is_unread = user_data.reading_place(book.sha256).furthest == 0
-        return is_unread and user_data.bound_choice(book.sha256) is None and has_plot(book)
+        return (
+            is_unread and user_data.bound_choice(book.sha256) is None and has_plot(book)
+        )
     return False
 
 

@@ -14,7 +14,9 @@ from gistread.errors import GistreadError
 
 # Control characters other than tab and newline, line separators, bidirectional controls,
 # surrogates.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _quiet = False
 Json = dict[str, Any]
@@ -87,8 +89,11 @@ def write_json(fields: Mapping[str, Any]) -> None:
     """
     import json
 
-    text = json.dumps({"schema": SCHEMA, **fields}, ensure_ascii=False, separators=(",", ":"))
-    text = _SURROGATE.sub("\ufffd", text)  # A file name may have bytes that are not UTF-8.
+    text = json.dumps(
+        {"schema": SCHEMA, **fields}, ensure_ascii=False, separators=(",", ":")
+    )
+    # A file name may have bytes that are not UTF-8.
+    text = _SURROGATE.sub("\ufffd", text)
     text = _UNSAFE.sub(_escape, text)
     write_bytes(f"{text}\n".encode())
 
@@ -98,7 +103,9 @@ def _escape(character: re.Match[str]) -> str:
     return f"\\u{ord(character[0]):04x}"
 
 
-def report(arguments: Namespace, document: Mapping[str, Any], lines: Iterable[str]) -> None:
+def report(
+    arguments: Namespace, document: Mapping[str, Any], lines: Iterable[str]
+) -> None:
     """Print the document under `--json`, else the lines. Raises OutputError."""
     if arguments.json:
         write_json(document)
@@ -129,7 +136,9 @@ def _output_errors() -> Iterator[None]:
     except BrokenPipeError as error:
         raise OutputError("") from error
     except OSError as error:
-        raise OutputError(f"Cannot write to standard output: {error.strerror}.") from error
+        raise OutputError(
+            f"Cannot write to standard output: {error.strerror}."
+        ) from error
 
 
 def say(text: str) -> None:

@@ -53,13 +53,17 @@ def _is_prose(line: str) -> bool:
 
 
 def _keep_commands_whole(text: str) -> str:
-    return re.sub(r"`[^`\n]+`", lambda command: command[0].replace(" ", _NO_BREAK), text)
+    return re.sub(
+        r"`[^`\n]+`", lambda command: command[0].replace(" ", _NO_BREAK), text
+    )
 
 
 class Parser(argparse.ArgumentParser):
     """Reports errors as UsageError."""
 
-    def __init__(self, prog: str, description: str = "", epilog: str = "", **options: Any) -> None:
+    def __init__(
+        self, prog: str, description: str = "", epilog: str = "", **options: Any
+    ) -> None:
         self.default_action: argparse.ArgumentParser | None = None
         super().__init__(
             prog=prog,
@@ -88,7 +92,9 @@ class Parser(argparse.ArgumentParser):
             formatter.add_arguments(group._group_actions)
             formatter.end_section()
         for group in self.default_action._action_groups:
-            actions = [action for action in group._group_actions if action.dest != "help"]
+            actions = [
+                action for action in group._group_actions if action.dest != "help"
+            ]
             formatter.start_section(f"{group.title} without ACTION")
             formatter.add_arguments(actions)
             formatter.end_section()
@@ -109,7 +115,8 @@ class _Command:
     examples: str
     module: str = ""  # In `gistread.cli`, if not named like the command
     default_action: str = ""  # The subcommand to run when none is given
-    takes_words: bool = False  # Words that are no subcommand are arguments of the default one
+    # Words that are no subcommand are arguments of the default one
+    takes_words: bool = False
 
 
 @cache
@@ -127,7 +134,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
     Raises UsageError, SystemExit after `--help`.
     """
-    if argv and argv[0] in _VERSION_WORDS:  # Answered without reading the table of commands
+    # Answered without reading the table of commands
+    if argv and argv[0] in _VERSION_WORDS:
         write(_VERSION)
         raise SystemExit
     argv = _help_last(argv)
@@ -148,7 +156,8 @@ def _parse_book(argv: Sequence[str]) -> argparse.Namespace:
     near = _misspelt(argv)
     if near:
         raise UsageError(
-            f"{argv[0]} is neither a command nor a book.", f"Did you mean `gistread {near}`?"
+            f"{argv[0]} is neither a command nor a book.",
+            f"Did you mean `gistread {near}`?",
         )
     has_several_words = len(argv) > 1 and not argv[1].startswith("-")
     if has_several_words and argv[0].isalpha():
@@ -171,7 +180,9 @@ def _parse_command(name: str, words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_intermixed_args(words)
 
 
-def _with_action(words: Sequence[str], command: _Command, parser: Parser) -> Sequence[str]:
+def _with_action(
+    words: Sequence[str], command: _Command, parser: Parser
+) -> Sequence[str]:
     """The words of a group of commands; the default action comes first if none is named."""
     actions = parser._get_positional_actions()[0].choices
     assert isinstance(actions, dict), "a group of commands has subparsers"
@@ -194,7 +205,8 @@ def _refuse_several_words(words: Sequence[str]) -> NoReturn:
     near = get_close_matches(words[0], [*_commands(), "help"], n=1)
     hint = f"Did you mean `gistread {near[0]}`?" if near else _SEE_HELP
     raise UsageError(
-        f"{words[0]} is not a command.", f"{hint} Put a title of several words in quotes."
+        f"{words[0]} is not a command.",
+        f"{hint} Put a title of several words in quotes.",
     )
 
 
@@ -207,7 +219,10 @@ def whole_parser() -> argparse.ArgumentParser:
     )
     for name, command in _commands().items():
         sub = commands.add_parser(
-            name, help=command.summary, description=command.summary, epilog=command.examples
+            name,
+            help=command.summary,
+            description=command.summary,
+            epilog=command.examples,
         )
         getattr(arguments, f"add_{name}")(sub)
     return parser
@@ -262,7 +277,8 @@ def _main_parser(epilog: str) -> Parser:
         epilog,
     )
     parser.usage = (
-        "gistread [--model MODEL] [--context N] [--at PLACE] [BOOK]\n       gistread COMMAND …"
+        "gistread [--model MODEL] [--context N] [--at PLACE] [BOOK]\n       "
+        "gistread COMMAND …"
     )
     parser.add_argument("-V", "--version", action="version", version=_VERSION)
     arguments.add_session_models(parser)
@@ -280,7 +296,12 @@ def _command_list() -> str:
         heading = f"  {name}".ljust(margin)
         summary = command.summary.removesuffix(_NEEDS_NO_MODEL).rstrip()
         lines.append(
-            fill(summary, _width(), initial_indent=heading, subsequent_indent=" " * margin)
+            fill(
+                summary,
+                _width(),
+                initial_indent=heading,
+                subsequent_indent=" " * margin,
+            )
         )
     hint = "See `gistread help COMMAND`. To open a book named like a command: `gistread ./index`"
     return "commands:\n" + "\n".join(lines) + f"\n\n{hint}\n\n"

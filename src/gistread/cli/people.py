@@ -24,7 +24,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if not supports_names(book):
         raise UsageError("Names are found in English books only.")
     bound = resolve_bound(
-        arguments.upto, unread_memory(book), "Up to your place; `--upto all` shows the whole book."
+        arguments.upto,
+        unread_memory(book),
+        "Up to your place; `--upto all` shows the whole book.",
     )
     end = len(book.text) if bound is None else bound
     corrections = UserData(default_paths()).name_corrections(book.sha256)
@@ -35,15 +37,24 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     name = " ".join(arguments.name)
     cards = [index.card(entity) for entity in index.find(name)]
     documents = [card_document(card, index) for card in cards]
-    report(arguments, {"found": documents, "upto": bound}, _separated(cards, index, book))
+    report(
+        arguments, {"found": documents, "upto": bound}, _separated(cards, index, book)
+    )
     if cards:
         return ExitStatus.DONE
-    place = "" if bound is None else f" up to {format_place(len(index.book.text), len(book.text))}"
-    say(f"The text{place} has no name “{name}”. `gistread people BOOK` lists the names.")
+    if bound is None:
+        place = ""
+    else:
+        place = f" up to {format_place(len(index.book.text), len(book.text))}"
+    say(
+        f"The text{place} has no name “{name}”. `gistread people BOOK` lists the names."
+    )
     return ExitStatus.FAILED
 
 
-def _list_names(index: Index, book: Book, bound: int | None, arguments: argparse.Namespace) -> None:
+def _list_names(
+    index: Index, book: Book, bound: int | None, arguments: argparse.Namespace
+) -> None:
     least = 0 if arguments.all else _LEAST_LISTED
     shown = [entity for entity in index.entities if entity.count >= least]
     documents = [_name_document(entity) for entity in shown]
@@ -120,4 +131,8 @@ def card_document(card: Card, index: Index) -> Json:
 
 def _name_document(entity: Entity) -> Json:
     forms = {form.text: len(form.starts) for form in entity.forms}
-    return {**fields(entity, "name", "kind", "first"), "forms": forms, "mentions": entity.count}
+    return {
+        **fields(entity, "name", "kind", "first"),
+        "forms": forms,
+        "mentions": entity.count,
+    }

@@ -38,7 +38,9 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
             self._drawn_at = now
             return
         # Some terminals wrap at the last column, and the line could not be redrawn.
-        line = sanitize(text).replace("\n", " ")[: shutil.get_terminal_size().columns - 1]
+        line = sanitize(text).replace("\n", " ")[
+            : shutil.get_terminal_size().columns - 1
+        ]
         self._stream.write(f"\r{line}\x1b[K")
         self._stream.flush()
         self._drawn_at = now
@@ -71,7 +73,8 @@ def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -
         about = "about " if len(memory.entries) < ROUGH_PAGES else ""
         parts.append(f"{about}{format_duration(left_s)} left")
     if state.notice and state.phase is Phase.IDLE:
-        return " · ".join((state.notice, *parts))  # Most important first: the line may be cut off.
+        # Most important first: the line may be cut off.
+        return " · ".join((state.notice, *parts))
     return f"{progress_bar(share)}  {' · '.join(parts)}"
 
 

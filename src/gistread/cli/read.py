@@ -49,7 +49,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             return _show_documents(arguments.page, config)
         case "sample":
             model = model or config.model or _starter()
-            return open_screen(story_path(), config, model)  # a named model reads along at once
+            # a named model reads along at once
+            return open_screen(story_path(), config, model)
         case "last":
             return open_screen(_last_path(), config, model)
         case _:
@@ -62,7 +63,9 @@ def _show_documents(page: str, config: Config) -> ExitStatus:
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         write(text)
         return ExitStatus.DONE
-    book = replace(open_bytes(text.encode(), "gistread.md"), source_format=DOCUMENTATION)
+    book = replace(
+        open_bytes(text.encode(), "gistread.md"), source_format=DOCUMENTATION
+    )
     return open_screen(book, config, "")
 
 
@@ -85,11 +88,15 @@ def _last_path() -> Path:
     )
 
 
-def _open_named(arguments: argparse.Namespace, config: Config, model: str) -> ExitStatus:
+def _open_named(
+    arguments: argparse.Namespace, config: Config, model: str
+) -> ExitStatus:
     """Open the named book, at a place if one is named; the library without a book."""
     place = getattr(arguments, "at", None)
     if place is not None and not arguments.book:
-        raise UsageError("--at needs a book.", "Example: gistread frankenstein.epub --at 40%")
+        raise UsageError(
+            "--at needs a book.", "Example: gistread frankenstein.epub --at 40%"
+        )
     if not arguments.book:
         return open_screen(None, config, model)
     if arguments.book == STANDARD_INPUT:
@@ -173,12 +180,15 @@ def _check_terminal(*, piped: bool) -> None:
 
     `piped`: the book, and not keys, comes from standard input.
     """
-    if os.environ.get("TEXTUAL_DRIVER"):  # `gistread serve`: the browser is the terminal.
+    # `gistread serve`: the browser is the terminal.
+    if os.environ.get("TEXTUAL_DRIVER"):
         return
     if not sys.stdout.isatty() or not (piped or sys.stdin.isatty()):
         raise UsageError(_NEEDS_TERMINAL, _WITHOUT)
     if os.environ.get("TERM") == "dumb":
-        raise UsageError("gistread cannot draw its screen on a terminal with TERM=dumb.", _WITHOUT)
+        raise UsageError(
+            "gistread cannot draw its screen on a terminal with TERM=dumb.", _WITHOUT
+        )
 
 
 def page_names() -> list[str]:
@@ -190,11 +200,15 @@ def documents(page: str = "") -> str:
     if page:
         return _text(page)
     texts = {name: _text(name) for name in page_names()}
-    titles = {name: text.split("\n", 1)[0].removeprefix("# ") for name, text in texts.items()}
+    titles = {
+        name: text.split("\n", 1)[0].removeprefix("# ") for name, text in texts.items()
+    }
     whole = "\n".join([_text("index"), *texts.values()])
     for name, title in titles.items():
         slug = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-        whole = whole.replace(f"]({name}.md#", "](#").replace(f"]({name}.md)", f"](#{slug})")
+        whole = whole.replace(f"]({name}.md#", "](#").replace(
+            f"]({name}.md)", f"](#{slug})"
+        )
     return whole
 
 

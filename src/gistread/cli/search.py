@@ -28,12 +28,18 @@ _WAIT_S = 3.0  # For the index of new books: a few are done by then
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.all:
-        return _search_all(" ".join([arguments.book or "", *arguments.words]), arguments)
+        return _search_all(
+            " ".join([arguments.book or "", *arguments.words]), arguments
+        )
     words = " ".join(arguments.words)
     if not words.strip():
-        raise UsageError("No words to search for.", "Example: gistread search BOOK whale")
+        raise UsageError(
+            "No words to search for.", "Example: gistread search BOOK whale"
+        )
     if arguments.tag:
-        raise UsageError("--tag goes with --all.", "Example: gistread search --all whale --tag sea")
+        raise UsageError(
+            "--tag goes with --all.", "Example: gistread search --all whale --tag sea"
+        )
     return _search_book(open_named(arguments.book), words, arguments)
 
 
@@ -41,7 +47,9 @@ def _search_book(book: Book, words: str, arguments: argparse.Namespace) -> ExitS
     """`gistread search BOOK WORDS`."""
     hits = BookSearch(book).find(words, _mode(arguments))
     limit = arguments.limit or len(hits)
-    documents = [hit_document(book, *hits.span(index)) for index in range(min(len(hits), limit))]
+    documents = [
+        hit_document(book, *hits.span(index)) for index in range(min(len(hits), limit))
+    ]
     lines = []
     for hit in documents:
         share = format_place(hit["start"], len(book.text))
@@ -92,7 +100,9 @@ def indexed_shelf(tag: str = "") -> Shelf:
     if shelf.pending:
         shelf = _with_new_books(paths, tag)
     if not shelf.total:
-        raise UsageError("No books to search.", "Add some with `gistread books --add FOLDER`.")
+        raise UsageError(
+            "No books to search.", "Add some with `gistread books --add FOLDER`."
+        )
     if not shelf.books:
         raise NotReadyError(
             "None of your books is indexed yet; another gistread is indexing them.",
@@ -126,12 +136,19 @@ def _with_new_books(paths: Paths, tag: str) -> Shelf:
 def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
     """`gistread search --all`."""
     if not words.strip():
-        raise UsageError("No words to search for.", "Example: gistread search --all whale")
+        raise UsageError(
+            "No words to search for.", "Example: gistread search --all whale"
+        )
     if arguments.regex:
-        raise UsageError("--all ranks passages; a regular expression searches one book at a time.")
+        raise UsageError(
+            "--all ranks passages; a regular expression searches one book at a time."
+        )
     shelf = indexed_shelf(arguments.tag)
     matches = shelf.search(words, arguments.limit or _MOST)
-    beyond = [{"title": book.entry.title, "hits": count} for book, count in matches.beyond.items()]
+    beyond = [
+        {"title": book.entry.title, "hits": count}
+        for book, count in matches.beyond.items()
+    ]
     document = {
         "hits": [hit.book.document | place_of(hit) for hit in matches.hits],
         "total": matches.total,

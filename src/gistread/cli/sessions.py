@@ -13,7 +13,14 @@ from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, engine_line, reading_line
 from gistread.config import Config
 from gistread.engine.models import STARTER, ModelSource, new_engine
-from gistread.engine.protocol import Engine, EngineInfo, EngineState, Message, Phase, Sampling
+from gistread.engine.protocol import (
+    Engine,
+    EngineInfo,
+    EngineState,
+    Message,
+    Phase,
+    Sampling,
+)
 from gistread.errors import StorageError
 from gistread.memory.model import GistMemory
 from gistread.paths import Paths, default_paths
@@ -40,7 +47,9 @@ def new_session(
         match event:
             case session_events.ActivityChanged():
                 line.show(_activity_line(session))
-            case session_events.ModelLoaded(info=info) if not (arguments.model or config.model):
+            case session_events.ModelLoaded(info=info) if not (
+                arguments.model or config.model
+            ):
                 line.say(f"Model: {info.name}, {_why_chosen(info)}.")
             case session_events.QuestionStarted(model=model, memory=read_by):
                 if read_by not in ("", model):
@@ -75,7 +84,9 @@ def _why_chosen(info: EngineInfo) -> str:
     return "the only one here"
 
 
-def announce(event: session_events.SessionEvent, line: ProgressLine, config: Config) -> None:
+def announce(
+    event: session_events.SessionEvent, line: ProgressLine, config: Config
+) -> None:
     """Print what a session says about its models."""
     match event:
         case session_events.ModelLoaded(info=info, state=state):
@@ -85,7 +96,12 @@ def announce(event: session_events.SessionEvent, line: ProgressLine, config: Con
 
 
 async def read_to_end(
-    session: Session, line: ProgressLine, book: str, *, events: bool, must_save: bool = False
+    session: Session,
+    line: ProgressLine,
+    book: str,
+    *,
+    events: bool,
+    must_save: bool = False,
 ) -> int:
     """Read the rest of the book; return the number of sections that existed before.
 
@@ -196,7 +212,9 @@ async def answering_models(
 
     `chosen`: names of the reading and the asking model, empty for the usual. Raises EngineError.
     """
-    models = ModelPair(engine_maker(config, paths), config, lambda event: on_event(models, event))
+    models = ModelPair(
+        engine_maker(config, paths), config, lambda event: on_event(models, event)
+    )
     try:
         await models.choose(*chosen)
         yield models, ModelChecks(paths)
@@ -217,7 +235,9 @@ async def load_info(model: ModelSource, config: Config) -> EngineInfo:
             return engine.info
 
 
-def _say_notes(info: EngineInfo, state: EngineState, config: Config, line: ProgressLine) -> None:
+def _say_notes(
+    info: EngineInfo, state: EngineState, config: Config, line: ProgressLine
+) -> None:
     """Say what is special about a loaded model, such as a context smaller than requested."""
     notice = info.placement.notice if info.placement else state.notice
     is_cut = info.context_tokens < (config.context_tokens or 0)

@@ -58,7 +58,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         )
     work = _Work(sync, config, paths)
     act = work.push if arguments.action == "push" else work.pull
-    return run_until_interrupted(_for_books(arguments, list(work.books(arguments.book)), act))
+    return run_until_interrupted(
+        _for_books(arguments, list(work.books(arguments.book)), act)
+    )
 
 
 async def _log_in(arguments: argparse.Namespace, paths: Paths) -> ExitStatus:
@@ -72,7 +74,9 @@ async def _log_in(arguments: argparse.Namespace, paths: Paths) -> ExitStatus:
         await server.log_in()
     save_account(account, paths)
     report(arguments, _document(account), ())
-    say(f"Logged in to {account.server} as {account.user}. Places are synced from now on.")
+    say(
+        f"Logged in to {account.server} as {account.user}. Places are synced from now on."
+    )
     return ExitStatus.DONE
 
 
@@ -82,12 +86,15 @@ def _password(user: str) -> str:
         return password
     if not sys.stdin.isatty():
         raise UsageError(
-            "Cannot ask for the password: standard input is no terminal.", f"Set {_PASSWORD}."
+            "Cannot ask for the password: standard input is no terminal.",
+            f"Set {_PASSWORD}.",
         )
     return getpass.getpass(f"Password of {user}: ")
 
 
-async def _status(arguments: argparse.Namespace, config: Config, paths: Paths) -> ExitStatus:
+async def _status(
+    arguments: argparse.Namespace, config: Config, paths: Paths
+) -> ExitStatus:
     account = find_account(config, paths)
     if account is None or not account.key:
         report(arguments, {"server": None}, ("Progress sync is off.",))
@@ -195,7 +202,9 @@ class _Work:
         record_text(Catalogue(self.paths), named.path, book)
         return _Result(book.title, "pulled", there.percentage, remote.device)
 
-    async def _waiting(self, book: Book, synced: SyncedBook, offset: int) -> WaitingPlace:
+    async def _waiting(
+        self, book: Book, synced: SyncedBook, offset: int
+    ) -> WaitingPlace:
         """The place here, with the time of reading; 0 if unknown. Raises StorageError."""
         read_at = await self.sync.waiting_since(synced.document)
         read_at = read_at or self._user_data.opened_at(book.sha256)
@@ -216,7 +225,9 @@ class _Act(Protocol):
     async def __call__(self, named: _Named, *, is_only: bool) -> _Result | None: ...
 
 
-async def _for_books(arguments: argparse.Namespace, books: list[_Named], act: _Act) -> ExitStatus:
+async def _for_books(
+    arguments: argparse.Namespace, books: list[_Named], act: _Act
+) -> ExitStatus:
     is_only = bool(arguments.book)
     results: list[_Result] = []
     for named in books:

@@ -17,7 +17,12 @@ from gistread.engine.llama.fit import (
     memory_fit,
 )
 from gistread.engine.llama.library import ask_library
-from gistread.engine.llama.machine import APPLE, available_bytes, gpu_maker, physical_cores
+from gistread.engine.llama.machine import (
+    APPLE,
+    available_bytes,
+    gpu_maker,
+    physical_cores,
+)
 from gistread.engine.protocol import DECODED, SINGLE_PASS_PREFILLED
 from gistread.errors import EngineError
 from gistread.units import counted, format_size
@@ -36,11 +41,13 @@ class CatalogueEntry:
     size_bytes: int = 0
     sha256: str = ""  # Hexadecimal digest of the file
     parameters: int = 0
-    active_parameters: int = 0  # Parameters used per token in a mixture of experts; 0: all
+    # Parameters used per token in a mixture of experts; 0: all
+    active_parameters: int = 0
     quantization: str = ""
     context_tokens: int = 0  # Context length the model was trained for
     kv_bytes_per_token: int = 0  # For an F16 KV cache
-    machine_gb: int = 0  # Memory of the smallest common machine it suits: 4, 8, 16 or 24
+    # Memory of the smallest common machine it suits: 4, 8, 16 or 24
+    machine_gb: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,9 @@ class Catalogue:
     starter: CatalogueEntry  # Found by name only; not listed
 
     def find(self, name: str) -> CatalogueEntry | None:
-        by_name = {entry.name.casefold(): entry for entry in (self.starter, *self.entries)}
+        by_name = {
+            entry.name.casefold(): entry for entry in (self.starter, *self.entries)
+        }
         return by_name.get(name.casefold())
 
     def similar(self, name: str) -> tuple[str, ...]:
@@ -82,7 +91,8 @@ hours, with its gists.
 _FLOPS_PER_CORE = 43e9  # From the same measurement
 _TOKENS_PER_WORD = 1.35  # English prose
 _DECODING_PACE = 0.35  # Relative to that of evaluating prompts
-_TOKEN_COST = SINGLE_PASS_PREFILLED + DECODED / _DECODING_PACE  # Of a book, in prompt tokens
+# Of a book, in prompt tokens
+_TOKEN_COST = SINGLE_PASS_PREFILLED + DECODED / _DECODING_PACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +118,9 @@ def estimate_fit(
     return "memory" if in_memory.enough else "nowhere", in_memory
 
 
-def recommend(entries: Sequence[CatalogueEntry], machine: Machine) -> Recommendation | None:
+def recommend(
+    entries: Sequence[CatalogueEntry], machine: Machine
+) -> Recommendation | None:
     """The largest model for GPU or memory and cores, else the fastest that fits; None if none does.
 
     It has to fit with the default window: some pages and the gists of a long book.
@@ -136,7 +148,9 @@ def recommend(entries: Sequence[CatalogueEntry], machine: Machine) -> Recommenda
         return None
     cores = counted(machine.cores, "core")
     if quick := [
-        entry for entry in in_memory if _active(entry) <= machine.cores * _PARAMETERS_PER_CORE
+        entry
+        for entry in in_memory
+        if _active(entry) <= machine.cores * _PARAMETERS_PER_CORE
     ]:
         reason = (
             f"the largest that fits {format_size(machine.free_bytes)} of free memory and suits "
@@ -168,7 +182,11 @@ def _active(entry: CatalogueEntry) -> int:
 
 def _fit(entry: CatalogueEntry, free_bytes: int) -> MemoryFit:
     sizes = ModelSizes(
-        entry.size_bytes, layers=1, cell=entry.kv_bytes_per_token, states=0, scratch=_BUFFERS_BYTES
+        entry.size_bytes,
+        layers=1,
+        cell=entry.kv_bytes_per_token,
+        states=0,
+        scratch=_BUFFERS_BYTES,
     )
     return memory_fit(sizes, entry.context_tokens, free_bytes)
 
@@ -184,8 +202,11 @@ def this_machine() -> Machine:
 
 def free_for_models() -> int:
     """Free bytes for a model whose layers may be split between memory and cards."""
-    free = _free_memory(gpu_maker() not in ("", APPLE))  # Apple's cards share the machine's memory.
-    return free.memory_bytes if free.shared else free.memory_bytes + (free.gpu_bytes or 0)
+    # Apple's cards share the machine's memory.
+    free = _free_memory(gpu_maker() not in ("", APPLE))
+    return (
+        free.memory_bytes if free.shared else free.memory_bytes + (free.gpu_bytes or 0)
+    )
 
 
 def _free_memory(has_cards: bool) -> FreeMemory:

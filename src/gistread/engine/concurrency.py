@@ -55,7 +55,9 @@ class SingleFlight(Generic[T]):
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._start(), name=self._name)
             # Retrieve the exception, in case no caller is left.
-            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
+            self._task.add_done_callback(
+                lambda task: task.cancelled() or task.exception()
+            )
         return self._task
 
     async def wait(self) -> T:

@@ -40,7 +40,10 @@ def describe(model: ModelFile) -> ModelFile:
     try:
         header = read_header(model.path, fingerprint=False)
     except EngineError as error:
-        reason = error.reason if isinstance(error, BrokenModelError) else error.message.rstrip(".")
+        if isinstance(error, BrokenModelError):
+            reason = error.reason
+        else:
+            reason = error.message.rstrip(".")
         return replace(model, problem=reason, has_template=False)
     return replace(
         model,
@@ -85,5 +88,7 @@ def _problem(header: GgufHeader) -> str:
     if header.missing_bytes:
         return f"it is cut off: {header.missing_bytes:,} bytes are missing"
     if 0 < header.context_length < _LEAST_CONTEXT:
-        return f"it was trained for {header.context_length} tokens, too few to read a page"
+        return (
+            f"it was trained for {header.context_length} tokens, too few to read a page"
+        )
     return ""

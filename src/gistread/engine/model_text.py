@@ -20,10 +20,17 @@ _MEMORIES: dict[MemoryKind | None, str] = {
 
 def facts(model: ModelFile) -> list[str]:
     template = "" if model.has_template else "base model, without a chat template"
-    parameters = f"{format_count(model.parameters)} parameters" if model.parameters else ""
+    parameters = (
+        f"{format_count(model.parameters)} parameters" if model.parameters else ""
+    )
     return [
         fact
-        for fact in (format_size(model.size_bytes), template, model.quantization, parameters)
+        for fact in (
+            format_size(model.size_bytes),
+            template,
+            model.quantization,
+            parameters,
+        )
         if fact
     ]
 
@@ -35,7 +42,9 @@ def other_facts(model: ModelFile) -> list[str]:
         window = ""
     memory = _MEMORIES.get(model.memory, "")
     aliases = f"also called {', '.join(model.aliases)}" if model.aliases else ""
-    return [fact for fact in (window, memory, model.licence, model.place, aliases) if fact]
+    return [
+        fact for fact in (window, memory, model.licence, model.place, aliases) if fact
+    ]
 
 
 def memory_fit_text(fit: MemoryFit | None, trained_for: int | None) -> str:
@@ -88,7 +97,12 @@ def entry_facts(entry: CatalogueEntry) -> list[str]:
     else:
         active = ""
     parameters = f"{format_count(entry.parameters)} parameters{active}"
-    return [format_size(entry.size_bytes), entry.quantization, parameters, entry.licence]
+    return [
+        format_size(entry.size_bytes),
+        entry.quantization,
+        parameters,
+        entry.licence,
+    ]
 
 
 def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
@@ -96,7 +110,9 @@ def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
     text = memory_fit_text(fit, entry.context_tokens)
     if place == "nowhere" and entry.machine_gb:
         return f"{text}; for machines of {entry.machine_gb} GB"
-    return text.replace("fits this machine", "fits the GPU", 1) if place == "gpu" else text
+    return (
+        text.replace("fits this machine", "fits the GPU", 1) if place == "gpu" else text
+    )
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:
@@ -113,7 +129,9 @@ def plan_lines(plan: Plan, folder: Path) -> list[str]:
 
 def progress_text(progress: Progress) -> str:
     """`1.2 GB of 2.5 GB · 31 MB/s · 42 s left`"""
-    parts = [f"{format_size(progress.done_bytes)} of {format_size(progress.total_bytes)}"]
+    parts = [
+        f"{format_size(progress.done_bytes)} of {format_size(progress.total_bytes)}"
+    ]
     if progress.step is DownloadStep.CHECKING:
         parts.append("verifying the file")
     elif progress.step is DownloadStep.WAITING:

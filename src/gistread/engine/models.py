@@ -35,7 +35,8 @@ _LIST = "`gistread models list` shows the models on this machine."
 def find_models() -> list[ModelFile]:
     """Every model in the known folders, usable ones first, by name. Others have a `problem`."""
     return sorted(
-        each_model(), key=lambda model: (not model.usable, model.name.casefold(), model.path)
+        each_model(),
+        key=lambda model: (not model.usable, model.name.casefold(), model.path),
     )
 
 
@@ -61,10 +62,13 @@ def resolve_model(spec: str, *, usable: bool = True) -> Path:
         raise EngineError(f"No such file or model: {spec!r}", _models_hint())
     if len(candidates) > 1:
         raise EngineError(
-            f"{spec!r} is ambiguous: {_names(candidates)}.", "Name one of them, or give its path."
+            f"{spec!r} is ambiguous: {_names(candidates)}.",
+            "Name one of them, or give its path.",
         )
     if usable and candidates[0].problem:
-        raise EngineError(f"{candidates[0].name} cannot be used: {candidates[0].problem}.", _LIST)
+        raise EngineError(
+            f"{candidates[0].name} cannot be used: {candidates[0].problem}.", _LIST
+        )
     return candidates[0].path
 
 
@@ -72,7 +76,8 @@ def _installed_starter() -> Path:
     starter = starter_path()
     if starter is None:
         raise EngineError(
-            "The starter model is not installed.", "Download it with: gistread models get starter"
+            "The starter model is not installed.",
+            "Download it with: gistread models get starter",
         )
     return starter
 
@@ -187,7 +192,9 @@ def find_source(spec: str) -> ModelSource:
     elif name != STARTER_BASE:
         adapter = own_adapter(path)
     if adapter is not None and not adapter.is_file():
-        raise EngineError(f"No such adapter: {named}.", "An adapter is the path of a GGUF file.")
+        raise EngineError(
+            f"No such adapter: {named}.", "An adapter is the path of a GGUF file."
+        )
     is_starter = adapter is not None and adapter == own_adapter(path)
     return ModelSource(STARTER if is_starter else path.stem, path, adapter=adapter)
 
@@ -244,7 +251,10 @@ def fits_in_memory(spec: str) -> bool:
         path = find_source(spec).path
     except EngineError:
         return True
-    fit = memory_fit_of(describe(ModelFile(path, "")), available_bytes()) if path else None
+    if path:
+        fit = memory_fit_of(describe(ModelFile(path, "")), available_bytes())
+    else:
+        fit = None
     return fit is None or fit.needed_bytes < fit.free_bytes
 
 

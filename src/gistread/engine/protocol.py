@@ -154,14 +154,16 @@ class Placement:
     batch_tokens: int  # Most tokens in one batch
     threads: int
     notice: str = ""  # What was reduced for lack of memory, for the person
-    streams: int = 0  # Further KV caches of `STREAM_TOKENS`, each for one background request
+    # Further KV caches of `STREAM_TOKENS`, each for one background request
+    streams: int = 0
 
     @property
     def kv_tokens(self) -> int:
         return self.cells + self.streams * STREAM_TOKENS
 
 
-_SMALL_PARAMETERS = 6_000_000_000  # Fewer: a model that people run on a laptop's processor
+# Fewer: a model that people run on a laptop's processor
+_SMALL_PARAMETERS = 6_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,8 @@ class EngineInfo:
     weights: str = ""
     placement: Placement | None = None  # None for a model on a server
     parameters: int = 0  # Number of weights; 0: unknown
-    has_template: bool = True  # False for a base model, which gets prompts as plain text
+    # False for a base model, which gets prompts as plain text
+    has_template: bool = True
     # The wording of the prompts that it was trained on (`prompts/`); empty: the usual one
     wording: str = ""
 
@@ -239,11 +242,16 @@ class Engine(Protocol):
     async def measure(self, prompt: Prompt) -> int:
         """Count the tokens of a prompt, chat template included."""
 
-    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+    async def prepare(
+        self, prompt: Prompt, priority: Priority = Priority.BACKGROUND
+    ) -> Usage:
         """Evaluate the stable beginning of a prompt ahead of the requests that share it."""
 
     def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> AsyncGenerator[StreamEvent, None]:
         """Yield text as it is decoded, then a `Completion`.
 
@@ -251,13 +259,19 @@ class Engine(Protocol):
         """
 
     async def complete(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Completion:
         """The final `Completion` of `stream`."""
         return await first_of(self.stream(prompt, sampling, priority), Completion)
 
     async def choose(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        options: Sequence[str],
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Choice:
         """Constrain the model to one of these distinct options.
 

@@ -6,8 +6,21 @@ from collections.abc import Sequence
 # How model families mark their thoughts: Qwen and DeepSeek, EXAONE, Seed, Mistral, Kimi, Gemma,
 # gpt-oss, Command A.
 _OPENING = (
-    *("<think>", "<thinking>", "<thought>", "<reasoning>", "<seed:think>", "[THINK]", "◁think▷"),
-    *("<|channel>thought", "<|channel|>analysis", "<|channel|>commentary", "<|START_THINKING|>"),
+    *(
+        "<think>",
+        "<thinking>",
+        "<thought>",
+        "<reasoning>",
+        "<seed:think>",
+        "[THINK]",
+        "◁think▷",
+    ),
+    *(
+        "<|channel>thought",
+        "<|channel|>analysis",
+        "<|channel|>commentary",
+        "<|START_THINKING|>",
+    ),
 )
 _CLOSING = (
     *(
@@ -19,7 +32,12 @@ _CLOSING = (
         "[/THINK]",
         "◁/think▷",
     ),
-    *("<channel|>", "<|channel|>final<|message|>", "assistantfinal", "<|END_THINKING|>"),
+    *(
+        "<channel|>",
+        "<|channel|>final<|message|>",
+        "assistantfinal",
+        "<|END_THINKING|>",
+    ),
 )
 _TAG = re.compile("|".join(map(re.escape, (*_CLOSING, *_OPENING))))
 _AFTER_ANSWER = re.compile(r"<\|(?:return|end|start)\|>.*", re.DOTALL)
@@ -39,7 +57,8 @@ class StopStringFilter:
         self._stops = [stop for stop in stops if stop]
         self._withheld = ""
         self._leading = skip_leading
-        self.stopped = False  # Whether a stop string was reached; nothing is passed on after it
+        # Whether a stop string was reached; nothing is passed on after it
+        self.stopped = False
 
     def feed(self, text: str) -> str:
         """Add text and return what can be passed on.
@@ -56,10 +75,14 @@ class StopStringFilter:
                 self._withheld = self._withheld.lstrip()
                 for leading in self._stops:
                     self._withheld = self._withheld.removeprefix(leading)
-            if not self._withheld or any(stop.startswith(self._withheld) for stop in self._stops):
+            if not self._withheld or any(
+                stop.startswith(self._withheld) for stop in self._stops
+            ):
                 return ""
             self._leading = False
-        ends = [self._withheld.find(stop) for stop in self._stops if stop in self._withheld]
+        ends = [
+            self._withheld.find(stop) for stop in self._stops if stop in self._withheld
+        ]
         if ends:
             self.stopped = True
             return self._take(min(ends))
@@ -86,7 +109,8 @@ class ReasoningFilter:
         Text is withheld until it closes.
         """
         self._withheld = ""  # May be the beginning of a tag, or belong to a thought
-        self.begins_withheld = begun  # Whether all text is withheld, because it may be a thought
+        # Whether all text is withheld, because it may be a thought
+        self.begins_withheld = begun
         self._trims = False  # Whether only white space followed the last thought
         self.thinking = False  # Whether the text so far ended inside a thought
         self.reasoned = False  # Whether there was a thought
@@ -115,7 +139,8 @@ class ReasoningFilter:
         if self.begins_withheld:
             return passed, void
         keep = max(
-            _overlap(self._withheld, tag) for tag in (*_CLOSING, *_OPENING, "<|return|>", "<|end|>")
+            _overlap(self._withheld, tag)
+            for tag in (*_CLOSING, *_OPENING, "<|return|>", "<|end|>")
         )
         now, self._withheld = (
             self._withheld[: len(self._withheld) - keep],

@@ -57,7 +57,9 @@ def _rows(export: Export) -> Iterator[tuple[str, ...]]:
     title = " ".join(export.book.title.replace("::", " ").split())
     deck = f"gistread::{title}"
     for card in _cards(export):
-        hidden = _answer(card.hidden) if card.kind == "question" else _escape(card.hidden)
+        hidden = (
+            _answer(card.hidden) if card.kind == "question" else _escape(card.hidden)
+        )
         field = _escape(card.before) + "{{c1::" + hidden + "}}" + _escape(card.after)
         field = re.sub("^#", "&#35;", field)
         yield field, _escape(card.back), deck, f"gistread {card.kind}", card.guid
@@ -128,11 +130,13 @@ def _name_cards(book: Book, entity: Entity, span: tuple[int, int]) -> Iterator[_
 
 def _question_card(book: Book, saved: SavedQuestion, guid: str) -> _Card:
     answer = _SOURCE.sub("", saved.answer).strip()
-    if answer.endswith(":"):  # It only introduces its quotes: "What the book says of Ferrand:"
+    # It only introduces its quotes: "What the book says of Ferrand:"
+    if answer.endswith(":"):
         answer = " ".join(saved.citations[0].quote.split())
     quotes = [_quote_line(book, citation) for citation in saved.citations]
     doubts = [
-        f"{in_quotes(saved.answer[mark.start : mark.end])}: {mark.message}" for mark in saved.marks
+        f"{in_quotes(saved.answer[mark.start : mark.end])}: {mark.message}"
+        for mark in saved.marks
     ]
     tells = [citation.tells for citation in saved.citations if citation.tells]
     rivals = [f"Another passage says {in_quotes(text)}" for text in tells]

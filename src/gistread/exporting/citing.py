@@ -8,7 +8,9 @@ from typing import Any
 
 from gistread.book.model import Book
 
-_ISBN = re.compile(r"(?:urn:)?isbn[:\s]*([\dXx-]{10,17})|(97[89][\d-]{10,14})", re.IGNORECASE)
+_ISBN = re.compile(
+    r"(?:urn:)?isbn[:\s]*([\dXx-]{10,17})|(97[89][\d-]{10,14})", re.IGNORECASE
+)
 _ADDRESS = re.compile(r"https?://\S+")
 _SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -28,7 +30,9 @@ def as_bibtex(book: Book) -> str:
         "isbn": _isbn(book),
         "url": _address(book),
     }
-    lines = [f"  {name} = {{{_escaped(value)}}}," for name, value in fields.items() if value]
+    lines = [
+        f"  {name} = {{{_escaped(value)}}}," for name, value in fields.items() if value
+    ]
     return "\n".join([f"@book{{{_key(book)},", *lines, "}"]) + "\n"
 
 

@@ -59,7 +59,10 @@ def check_together(form: Form) -> None:
     """Raises UsageError for a format in which a document holds one book."""
     if form not in _TOGETHER:
         several = ", ".join(map(str, _TOGETHER))
-        what = f"The format {form}" if isinstance(form, ExportFormat) else f"An export by {form}"
+        if isinstance(form, ExportFormat):
+            what = f"The format {form}"
+        else:
+            what = f"An export by {form}"
         raise UsageError(
             f"{what} has a file for each book: name a folder with --output.",
             f"In one file for all books: --format {several}.",
@@ -89,7 +92,9 @@ def as_readwise(exports: Iterable[Export]) -> str:
         for mark in quoted_marks(export.marks):
             place = "" if mark.lost else mark.start
             date = iso_time(mark.made_at)
-            writer.writerow((mark.place.exact, title, authors, "", mark.note, place, date))
+            writer.writerow(
+                (mark.place.exact, title, authors, "", mark.note, place, date)
+            )
     return text.getvalue()
 
 
@@ -169,7 +174,8 @@ def _question_json(book: Book, saved: SavedQuestion) -> dict[str, Any]:
         ],
         **fields(saved, "lookups", "reader", "model", "memory"),
         "asked": iso_time(saved.asked_at),
-        "thread": iso_time(saved.thread or saved.asked_at),  # When its first question was asked
+        # When its first question was asked
+        "thread": iso_time(saved.thread or saved.asked_at),
     }
 
 

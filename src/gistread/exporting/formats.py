@@ -26,7 +26,9 @@ def format_named(name: str) -> Form:
     return OtherFormat(name, suffix, _guarded(plugin, exporter))
 
 
-def _guarded(plugin: Plugin, exporter: Callable[[Export], Any]) -> Callable[[Export], str]:
+def _guarded(
+    plugin: Plugin, exporter: Callable[[Export], Any]
+) -> Callable[[Export], str]:
     """The exporter; what it raises or returns wrongly is a PluginError."""
 
     def render(export: Export) -> str:

@@ -18,12 +18,15 @@ def cfis_of(book: Book, marks: Iterable[Mark], path: Path) -> dict[str, str]:
     placed = [mark for mark in marks if not mark.lost]
     if not placed or book.source_format != _EPUB:
         return {}
-    from gistread.book.formats.epub_cfi import open_source  # Parsers take a while to import
+    # Parsers take a while to import
+    from gistread.book.formats.epub_cfi import open_source
 
     try:
         source = open_source(path)
     except BookError:
         return {}
-    identifiers = source.identifiers(book.text, [(mark.start, mark.end) for mark in placed])
+    identifiers = source.identifiers(
+        book.text, [(mark.start, mark.end) for mark in placed]
+    )
     pairs = zip(placed, identifiers, strict=True)
     return {mark.id: identifier for mark, identifier in pairs if identifier}

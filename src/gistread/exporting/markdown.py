@@ -18,7 +18,13 @@ import yaml
 from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.exporting.markup import STRONG, TABLE_RULE
-from gistread.exporting.model import Export, chapter_of, export_file_name, percent, quoted_marks
+from gistread.exporting.model import (
+    Export,
+    chapter_of,
+    export_file_name,
+    percent,
+    quoted_marks,
+)
 from gistread.exporting.names import ExportFormat
 from gistread.marking import Mark, MarkKind
 from gistread.memory.model import MemoryEntry
@@ -44,7 +50,11 @@ def as_markdown(export: Export) -> str:
     parts = [f"# {escape_markdown(book.title)}"]
     if book.authors:
         parts.append(escape_markdown(", ".join(book.authors)))
-    sections = [*_marks_section(export), *_questions_section(export), *_gists_section(export)]
+    sections = [
+        *_marks_section(export),
+        *_questions_section(export),
+        *_gists_section(export),
+    ]
     parts += sections or [_nothing(export.parts)]
     return "\n\n".join(parts) + "\n"
 
@@ -54,7 +64,9 @@ def _marks_section(export: Export) -> Iterator[str]:
     placed = [mark for mark in export.marks if not mark.lost]
     if placed:
         yield "## Marks"
-        yield from _by_chapter(book, [(mark.start, _mark(book, mark)) for mark in placed])
+        yield from _by_chapter(
+            book, [(mark.start, _mark(book, mark)) for mark in placed]
+        )
     lost = [mark for mark in export.marks if mark.lost]
     if lost:
         yield "## Marks that lost their place"
@@ -95,7 +107,9 @@ def _nothing(parts: Sequence[str]) -> str:
     return f"No {listed} yet."
 
 
-def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Iterator[str]:
+def _by_chapter(
+    book: Book, parts: Iterable[tuple[int, Iterable[str]]]
+) -> Iterator[str]:
     chapter = -1
     for offset, part in parts:
         index = book.chapter_index(offset)
@@ -245,7 +259,8 @@ def _cell(cell: str) -> str:
 
 def _bold(text: str) -> str:
     """Text whose bold words stay bold."""
-    pieces = STRONG.split(text)  # What is between two bold parts, and each of these, in turn
+    # What is between two bold parts, and each of these, in turn
+    pieces = STRONG.split(text)
     pieces[::2] = map(_spaced, pieces[::2])
     pieces[1::2] = [f"**{escape_markdown(bold)}**" for bold in pieces[1::2]]
     return "".join(pieces)
@@ -288,7 +303,9 @@ def append_to_note(export: Export, path: Path) -> str:
     Raises StorageError.
     """
     if path.is_dir():
-        path /= export_file_name(export.book.title, ExportFormat.OBSIDIAN, export.book.authors)
+        path /= export_file_name(
+            export.book.title, ExportFormat.OBSIDIAN, export.book.authors
+        )
     try:
         with FileIO(path, "a+b") as file:
             file.seek(0)
@@ -306,7 +323,8 @@ def append_to_note(export: Export, path: Path) -> str:
             append_whole(file, (head + _addition(new, known)).encode(), len(old))
     except OSError as error:
         raise StorageError(
-            f"{path} cannot be written: {error.strerror or error}.", "Choose another file."
+            f"{path} cannot be written: {error.strerror or error}.",
+            "Choose another file.",
         ) from error
     verb = "Added" if old else "Wrote"
     return f"{verb} {counted(len(new), 'item')} to {path}."
@@ -342,8 +360,11 @@ def _items(export: Export) -> Iterator[_Item]:
         blocks = _mark(book, replace(mark, note=""), chapter_of(book, mark))
         mark_id = f"mark-{mark.id}"
         yield _Item(mark_id, "\n\n".join(blocks))
-        if mark.note:  # A separate item, so that a note written or changed later is exported too
-            yield _Item(f"note-{mark.id}-{_digest(mark.note)}", _block(mark.note), mark_id)
+        # A separate item, so that a note written or changed later is exported too
+        if mark.note:
+            yield _Item(
+                f"note-{mark.id}-{_digest(mark.note)}", _block(mark.note), mark_id
+            )
     for saved in export.questions:
         if saved.answer.strip():
             digest = _digest(f"{saved.asked_at} {saved.question}")

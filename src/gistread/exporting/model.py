@@ -31,7 +31,8 @@ class Export:
     # Entities for cards, each with the sentence that introduces it
     names: Sequence[tuple[Entity, Passage]] = ()
     doubted: bool = False  # Whether answers that the check doubts become cards, too
-    cfis: Mapping[str, str] = field(default_factory=dict)  # EPUB CFIs by the ids of marks
+    # EPUB CFIs by the ids of marks
+    cfis: Mapping[str, str] = field(default_factory=dict)
     command_name: str = ""  # What commands call the book; empty: its title
     parts: Sequence[str] = ("marks", "questions", "gists")  # What was asked for
     ahead: int = 0  # Sections beyond the bound, whose gists `memory` leaves out
@@ -99,14 +100,18 @@ def separate_file_names(books: Sequence[Named], form: Form) -> list[str]:
     names = []
     for book, name in zip(books, usual, strict=True):
         if times[name.casefold()] > 1:
-            name = f"{name.removesuffix(form.suffix)} ({book.sha256[:_HASH]}){form.suffix}"
+            name = (
+                f"{name.removesuffix(form.suffix)} ({book.sha256[:_HASH]}){form.suffix}"
+            )
         names.append(name)
     return names
 
 
 def format_for(path: Path) -> ExportFormat | None:
     """The format of a file name; `.md` is Markdown."""
-    return next((form for form in ExportFormat if path.suffix.lower() == form.suffix), None)
+    return next(
+        (form for form in ExportFormat if path.suffix.lower() == form.suffix), None
+    )
 
 
 def chapter_of(book: Book, mark: Mark) -> str:

@@ -20,8 +20,17 @@ from gistread.exporting.model import Export, OtherFormat
 _MOST_BYTES = 1_000_000
 _FILE_NAME = "<template>"  # Jinja's, in a traceback
 # What a template may do wrong, beside what Jinja calls an error
-_FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
-EXPORT_FIELDS = frozenset(("version", "book", "marks", "questions", "gists", "gists_ahead"))
+_FAULTS = (
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+)
+EXPORT_FIELDS = frozenset(
+    ("version", "book", "marks", "questions", "gists", "gists_ahead")
+)
 
 
 class _Missing(StrictUndefined):
@@ -51,7 +60,9 @@ class Template:
         )
         environment.filters["markdown"] = markdown_block
         try:
-            self.names = frozenset(meta.find_undeclared_variables(environment.parse(text)))
+            self.names = frozenset(
+                meta.find_undeclared_variables(environment.parse(text))
+            )
             self._template = environment.from_string(text)
         except TemplateSyntaxError as error:
             raise self._fault(error.message or "", error.lineno) from error
@@ -72,7 +83,9 @@ class Template:
         except (TemplateError, *_FAULTS) as error:
             raise self._fault(str(error), _line_of(error)) from error
 
-    def _fault(self, reason: str, line: int | None, known: Iterable[str] = ()) -> UsageError:
+    def _fault(
+        self, reason: str, line: int | None, known: Iterable[str] = ()
+    ) -> UsageError:
         place = self.name
         if line:
             place += f", line {line}"
@@ -103,7 +116,9 @@ def read_template(path: Path) -> Template:
     try:
         data = path.read_bytes()[:_MOST_BYTES]
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise UsageError(
+            f"{path} cannot be read: {error.strerror or error}."
+        ) from error
     return Template(data.decode("utf-8-sig", "replace"), path.name)
 
 

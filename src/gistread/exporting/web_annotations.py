@@ -23,7 +23,8 @@ def as_web_annotations(export: Export) -> dict[str, Any]:
         "id": f"urn:gistread:marks:{export.book.sha256}",
         "type": "AnnotationPage",
         "items": [
-            _annotation(export.book, mark, export.cfis.get(mark.id, "")) for mark in export.marks
+            _annotation(export.book, mark, export.cfis.get(mark.id, ""))
+            for mark in export.marks
         ],
     }
 
@@ -68,7 +69,9 @@ def _selectors(mark: Mark, cfi: str) -> list[dict[str, Any]]:
     if mark.lost:
         return [quote]
     selectors: list[dict[str, Any]] = [quote]
-    selectors.append({"type": "TextPositionSelector", "start": mark.start, "end": mark.end})
+    selectors.append(
+        {"type": "TextPositionSelector", "start": mark.start, "end": mark.end}
+    )
     if cfi:
         selectors.append({"type": "FragmentSelector", "conformsTo": _CFI, "value": cfi})
     return selectors

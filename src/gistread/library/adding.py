@@ -109,7 +109,8 @@ def add_folder(
             before = files_of.get(path)
             try:
                 file = _read_if_changed(path, before, stopped, calibre)
-            except Exception as error:  # Whatever is wrong with one file, the others are added.
+            except Exception as error:
+                # Whatever is wrong with one file, the others are added.
                 added.failed.append(Unreadable(path, _reason(path, error)))
                 continue
             if _id_of(file) in known.removed:
@@ -149,7 +150,9 @@ def _read_if_changed(
     return replace(file, title=metadata.title, authors=metadata.authors or file.authors)
 
 
-def _metadata_of(path: Path, calibre: Mapping[Path, CalibreMetadata]) -> CalibreMetadata | None:
+def _metadata_of(
+    path: Path, calibre: Mapping[Path, CalibreMetadata]
+) -> CalibreMetadata | None:
     """What Calibre knows about a book: its database, else the file beside the book."""
     return calibre.get(path.parent) or metadata_beside(path)
 
@@ -220,7 +223,9 @@ def _book_files(
                 return
             path = Path(folder, name)
             if _leads_out(path, top):
-                added.failed.append(Unreadable(path, f"{name} is a link out of the folder."))
+                added.failed.append(
+                    Unreadable(path, f"{name} is a link out of the folder.")
+                )
             elif _is_no_book(path, of_program):
                 added.scratch += 1
             else:
@@ -239,7 +244,9 @@ def _leads_out(path: Path, top: Path) -> bool:
 
 def _names_of_books(files: Sequence[str]) -> list[str]:
     """Those with a book's suffix."""
-    return sorted(name for name in files if has_book_suffix(name) and not name.startswith("."))
+    return sorted(
+        name for name in files if has_book_suffix(name) and not name.startswith(".")
+    )
 
 
 def _is_no_book(path: Path, of_program: bool) -> bool:
@@ -267,7 +274,9 @@ def add_volumes(
     def open_volume(volume: Path) -> Book:
         book = open_cached(volume, texts, encodings=encodings)
         if book.volumes:
-            raise BookError(f"{volume.name} is itself a series.", "List its volumes instead.")
+            raise BookError(
+                f"{volume.name} is itself a series.", "List its volumes instead."
+            )
         return book
 
     document = _series_document(path)
@@ -302,9 +311,13 @@ def _relative_name(volume: Path, series: Path) -> str:
     inside = volume.absolute().parent.resolve() / volume.name
     if not inside.is_relative_to(folder):
         message = f"{volume} is not beside or below {series.name}."
-        raise UsageError(message, "Write the series file into a folder above all its volumes.")
+        raise UsageError(
+            message, "Write the series file into a folder above all its volumes."
+        )
     try:
         inside.as_posix().encode()
     except UnicodeEncodeError as error:
-        raise UsageError(f"The name of {volume} is not valid text.", "Rename the file.") from error
+        raise UsageError(
+            f"The name of {volume} is not valid text.", "Rename the file."
+        ) from error
     return inside.relative_to(folder).as_posix()

@@ -96,7 +96,9 @@ def metadata_beside(path: Path) -> CalibreMetadata | None:
     try:
         if file.stat().st_size > _MOST_BYTES:
             return None
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
+        parser = etree.XMLParser(
+            resolve_entities=False, no_network=True, huge_tree=False
+        )
         root = etree.fromstring(file.read_bytes(), parser)
     except (OSError, etree.XMLSyntaxError):
         return None

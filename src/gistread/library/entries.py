@@ -26,7 +26,8 @@ from gistread.units import fields, format_duration
 
 SERIES_FORMAT = "series"
 ID_LENGTH = 16  # Characters of a hash
-_FINISHED_CHARACTERS = 2_000  # A book with less text left than this, a screenful, is finished
+# A book with less text left than this, a screenful, is finished
+_FINISHED_CHARACTERS = 2_000
 _MOST_LISTED = 10
 _LEAST_WORD = 4  # Letters of a word of a title that a misspelt name is compared with
 _SIMILAR = 0.75
@@ -132,12 +133,15 @@ class LibraryEntry:
 def folded(text: str) -> str:
     """The text without case and accents: `emile` matches `Émile`."""
     decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character))
+    return "".join(
+        character for character in decomposed if not unicodedata.combining(character)
+    )
 
 
 def absolute(path: Path) -> Path:
     """The absolute path without `~` and `..`; symbolic links stay."""
-    with contextlib.suppress(RuntimeError):  # `~name` of an unknown user is a plain file name
+    # `~name` of an unknown user is a plain file name
+    with contextlib.suppress(RuntimeError):
         path = path.expanduser()
     return Path(os.path.normpath(path.absolute()))
 
@@ -216,7 +220,11 @@ def sort_entries(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryE
         Order.LAST_READ: lambda entry: (-entry.opened_at, _title(entry)),
         Order.TITLE: _title,
         Order.AUTHOR: lambda entry: (not entry.authors, _surname(entry), _title(entry)),
-        Order.PROGRESS: lambda entry: (not entry.was_begun, -entry.share, _title(entry)),
+        Order.PROGRESS: lambda entry: (
+            not entry.was_begun,
+            -entry.share,
+            _title(entry),
+        ),
         Order.LENGTH: lambda entry: (not entry.words, entry.words, _title(entry)),
     }
     return sorted(entries, key=keys[order])
@@ -238,7 +246,11 @@ def group_of(entry: LibraryEntry) -> Group:
 
 def to_continue(entries: Iterable[LibraryEntry]) -> LibraryEntry | None:
     """The book that was read last, unless it is finished or its file is missing."""
-    begun = [entry for entry in entries if group_of(entry) is Group.READING and not entry.missing]
+    begun = [
+        entry
+        for entry in entries
+        if group_of(entry) is Group.READING and not entry.missing
+    ]
     return max(begun, key=lambda entry: entry.opened_at, default=None)
 
 
@@ -249,7 +261,9 @@ def filter_entries(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryE
 
 
 def _entries(
-    user_data: UserData, known: CatalogueContents, words_per_minute: Callable[[str], float]
+    user_data: UserData,
+    known: CatalogueContents,
+    words_per_minute: Callable[[str], float],
 ) -> Iterable[LibraryEntry]:
     files = sorted(known.files.values(), key=lambda file: file.at)
     file_of = {file.sha256: file for file in files if file.sha256}
@@ -266,7 +280,16 @@ def _entries(
     positions = user_data.positions()
     for path, file in known.paths.items():
         entry = LibraryEntry(
-            **fields(file, "title", "authors", "sha256", "digest", "format", "words", "length"),
+            **fields(
+                file,
+                "title",
+                "authors",
+                "sha256",
+                "digest",
+                "format",
+                "words",
+                "length",
+            ),
             path=path,
             position=positions.get(file.sha256, 0),
             words_per_minute=words_per_minute(file.language),
@@ -291,7 +314,16 @@ def _opened(
     path = absolute(path) if path else None
     file = file or BookFile(Path(), book.file, 0, 0, book.title)
     return LibraryEntry(
-        **fields(book, "title", "authors", "sha256", "position", "chapter", "length", "opened_at"),
+        **fields(
+            book,
+            "title",
+            "authors",
+            "sha256",
+            "position",
+            "chapter",
+            "length",
+            "opened_at",
+        ),
         **fields(file, "digest", "format", "words", "volumes"),
         path=path,
         words_per_minute=words_per_minute(file.language),
@@ -332,11 +364,14 @@ def find_book(entries: Sequence[LibraryEntry], name: str) -> LibraryEntry:
             hint = f"Did you mean {' or '.join(titles)}?"
         raise UnknownBookError(f"No book is called {name!r}.", hint)
     if len(matches) > 1:
-        lines = [f"{entry.number:>4}  {entry.label}" for entry in matches[:_MOST_LISTED]]
+        lines = [
+            f"{entry.number:>4}  {entry.label}" for entry in matches[:_MOST_LISTED]
+        ]
         if len(matches) > _MOST_LISTED:
             lines.append(f"      and {len(matches) - _MOST_LISTED} more")
         raise UsageError(
-            f"{len(matches)} books match {name!r}. Name one by its number:", "\n".join(lines)
+            f"{len(matches)} books match {name!r}. Name one by its number:",
+            "\n".join(lines),
         )
     return matches[0]
 
@@ -365,7 +400,9 @@ def words_of(name: str) -> list[str]:
 def path_of(entry: LibraryEntry) -> Path:
     """The book's file. Raises BookError if it is gone."""
     if entry.path is None:
-        raise BookError(f"{entry.title} was read from standard input.", "Give the text again.")
+        raise BookError(
+            f"{entry.title} was read from standard input.", "Give the text again."
+        )
     if entry.missing:
         raise BookError(
             f"{entry.title} is no longer at {entry.path}.",
@@ -393,7 +430,9 @@ def tagged(entries: Iterable[LibraryEntry], tag: str) -> list[LibraryEntry]:
     for entry in members:
         if folded(entry.title) == sought:
             volumes.update(_volumes(entry))
-    return [entry for entry in entries if entry in members or _file_of(entry) in volumes]
+    return [
+        entry for entry in entries if entry in members or _file_of(entry) in volumes
+    ]
 
 
 def _file_of(entry: LibraryEntry) -> Path | None:

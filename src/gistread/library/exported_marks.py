@@ -28,7 +28,8 @@ class ExportedMark:
 def is_export(document: Any) -> bool:
     """Whether a JSON document is an export of one book, or of several."""
     return isinstance(document, dict) and any(
-        name in document and isinstance(document[name], list) for name in ("marks", "books")
+        name in document and isinstance(document[name], list)
+        for name in ("marks", "books")
     )
 
 
@@ -37,7 +38,9 @@ def exported_marks(document: dict[str, Any]) -> Iterator[tuple[str, ExportedMark
     for exported in document.get("books", [document]):
         book = exported["book"]
         for fields in exported["marks"]:
-            mark = ExportedMark(_mark(fields), str(book["sha256"]), int(book["characters"]))
+            mark = ExportedMark(
+                _mark(fields), str(book["sha256"]), int(book["characters"])
+            )
             yield str(book["title"]), mark
 
 
@@ -62,7 +65,9 @@ def _mark(fields: dict[str, Any]) -> Mark:
     )
 
 
-def placed_mark(exported: ExportedMark, book: Book, text: SearchableText) -> Mark | None:
+def placed_mark(
+    exported: ExportedMark, book: Book, text: SearchableText
+) -> Mark | None:
     """The mark at its place in a book; None if its words are not there.
 
     `text`: that of the book.

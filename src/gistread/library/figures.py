@@ -51,7 +51,9 @@ class Figures:
         return self.week[-1]
 
 
-def reading_figures(user_data: UserData, entries: Iterable[LibraryEntry], today: date) -> Figures:
+def reading_figures(
+    user_data: UserData, entries: Iterable[LibraryEntry], today: date
+) -> Figures:
     """Figures of every book that was read; `entries` tell how much of it. Reads the disk."""
     entry_of = {entry.sha256: entry for entry in entries if entry.sha256}
     dates = [today - timedelta(days=ago) for ago in reversed(range(_DAYS_A_WEEK))]

@@ -9,7 +9,9 @@ from typing import Any
 
 _YEAR = r"(?P<year>[12]\d{3})"
 _EAST_ASIAN = re.compile(rf"{_YEAR}\s*[年년]\s*(?P<month>\d+)\s*[月월]\s*(?P<day>\d+)")
-_MONTH_FIRST = re.compile(rf"(?P<name>[^\W\d_]{{3,}})\.?\s+(?P<day>\d{{1,2}}),?\s+{_YEAR}\b")
+_MONTH_FIRST = re.compile(
+    rf"(?P<name>[^\W\d_]{{3,}})\.?\s+(?P<day>\d{{1,2}}),?\s+{_YEAR}\b"
+)
 _DAY_FIRST = re.compile(
     rf"\b(?P<day>\d{{1,2}})\.?\s+(?:de\s+)?(?P<name>[^\W\d_]{{3,}})\.?\s+(?:de\s+)?{_YEAR}\b"
 )
@@ -45,7 +47,9 @@ def _unix_time(number: float) -> float:
 
 def _in_words(text: str) -> float:
     """`Monday, 4 March 2024 10:10:10`. Raises ValueError."""
-    day = _EAST_ASIAN.search(text) or _MONTH_FIRST.search(text) or _DAY_FIRST.search(text)
+    day = (
+        _EAST_ASIAN.search(text) or _MONTH_FIRST.search(text) or _DAY_FIRST.search(text)
+    )
     if day is None:
         raise ValueError("no date")
     fields = day.groupdict()
@@ -62,7 +66,9 @@ def _in_words(text: str) -> float:
     elif any(word in around for word in words["morning"]):
         hour %= _HALF_DAY
     seconds = int(time["second"] or 0)
-    return date.replace(hour=hour, minute=int(time["minute"]), second=seconds).timestamp()
+    return date.replace(
+        hour=hour, minute=int(time["minute"]), second=seconds
+    ).timestamp()
 
 
 def _month_named(name: str) -> int:

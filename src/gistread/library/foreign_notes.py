@@ -13,8 +13,10 @@ from gistread.library.note_files import ForeignNote, joined_notes
 from gistread.marking import Mark, MarkKind, TextQuote, new_mark, quote_at, with_changes
 from gistread.units import stripped_range
 
-_CLOSE = 200  # Letters between a pointer and its words: other programs count some differently
-_Pointed = tuple[ForeignNote, int | None]  # A note, and where its pointer leads in the book
+# Letters between a pointer and its words: other programs count some differently
+_CLOSE = 200
+# A note, and where its pointer leads in the book
+_Pointed = tuple[ForeignNote, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,13 @@ def place_notes(
     return _together(placed, _place_foreign(book, others, known, text))
 
 
-def _place_bookmarks(book: Book, notes: Sequence[_Pointed], marks: Sequence[Mark]) -> PlacedNotes:
+def _place_bookmarks(
+    book: Book, notes: Sequence[_Pointed], marks: Sequence[Mark]
+) -> PlacedNotes:
     """Bookmarks at the places of other programs' bookmarks."""
-    taken = {mark.start for mark in marks if mark.kind is MarkKind.BOOKMARK and not mark.lost}
+    taken = {
+        mark.start for mark in marks if mark.kind is MarkKind.BOOKMARK and not mark.lost
+    }
     added: list[Mark] = []
     known = 0
     without_place = 0
@@ -118,7 +124,10 @@ def _place_foreign(
 
 
 def _place_exported(
-    book: Book, notes: Sequence[ForeignNote], marks: Sequence[Mark], text: SearchableText
+    book: Book,
+    notes: Sequence[ForeignNote],
+    marks: Sequence[Mark],
+    text: SearchableText,
 ) -> PlacedNotes:
     """Find the places of marks that gistread exported; they keep kind, colour and dates."""
     new: list[Mark] = []
@@ -145,7 +154,9 @@ def _place_exported(
             known += 1
         else:
             annotated.append(with_changes(before, note=note_text))
-    return PlacedNotes(tuple(new), tuple(annotated), known, tuple(lost), 0, tuple(letters))
+    return PlacedNotes(
+        tuple(new), tuple(annotated), known, tuple(lost), 0, tuple(letters)
+    )
 
 
 def _together(first: PlacedNotes, second: PlacedNotes) -> PlacedNotes:

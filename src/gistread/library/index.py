@@ -29,7 +29,8 @@ from gistread.search.tokens import Terms, WordPlace, code_of, language_of
 from gistread.store.database import use_write_ahead_log
 from gistread.store.files import make_folder
 
-_VERSION = 1000 + EXTRACTION_VERSION  # Raise the thousands when passages or stems change
+# Raise the thousands when passages or stems change
+_VERSION = 1000 + EXTRACTION_VERSION
 _SHIFT = 20
 _NUMBER = (1 << _SHIFT) - 1
 _BESIDE = 0.5  # Weight of a word of the query that only the passage before or after has
@@ -78,14 +79,18 @@ class PassageHit:
     book: int  # Id of the book
     number: int  # Of the passage in its book
     score: float
-    words: Mapping[str, float]  # Words of the query that stand in it, with their weights
+    # Words of the query that stand in it, with their weights
+    words: Mapping[str, float]
 
 
 class Matches:
     """The passages that have words of a query, in the books searched, up to their bounds."""
 
     def __init__(
-        self, masks: Mapping[int, int], weights: Mapping[str, float], known: Mapping[int, int]
+        self,
+        masks: Mapping[int, int],
+        weights: Mapping[str, float],
+        known: Mapping[int, int],
     ) -> None:
         """`masks`: by row, a bit for each word.
 
@@ -93,13 +98,19 @@ class Matches:
         """
         self.weights = weights
         self._masks = {
-            row: mask for row, mask in masks.items() if row & _NUMBER < known.get(row >> _SHIFT, 0)
+            row: mask
+            for row, mask in masks.items()
+            if row & _NUMBER < known.get(row >> _SHIFT, 0)
         }
-        self._beyond = [row for row in masks.keys() - self._masks.keys() if row >> _SHIFT in known]
+        self._beyond = [
+            row for row in masks.keys() - self._masks.keys() if row >> _SHIFT in known
+        ]
         self._all = masks
         self._known = known
         by_bit = list(enumerate(weights.values()))
-        self._weight = cache(lambda mask: sum(weight for bit, weight in by_bit if mask >> bit & 1))
+        self._weight = cache(
+            lambda mask: sum(weight for bit, weight in by_bit if mask >> bit & 1)
+        )
 
     def hits(self) -> list[PassageHit]:
         """Those with at least half of the best one's weight, the best first.
@@ -108,7 +119,9 @@ class Matches:
         """
         common = self._commonness()
         hits = map(self._hit, self._heavy(self._masks))
-        return sorted(hits, key=lambda hit: (-hit.score, -common[hit.book], hit.book, hit.number))
+        return sorted(
+            hits, key=lambda hit: (-hit.score, -common[hit.book], hit.book, hit.number)
+        )
 
     def in_book(self, book: int) -> list[PassageHit]:
         """The passages of a book that have a word of the query, the best first."""
@@ -132,7 +145,9 @@ class Matches:
     def _commonness(self) -> dict[int, float]:
         """How common the words of the query are in each book."""
         counts = Counter((row >> _SHIFT, mask) for row, mask in self._masks.items())
-        having: defaultdict[int, list[int]] = defaultdict(lambda: [0] * len(self.weights))
+        having: defaultdict[int, list[int]] = defaultdict(
+            lambda: [0] * len(self.weights)
+        )
         for (book, mask), count in counts.items():
             for bit in range(len(self.weights)):
                 having[book][bit] += count * (mask >> bit & 1)
@@ -182,9 +197,15 @@ class LibraryIndex:
         spans = split_into_passages(book)[: _NUMBER + 1]
         terms = Terms(book.language)
         stem = cache(terms.stem)
-        rows = [" ".join(map(stem, terms.words(book.text[start:end]))) for start, end in spans]
+        rows = [
+            " ".join(map(stem, terms.words(book.text[start:end])))
+            for start, end in spans
+        ]
         chapters = json.dumps(
-            [(chapter.start, book.chapter_title(chapter.start)) for chapter in book.chapters]
+            [
+                (chapter.start, book.chapter_title(chapter.start))
+                for chapter in book.chapters
+            ]
         )
         flat = array("I", [offset for span in spans for offset in span]).tobytes()
         facts = (
@@ -239,13 +260,19 @@ class LibraryIndex:
     def find(self, query: str, known: Mapping[int, int]) -> Matches:
         """`known`: see `Matches`."""
         with self._open() as connection:
-            languages = _column(connection, "SELECT DISTINCT language FROM books") or ["en"]
-            passages = _value(connection, "SELECT sum(length(spans)) / 8 FROM books") or 0
+            languages = _column(connection, "SELECT DISTINCT language FROM books") or [
+                "en"
+            ]
+            passages = (
+                _value(connection, "SELECT sum(length(spans)) / 8 FROM books") or 0
+            )
             masks: defaultdict[int, int] = defaultdict(int)
             weights = {}
             for bit, (word, stems) in enumerate(words_of(query, languages).items()):
                 matching = " OR ".join(f'"{stem}"' for stem in sorted(stems))
-                rows = _column(connection, "SELECT rowid FROM stems WHERE stems MATCH ?", matching)
+                rows = _column(
+                    connection, "SELECT rowid FROM stems WHERE stems MATCH ?", matching
+                )
                 weights[word] = math.log(1 + passages / (len(rows) + 1))
                 for row in rows:
                     masks[row] |= 1 << bit
@@ -257,7 +284,8 @@ class LibraryIndex:
         try:
             if write:
                 make_folder(self.folder)
-                self._file.touch(mode=0o600)  # SQLite gives its other files the same mode.
+                # SQLite gives its other files the same mode.
+                self._file.touch(mode=0o600)
             name = self._file if write or self._file.exists() else ":memory:"
             with contextlib.closing(
                 sqlite3.connect(name, timeout=_WAIT_S, isolation_level=None)
@@ -296,7 +324,9 @@ def _create_tables(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     is_first = _value(connection, "PRAGMA user_version") != _VERSION
     if is_first:  # no other process was faster
-        for statement in Path(__file__).with_name("index.sql").read_text("utf-8").split(";"):
+        for statement in (
+            Path(__file__).with_name("index.sql").read_text("utf-8").split(";")
+        ):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")

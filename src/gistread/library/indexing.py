@@ -28,16 +28,21 @@ from gistread.store.user_data import UserData
 from gistread.system import lower_priority
 
 _NICENESS = 19
-_WAIT_S = 3.0  # For another process. A search waits as long, then searches what is indexed
+# For another process. A search waits as long, then searches what is indexed
+_WAIT_S = 3.0
 
 
-def start_indexing(paths: Paths, *, outlives_parent: bool = True) -> "subprocess.Popen[bytes]":
+def start_indexing(
+    paths: Paths, *, outlives_parent: bool = True
+) -> "subprocess.Popen[bytes]":
     """Index new books in the background; without `outlives_parent` until this process ends.
 
     Raises OSError.
     """
     folders = map(str, (paths.config, paths.data, paths.cache, paths.state))
-    command = python_command("gistread.library.indexing", *folders, outlives_parent=outlives_parent)
+    command = python_command(
+        "gistread.library.indexing", *folders, outlives_parent=outlives_parent
+    )
     nothing = subprocess.DEVNULL
     return subprocess.Popen(
         command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
@@ -72,7 +77,8 @@ def _index_new(paths: Paths, index: LibraryIndex) -> int:
     """Index the books that are new now; returns their number."""
     entries, problem = list_entries(UserData(paths), Catalogue(paths))
     if problem:
-        return 0  # Some books may be missing from the list only because it cannot be read.
+        # Some books may be missing from the list only because it cannot be read.
+        return 0
     index.keep({entry.digest for entry in entries})
     known = index.books().keys()
     new = [entry for entry in searchable(entries) if entry.digest not in known]

@@ -43,14 +43,17 @@ _PDF_PAGE = re.compile(rb"/(?:Page|Kids|ObjStm)\b")
 _LONGEST_NAME = 16  # Bytes of a match, with what follows it
 _BLOCK = 1024 * 1024  # Bytes
 _Facts = dict[str, Any]  # Fields of a `BookFile`
-_TITLE_PAGES = 64 * 1024  # Bytes at the start of plain text, enough for title and author
+# Bytes at the start of plain text, enough for title and author
+_TITLE_PAGES = 64 * 1024
 
 
 def has_book_suffix(name: str) -> bool:
     return name.lower().endswith(_SUFFIXES)
 
 
-def read_book_file(path: Path, cancelled: Callable[[], bool] = lambda: False) -> BookFile:
+def read_book_file(
+    path: Path, cancelled: Callable[[], bool] = lambda: False
+) -> BookFile:
     """The file with its title and authors. Raises BookError if it is not a readable book."""
     with open_file(path) as stream:
         facts = _read_facts(stream, path, cancelled)
@@ -68,7 +71,8 @@ def _read_facts(stream: BinaryIO, path: Path, cancelled: Callable[[], bool]) -> 
             lines = io.BytesIO(_first_lines(stream))  # They have title and author.
             book = read_book(lines, path.name, cancelled=cancelled)
             return _named(book.title, book.authors, book.source_format)
-        case ReadableFormat.PDF:  # Needs a worker process: hours for a folder of hundreds.
+        # Needs a worker process: hours for a folder of hundreds.
+        case ReadableFormat.PDF:
             if not _has_pdf_pages(stream):
                 reason = f"{path.name} cannot be read: it is damaged or not a PDF."
                 raise BookError(reason, "Get a fresh copy of the file.")
@@ -147,14 +151,20 @@ def _foreign(path: Path, stream: BinaryIO, kind: ForeignFormat) -> _Facts:
 
 def _whole(book: Book) -> _Facts:
     texts = zip(book.volumes, book.volume_books, strict=True)
-    volumes = tuple(VolumeText(text.sha256, volume.start, volume.end) for volume, text in texts)
+    volumes = tuple(
+        VolumeText(text.sha256, volume.start, volume.end) for volume, text in texts
+    )
     facts = {
         "language": book.language,
         "sha256": book.sha256,
         "words": book.words,
         "length": len(book.text),
     }
-    return _named(book.title, book.authors, book.source_format) | facts | {"volumes": volumes}
+    return (
+        _named(book.title, book.authors, book.source_format)
+        | facts
+        | {"volumes": volumes}
+    )
 
 
 def _named(title: str, authors: Iterable[str], source_format: str) -> _Facts:
@@ -173,4 +183,6 @@ def examine_file(path: Path) -> BookFile:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BookError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return BookFile(absolute(path), digest, status.st_size, status.st_mtime_ns, path.stem)
+    return BookFile(
+        absolute(path), digest, status.st_size, status.st_mtime_ns, path.stem
+    )

@@ -17,7 +17,13 @@ from unicodedata import normalize
 from gistread.book.cache import file_digest
 from gistread.book.model import Book
 from gistread.marking import Mark, TextQuote, quote_at
-from gistread.store.model import AskingChoice, Citation, OpenedBook, ReadingPlace, SavedQuestion
+from gistread.store.model import (
+    AskingChoice,
+    Citation,
+    OpenedBook,
+    ReadingPlace,
+    SavedQuestion,
+)
 from gistread.store.user_data import MarkStore, UserData
 
 # Share of the quotes that must be found before a text of the same title counts as the same work
@@ -44,7 +50,12 @@ class SearchableText:
     def offsets(self) -> "array[int]":
         """Where each of the letters stands in the text."""
         return array(
-            "I", (at for at, character in enumerate(self.raw) for _ in self._plain[character])
+            "I",
+            (
+                at
+                for at, character in enumerate(self.raw)
+                for _ in self._plain[character]
+            ),
         )
 
     @cached_property
@@ -52,7 +63,9 @@ class SearchableText:
         return {character: _letters_of(character) for character in set(self.raw)}
 
 
-def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int, int] | None:
+def find_quote(
+    place: TextQuote, text: SearchableText, length: int
+) -> tuple[int, int] | None:
     """The range of the quotation in `text`, or None.
 
     `length`: size of the text it came from, to settle ties.
@@ -226,7 +239,12 @@ def migrate_user_data(
 
 
 def carry_place(
-    book: Book, old: Book, place: ReadingPlace, user_data: UserData, store: MarkStore, path: Path
+    book: Book,
+    old: Book,
+    place: ReadingPlace,
+    user_data: UserData,
+    store: MarkStore,
+    path: Path,
 ) -> None:
     """Take marks, questions and the place in `old` along to another text of the same file.
 
@@ -333,19 +351,26 @@ def _migrate_questions(
     return user_data.add_questions(book.sha256, questions)
 
 
-def _migrate_question(question: SavedQuestion, text: SearchableText, length: int) -> SavedQuestion:
-    citations = [_migrate_citation(citation, text, length) for citation in question.citations]
+def _migrate_question(
+    question: SavedQuestion, text: SearchableText, length: int
+) -> SavedQuestion:
+    citations = [
+        _migrate_citation(citation, text, length) for citation in question.citations
+    ]
     return replace(
         question,
         citations=tuple(citations),
-        upto=None,  # unknown in the new text; a bounded follow-up does not see such an answer
+        # unknown in the new text; a bounded follow-up does not see such an answer
+        upto=None,
         passage=None,
         steps=(),  # Sections of the old text; likewise what was decided about them
         steered=None,
     )
 
 
-def _migrate_citation(citation: Citation, text: SearchableText, length: int) -> Citation:
+def _migrate_citation(
+    citation: Citation, text: SearchableText, length: int
+) -> Citation:
     place = TextQuote(citation.start, citation.end, citation.quote, "", "")
     span = find_quote(place, text, length)
     if span is None:
@@ -359,7 +384,10 @@ def _migrate_choice(book: Book, old: OpenedBook, user_data: UserData) -> None:
     """Copy how the book is asked, unless that is chosen here already."""
     nothing_chosen = AskingChoice()
     choice = user_data.asking_choice(old.sha256)
-    if choice != nothing_chosen and user_data.asking_choice(book.sha256) == nothing_chosen:
+    if (
+        choice != nothing_chosen
+        and user_data.asking_choice(book.sha256) == nothing_chosen
+    ):
         user_data.choose_asking(book.sha256, choice)
 
 

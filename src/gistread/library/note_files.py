@@ -30,11 +30,24 @@ _LUA_TOKEN = re.compile(
 )
 _HEADING_LINES = 2  # Title and place of an entry; its words follow
 _RECOGNISED = 20  # Characters of a highlight by which the note that quotes it is known
-_DAMAGED = (ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError)
-_CALIBRE = (".calibre_highlights", ".calibre_annotation_collection")  # Endings, and types within
+_DAMAGED = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    StopIteration,
+    RecursionError,
+)
+# Endings, and types within
+_CALIBRE = (".calibre_highlights", ".calibre_annotation_collection")
 _COLORS = {  # Of KOReader, Kindle and Readwise
     **{color.value: color for color in Color},
-    **{"orange": Color.YELLOW, "olive": Color.GREEN, "cyan": Color.BLUE, "purple": Color.BLUE},
+    **{
+        "orange": Color.YELLOW,
+        "olive": Color.GREEN,
+        "cyan": Color.BLUE,
+        "purple": Color.BLUE,
+    },
     **{"pink": Color.RED},
 }
 _CALIBRE_PLACE = re.compile(r"epubcfi\((/\d+)/2(/.*)\)", re.DOTALL)
@@ -52,7 +65,8 @@ class NotesError(GistreadError):
 class ForeignNote:
     """A highlight of another program, with its note."""
 
-    words: str  # Highlighted words; empty for bookmarks and for notes without a quotation
+    # Highlighted words; empty for bookmarks and for notes without a quotation
+    words: str
     note: str = ""
     title: str = ""  # Of the book; empty if the file does not say
     made_at: float = 0.0  # Seconds since the epoch; 0 if the file does not say
@@ -73,7 +87,9 @@ def read_notes(path: Path) -> list[ForeignNote]:
     try:
         data = path.read_bytes()[: _MOST_BYTES + 1]
     except OSError as error:
-        raise NotesError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise NotesError(
+            f"{path} cannot be read: {error.strerror or error}."
+        ) from error
     if len(data) > _MOST_BYTES:
         raise NotesError(f"{path} is too large for notes.")
     text = data.decode("utf-8-sig", "replace")
@@ -137,7 +153,11 @@ def _kindle(text: str) -> list[ForeignNote]:
             continue
         is_placed = False
         for index, (start, end) in enumerate(locations):
-            if notes[index].words and start <= first <= end and notes[index].title == title:
+            if (
+                notes[index].words
+                and start <= first <= end
+                and notes[index].title == title
+            ):
                 joined = joined_notes(notes[index].note, content)
                 notes[index] = replace(notes[index], note=joined)
                 is_placed = True
@@ -154,12 +174,16 @@ def joined_notes(known: str, note: str) -> str:
     'Who is she?\\n\\nEstella\\n\\nshe'
     """
     paragraphs = _paragraphs(known)
-    added = [paragraph for paragraph in _paragraphs(note) if paragraph not in paragraphs]
+    added = [
+        paragraph for paragraph in _paragraphs(note) if paragraph not in paragraphs
+    ]
     return "\n\n".join((known, *added) if known else added)
 
 
 def _paragraphs(note: str) -> list[str]:
-    return [paragraph.strip() for paragraph in _BLANK_LINES.split(note) if paragraph.strip()]
+    return [
+        paragraph.strip() for paragraph in _BLANK_LINES.split(note) if paragraph.strip()
+    ]
 
 
 def _kindle_location(place: str) -> tuple[int, int]:
@@ -223,13 +247,18 @@ def _values(table: Any) -> list[dict[str, Any]]:
 
 
 def _koreader_json(document: Any) -> Iterator[ForeignNote]:
-    documents = document if isinstance(document, list) else document.get("documents", [document])
+    if isinstance(document, list):
+        documents = document
+    else:
+        documents = document.get("documents", [document])
     for book in documents:
         title = str(book.get("title") or "")
         for entry in book["entries"]:
             made_at = seconds_of(entry.get("time") or entry.get("datetime"))
             words = _text_of(entry, "text")
-            yield ForeignNote(words, _text_of(entry, "note"), title, made_at, _color(entry))
+            yield ForeignNote(
+                words, _text_of(entry, "note"), title, made_at, _color(entry)
+            )
 
 
 def _calibre(document: dict[str, Any]) -> Iterator[ForeignNote]:
@@ -279,13 +308,17 @@ def _readwise(text: str) -> Iterator[ForeignNote]:
         title = row.get("Title") or row.get("Book Title") or ""
         made_at = seconds_of(row.get("Highlighted at") or row.get("Date"))
         color = _color({"color": row.get("Color")})
-        yield ForeignNote(row["Highlight"] or "", row.get("Note") or "", title, made_at, color)
+        yield ForeignNote(
+            row["Highlight"] or "", row.get("Note") or "", title, made_at, color
+        )
 
 
 def _lua(text: str) -> dict[str, Any]:
     """The table that a Lua file returns. Nothing is run."""
     start = text.index("return") + len("return")
-    tokens = iter([token for token in _LUA_TOKEN.finditer(text, start) if token.lastgroup])
+    tokens = iter(
+        [token for token in _LUA_TOKEN.finditer(text, start) if token.lastgroup]
+    )
     value = _lua_value(next(tokens), tokens)
     if not isinstance(value, dict):
         raise ValueError("no table")

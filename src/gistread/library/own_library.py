@@ -6,7 +6,13 @@ from pathlib import Path
 from gistread.book.cache import file_digest, open_cached
 from gistread.book.model import Book
 from gistread.errors import GistreadError, StorageError, UsageError
-from gistread.library.entries import LibraryEntry, find_book, is_file, list_entries, path_of
+from gistread.library.entries import (
+    LibraryEntry,
+    find_book,
+    is_file,
+    list_entries,
+    path_of,
+)
 from gistread.library.metadata import record_text
 from gistread.library.moving import migrate_user_data
 from gistread.marking import Color, Mark, MarkKind, new_mark, quote_at
@@ -37,7 +43,8 @@ class Library:
         self._paths = paths or default_paths()
         self._user_data = UserData(self._paths)
         self._marks = MarkStore(self._paths)
-        self._files: dict[str, Path] = {}  # Of the opened books, by the SHA-256 of the text
+        # Of the opened books, by the SHA-256 of the text
+        self._files: dict[str, Path] = {}
 
     def books(self) -> list[LibraryEntry]:
         """All books, the last read first.
@@ -108,7 +115,9 @@ class Library:
         that is no text.
         """
         if not 0 <= start < end <= len(book.text):
-            raise UsageError(f"{start} to {end} is no part of a text of {len(book.text):,}.")
+            raise UsageError(
+                f"{start} to {end} is no part of a text of {len(book.text):,}."
+            )
         if color is None and not note:
             raise UsageError("A mark without a colour needs a note.")
         kind = MarkKind.HIGHLIGHT if color else MarkKind.NOTE

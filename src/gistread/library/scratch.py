@@ -5,9 +5,23 @@ from collections.abc import Iterable
 from pathlib import Path
 
 # Folders of programs, not of readers
-FOLDERS = {"node_modules", "site-packages", "dist-packages", "__pycache__", "venv", "__MACOSX"}
+FOLDERS = {
+    "node_modules",
+    "site-packages",
+    "dist-packages",
+    "__pycache__",
+    "venv",
+    "__MACOSX",
+}
 # Files in the top folder of a program's source
-_PROGRAM = {"pyproject.toml", "setup.py", "package.json", "Cargo.toml", "go.mod", "CMakeLists.txt"}
+_PROGRAM = {
+    "pyproject.toml",
+    "setup.py",
+    "package.json",
+    "Cargo.toml",
+    "go.mod",
+    "CMakeLists.txt",
+}
 _LOOSE = (".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml")
 _NAME = re.compile(
     r"(readme|licen[cs]e|copying|copyright|changelog|changes|notice|authors|contributing|"
@@ -16,7 +30,8 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _READ = 4_096  # Bytes that are looked at
-_LEAST_LETTERS = 0.6  # Share of letters and blanks; prose has over 0.9, logs and tables less
+# Share of letters and blanks; prose has over 0.9, logs and tables less
+_LEAST_LETTERS = 0.6
 
 
 def is_program(files: Iterable[str]) -> bool:

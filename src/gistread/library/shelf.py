@@ -8,7 +8,13 @@ from pathlib import Path
 from gistread.book.cache import cached_text, open_cached
 from gistread.errors import BookError, StorageError
 from gistread.library.entries import SERIES_FORMAT, LibraryEntry, list_entries, tagged
-from gistread.library.index import IndexedBook, LibraryIndex, Matches, PassageHit, places_in
+from gistread.library.index import (
+    IndexedBook,
+    LibraryIndex,
+    Matches,
+    PassageHit,
+    places_in,
+)
 from gistread.memory.passages import Span
 from gistread.memory.spoilers import bound_of
 from gistread.paths import Paths
@@ -39,7 +45,11 @@ class ShelfBook:
     @property
     def document(self) -> dict[str, object]:
         """What JSON says of it."""
-        return {"title": self.entry.title, "path": str(self.path), "sha256": self.indexed.sha256}
+        return {
+            "title": self.entry.title,
+            "path": str(self.path),
+            "sha256": self.indexed.sha256,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +97,14 @@ class Shelf:
 
     def find(self, query: str, books: Iterable[ShelfBook]) -> Matches:
         """Search these books. Raises StorageError."""
-        known = {book.indexed.id: book.indexed.known_passages(book.bound) for book in books}
+        known = {
+            book.indexed.id: book.indexed.known_passages(book.bound) for book in books
+        }
         return LibraryIndex(self.paths).find(query, known)
 
-    def search(self, query: str, limit: int = MOST_HITS, first: int = 0) -> "LibraryHits":
+    def search(
+        self, query: str, limit: int = MOST_HITS, first: int = 0
+    ) -> "LibraryHits":
         """The best hits, without the first `first` of them; at most `limit`.
 
         Hits in books whose files have gone are left out, but keep their ranks. Raises StorageError.
@@ -114,7 +128,9 @@ class Shelf:
         if text is not None:
             return text
         try:
-            opened = open_cached(book.path, self.paths.texts, encodings=self.paths.encodings)
+            opened = open_cached(
+                book.path, self.paths.texts, encodings=self.paths.encodings
+            )
         except BookError:
             return None
         if opened.sha256 != book.indexed.sha256:
@@ -174,8 +190,14 @@ def searchable(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
 
     A series is searched as one once it is begun, before that its volumes are.
     """
-    present = [entry for entry in entries if entry.path and entry.digest and not entry.missing]
-    begun = [entry for entry in present if entry.format == SERIES_FORMAT and entry.position > 0]
+    present = [
+        entry for entry in entries if entry.path and entry.digest and not entry.missing
+    ]
+    begun = [
+        entry
+        for entry in present
+        if entry.format == SERIES_FORMAT and entry.position > 0
+    ]
     volumes = {volume.sha256 for series in begun for volume in series.volumes}
     for entry in present:
         if entry.format == SERIES_FORMAT:
@@ -200,7 +222,9 @@ def hit_in(book: ShelfBook, text: str, hit: PassageHit) -> LibraryHit:
         if first <= at < last
     ]
     below = [
-        place for place in places if not any(start <= place.start < end for start, end in headings)
+        place
+        for place in places
+        if not any(start <= place.start < end for start, end in headings)
     ]
     start, end = best_sentence(passage, below or places, hit.words.__getitem__)
     return LibraryHit(

@@ -18,7 +18,8 @@ class KnownText:
 
     book: Book
     path: Path | None  # Its file; None if that is gone or holds another text
-    notice: str = ""  # For the user: why the text is not that of the file, or has changed
+    # For the user: why the text is not that of the file, or has changed
+    notice: str = ""
     has_text: bool = True  # False: title, length and hash are known, and no words
 
 
@@ -44,7 +45,9 @@ def _changed(entry: LibraryEntry, book: Book, path: Path, paths: Paths) -> Known
     """The file has another text: a new version of the book, or another book."""
     user_data, store = UserData(paths), MarkStore(paths)
     try:
-        migrated = migrate_user_data(book, user_data, store, file=file_digest(path), path=path)
+        migrated = migrate_user_data(
+            book, user_data, store, file=file_digest(path), path=path
+        )
     except StorageError:
         migrated = None
     if migrated is None or migrated.source != entry.sha256:
@@ -56,7 +59,9 @@ def _changed(entry: LibraryEntry, book: Book, path: Path, paths: Paths) -> Known
 def _remembered(entry: LibraryEntry, paths: Paths, reason: str) -> KnownText:
     book = cached_book(entry.digest, entry.title, paths.texts)
     if book is not None and book.sha256 == entry.sha256:
-        return KnownText(book, None, f"{entry.title}: its file {reason}; its text is still known.")
+        return KnownText(
+            book, None, f"{entry.title}: its file {reason}; its text is still known."
+        )
     notice = f"{entry.title}: its file {reason}; only marked and quoted words are left."
     return KnownText(_without_words(entry), None, notice, has_text=False)
 

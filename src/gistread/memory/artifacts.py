@@ -25,7 +25,8 @@ class Artifact:
     name: str  # For people, in the plural
     _build: Callable[[GistMemory, Engine], AsyncGenerator[ArtifactProgress, None]]
     _remaining: Callable[[GistMemory], RemainingWork]
-    only_long: bool = False  # Whether it is needed only if the gists outgrow the model's window
+    # Whether it is needed only if the gists outgrow the model's window
+    only_long: bool = False
 
     async def build(
         self, memory: GistMemory, engine: Engine
@@ -52,7 +53,10 @@ async def _outgrows_window(memory: GistMemory, engine: Engine) -> bool:
     # No vocabulary reaches two words a token, so a very long memory need not be counted.
     if memory.gist_words / 2 > room:
         return True
-    return await engine.count("\n\n".join(entry.gist.text for entry in memory.entries)) > room
+    return (
+        await engine.count("\n\n".join(entry.gist.text for entry in memory.entries))
+        > room
+    )
 
 
 _ALL = (
@@ -66,4 +70,6 @@ _ALL = (
     Artifact("facts", facts.build, facts.remaining),
 )
 # Every artifact by the name that readers use (`readers/registry.py`).
-ARTIFACTS: Mapping[str, Artifact] = MappingProxyType({artifact.name: artifact for artifact in _ALL})
+ARTIFACTS: Mapping[str, Artifact] = MappingProxyType(
+    {artifact.name: artifact for artifact in _ALL}
+)

@@ -26,7 +26,8 @@ class CheckResult:
     is_usable: bool = True
     right: int = 0  # Questions about a text answered rightly, of `asked`
     asked: int = 0
-    refused: int = 0  # Questions that the text does not answer, noticed of `unanswerable`
+    # Questions that the text does not answer, noticed of `unanswerable`
+    refused: int = 0
     unanswerable: int = 0
     ends_turns: bool = True  # It ends its turns, without text of its chat template
     gists: int = 0  # Gists that passed the guard, of `passages`
@@ -39,7 +40,9 @@ class CheckResult:
 def _shipped() -> tuple[str, CheckResult | None]:
     """Fingerprint and result of the starter with its adapter, from `research.training.check`."""
     entry = orjson.loads(SHIPPED.read_bytes())
-    return entry["fingerprint"], _result(to_json({"format": FORMAT, **entry["verdict"]}))
+    return entry["fingerprint"], _result(
+        to_json({"format": FORMAT, **entry["verdict"]})
+    )
 
 
 class CheckResults(Database):
@@ -66,7 +69,9 @@ class CheckResults(Database):
         None if it was not checked or has changed since.
         """
         known = {
-            _FileState(row["path"], row["size"], row["modified_ns"]): _result(row["verdict"])
+            _FileState(row["path"], row["size"], row["modified_ns"]): _result(
+                row["verdict"]
+            )
             for row in self._rows()
         }
         return lambda path: known.get(_state_of(path)) if known else None
@@ -77,7 +82,9 @@ class CheckResults(Database):
             "verdict": to_json({"format": FORMAT, **asdict(verdict)}),
         }
         with contextlib.suppress(StorageError):
-            self.put_row("checks", {"fingerprint": fingerprint, "library": self._library}, values)
+            self.put_row(
+                "checks", {"fingerprint": fingerprint, "library": self._library}, values
+            )
 
     def _rows(self) -> list[Row]:
         """Another version of llama.cpp's bindings may run a model differently, or not at all."""

@@ -21,7 +21,9 @@ def section_ends(book: Book, start: int, end: int, words: float) -> list[int]:
     ends: list[int] = []
     at = start
     for chapter_end in (*inside, end):
-        ends += _ends_in_chapter(book, at, chapter_end, words * characters_per_word(book))
+        ends += _ends_in_chapter(
+            book, at, chapter_end, words * characters_per_word(book)
+        )
         at = chapter_end
     return ends
 

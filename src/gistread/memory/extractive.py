@@ -21,7 +21,8 @@ CHARACTERS_PER_WORD = 16
 _MEAN_WORD_CHARACTERS = 6  # Space included
 _SHORTEST_STEM = 4
 _MIN_SENTENCE_WORDS = 4  # A shorter sentence means little without the one before it
-_TASK_WEIGHT = 1000.0  # Weight of a word of the task: more than all words of the page together
+# Weight of a word of the task: more than all words of the page together
+_TASK_WEIGHT = 1000.0
 _LONG_WORD = 8
 _LEAST_WORTH = 0.3  # Share of the best sentence's score that a quoted one has at least
 _MOST_OF_BUDGET = 1.1
@@ -74,7 +75,10 @@ def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[
     terms, spread = _terms(sentences)
     common = max(_FEWEST_COMMON, _COMMON_SHARE * len(terms))
     # The number of a term's sentences, or 0 for the commonest terms (articles …).
-    weight = {term: float(count - 1) if count <= common else 0.0 for term, count in spread.items()}
+    weight = {
+        term: float(count - 1) if count <= common else 0.0
+        for term, count in spread.items()
+    }
     nearness = _nearness(terms, spread, task)
 
     def score(index: int, known: set[str]) -> float:
@@ -143,7 +147,9 @@ def shared_terms(text: str) -> list[str]:
     return terms
 
 
-def _nearness(terms: list[Counter[str]], spread: Counter[str], task: str) -> list[float]:
+def _nearness(
+    terms: list[Counter[str]], spread: Counter[str], task: str
+) -> list[float]:
     """How many terms of the task each sentence has; rare terms count more."""
     # In every language, long words carry the meaning and short ones (what, about) are in every
     # question.
@@ -165,7 +171,9 @@ def _nearness(terms: list[Counter[str]], spread: Counter[str], task: str) -> lis
 
 
 def _beginning(sentences: list[str], budget_words: int) -> str:
-    telling = [each for each in sentences if length(each) >= _MIN_SENTENCE_WORDS] or sentences
+    telling = [
+        each for each in sentences if length(each) >= _MIN_SENTENCE_WORDS
+    ] or sentences
     limit = budget_words * _MOST_OF_BUDGET
     totals = accumulate(map(length, telling))
     taken = sum(1 for _ in takewhile(lambda total: total <= limit, totals))

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 
 from gistread import prompts
 from gistread.book.sentences import sentence_spans
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
+from gistread.engine.protocol import (
+    NO_USAGE,
+    Engine,
+    Message,
+    Priority,
+    Sampling,
+    Usage,
+)
 from gistread.memory.derived import ArtifactProgress, as_finished, key_of
 from gistread.memory.extractive import extract, shared_terms
 from gistread.memory.guard import Draft, Fault, find_fault, told_before
@@ -38,7 +45,8 @@ line ::= "- " [^\n|]{{12,220}} " | " element ("; " element){{0,{_MAX_ELEMENTS - 
 element ::= [^\n|;]{{2,40}}
 """
 _LINE = re.compile(r"- ([^\n|]+?) *\| *([^\n|]+)\n")
-_CAPITALISED = r"[^\W\d_a-z](?:[\w’']|-(?!-))*"  # A word may contain a hyphen; two are a dash
+# A word may contain a hyphen; two are a dash
+_CAPITALISED = r"[^\W\d_a-z](?:[\w’']|-(?!-))*"
 _NAME = re.compile(rf"(?<![.!?…]\s)(?<!^)\b{_CAPITALISED}(?:\s+{_CAPITALISED})*")
 
 
@@ -82,7 +90,9 @@ async def build(
             if reply.finish == "end":
                 written += "\n"  # Its last line is whole
             lines = _lines_of(written)
-            before = told_before(memory.book.text, entry.page.start, engine.info.wording)
+            before = told_before(
+                memory.book.text, entry.page.start, engine.info.wording
+            )
             kept = _borne_out(lines, text, before) or _sentences_as_facts(text)
             facts = [[fact, list(elements)] for fact, elements in kept]
             memory.derived.put(_KIND, _key(text), {"facts": facts})
@@ -112,7 +122,9 @@ def known_facts(memory: GistMemory) -> tuple[Fact, ...]:
 
     Hashes the whole text: run it in a thread.
     """
-    return tuple(fact for entry in memory.read_entries for fact in _known(memory, entry) or ())
+    return tuple(
+        fact for entry in memory.read_entries for fact in _known(memory, entry) or ()
+    )
 
 
 def remaining(memory: GistMemory) -> RemainingWork:
@@ -144,7 +156,10 @@ def _key(text: str) -> str:
 def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
     match memory.derived.get(_KIND, _key(memory.text_of(entry.page))):
         case {"facts": list(lines)}:
-            return [Fact(entry.page.number, fact, tuple(elements)) for fact, elements in lines]
+            return [
+                Fact(entry.page.number, fact, tuple(elements))
+                for fact, elements in lines
+            ]
     return None
 
 
@@ -158,7 +173,9 @@ def _borne_out(lines: Iterable[_Line], page: str, before: str) -> list[_Line]:
     kept: dict[str, _Line] = {}
     for fact, elements in lines:
         draft = Draft(fact, page, own_words, told_before=before)
-        is_faulty = find_fault(draft, (Fault.FOREIGN_NAMES, Fault.REFUSAL, Fault.PROMPT))
+        is_faulty = find_fault(
+            draft, (Fault.FOREIGN_NAMES, Fault.REFUSAL, Fault.PROMPT)
+        )
         own_terms = set(shared_terms(fact)) - _added_names(fact, page, before)
         least_shared = max(1, _MIN_SHARED * len(own_terms))
         if is_faulty or len(own_terms & terms) < least_shared:
@@ -189,14 +206,18 @@ def _sentences_as_facts(page: str) -> list[_Line]:
     most = max(1, min(_MAX_FACTS, count_words(page) // _WORDS_PER_FACT))
     own = extract(page, most * _FACT_SENTENCE_WORDS)
     sentences = [" ".join(own[start:end].split()) for start, end in sentence_spans(own)]
-    facts = [(sentence, tuple(elements_in(sentence))) for sentence in sentences if sentence]
+    facts = [
+        (sentence, tuple(elements_in(sentence))) for sentence in sentences if sentence
+    ]
     return facts or [(" ".join(page.split())[:_LONGEST_FACT], ())]
 
 
 def elements_in(sentence: str) -> list[str]:
     """The names in a sentence (capitalised words inside it), then its longest other words."""
     matches = (match[0].strip("’'-") for match in _NAME.finditer(sentence))
-    names = list(dict.fromkeys(name for name in matches if len(name) > 2 or not name.isascii()))
+    names = list(
+        dict.fromkeys(name for name in matches if len(name) > 2 or not name.isascii())
+    )
     in_names = " ".join(names)
     others = dict.fromkeys(
         word for word in re.findall(r"[^\W\d_]{5,}", sentence) if word not in in_names
@@ -229,7 +250,9 @@ def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Ele
     written: dict[str, Counter[str]] = defaultdict(Counter)
     keys_of: dict[Fact, list[str]] = {}
     for fact in facts:
-        keys = [(_element_key(element, terms), element.strip()) for element in fact.elements]
+        keys = [
+            (_element_key(element, terms), element.strip()) for element in fact.elements
+        ]
         for key, form in keys:
             if key:
                 written[key][form] += 1
@@ -268,7 +291,9 @@ def _element_key(element: str, terms: Terms) -> str:
     return " ".join(folded(terms.stem(word)) for word in counted if word)
 
 
-def _merge_keys(written: Mapping[str, Counter[str]], of_another: Set[str]) -> dict[str, str]:
+def _merge_keys(
+    written: Mapping[str, Counter[str]], of_another: Set[str]
+) -> dict[str, str]:
     """The key that stands for each: a full name for its last word, if only one ends with it.
 
     `written`: the forms of each key in the facts.

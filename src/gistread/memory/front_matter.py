@@ -24,7 +24,8 @@ _TOLD_AT_THE_END = frozenset(
     ("endnotes", "footnotes", "transcribersnote", "transcribersnotes", "abouttheauthor")
 )
 _GIST_WORDS = 40
-_PROSE_WORDS = 40  # Words of a paragraph that is too long for a title page or a table of contents
+# Words of a paragraph that is too long for a title page or a table of contents
+_PROSE_WORDS = 40
 
 
 def front_matter_end(book: Book) -> int:
@@ -45,7 +46,11 @@ def back_matter_start(book: Book) -> int:
 
     The length of the text if there are none.
     """
-    story = [chapter.end for chapter in book.chapters[1:] if _plain(chapter.title) not in _TITLES]
+    story = [
+        chapter.end
+        for chapter in book.chapters[1:]
+        if _plain(chapter.title) not in _TITLES
+    ]
     return max(story, default=len(book.text))
 
 
@@ -77,9 +82,13 @@ def _heading_after_titles(book: Book, chapter: Chapter) -> int:
     Otherwise 0.
     """
     headings = (
-        paragraph.start for paragraph in book.paragraphs if paragraph.kind is ParagraphKind.HEADING
+        paragraph.start
+        for paragraph in book.paragraphs
+        if paragraph.kind is ParagraphKind.HEADING
     )
-    heading = next((start for start in headings if chapter.start < start < chapter.end), 0)
+    heading = next(
+        (start for start in headings if chapter.start < start < chapter.end), 0
+    )
     if chapter.start or _has_prose(book, replace(chapter, end=heading)):
         return 0
     return heading
@@ -144,13 +153,19 @@ def _is_imprint(chapter: Chapter) -> bool:
     return title in _TITLES and title not in _TOLD_AT_THE_END
 
 
-def front_matter_entries(book: Book, start: int, end: int, max_words: int) -> Iterator[MemoryEntry]:
+def front_matter_entries(
+    book: Book, start: int, end: int, max_words: int
+) -> Iterator[MemoryEntry]:
     """Pages for `book.text[start:end]`, at least one for each chapter.
 
     Their gists are extractive or verbatim.
     """
     chapters = {chapter.start for chapter in book.chapters}
-    pauses = [paragraph.start for paragraph in book.paragraphs if start < paragraph.start < end]
+    pauses = [
+        paragraph.start
+        for paragraph in book.paragraphs
+        if start < paragraph.start < end
+    ]
     for at, following in pairwise([*pauses, end]):
         if at in chapters or count_words(book.text[start:following]) > max_words:
             yield _entry(book, start, at)
@@ -163,4 +178,6 @@ def _entry(book: Book, start: int, end: int) -> MemoryEntry:
     words = count_words(text)
     gist = text if words <= _GIST_WORDS else extract(text, _GIST_WORDS)
     source = GistSource.VERBATIM if gist == text else GistSource.EXTRACTIVE
-    return MemoryEntry(Page(0, start, end, words), Gist(gist, count_words(gist), source))
+    return MemoryEntry(
+        Page(0, start, end, words), Gist(gist, count_words(gist), source)
+    )

@@ -19,7 +19,8 @@ PROMPTS = ("gist", "gist_again")  # Part of a memory's identity
 
 VERBATIM_WORDS = 60  # A shorter page (a title page, a few last lines) is its own gist
 
-_CHECKED_EVERY = 120  # Characters between checks of an unfinished gist; some twenty words
+# Characters between checks of an unfinished gist; some twenty words
+_CHECKED_EVERY = 120
 _LEAST_EXTRA = 48  # Tokens reserved at least for a task that may be longer than another
 _ROOM = 1.8  # Tokens allowed for each token of the length asked for
 
@@ -104,7 +105,9 @@ async def gist_page(
     faults: list[Fault] = []
     usage = protocol.NO_USAGE
     for attempt in attempts:
-        draft = Draft("", text, attempt.own_words, before=attempt.before, told_before=told_before)
+        draft = Draft(
+            "", text, attempt.own_words, before=attempt.before, told_before=told_before
+        )
         written = await _write(draft, attempt, engine, priority, show)
         usage += written.usage
         if written.fault is None:
@@ -112,11 +115,15 @@ async def gist_page(
             gist = written.text
             if is_quoted:
                 gist = quote(prose, gist, words or wanted_words(page_words))
-            return GistResult(Gist(gist, count_words(gist), source), tuple(faults), usage)
+            return GistResult(
+                Gist(gist, count_words(gist), source), tuple(faults), usage
+            )
         on_draft("")
         faults.append(written.fault)
     own = extract(prose, words or wanted_words(page_words), task)
-    return GistResult(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
+    return GistResult(
+        Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage
+    )
 
 
 def _ignore(_: str) -> None:
@@ -143,7 +150,9 @@ async def _write(
     written = ""
     checked = 0
     usage = protocol.NO_USAGE
-    async with aclosing(engine.stream(attempt.prompt, attempt.sampling, priority)) as stream:
+    async with aclosing(
+        engine.stream(attempt.prompt, attempt.sampling, priority)
+    ) as stream:
         async for event in stream:
             match event:
                 case protocol.TextDelta(piece, usage):
@@ -190,7 +199,9 @@ async def extra_task_tokens(
     engine: protocol.Engine, focus: GistFocus, gist: str, other: str
 ) -> int:
     """Tokens to reserve for the task of the prompt `gist`: it may be longer than `other`'s."""
-    mine, others = [await engine.count(_task(focus.template(name))) for name in (gist, other)]
+    mine, others = [
+        await engine.count(_task(focus.template(name))) for name in (gist, other)
+    ]
     return max(_LEAST_EXTRA, mine - others)
 
 
@@ -206,7 +217,9 @@ _SECOND = protocol.Sampling(
 
 def samplings(room_tokens: int) -> tuple[protocol.Sampling, protocol.Sampling]:
     """For the first attempt, and for the second, which should differ."""
-    return replace(_FIRST, max_tokens=room_tokens), replace(_SECOND, max_tokens=room_tokens)
+    return replace(_FIRST, max_tokens=room_tokens), replace(
+        _SECOND, max_tokens=room_tokens
+    )
 
 
 def make_attempt(

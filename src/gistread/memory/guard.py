@@ -38,9 +38,12 @@ class Draft:
     text: str
     page: str
     prompt_words: str = ""  # The prompt without the page
-    cut_off: bool = False  # Stopped in mid-sentence, and too short without that sentence
-    before: str = ""  # Text before the page that the model saw too; names in it are allowed
-    told_before: str = ""  # All text before the page, if names in it are allowed; see `told_before`
+    # Stopped in mid-sentence, and too short without that sentence
+    cut_off: bool = False
+    # Text before the page that the model saw too; names in it are allowed
+    before: str = ""
+    # All text before the page, if names in it are allowed; see `told_before`
+    told_before: str = ""
 
 
 def told_before(text: str, start: int, wording: str) -> str:
@@ -54,7 +57,9 @@ def told_before(text: str, start: int, wording: str) -> str:
 
 _PHRASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _FEW = 24  # Fewer words are not checked for loops and copies
-_ABOUT_ITSELF = re.compile(_PHRASES["about_itself"], re.IGNORECASE | re.VERBOSE | re.MULTILINE)
+_ABOUT_ITSELF = re.compile(
+    _PHRASES["about_itself"], re.IGNORECASE | re.VERBOSE | re.MULTILINE
+)
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
 
 _OPENING = re.compile(_PHRASES["opening"], re.IGNORECASE | re.VERBOSE)
@@ -85,7 +90,8 @@ _MOST_COPIED_SO_FAR = 0.8
 _LONGER_WORD = 5  # Letters
 _FEWEST_LONGER_WORDS = 5
 _LEAST_RELATED = 0.4  # Of the longer words
-_FEWEST_REPEATED = 4  # Words of a sentence that may not be repeated ("He ran away." may)
+# Words of a sentence that may not be repeated ("He ran away." may)
+_FEWEST_REPEATED = 4
 _MOST_REPEATED = 0.8  # Of a sentence's words
 _MOST_CAPITALISED = 0.16  # Of the words, where capitals mark names
 _SHORTEST_STEM = 3
@@ -117,7 +123,9 @@ def clean(written: str, page: str = "", *, cut_off: bool = False) -> tuple[str, 
 
 def _first_gist(text: str, page: str) -> str:
     """The text up to the name of a second gist; names that the page has are its own."""
-    names_of_page = {match["name"].casefold() for match in _SECOND_GIST.finditer(f"\n{page}")}
+    names_of_page = {
+        match["name"].casefold() for match in _SECOND_GIST.finditer(f"\n{page}")
+    }
     for match in _SECOND_GIST.finditer(text):
         if match["name"].casefold() not in names_of_page:
             return text[: match.start()]
@@ -150,7 +158,9 @@ def _copied_share(draft: Draft) -> float:
 def _says(phrases: re.Pattern[str], draft: Draft) -> bool:
     """Whether the gist has one of these phrases that its page lacks."""
     match = phrases.search(draft.text)
-    return match is not None and match[0].casefold().strip() not in draft.page.casefold()
+    return (
+        match is not None and match[0].casefold().strip() not in draft.page.casefold()
+    )
 
 
 def is_meta(sentence: str) -> bool:
@@ -167,7 +177,9 @@ def _is_loop(draft: Draft) -> bool:
     if len(words) < _FEW:
         return False
     distinct = len(set(words)) / len(words)
-    least_distinct = min(_LEAST_DISTINCT, _LEAST_DISTINCT_IN_ROOT / math.sqrt(len(words)))
+    least_distinct = min(
+        _LEAST_DISTINCT, _LEAST_DISTINCT_IN_ROOT / math.sqrt(len(words))
+    )
     fours = Counter(zip(words, words[1:], words[2:], words[3:], strict=False))
     again = sum(count - 1 for count in fours.values())
     return distinct < least_distinct or again > _MOST_AGAIN * len(words)
@@ -196,13 +208,19 @@ def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
     seen = _fold(f"{draft.before}\n{draft.page}")
     words = " ".join(["", *ALPHABETIC.findall(seen)])
     foreign = {
-        name for name in names if f" {_stem(_fold(name))}" not in words and _fold(name) not in seen
+        name
+        for name in names
+        if f" {_stem(_fold(name))}" not in words and _fold(name) not in seen
     }
     # A long name that was told before may have another end: "Наташу" of "Наташа".
     known_before = {
-        name for name in foreign if name[: max(_WHOLE_NAME, len(name) - 2)] in draft.told_before
+        name
+        for name in foreign
+        if name[: max(_WHOLE_NAME, len(name) - 2)] in draft.told_before
     }
-    return {name for name in foreign - known_before if not _NATIONAL.fullmatch(name)}, names
+    return {
+        name for name in foreign - known_before if not _NATIONAL.fullmatch(name)
+    }, names
 
 
 def _fold(text: str) -> str:
@@ -230,10 +248,16 @@ def _is_unrelated(draft: Draft) -> bool:
         written = set(UNSPACED_CHARACTER.findall(draft.text))
         shared = written & set(draft.page)
     else:
-        longer = (word for word in ALPHABETIC.findall(draft.text) if len(word) >= _LONGER_WORD)
+        longer = (
+            word for word in ALPHABETIC.findall(draft.text) if len(word) >= _LONGER_WORD
+        )
         written = {_stem(word.casefold()) for word in longer}
-        shared = written & {_stem(word.casefold()) for word in ALPHABETIC.findall(draft.page)}
-    if len(written) < _FEWEST_LONGER_WORDS or len(shared) >= _LEAST_RELATED * len(written):
+        shared = written & {
+            _stem(word.casefold()) for word in ALPHABETIC.findall(draft.page)
+        }
+    if len(written) < _FEWEST_LONGER_WORDS or len(shared) >= _LEAST_RELATED * len(
+        written
+    ):
         return False
     foreign, names = foreign_names(draft)
     return not names or bool(foreign)
@@ -254,7 +278,9 @@ _RULES: dict[Fault, Callable[[Draft], object]] = {
     ),
     Fault.ABOUT_ITSELF: partial(_says, _ABOUT_ITSELF),
     Fault.LOOP: _is_loop,
-    Fault.TOO_LONG: lambda draft: count_words(draft.text) > 0.5 * count_words(draft.page),
+    Fault.TOO_LONG: lambda draft: (
+        count_words(draft.text) > 0.5 * count_words(draft.page)
+    ),
     # In runs of eight words (sixteen characters): weak models copy the start of a page.
     Fault.COPIED: lambda draft: _copied_share(draft) > 0.5,
     Fault.OTHER_SCRIPT: _is_other_script,
@@ -274,13 +300,16 @@ def find_final_fault(draft: Draft) -> Fault | None:
         draft, (Fault.REFUSAL, Fault.PROMPT, Fault.ABOUT_ITSELF, Fault.OTHER_SCRIPT)
     ):
         return fault
-    begun = replace(draft, text=draft.text.rpartition(" ")[0])  # The last word may be unfinished
+    # The last word may be unfinished
+    begun = replace(draft, text=draft.text.rpartition(" ")[0])
     foreign, _ = foreign_names(draft)
     if len(foreign) > _MOST_FOREIGN_NAMES or foreign_numbers(begun):
         return Fault.FOREIGN_NAMES
     if _copied_share(draft) > _MOST_COPIED_SO_FAR:
         return Fault.COPIED
-    return find_fault(draft, (Fault.LOOP,)) if count_words(draft.text) >= 2 * _FEW else None
+    if count_words(draft.text) >= 2 * _FEW:
+        return find_fault(draft, (Fault.LOOP,))
+    return None
 
 
 def _without_repetition(text: str) -> str:
@@ -308,7 +337,9 @@ def _is_repeated(words: set[str], earlier: Iterable[set[str]]) -> bool:
 def _needs_space(text: str) -> bool:
     """Whether a space separates a text from the next sentence."""
     last = text[-1:]
-    return bool(last) and not UNSPACED_CHARACTER.match(last) and last not in "。！？」』"
+    return (
+        bool(last) and not UNSPACED_CHARACTER.match(last) and last not in "。！？」』"
+    )
 
 
 def _runs(text: str, length: int) -> set[tuple[str, ...]]:
@@ -320,7 +351,12 @@ def _names(text: str) -> set[str]:
     for match in ALPHABETIC.finditer(text):
         word = match[0]
         before = text[: match.start()].rstrip("\"'“”‘’«»„( ")
-        if len(word) > 2 and word[0].isupper() and before and before[-1] not in ".!?:;…—\n*":
+        if (
+            len(word) > 2
+            and word[0].isupper()
+            and before
+            and before[-1] not in ".!?:;…—\n*"
+        ):
             names.add(re.sub(r"['’]s$", "", word))
     return names
 
@@ -343,5 +379,7 @@ def _scripts(text: str) -> Counter[str]:
     for character, number in Counter(text).items():
         if character.isalpha():
             script = unicodedata.name(character, "?").split()[0]
-            counts["HAN" if script in ("CJK", "HIRAGANA", "KATAKANA") else script] += number
+            counts["HAN" if script in ("CJK", "HIRAGANA", "KATAKANA") else script] += (
+                number
+            )
     return counts

@@ -29,7 +29,8 @@ MAX_TASK_CHARACTERS = 600
 class GistFocus:
     preset: Preset = FICTION
     task: str = ""  # What the person looks for, in one line; empty for general gists
-    wording: str = field(default="", compare=False)  # Of the prompts; see `EngineInfo.wording`
+    # Of the prompts; see `EngineInfo.wording`
+    wording: str = field(default="", compare=False)
 
     @property
     def description(self) -> str:
@@ -41,12 +42,22 @@ class GistFocus:
 
     @cached_property
     def placeholders(self) -> Mapping[str, str]:
-        task = f"{prompts.load('aim', self.wording).fill(task=self.task)}\n" if self.task else ""
-        return {"aim": task, "keep": self.preset.keep, "ask": self.preset.ask, "where": ""}
+        if self.task:
+            task = f"{prompts.load('aim', self.wording).fill(task=self.task)}\n"
+        else:
+            task = ""
+        return {
+            "aim": task,
+            "keep": self.preset.keep,
+            "ask": self.preset.ask,
+            "where": "",
+        }
 
     def template(self, name: str, where: str = "") -> PromptTemplate:
         """The prompt for this focus. `where`: what it says of the surroundings of a page."""
-        return prompts.load(name, self.wording).given({**self.placeholders, "where": where})
+        return prompts.load(name, self.wording).given(
+            {**self.placeholders, "where": where}
+        )
 
     def version(self, *names: str) -> str:
         """A hash of these prompts, without what they say about the surroundings of a page."""
@@ -78,17 +89,21 @@ class GistSource(StrEnum):
     MODEL = "model"
     # Sentences of the page itself, because the model's attempts failed the guard
     EXTRACTIVE = "extractive"
-    QUOTED = "quoted"  # Sentences of the page itself that are nearest to what the starter wrote
+    # Sentences of the page itself that are nearest to what the starter wrote
+    QUOTED = "quoted"
     VERBATIM = "verbatim"  # The page itself, too short to be shortened
     UNREAD = "unread"  # The first words of a page that the model has not read
 
 
 # Gists made of sentences of the page
-OWN_SENTENCES = frozenset((GistSource.EXTRACTIVE, GistSource.QUOTED, GistSource.VERBATIM))
+OWN_SENTENCES = frozenset(
+    (GistSource.EXTRACTIVE, GistSource.QUOTED, GistSource.VERBATIM)
+)
 
 
 class ReadingMode(StrEnum):
-    CAREFUL = "careful"  # Pagination and gisting as two passes over the text, as in the paper
+    # Pagination and gisting as two passes over the text, as in the paper
+    CAREFUL = "careful"
     # Both over one growing text, evaluating each token about once
     SINGLE_PASS = "single-pass"
 
@@ -220,7 +235,9 @@ class GistMemory:
         """Where estimated pages end, into which the text after the last page read is cut."""
         start = self.read_until
         if self._unread_ends is None or self._unread_ends[0] != start:
-            ends = section_ends(self.book, start, len(self.book.text), self.size.usual_words)
+            ends = section_ends(
+                self.book, start, len(self.book.text), self.size.usual_words
+            )
             self._unread_ends = start, tuple(ends)
         return self._unread_ends[1]
 
@@ -231,7 +248,9 @@ class GistMemory:
         return self.entries[number - 1]
 
     def page_at(self, offset: int) -> Page | None:
-        index = bisect_right(self.entries, offset, key=lambda entry: entry.page.start) - 1
+        index = (
+            bisect_right(self.entries, offset, key=lambda entry: entry.page.start) - 1
+        )
         if index < 0 or offset >= self.entries[index].page.end:
             return None
         return self.entries[index].page
@@ -248,7 +267,9 @@ class GistMemory:
         """Number of pages, from the first, that lie in front of the bound."""
         if bound is None:
             return len(self.entries)
-        return bisect_right(self.entries, bound, key=lambda entry: self.last_word_end(entry.page))
+        return bisect_right(
+            self.entries, bound, key=lambda entry: self.last_word_end(entry.page)
+        )
 
     def text_of(self, page: Page) -> str:
         return self.book.text[page.start : page.end].strip()
@@ -273,10 +294,14 @@ class GistMemory:
         entries: list[MemoryEntry] = []
         after = bisect_left(self.entries, bound, key=lambda entry: entry.page.start)
         for entry in self.entries[:after]:
-            if not self.is_within(entry.page, bound) or book.is_volume_heading(entry.page.start):
+            if not self.is_within(entry.page, bound) or book.is_volume_heading(
+                entry.page.start
+            ):
                 page = replace(entry.page, end=min(bound, entry.page.end))
                 text = book.text[page.start : page.end].strip()
-                gist = extract(prose_of(book, page.start, page.end), _OWN_WORDS, self.focus.task)
+                gist = extract(
+                    prose_of(book, page.start, page.end), _OWN_WORDS, self.focus.task
+                )
                 page = replace(page, words=count_words(text))
                 source = GistSource.EXTRACTIVE if entry.is_read else GistSource.UNREAD
                 entry = MemoryEntry(page, Gist(gist, count_words(gist), source))

@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from gistread import prompts
-from gistread.engine.protocol import Completion, Engine, Message, Priority, Prompt, Sampling
+from gistread.engine.protocol import (
+    Completion,
+    Engine,
+    Message,
+    Priority,
+    Prompt,
+    Sampling,
+)
 from gistread.errors import EngineError, NoChoiceError
 from gistread.memory.check_results import CheckResult
 from gistread.memory.gisting import GistResult, careful_attempts, gist_page
@@ -33,7 +40,8 @@ _TURN_TOKENS = 80  # Enough for a model that is asked for a sentence and writes 
 _ANSWER_TOKENS = 24
 _PASSAGE_WORDS = 90
 _MAX_PASSAGES = 2
-_LEAST_RIGHT = 0.5  # Of the questions: a model that copies the nearest sentence answers a third
+# Of the questions: a model that copies the nearest sentence answers a third
+_LEAST_RIGHT = 0.5
 _LEAST_REFUSED = 0.6  # Of the questions that the text does not answer
 _PARAGRAPH_WORDS = 20  # A shorter line is a heading, or speech without its context
 # Markers of chat templates.
@@ -70,7 +78,9 @@ TEXT: str = _TABLES["text"].strip()
 """The text that the questions are about."""
 QUESTIONS = tuple(Question(*row) for row in _TABLES["questions"])
 UNANSWERED: tuple[str, ...] = tuple(_TABLES["unanswered"])
-OPTIONS = tuple(Options(text, tuple(options), right) for text, options, right in _TABLES["options"])
+OPTIONS = tuple(
+    Options(text, tuple(options), right) for text, options, right in _TABLES["options"]
+)
 _LETTERS = "ABC"
 _Asked = TypeVar("_Asked", Question, str)
 
@@ -79,8 +89,10 @@ _Asked = TypeVar("_Asked", Question, str)
 class Findings:
     """What the model did."""
 
-    right: tuple[bool, ...]  # Whether each of the first of `QUESTIONS` was answered rightly
-    refused: tuple[bool, ...]  # Whether it said that the text does not answer `UNANSWERED`
+    # Whether each of the first of `QUESTIONS` was answered rightly
+    right: tuple[bool, ...]
+    # Whether it said that the text does not answer `UNANSWERED`
+    refused: tuple[bool, ...]
     chosen: tuple[bool, ...] = ()  # Whether it chose the right one of each of `OPTIONS`
     turn: Completion | None = None  # One sentence of its own
     gisted: tuple[GistResult, ...] = ()
@@ -90,7 +102,9 @@ class TooSlowError(EngineError):
     """The check did not finish within the time limit."""
 
 
-async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) -> CheckResult:
+async def check_model(
+    engine: Engine, priority: Priority = Priority.BACKGROUND
+) -> CheckResult:
     """Check a loaded model, in some twenty seconds or up to `TIME_LIMIT_S`.
 
     Raises TooSlowError, EngineError.
@@ -132,7 +146,9 @@ async def _find(engine: Engine, priority: Priority) -> Findings:
     return Findings(answers.right, answers.refused, tuple(chosen), turn, tuple(gisted))
 
 
-def assess(findings: Findings, seconds: float = 0.0, *, has_template: bool = True) -> CheckResult:
+def assess(
+    findings: Findings, seconds: float = 0.0, *, has_template: bool = True
+) -> CheckResult:
     """Say what the model can do, by what it did."""
     right = findings.right
     refused = findings.refused
@@ -143,10 +159,16 @@ def assess(findings: Findings, seconds: float = 0.0, *, has_template: bool = Tru
     abstains = sum(refused) >= _LEAST_REFUSED * len(refused)
     ends_turns = turn is None or _ends(turn)
     is_usable = turn is None or bool(turn.text.strip() or own)
+    if answers:
+        remark_on_answers = "answers questions"
+    else:
+        remark_on_answers = "often misreads: its answers come with the sentences"
     remarks = [
-        "answers questions" if answers else "often misreads: its answers come with the sentences",
+        remark_on_answers,
         _remark_on_gists(gists),
-        *_shortcomings(abstains=abstains, ends_turns=ends_turns, has_template=has_template),
+        *_shortcomings(
+            abstains=abstains, ends_turns=ends_turns, has_template=has_template
+        ),
     ]
     line = "; ".join(filter(None, remarks))
     return CheckResult(
@@ -172,7 +194,9 @@ def _ends(turn: Completion) -> bool:
     return turn.finish == "end" and _MARKS.search(turn.text) is None
 
 
-def _shortcomings(*, abstains: bool, ends_turns: bool, has_template: bool) -> Iterator[str]:
+def _shortcomings(
+    *, abstains: bool, ends_turns: bool, has_template: bool
+) -> Iterator[str]:
     if not abstains:
         yield "does not notice what a book does not tell"
     if not ends_turns:
@@ -190,10 +214,14 @@ def _remark_on_gists(gists: Sequence[GistSource]) -> str:
     """What the user will notice in the memory."""
     if not gists:
         return ""
-    quoted = sum(source in (GistSource.EXTRACTIVE, GistSource.QUOTED) for source in gists)
+    quoted = sum(
+        source in (GistSource.EXTRACTIVE, GistSource.QUOTED) for source in gists
+    )
     if quoted == 0:
         return "gists in its own words"
-    return "gists are quotations" if quoted == len(gists) else "some gists are quotations"
+    return (
+        "gists are quotations" if quoted == len(gists) else "some gists are quotations"
+    )
 
 
 def is_right(reply: str, right: str, wrong: str) -> bool:
@@ -219,7 +247,9 @@ async def _ask(
             [first],
         ),
         _until_decided(
-            lambda question: _refuses(engine, question, priority), UNANSWERED, _LEAST_REFUSED
+            lambda question: _refuses(engine, question, priority),
+            UNANSWERED,
+            _LEAST_REFUSED,
         ),
     )
     return Findings(right, refused)
@@ -277,7 +307,9 @@ async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
     """Gist the passages at once."""
 
     async def gist_of(text: str) -> GistResult:
-        attempts = await careful_attempts(text, engine, GistFocus(wording=engine.info.wording))
+        attempts = await careful_attempts(
+            text, engine, GistFocus(wording=engine.info.wording)
+        )
         return await gist_page(text, engine, attempts, priority)
 
     return await asyncio.gather(*map(gist_of, passages()))

@@ -16,13 +16,16 @@ from threading import Lock
 from gistread.book.model import Book, ParagraphKind
 from gistread.memory.passages import Span
 
-_LEAST_SHARE = 0.008  # "I" among the narration's words: in the first person it is 1% and more
+# "I" among the narration's words: in the first person it is 1% and more
+_LEAST_SHARE = 0.008
 _LEAST_CALLS = 4  # Times that speakers address the narrator
 _MORE_CALLS = 2  # Times as often as anyone else whom the narration hardly names
-_NAMED_SHARE = 0.34  # Mentions outside of speech for each time that the narrator is addressed
+# Mentions outside of speech for each time that the narrator is addressed
+_NAMED_SHARE = 0.34
 _CALLED_SHARE = 0.3  # Least share of a name's mentions in speech that address somebody
 _HEARD_CHARACTERS = 400  # On both sides of an address, in which the narrator says "I"
-_HEARD_SHARE = 0.5  # Of the times that the narrator is addressed; in a tale within it, a third
+# Of the times that the narrator is addressed; in a tale within it, a third
+_HEARD_SHARE = 0.5
 _SPEECH = re.compile(
     r"“[^”]*”?|\"[^\"]*\"?|(?<!\w)‘(?:[^’]|’(?=\w))*’?|(?<!\w)'(?=\w)(?:[^']|'(?=\w))*'?"
 )
@@ -47,7 +50,8 @@ class Narration:
 
     words: Sequence[int]  # Offsets of words outside of speech
     first_person: Sequence[int]  # Offsets of "I" among them
-    named: Mapping[str, Sequence[int]]  # Offsets of capitalised words among them, by word
+    # Offsets of capitalised words among them, by word
+    named: Mapping[str, Sequence[int]]
     chapters: Sequence[int]  # Where chapters begin that "I" tells
     called: Mapping[str, Sequence[int]]  # In these: who is addressed in speech
     presented: Sequence[tuple[int, str]]  # Names after "my name is" outside of speech
@@ -62,7 +66,9 @@ class Narration:
         presented = {name for start, name in self.presented if start < end}
         if len(presented) == 1:
             return presented.pop()
-        calls = Counter({name: _count(starts, 0, end) for name, starts in self.called.items()})
+        calls = Counter(
+            {name: _count(starts, 0, end) for name, starts in self.called.items()}
+        )
         candidates = [
             name
             for name, count in calls.most_common()
@@ -72,7 +78,8 @@ class Narration:
             return ""
         first, *others = candidates
         is_sure = calls[first] >= _LEAST_CALLS and self._is_called_again(first, end)
-        rivals = [name for name in others if not first.startswith(name)]  # "Syb" is Sybylla
+        # "Syb" is Sybylla
+        rivals = [name for name in others if not first.startswith(name)]
         is_clear = all(calls[first] >= _MORE_CALLS * calls[name] for name in rivals)
         return first if is_sure and is_clear and self._is_heard(first, end) else ""
 
@@ -80,17 +87,23 @@ class Narration:
         """Whether "I" am there when they are addressed, unlike Tom in a tale of an uncle's."""
         calls = self.called[name][: bisect_left(self.called[name], end)]
         around = _HEARD_CHARACTERS
-        heard = sum(_count(self.first_person, at - around, at + around) > 0 for at in calls)
+        heard = sum(
+            _count(self.first_person, at - around, at + around) > 0 for at in calls
+        )
         return heard >= _HEARD_SHARE * len(calls)
 
     def _is_called_again(self, name: str, end: int) -> bool:
         """Whether more than one chapter addresses them, of those before this offset."""
         begun = bisect_left(self.chapters, end)
         calls = self.called[name][: bisect_left(self.called[name], end)]
-        return begun < 2 or len({bisect_right(self.chapters, start) for start in calls}) > 1
+        return (
+            begun < 2
+            or len({bisect_right(self.chapters, start) for start in calls}) > 1
+        )
 
 
-_computing = Lock()  # Several members of a team ask at once; the first computes it for all
+# Several members of a team ask at once; the first computes it for all
+_computing = Lock()
 
 
 def narration_of(book: Book) -> Narration:
@@ -98,7 +111,9 @@ def narration_of(book: Book) -> Narration:
 
     That of the last two books is kept.
     """
-    identity = _BookIdentity(book.sha256, len(book.paragraphs), len(book.chapters), book)
+    identity = _BookIdentity(
+        book.sha256, len(book.paragraphs), len(book.chapters), book
+    )
     with _computing:
         return _narration(identity)
 
@@ -124,7 +139,9 @@ def _narration(identity: _BookIdentity) -> Narration:
         if word[0][0].isupper():
             named[word[0]].append(word.start())
     first_person = array("I", (match.start() for match in _matches(_I, narrated, book)))
-    presented = [(match.end(), match[1]) for match in _matches(_PRESENTS, narrated, book)]
+    presented = [
+        (match.end(), match[1]) for match in _matches(_PRESENTS, narrated, book)
+    ]
     narration = Narration(words, first_person, named, (), {}, presented)
     chapters = [
         chapter
@@ -137,7 +154,9 @@ def _narration(identity: _BookIdentity) -> Narration:
         if any(chapter.start <= start < chapter.end for chapter in chapters)
     ]
     starts = [chapter.start for chapter in chapters]
-    return Narration(words, first_person, named, starts, _called(spoken, book), presented)
+    return Narration(
+        words, first_person, named, starts, _called(spoken, book), presented
+    )
 
 
 def _new_offsets() -> "array[int]":

@@ -12,7 +12,15 @@ from itertools import zip_longest
 from gistread import prompts
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage, choose_or
+from gistread.engine.protocol import (
+    NO_USAGE,
+    Engine,
+    Message,
+    Priority,
+    Prompt,
+    Usage,
+    choose_or,
+)
 from gistread.errors import EngineError
 from gistread.memory.extractive import CHARACTERS_PER_WORD
 from gistread.memory.gisting import extra_task_tokens, gist_tokens
@@ -88,7 +96,9 @@ def find_passage(
     total = sum(unit.words for unit in units)
     if left_over is not None and total < size.min_words / 2:
         window = size.max_words * CHARACTERS_PER_WORD
-        pieces = _sentences(book.text, left_over.start, left_over.end, left_over.end, window)
+        pieces = _sentences(
+            book.text, left_over.start, left_over.end, left_over.end, window
+        )
         more, _ = _fill(pieces, start, size, total)
         units += more
         total += sum(unit.words for unit in more)
@@ -96,7 +106,9 @@ def find_passage(
     if end == stop < last:
         return LabelledPassage(start, {end: len(units)})
     # Counted no further than needed.
-    left = count_words(book.text[end : min(stop, end + size.min_words * CHARACTERS_PER_WORD)])
+    left = count_words(
+        book.text[end : min(stop, end + size.min_words * CHARACTERS_PER_WORD)]
+    )
     legal = _legal_labels(units, size.min_words)
     # A page after them has at least half of a page's words.
     tidy = [
@@ -154,7 +166,10 @@ def _fill(
     taken: list[_Unit] = []
     for unit in units:
         words += unit.words
-        too_long = words > size.max_words or unit.end - start > size.max_words * CHARACTERS_PER_WORD
+        too_long = (
+            words > size.max_words
+            or unit.end - start > size.max_words * CHARACTERS_PER_WORD
+        )
         if too_long and (taken or words > unit.words):
             return taken, unit
         taken.append(unit)
@@ -177,7 +192,11 @@ async def next_page(
     while True:
         passage = find_passage(book, start, size, next_start)
         text = labelled_text(book, passage.start, passage.labels, passage.end)
-        prompt = (Message("user", prompts.load("pagination", focus.wording).fill(passage=text)),)
+        prompt = (
+            Message(
+                "user", prompts.load("pagination", focus.wording).fill(passage=text)
+            ),
+        )
         tokens = await engine.measure(prompt)
         needed = (
             tokens
@@ -196,13 +215,21 @@ async def choose_page(
     end, usage = passage.end, NO_USAGE
     if len(passage.labels) > 1:
         labels = [f"<{number}>" for number in passage.labels.values()]
-        choice = await choose_or(engine, prompt, labels, len(labels) - 1, Priority.BACKGROUND)
+        choice = await choose_or(
+            engine, prompt, labels, len(labels) - 1, Priority.BACKGROUND
+        )
         end, usage = passage.pauses[choice.index], choice.usage
-    return Page(0, passage.start, end, count_words(book.text[passage.start : end])), usage
+    return Page(
+        0, passage.start, end, count_words(book.text[passage.start : end])
+    ), usage
 
 
 def shorten_size(
-    book: Book, passage: LabelledPassage, size: PageSize, needed: int, context_tokens: int
+    book: Book,
+    passage: LabelledPassage,
+    size: PageSize,
+    needed: int,
+    context_tokens: int,
 ) -> PageSize:
     """Reduce the page size so that the passage probably fits the window.
 
@@ -277,7 +304,9 @@ def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
             yield from _pieces(text, sentence.start, sentence.end, max_words)
 
 
-def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Iterator[_Unit]:
+def _sentences(
+    text: str, start: int, stop: int, end: int, window: int
+) -> Iterator[_Unit]:
     """The sentences of `text[start:stop]`.
 
     Found window by window, since a paragraph may be a whole book.

@@ -32,7 +32,9 @@ def split_into_passages(
     passages: list[Passage] = []
     words = 0
     is_headed = False
-    for piece in _pieces(book, start, len(book.text) if end is None else end, most_words):
+    for piece in _pieces(
+        book, start, len(book.text) if end is None else end, most_words
+    ):
         size = count_words(book.text[piece.start : piece.end])
         words += size
         fits = not piece.is_heading and words <= most_words
@@ -61,7 +63,9 @@ def sentence_at(book: Book, offset: int) -> Passage:
     sentences = list(sentences_of(book, paragraph.start, paragraph.end)) or [
         (paragraph.start, paragraph.end)
     ]
-    return next((sentence for sentence in sentences if sentence[1] > offset), sentences[-1])
+    return next(
+        (sentence for sentence in sentences if sentence[1] > offset), sentences[-1]
+    )
 
 
 def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
@@ -156,7 +160,9 @@ def _shown(start: int, end: int, book: Book, marked: Marked | None) -> str:
     return text.strip()
 
 
-def numbered_passages(passages: Sequence[Passage], book: Book) -> tuple[tuple[int, Passage], ...]:
+def numbered_passages(
+    passages: Sequence[Passage], book: Book
+) -> tuple[tuple[int, Passage], ...]:
     """The pieces of joined passages that `render` numbers, each with its number."""
     pieces = [
         piece

@@ -13,7 +13,8 @@ from gistread.memory.front_matter import HEADINGS
 from gistread.words import count_words
 
 _MIN_PARAGRAPHS = 4
-_MAX_CHARACTERS = 400_000  # Read from the beginning of the book; headings are read to its end
+# Read from the beginning of the book; headings are read to its end
+_MAX_CHARACTERS = 400_000
 
 _TURNS = 0.5  # Least share of a transcript's lines that begin with a speaker
 _MIN_TURNS = 3  # Least turns of a speaker: words before fewer colons are no speakers
@@ -24,7 +25,8 @@ _SIGNS = 0.03
 """Least share of code characters in source code without markup: sources have 0.034 and more,
 transcripts up to 0.02, novels up to 0.003.
 """
-_SOME_SIGNS = 0.01  # Least share in preformatted text, which may also be verse, or a whole novel
+# Least share in preformatted text, which may also be verse, or a whole novel
+_SOME_SIGNS = 0.01
 _STEPS = 0.3
 _TABLES = 0.3  # Of a reference; novels have none but their contents
 
@@ -51,7 +53,12 @@ _ACT = re.compile(
 
 
 _LONGEST_HEADING = 60  # Characters
-_NOT_BODY = (ParagraphKind.HEADING, ParagraphKind.IMAGE, ParagraphKind.BREAK, ParagraphKind.NOTE)
+_NOT_BODY = (
+    ParagraphKind.HEADING,
+    ParagraphKind.IMAGE,
+    ParagraphKind.BREAK,
+    ParagraphKind.NOTE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,8 @@ def detect_preset(book: Book) -> str:
 
 def _has_many_steps(body: _Body) -> bool:
     steps = sum(
-        piece.kind is ParagraphKind.LIST or bool(_STEP.match(piece.text)) for piece in body.pieces
+        piece.kind is ParagraphKind.LIST or bool(_STEP.match(piece.text))
+        for piece in body.pieces
     )
     return steps >= _STEPS * len(body.texts)
 
@@ -121,7 +129,9 @@ def _is_transcript(book: Book, texts: Sequence[str]) -> bool:
     if spoken < _TURNS * len(lines):
         return False
     headings = (
-        book.text[p.start : p.end] for p in book.paragraphs if p.kind is ParagraphKind.HEADING
+        book.text[p.start : p.end]
+        for p in book.paragraphs
+        if p.kind is ParagraphKind.HEADING
     )
     return not any(_ACT.match(heading) for heading in headings)
 

@@ -29,10 +29,12 @@ from gistread.memory.writer import MemoryWriter
 
 # Parallel requests that one chapter keeps busy: pages are found faster than they are gisted
 _REQUESTS_PER_CHAPTER = 8
-_REMOTE_REQUESTS_PER_CHAPTER = 2  # On a server, where one page is found while another is gisted
+# On a server, where one page is found while another is gisted
+_REMOTE_REQUESTS_PER_CHAPTER = 2
 _PAGES_AT_FIRST = 1
 _PAGES_MORE = 2
-_SECOND_PAYS = 1 / 6  # Second attempts at gists end if fewer than this share of them pass
+# Second attempts at gists end if fewer than this share of them pass
+_SECOND_PAYS = 1 / 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,15 @@ class PageRead:
     """The page has joined the memory, and is on disk unless writing failed."""
 
     entry: MemoryEntry
-    faults: tuple[Fault, ...] = ()  # Faults of the model's rejected attempts at this gist
+    # Faults of the model's rejected attempts at this gist
+    faults: tuple[Fault, ...] = ()
 
     @property
     def retries(self) -> int:
         """How often the model was asked again."""
-        return max(0, len(self.faults) - (self.entry.gist.source is GistSource.EXTRACTIVE))
+        return max(
+            0, len(self.faults) - (self.entry.gist.source is GistSource.EXTRACTIVE)
+        )
 
 
 PageEvent = PageFound | PageRead
@@ -74,7 +79,8 @@ async def read_book(
     """
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
     reading = asyncio.create_task(
-        _Reading(writer, engine, events.put_nowait, on_draft, place).run(), name="read-book"
+        _Reading(writer, engine, events.put_nowait, on_draft, place).run(),
+        name="read-book",
     )
     reading.add_done_callback(lambda _: events.put_nowait(None))
     try:
@@ -127,7 +133,8 @@ class _Reading:
         self._pages = asyncio.Semaphore(_PAGES_AT_FIRST)
         self._pages_to_add = self.engine.info.parallel - _PAGES_AT_FIRST
         self._chapters = 0  # Chapters being read
-        self._second = self._second_passed = 0  # Second attempts made, and those that passed
+        # Second attempts made, and those that passed
+        self._second = self._second_passed = 0
         # Faults of finished gists by the start of their page, until they are reported.
         self._faults: dict[int, tuple[Fault, ...]] = {}
 
@@ -137,7 +144,9 @@ class _Reading:
         unread = self._known_until(0)
         if unread < begin:
             end = min(begin, self.writer.next_start(unread) or begin)
-            for entry in front_matter_entries(memory.book, unread, end, memory.size.max_words):
+            for entry in front_matter_entries(
+                memory.book, unread, end, memory.size.max_words
+            ):
                 self._add(entry)
         imprint = max(begin, imprint_start(memory.book))
         while begin < imprint:
@@ -165,7 +174,9 @@ class _Reading:
 
     def _start_chapters(self) -> None:
         info = self.engine.info
-        requests = _REMOTE_REQUESTS_PER_CHAPTER if info.is_remote else _REQUESTS_PER_CHAPTER
+        requests = (
+            _REMOTE_REQUESTS_PER_CHAPTER if info.is_remote else _REQUESTS_PER_CHAPTER
+        )
         while self._chapters < max(1, info.parallel // requests):
             self._chapters += 1
             self._tasks.create_task(self._read_sections())
@@ -173,7 +184,9 @@ class _Reading:
     async def _read_sections(self) -> None:
         while self._waiting:
             place = self.place()
-            section = min(self._waiting, key=lambda waiting: (waiting[1] <= place, waiting[0]))
+            section = min(
+                self._waiting, key=lambda waiting: (waiting[1] <= place, waiting[0])
+            )
             self._waiting.remove(section)
             await self._read_section(*section)
 
@@ -181,7 +194,8 @@ class _Reading:
         """Whether the chapter at the user's place waits to be read."""
         place = self.place()
         return any(
-            start <= place < end and self._known_until(start) < end for start, end in self._waiting
+            start <= place < end and self._known_until(start) < end
+            for start, end in self._waiting
         )
 
     async def _read_section(self, start: int, end: int) -> None:
@@ -190,7 +204,9 @@ class _Reading:
             return
         is_single = memory.mode is ReadingMode.SINGLE_PASS
         if is_single:
-            single_pass = SinglePass(self._book, start, memory.size, self.engine, memory.focus)
+            single_pass = SinglePass(
+                self._book, start, memory.size, self.engine, memory.focus
+            )
         else:
             single_pass = None
         at = start
@@ -247,14 +263,18 @@ class _Reading:
 
         A model on this machine makes several gists of a chapter at once, and does not wait for it.
         """
-        is_used = self._memory.mode is ReadingMode.SINGLE_PASS and self.engine.info.is_remote
+        is_used = (
+            self._memory.mode is ReadingMode.SINGLE_PASS and self.engine.info.is_remote
+        )
         chapter = self._book.chapters[self._book.chapter_index(page.start)]
         if not is_used or page.start == chapter.start:
             return ""
         if (gist := self._gists.get(page.start)) is not None:
             return await asyncio.shield(gist)
         entries = self.writer.all_entries()
-        return next((entry.gist.text for entry in entries if entry.page.end == page.start), "")
+        return next(
+            (entry.gist.text for entry in entries if entry.page.end == page.start), ""
+        )
 
     async def _gist(self, page_to_gist: PageToGist) -> None:
         page = page_to_gist.page
@@ -270,7 +290,9 @@ class _Reading:
                 attempts,
                 Priority.BACKGROUND,
                 task=self._memory.focus.task,
-                told_before=told_before(self._book.text, page.start, self.engine.info.wording),
+                told_before=told_before(
+                    self._book.text, page.start, self.engine.info.wording
+                ),
                 prose=prose_of(self._book, page.start, page.end),
                 on_draft=partial(self.on_draft, page.start),
             )
@@ -293,4 +315,6 @@ class _Reading:
         self._gists[page.end].set_result(result.gist.text)
 
     def _add(self, entry: MemoryEntry) -> None:
-        self.emit(PageRead(self.writer.add(entry), self._faults.pop(entry.page.start, ())))
+        self.emit(
+            PageRead(self.writer.add(entry), self._faults.pop(entry.page.start, ()))
+        )

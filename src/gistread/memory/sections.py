@@ -63,7 +63,9 @@ class Sections:
 
     def after(self, number: int) -> Iterator[Section]:
         """The sections after the one with this number, in order."""
-        for following, (start, end) in enumerate(self._places[number:], start=number + 1):
+        for following, (start, end) in enumerate(
+            self._places[number:], start=number + 1
+        ):
             yield Section(following, start, end)
 
     def places_of(self, numbers: Iterable[int]) -> list[Passage]:

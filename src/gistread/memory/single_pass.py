@@ -40,7 +40,8 @@ PROMPTS = (
     "single_pass_gist",
 )
 
-WINDOW_TOKENS = 4096  # Longest prompt: distant text costs time and helps little to choose a pause
+# Longest prompt: distant text costs time and helps little to choose a pause
+WINDOW_TOKENS = 4096
 _CHEAP_SHARE = 0.2
 """The window restarts after a page if the text to show again is at most this share of the text
 dropped. On a CPU, attention over a thousand tokens takes a small model as long as its weights; a
@@ -61,7 +62,8 @@ class PageToGist:
     """A page, how to gist it, and what finding it cost."""
 
     page: Page
-    attempts_after: AttemptsAfter  # Attempts at its gist, by the gist of the page before
+    # Attempts at its gist, by the gist of the page before
+    attempts_after: AttemptsAfter
     usage: Usage
 
 
@@ -86,7 +88,8 @@ class SinglePass:
         self._needed = 0  # Tokens of the last page's prompts and answers, at most
         # The window: the text shown to the model.
         self._begin = start
-        self._labels: dict[int, int] = {}  # The number of each pause by its offset, ascending
+        # The number of each pause by its offset, ascending
+        self._labels: dict[int, int] = {}
         self._shown_until = start  # End of the text shown in an earlier prompt
 
     async def skip_page(self, page: Page) -> None:
@@ -111,11 +114,14 @@ class SinglePass:
         before = self._book.text[self._begin : start]
 
         def attempts(gist_before: str) -> tuple[Attempt, ...]:
-            where = self._where(page, "" if before else gist_before, is_begun=bool(before))
+            where = self._where(
+                page, "" if before else gist_before, is_begun=bool(before)
+            )
             task = self._focus.template("single_pass_gist", where=where)
             prompt = f"{text}\n\n{task.fill(**labels, words=wanted_words(page.words))}"
             return tuple(
-                make_attempt(task, prompt, sampling, before) for sampling in samplings(room_tokens)
+                make_attempt(task, prompt, sampling, before)
+                for sampling in samplings(room_tokens)
             )
 
         self._finish_page(end)
@@ -187,7 +193,9 @@ class SinglePass:
         return LabelledPassage(passage.start, labels)
 
     def _label_at(self, offset: int) -> str:
-        return f"<{self._labels[offset]}>" if offset in self._labels else "the beginning"
+        return (
+            f"<{self._labels[offset]}>" if offset in self._labels else "the beginning"
+        )
 
     def _restart(self, start: int) -> None:
         self._begin = start
@@ -198,7 +206,9 @@ class SinglePass:
         if self._has_streams and self._needed <= STREAM_TOKENS:
             self._begin = end
             self._labels = {
-                offset: number for offset, number in self._labels.items() if offset >= end
+                offset: number
+                for offset, number in self._labels.items()
+                if offset >= end
             }
             if next(iter(self._labels.values()), 0) > _LAST_NUMBER:
                 self._restart(end)
@@ -209,7 +219,9 @@ class SinglePass:
             self._restart(end)
 
     def _pause_prompt(self, passage: LabelledPassage) -> Prompt:
-        task = self._focus.template("single_pass_pause").fill(start=self._label_at(passage.start))
+        task = self._focus.template("single_pass_pause").fill(
+            start=self._label_at(passage.start)
+        )
         prompt = f"{self._text(passage.end)}\n\n{task}"
         return (Message("user", prompt, allow_kv_shift=True),)
 

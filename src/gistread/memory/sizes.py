@@ -9,14 +9,23 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from gistread.book.model import Book
-from gistread.engine.protocol import CAREFUL_PREFILLED, DECODED, SINGLE_PASS_PREFILLED, EngineInfo
+from gistread.engine.protocol import (
+    CAREFUL_PREFILLED,
+    DECODED,
+    SINGLE_PASS_PREFILLED,
+    EngineInfo,
+)
 from gistread.errors import EngineError, UsageError
 from gistread.memory.model import GistMemory, MemoryEntry, PageSize, ReadingMode
 from gistread.store.pace import UNKNOWN_PACE, Pace
 
 # ReadAgent, Table 10, smallest pages first.
 PAGE_SIZES: Mapping[str, PageSize] = MappingProxyType(
-    {"quality": PageSize(280, 600), "script": PageSize(600, 1000), "novel": PageSize(500, 3000)}
+    {
+        "quality": PageSize(280, 600),
+        "script": PageSize(600, 1000),
+        "novel": PageSize(500, 3000),
+    }
 )
 
 _GIST_SHARE = {"quality": 0.20, "script": 0.13, "novel": 0.08}
@@ -38,7 +47,10 @@ def unread_memory(book: Book, model_name: str = "") -> GistMemory:
 
 
 def choose_size(
-    book_words: int, context_tokens: int, min_words: int | None = None, max_words: int | None = None
+    book_words: int,
+    context_tokens: int,
+    min_words: int | None = None,
+    max_words: int | None = None,
 ) -> PageSize:
     """The smallest usual size whose gists leave room for two open pages.
 
@@ -52,13 +64,18 @@ def choose_size(
             f"--min-words {min_words} is more than --max-words {max_words}.",
             "Give a smaller minimum.",
         )
-    room_words = max(0, int((context_tokens - PROMPT_TOKENS - ANSWER_TOKENS) / TOKENS_PER_WORD))
+    room_words = max(
+        0, int((context_tokens - PROMPT_TOKENS - ANSWER_TOKENS) / TOKENS_PER_WORD)
+    )
     usual = _usual_size(book_words, room_words)
     if max_words is None:
-        max_words = usual.max_words if min_words is None else max(usual.max_words, min_words)
+        max_words = (
+            usual.max_words if min_words is None else max(usual.max_words, min_words)
+        )
     if min_words is None:
         min_words = min(
-            usual.min_words, max(1, int(max_words * (usual.min_words / usual.max_words)))
+            usual.min_words,
+            max(1, int(max_words * (usual.min_words / usual.max_words))),
         )
     if max_words > room_words:
         needed = round(max_words * TOKENS_PER_WORD) + PROMPT_TOKENS + ANSWER_TOKENS
@@ -83,13 +100,16 @@ def _usual_size(book_words: int, room_words: int) -> PageSize:
         return largest
     # In a small window, two pages with the proportions of the smallest size fill half of it.
     first = PAGE_SIZES["quality"]
-    max_words = min(first.max_words, max(SMALLEST_PAGE_WORDS, room_words // (2 * PAGES_OPEN)))
+    max_words = min(
+        first.max_words, max(SMALLEST_PAGE_WORDS, room_words // (2 * PAGES_OPEN))
+    )
     return PageSize(max(1, max_words * first.min_words // first.max_words), max_words)
 
 
 # Weight in words of the pace expected from the rates: less than that of any page read
 _EXPECTED_WORDS = 100
-_DECAY = 0.97  # Weight of the pace so far when a page is added: about the last thirty pages count
+# Weight of the pace so far when a page is added: about the last thirty pages count
+_DECAY = 0.97
 _LATEST = 60  # Pages whose pace counts at all
 ROUGH_PAGES = 3  # An estimate from fewer pages may be far off
 _PREFILLED = {
@@ -141,7 +161,9 @@ def pace_of(entries: Sequence[MemoryEntry], expected: Pace = UNKNOWN_PACE) -> Pa
     return Pace(words, seconds)
 
 
-def seconds_to_read(memory: GistMemory, pace: Pace, left: int | None = None) -> float | None:
+def seconds_to_read(
+    memory: GistMemory, pace: Pace, left: int | None = None
+) -> float | None:
     """Seconds for `left` characters (default: the rest of the book).
 
     None before anything was measured.

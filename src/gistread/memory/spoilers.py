@@ -28,7 +28,9 @@ def has_plot(book: Book) -> bool:
         return False
     text = book.text[:_BEGINNING]
     words = count_words(text)
-    is_english = words >= _ENOUGH and len(_ENGLISH.findall(text)) >= _LEAST_ENGLISH * words
+    is_english = (
+        words >= _ENOUGH and len(_ENGLISH.findall(text)) >= _LEAST_ENGLISH * words
+    )
     return not is_english or len(_PERSONAL.findall(text)) >= _LEAST_PERSONAL * words
 
 

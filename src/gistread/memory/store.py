@@ -25,7 +25,12 @@ from gistread.memory.model import (
     PageSize,
     ReadingMode,
 )
-from gistread.memory.writer import MemoryWriter, entries_of, not_saved_notice, page_record
+from gistread.memory.writer import (
+    MemoryWriter,
+    entries_of,
+    not_saved_notice,
+    page_record,
+)
 from gistread.presets import FICTION
 from gistread.store import journal
 from gistread.store.files import replace_file
@@ -95,7 +100,13 @@ class MemoryStore:
         _refuse_later_version(path)
         derived = DerivedRecords(path.with_suffix(SUFFIX))
         memory = GistMemory(
-            book, request.size, request.model_name, [], derived, request.mode, request.focus
+            book,
+            request.size,
+            request.model_name,
+            [],
+            derived,
+            request.mode,
+            request.focus,
         )
         try:
             file = Journal(path)
@@ -138,12 +149,18 @@ class MemoryStore:
         headers = (_read_header(path, book) for path in self._files_of(book))
         return sorted(
             (header for header in headers if header is not None),
-            key=lambda header: (header.characters, not header.focus.task, header.modified_s),
+            key=lambda header: (
+                header.characters,
+                not header.focus.task,
+                header.modified_s,
+            ),
             reverse=True,
         )
 
     def _files_of(self, book: Book) -> list[Path]:
-        return journal.list_files(self.directory, f"{book.sha256[:_BOOK_KEY_LENGTH]}-*{_SUFFIX}")
+        return journal.list_files(
+            self.directory, f"{book.sha256[:_BOOK_KEY_LENGTH]}-*{_SUFFIX}"
+        )
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
         """Load a memory read-only, without its model. Raises StorageError when it is gone."""
@@ -151,7 +168,13 @@ class MemoryStore:
         entries = GapFiller(book, header.size).arranged(read)
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
         return GistMemory(
-            book, header.size, header.model_name, entries, derived, header.mode, header.focus
+            book,
+            header.size,
+            header.model_name,
+            entries,
+            derived,
+            header.mode,
+            header.focus,
         )
 
     def delete(self, header: MemoryHeader) -> None:
@@ -169,7 +192,8 @@ class MemoryStore:
         files = [path for pattern in patterns for path in self.directory.glob(pattern)]
         freed = 0
         for path in {
-            path.with_name(path.name.removesuffix(_DAMAGED)).with_suffix(_SUFFIX) for path in files
+            path.with_name(path.name.removesuffix(_DAMAGED)).with_suffix(_SUFFIX)
+            for path in files
         }:
             size = sum(map(file_bytes, _parts(path)))
             with contextlib.suppress(StorageError, OSError):
@@ -211,7 +235,9 @@ def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
         file.rewrite(records)
     if records and not _same_key(records[0], header):
         with contextlib.suppress(OSError):
-            replace_file(file.path.with_name(file.path.name + _DAMAGED), file.path.read_bytes())
+            replace_file(
+                file.path.with_name(file.path.name + _DAMAGED), file.path.read_bytes()
+            )
         file.rewrite([header])
         records = [header]
         notice = "This book's memory was damaged and has been set aside; the book is read again."
@@ -248,7 +274,9 @@ def _header(book: Book, request: MemoryRequest) -> Record:
 
 
 def _same_key(header: Record, other: Record) -> bool:
-    return all(header.get(name) == other.get(name) for name in ("format", "version", *_KEY))
+    return all(
+        header.get(name) == other.get(name) for name in ("format", "version", *_KEY)
+    )
 
 
 def _refuse_later_version(path: Path) -> None:
@@ -295,7 +323,9 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
         if not is_of_book or focus is None:
             return None
         entries = entries_of(records[1:], book)
-        read_until = first_gap({start: entry.page.end for start, entry in entries.items()})
+        read_until = first_gap(
+            {start: entry.page.end for start, entry in entries.items()}
+        )
         return MemoryHeader(
             path=path,
             model_name=str(header["model"]),
@@ -312,7 +342,8 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
             mode=mode,
             focus=_worded(focus, header, mode),
         )
-    except (FileNotFoundError, LookupError, TypeError, ValueError):  # gone, or no header
+    except (FileNotFoundError, LookupError, TypeError, ValueError):
+        # gone, or no header
         return None
 
 
@@ -358,15 +389,21 @@ def furthest_memories(directory: Path) -> tuple[dict[str, BookProgress], list[st
             continue
         match records[:1]:
             case [{"book": str(sha256), "model": str(model)}] if sha256:
-                ends = {record.get("start"): record.get("end") for record in records[1:]}
+                ends = {
+                    record.get("start"): record.get("end") for record in records[1:]
+                }
                 spans = [
-                    (a, b) for a, b in ends.items() if isinstance(a, int) and isinstance(b, int)
+                    (a, b)
+                    for a, b in ends.items()
+                    if isinstance(a, int) and isinstance(b, int)
                 ]
                 if focus := _focus(records[0]):
                     read_until = first_gap(dict(spans))
                     characters = count_characters(spans)
                     memories.append(
-                        BookProgress(sha256, model, read_until, len(ends), characters, focus)
+                        BookProgress(
+                            sha256, model, read_until, len(ends), characters, focus
+                        )
                     )
     memories.sort(key=lambda progress: (progress.characters, not progress.focus.task))
     return {memory.sha256: memory for memory in memories}, problems

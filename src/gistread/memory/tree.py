@@ -79,11 +79,15 @@ def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
     """
     top = current_tree(memory) if memory.entries else None
     if top:
-        inside = [node for node in top.nodes() if node.children and (whole or node is not top)]
+        inside = [
+            node for node in top.nodes() if node.children and (whole or node is not top)
+        ]
     else:
         inside = []
     sizes = [
-        sum(child.summary.words for child in node.children) for node in inside if not node.made
+        sum(child.summary.words for child in node.children)
+        for node in inside
+        if not node.made
     ]
     done = len(inside) - len(sizes)
     gists = [wanted_words(words) for words in unread_page_words(memory)]
@@ -110,17 +114,22 @@ async def build(
     """
     memory = replace(memory, entries=list(memory.entries))
     top = outline(memory)
-    inside = [pages for pages in top.nodes() if pages.children and (whole or pages is not top)]
+    inside = [
+        pages for pages in top.nodes() if pages.children and (whole or pages is not top)
+    ]
     tasks: dict[PageRange, asyncio.Task[tuple[Gist, Usage]]] = {}
     limit = asyncio.Semaphore(engine.info.parallel)
 
     async def summarise(pages: PageRange) -> tuple[Gist, Usage]:
-        below = [
-            (await tasks[child])[0] if child.children else memory.entry(child.first).gist
-            for child in pages.children
-        ]
+        below = [await gist_of(child) for child in pages.children]
         async with limit:
             return await _summary(memory, pages, _text(below), engine, priority)
+
+    async def gist_of(pages: PageRange) -> Gist:
+        if not pages.children:
+            return memory.entry(pages.first).gist
+        summary, _usage = await tasks[pages]
+        return summary
 
     done, usage = 0, NO_USAGE
     for pages in inside:
@@ -131,7 +140,9 @@ async def build(
             yield ArtifactProgress(done, len(inside), usage)
 
 
-def _node(memory: GistMemory, pages: PageRange, stand_in: Callable[[str, str], Gist]) -> Node:
+def _node(
+    memory: GistMemory, pages: PageRange, stand_in: Callable[[str, str], Gist]
+) -> Node:
     if not pages.children:
         return _page(memory, pages.first)
     children = tuple(_node(memory, child, stand_in) for child in pages.children)
@@ -139,7 +150,12 @@ def _node(memory: GistMemory, pages: PageRange, stand_in: Callable[[str, str], G
     known = _known(memory, text)
     summary = known or stand_in(text, memory.focus.task)
     return Node(
-        pages.level, pages.first, pages.last, children, summary=summary, made=known is not None
+        pages.level,
+        pages.first,
+        pages.last,
+        children,
+        summary=summary,
+        made=known is not None,
     )
 
 
@@ -173,7 +189,9 @@ def _known(memory: GistMemory, text: str) -> Gist | None:
     if is_short(text):
         return Gist(text, count_words(text), GistSource.VERBATIM)
     match memory.derived.get(_KIND, _key(memory, text)):
-        case {"text": str(known), "source": str(source)} if known and source in set(GistSource):
+        case {"text": str(known), "source": str(source)} if known and source in set(
+            GistSource
+        ):
             return Gist(known, count_words(known), GistSource(source))
     return None
 
@@ -205,7 +223,9 @@ async def _summary(
         gist, usage = result.gist, result.usage
     except PromptTooLongError:  # a model with a larger window made the gists
         gist, usage = _stand_in(text, task), NO_USAGE
-    memory.derived.put(_KIND, _key(memory, text), {"text": gist.text, "source": gist.source.value})
+    memory.derived.put(
+        _KIND, _key(memory, text), {"text": gist.text, "source": gist.source.value}
+    )
     return gist, usage
 
 
@@ -239,7 +259,9 @@ def _section(pages: Sequence[_Placed], depth: int) -> PageRange:
         elif len(inside) == len(pages):
             children = [PageRange(0, number, number) for number, _ in inside]
         else:  # text of a part before its first chapter
-            children.append(_group([PageRange(0, number, number) for number, _ in inside]))
+            children.append(
+                _group([PageRange(0, number, number) for number, _ in inside])
+            )
     return _group(children)
 
 
@@ -247,7 +269,8 @@ def _group(neighbours: list[PageRange]) -> PageRange:
     while (count := len(neighbours)) > MAX_CHILDREN:
         parents = -(-count // MAX_CHILDREN)  # The fewest, of even size
         starts = [
-            index * (count // parents) + min(index, count % parents) for index in range(parents + 1)
+            index * (count // parents) + min(index, count % parents)
+            for index in range(parents + 1)
         ]
         neighbours = [_parent(neighbours[start:end]) for start, end in pairwise(starts)]
     return _parent(neighbours)
@@ -263,7 +286,8 @@ def _parent(children: list[PageRange]) -> PageRange:
 _LINE_WORDS = 14
 # Weight of the page where the person reads; the page most relevant to the question has 1
 _POSITION_WEIGHT = 0.5
-_HALF_WEIGHT_PAGES = 6.0  # This many pages away, the weight of the person's position is halved
+# This many pages away, the weight of the person's position is halved
+_HALF_WEIGHT_PAGES = 6.0
 
 
 def page_by_page(memory: GistMemory) -> list[Node]:
@@ -276,7 +300,9 @@ def page_weights(scores: Sequence[float], here: int | None) -> list[float]:
     weights = [score / best for score in scores]
     if here is not None:
         for page in range(len(weights)):
-            weights[page] += _POSITION_WEIGHT / (1 + abs(page + 1 - here) / _HALF_WEIGHT_PAGES)
+            weights[page] += _POSITION_WEIGHT / (
+                1 + abs(page + 1 - here) / _HALF_WEIGHT_PAGES
+            )
     return weights
 
 
@@ -295,7 +321,9 @@ def choose_nodes(
     while queue:
         node = heappop(queue).node
         as_lines = not node.line and any(child.children for child in node.children)
-        finer = [one_line(child) for child in node.children] if as_lines else node.children
+        finer = (
+            [one_line(child) for child in node.children] if as_lines else node.children
+        )
         refined = spent + sum(map(cost, finer)) - cost(node)
         if not finer or refined > room:
             chosen.append(node)

@@ -82,7 +82,9 @@ class MemoryWriter(AbstractContextManager["MemoryWriter"]):
         memory = self.memory
         if start == memory.read_until:
             number = len(memory.entries) + 1
-            memory.entries.append(replace(entry, page=replace(entry.page, number=number)))
+            memory.entries.append(
+                replace(entry, page=replace(entry.page, number=number))
+            )
         else:
             memory.entries[:] = self._gap_filler.arranged(self._read)
         page = memory.page_at(start)
@@ -128,8 +130,17 @@ def entries_of(records: list[Record], book: Book) -> dict[int, MemoryEntry]:
                 "words": int(words),
                 "gist": str(gist),
                 "source": str(source),
-                "usage": [int(prefilled), int(reused), int(generated), int() | float() as seconds],
-            } if 0 <= start < end <= len(book.text) and gist.strip() and source in set(GistSource):
+                "usage": [
+                    int(prefilled),
+                    int(reused),
+                    int(generated),
+                    int() | float() as seconds,
+                ],
+            } if (
+                0 <= start < end <= len(book.text)
+                and gist.strip()
+                and source in set(GistSource)
+            ):
                 made_of = GistSource(source)
                 if made_of in OWN_SENTENCES:
                     gist = without_heading(gist, book, start, end)

@@ -47,7 +47,9 @@ _SHIP = re.compile(
     r"(?:ship|schooner|brig|steamer|vessel|frigate|boat|yacht)(?:\scalled|\snamed|,)?)"
     r"\s(?:the\s)?\Z"
 )
-_SAILS = re.compile(r"\s(?:had\s|was\s)?(?:sailed|steamed|sank|foundered|wrecked|anchored)\b")
+_SAILS = re.compile(
+    r"\s(?:had\s|was\s)?(?:sailed|steamed|sank|foundered|wrecked|anchored)\b"
+)
 _SAYS = (
     r"(?:said|says|cried|asked|replied|answered|exclaimed|whispered|thought|returned|added|"
     r"continued|observed|went on|began|remarked|shouted|muttered|repeated|inquired|declared|"
@@ -70,7 +72,8 @@ _ADDRESSED_FIRST = re.compile(r"[,!?]\s")
 _AFTER_COMMA = re.compile(r", \Z")
 _ADDRESSED_LAST = re.compile(r"[!?]|[.,]?[”\"]")
 _DETERMINER = re.compile(
-    r"\b(?:the|an?|his|her|their|our|my|your|some|any|no|of|this|that|these|those)\s\Z", re.I
+    r"\b(?:the|an?|his|her|their|our|my|your|some|any|no|of|this|that|these|those)\s\Z",
+    re.I,
 )
 _NOUN = re.compile(r"\s([a-z]{3,}(?:-[a-z]+)*)(?![’'-])")
 _PLURAL = re.compile(r"\s(?:were|are|have|themselves)\b")
@@ -115,7 +118,8 @@ def _is_spoken(text: str, start: int) -> bool:
     """Whether a quotation that began in the same paragraph is still open."""
     paragraph = text.rfind("\n\n", max(0, start - _LONGEST_PARAGRAPH), start)
     if paragraph < 0:
-        paragraph = 0 if start <= _LONGEST_PARAGRAPH else start  # Unknown: taken for narration
+        # Unknown: taken for narration
+        paragraph = 0 if start <= _LONGEST_PARAGRAPH else start
     opened = text.rfind("“", paragraph, start)
     if opened >= 0:
         return opened > text.rfind("”", paragraph, start)
@@ -124,7 +128,11 @@ def _is_spoken(text: str, start: int) -> bool:
 
 def _is_person(before: str, after: str) -> bool:
     """Whether it speaks, thinks, is addressed, or its face or kin is mentioned."""
-    if _SPEAKS_BEFORE.search(before) or _SPEAKS_AFTER.match(after) or _THINKS.match(after):
+    if (
+        _SPEAKS_BEFORE.search(before)
+        or _SPEAKS_AFTER.match(after)
+        or _THINKS.match(after)
+    ):
         return True
     if _OPENS_SPEECH.search(before):
         return bool(_ADDRESSED_FIRST.match(after))
@@ -149,4 +157,6 @@ def _is_modifier(before: str, after: str) -> bool:
     if noun is None or not _DETERMINER.search(before):
         return False
     word = noun[1]
-    return not (word.endswith(("ed", "ly")) or word in _VERBS or word in stop_words()["en"])
+    return not (
+        word.endswith(("ed", "ly")) or word in _VERBS or word in stop_words()["en"]
+    )

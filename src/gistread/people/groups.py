@@ -20,7 +20,8 @@ from gistread.people.mentions import (
 _BETWEEN_NAMES = PARTICLES | {"of"}
 _SAINTS = frozenset({"st", "saint"})
 _LEAST_PRONOUNS = 4
-_SURE = 0.65  # Share of "he" or "she" among the pronouns after a name that decides the sex
+# Share of "he" or "she" among the pronouns after a name that decides the sex
+_SURE = 0.65
 # Ranks that men have and that nobody has two of.
 RANKS = frozenset(
     "capt col maj gen lieut sergt corporal admiral judge bishop archdeacon dean canon archbishop "
@@ -113,7 +114,9 @@ class Group:
         """`families`: the book's family names."""
         if self.title_kind and self.words[-1] not in word_set("places", "streets"):
             return Kind.PERSON
-        return kind_of(self.words, self.contexts, is_word=self.is_word, families=families)
+        return kind_of(
+            self.words, self.contexts, is_word=self.is_word, families=families
+        )
 
     @property
     def sex(self) -> str:

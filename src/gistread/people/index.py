@@ -71,7 +71,9 @@ class Index:
         if with_name or exactly:
             return with_name
         return [
-            entity for entity, forms in forms_of if any(set(words) <= set(form) for form in forms)
+            entity
+            for entity, forms in forms_of
+            if any(set(words) <= set(form) for form in forms)
         ]
 
     def named_at(self, text: str, offset: int) -> Entity | None:
@@ -87,9 +89,15 @@ class Index:
 
     def card(self, entity: Entity) -> Card:
         starts = entity.starts()
-        chapters = _counts(starts, [(chapter.start, chapter.end) for chapter in self.book.chapters])
+        chapters = _counts(
+            starts, [(chapter.start, chapter.end) for chapter in self.book.chapters]
+        )
         return Card(
-            entity, starts[-1], chapters, self.strip(entity), self._together(entity, starts)
+            entity,
+            starts[-1],
+            chapters,
+            self.strip(entity),
+            self._together(entity, starts),
         )
 
     @cached_property
@@ -102,23 +110,36 @@ class Index:
         end = len(self.book.text)
         parts = [(chapter.start, chapter.end) for chapter in self.book.chapters]
         if len(parts) < 2:
-            parts = [(end * part // _PARTS, end * (part + 1) // _PARTS) for part in range(_PARTS)]
+            parts = [
+                (end * part // _PARTS, end * (part + 1) // _PARTS)
+                for part in range(_PARTS)
+            ]
         return _counts(entity.starts(), parts)
 
-    def _together(self, entity: Entity, starts: list[int]) -> tuple[tuple[Entity, int], ...]:
+    def _together(
+        self, entity: Entity, starts: list[int]
+    ) -> tuple[tuple[Entity, int], ...]:
         near: Counter[Entity] = Counter()
         for other in self.entities:
             if other is not entity and other.kind is Kind.PERSON:
                 fewer, more = sorted((starts, other.starts()), key=len)
-                near[other] = sum(has_between(more, at - _NEAR, at + _NEAR) for at in fewer)
-        return tuple((other, count) for other, count in near.most_common(_MOST_TOGETHER) if count)
+                near[other] = sum(
+                    has_between(more, at - _NEAR, at + _NEAR) for at in fewer
+                )
+        return tuple(
+            (other, count) for other, count in near.most_common(_MOST_TOGETHER) if count
+        )
 
 
 def _counts(starts: Sequence[int], parts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    return tuple(bisect_left(starts, end) - bisect_left(starts, start) for start, end in parts)
+    return tuple(
+        bisect_left(starts, end) - bisect_left(starts, start) for start, end in parts
+    )
 
 
-def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection]) -> list[Entity]:
+def corrected(
+    entities: Iterable[Entity], corrections: Sequence[NameCorrection]
+) -> list[Entity]:
     """Apply the user's corrections in order; ignores those of unknown names.
 
     The commonest entity comes first.
@@ -157,11 +178,17 @@ def describe_correction(correction: NameCorrection) -> str:
 def find_by_form(entities: Iterable[Entity], form: str) -> Entity | None:
     """The entity that has this form of a name."""
     return next(
-        (entity for entity in entities if any(form == each.text for each in entity.forms)), None
+        (
+            entity
+            for entity in entities
+            if any(form == each.text for each in entity.forms)
+        ),
+        None,
     )
 
 
-_indexes: dict[tuple[str, int], Index] = {}  # Of the last two books or views, by text and length
+# Of the last two books or views, by text and length
+_indexes: dict[tuple[str, int], Index] = {}
 
 
 def index_of(book: Book) -> Index:
@@ -187,7 +214,9 @@ def _forms(entity: Entity) -> list[list[str]]:
 def _words(name: str) -> list[str]:
     """The words of a name for comparison, without accents and "the", titles abbreviated."""
     words = (folded(plain(word)) for word in name.split())
-    return [word_tables()["abbreviated"].get(word, word) for word in words if word != "the"]
+    return [
+        word_tables()["abbreviated"].get(word, word) for word in words if word != "the"
+    ]
 
 
 def _stands_at(name: str, text: str, offset: int) -> bool:

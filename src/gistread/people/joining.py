@@ -16,15 +16,24 @@ from typing import NamedTuple
 from gistread.people.contexts import MentionContext
 from gistread.people.groups import RANKS, Group, group_forms, parse_name
 from gistread.people.kinds import Kind, is_body
-from gistread.people.mentions import Form, first_names, has_between, plain, titles, word_set
+from gistread.people.mentions import (
+    Form,
+    first_names,
+    has_between,
+    plain,
+    titles,
+    word_set,
+)
 
 _LEAST = 2  # Minimum of mentions, except for names with a title
 _LEAST_TITLED = 5  # Mentions each as "Mr." and as "Dr." that show two people
 _FEW_MENTIONS = 4
-_MORE_FREQUENT = 3  # A name belongs to the person mentioned this many times as often as any other
+# A name belongs to the person mentioned this many times as often as any other
+_MORE_FREQUENT = 3
 _SIDE_BY_SIDE = 45  # Characters between mentions of two people in one sentence
 _TOGETHER = 0.022  # Share of mentions side by side that shows two people
-_LEAST_TOGETHER, _LEAST_OF_FEW = 2, 3  # Mentions side by side that show it, among many and few
+# Mentions side by side that show it, among many and few
+_LEAST_TOGETHER, _LEAST_OF_FEW = 2, 3
 _FEW_FOR_TWO = 20  # Mentions of the rarer of two people below which they are few
 _NEAR = 1_500  # Characters between mentions of one person by two names in one scene
 _NEARBY = 0.6  # Share of mentions in the same scenes that shows one person
@@ -32,12 +41,14 @@ _NEARBY = 0.6  # Share of mentions in the same scenes that shows one person
 _OFTEN_NAMED, _FEW_NAMED = 10, 3
 _NAMED = 0.1
 _GENERIC = 0.015  # Share of mentions with a name below which a title alone is nobody's
-_TITLED = 0.1  # Share of mentions with a title that shows the name of people, not of a place
+# Share of mentions with a title that shows the name of people, not of a place
+_TITLED = 0.1
 # Mentions by each single name for one by both, from which the single names may be two people's
 _SELDOM_FULL = 20
 # Bearers of these titles are not called by the first name alone.
 _ROYAL = frozenset({"king", "queen", "saint", "st"})
-_NOBLE = frozenset({"lady", "lord", "sir", "dame"})  # Nor these, except in the same scenes
+# Nor these, except in the same scenes
+_NOBLE = frozenset({"lady", "lord", "sir", "dame"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +67,9 @@ class Entity:
     def others(self) -> tuple[str, ...]:
         """Other forms of the name, the commonest first."""
         return tuple(
-            form.text for form in self.forms if form.text != self.name.removeprefix("the ")
+            form.text
+            for form in self.forms
+            if form.text != self.name.removeprefix("the ")
         )
 
     @property
@@ -78,7 +91,9 @@ class Entity:
 def join_names(forms: Iterable[Form]) -> list[Entity]:
     """Join these names into people, places and other entities, the commonest first."""
     groups = group_forms(form for form in forms if form.starts)
-    families = {group.words[-1] for group in groups if group.is_full or group.title_kind}
+    families = {
+        group.words[-1] for group in groups if group.is_full or group.title_kind
+    }
     titled: Counter[str] = Counter()
     for group in groups:
         if group.title_kind:
@@ -89,8 +104,12 @@ def join_names(forms: Iterable[Form]) -> list[Entity]:
         is_titled = titled[group.words[-1]] >= max(1, _TITLED * group.count)
         is_place = not is_titled and group.kind(families) is Kind.PLACE
         (places if is_place else people).append(group)
-    entities = [make_entity(group.forms, group.kind(families)) for group in _persons(people)]
-    entities += [make_entity(group.forms, Kind.PLACE) for group in _joined_places(places)]
+    entities = [
+        make_entity(group.forms, group.kind(families)) for group in _persons(people)
+    ]
+    entities += [
+        make_entity(group.forms, Kind.PLACE) for group in _joined_places(places)
+    ]
     return sort_by_count(entity for entity in entities if _is_shown(entity))
 
 
@@ -129,14 +148,21 @@ def _joined_places(groups: list[Group]) -> list[Group]:
         if group.is_full:
             continue
         (word,) = group.words
-        estates = [place for place in places if place.words[-1] in word_set("places", "estates")]
+        estates = [
+            place
+            for place in places
+            if place.words[-1] in word_set("places", "estates")
+        ]
         same = [
             place
             for place in estates
-            if place.words[:-1] == group.words and group.count <= _MORE_FREQUENT * place.count
+            if place.words[:-1] == group.words
+            and group.count <= _MORE_FREQUENT * place.count
         ]
         if word in word_set("places", "estates"):
-            same = [place for place in places if word in (place.words[0], place.words[-1])]
+            same = [
+                place for place in places if word in (place.words[0], place.words[-1])
+            ]
         owner = _commonest(same)
         if owner:
             owner.absorb(group)
@@ -157,7 +183,9 @@ class _PersonIndex:
         """`groups`: all names of the book before joining."""
         self.persons: list[Group] = []
         self._bare = {
-            group.words[0]: group for group in groups if not group.is_full and not group.title_kind
+            group.words[0]: group
+            for group in groups
+            if not group.is_full and not group.title_kind
         }
         self._by_first: dict[str, list[Group]] = {}
         self._by_last: dict[str, list[Group]] = {}
@@ -170,7 +198,8 @@ class _PersonIndex:
         self._by_first.setdefault(first, []).append(group)
         self._by_last.setdefault(group.words[-1], []).append(group)
         part = first.partition("-")[0]
-        if part != first and part in first_names()[0]:  # Elizabeth-Jane, but not Babbitt-Thompson
+        # Elizabeth-Jane, but not Babbitt-Thompson
+        if part != first and part in first_names()[0]:
             self._by_first.setdefault(part, []).append(group)
 
     def find_titled(self, group: Group) -> Group | None:
@@ -217,14 +246,19 @@ class _PersonIndex:
         if not full.is_full or called is None:
             return False
         named_fully = sum(
-            len(form.starts) for form in full.forms if parse_name(form.text).words == full.words
+            len(form.starts)
+            for form in full.forms
+            if parse_name(form.text).words == full.words
         )
         is_rare = _SELDOM_FULL * named_fully <= min(bare.count, called.count)
         return is_rare and _side_by_side(bare.forms, called.forms)
 
     def _may_match(self, person: Group, group: Group) -> bool:
         """Whether their sexes agree; of "Sonia Marmeladov", "Sonia" alone may tell it."""
-        called = self._bare.get(person.words[0]) if person.is_full and not person.sex else None
+        if person.is_full and not person.sex:
+            called = self._bare.get(person.words[0])
+        else:
+            called = None
         return (called or person).may_match(group)
 
     def find_bare(self, group: Group) -> Group | None:
@@ -244,7 +278,9 @@ class _PersonIndex:
             if not person.is_wife and not self._has_other_surname(group, person)
         ]
         owner = _commonest(person for person in relatives if person.sex == "man")
-        return owner or _commonest(person for person in relatives if self._may_match(person, group))
+        return owner or _commonest(
+            person for person in relatives if self._may_match(person, group)
+        )
 
     def _called(self, name: str, group: Group) -> list[Group]:
         """The people with this first name."""
@@ -255,7 +291,9 @@ class _PersonIndex:
             if person.may_match(group)
         ]
         full = [person for person in matching if _may_be_called(person, group)]
-        compound = _commonest(person for person in matching if _is_compound_of(person, group))
+        compound = _commonest(
+            person for person in matching if _is_compound_of(person, group)
+        )
         if compound and all(compound.count > person.count for person in full):
             return [compound]
         # "Mattie" is rather Mattie Silver than Martha Pierce.
@@ -266,7 +304,9 @@ class _PersonIndex:
     def _find_bearer(self, title: str, group: Group) -> Group | None:
         """The only person with this title, who is often named with it or in the same scenes."""
         owner = _commonest(
-            person for person in self.persons if title in (*person.titles, person.words[0])
+            person
+            for person in self.persons
+            if title in (*person.titles, person.words[0])
         )
         if owner is None:
             return None
@@ -344,9 +384,13 @@ def _titles_differ(group: Group, person: Group) -> bool:
     if group.titles & RANKS and person.titles & RANKS:
         return True
     is_doctor, is_mister = "dr" in group.titles, "mr" in group.titles
-    if not ((is_doctor and "mr" in person.titles) or (is_mister and "dr" in person.titles)):
+    if not (
+        (is_doctor and "mr" in person.titles) or (is_mister and "dr" in person.titles)
+    ):
         return False
-    titled = sum(len(form.starts) for form in person.forms if parse_name(form.text).titles)
+    titled = sum(
+        len(form.starts) for form in person.forms if parse_name(form.text).titles
+    )
     return min(group.count, titled) >= _LEAST_TITLED
 
 
@@ -357,9 +401,13 @@ def _is_told_apart(group: Group, person: Group) -> bool:
     """
     if not person.is_full:
         return False
-    named_fully = [form for form in person.forms if parse_name(form.text).words == person.words]
+    named_fully = [
+        form for form in person.forms if parse_name(form.text).words == person.words
+    ]
     titled = [
-        form for form in named_fully if group.titles & frozenset(parse_name(form.text).titles)
+        form
+        for form in named_fully
+        if group.titles & frozenset(parse_name(form.text).titles)
     ]
     is_usual = _count(titled) >= max(_OFTEN_NAMED, _count(named_fully) / 2)
     return is_usual and group.count >= _MORE_FREQUENT * _count(named_fully)
@@ -387,7 +435,9 @@ def _merged(full: list[Group]) -> list[Group]:
             same.absorb(group)
         else:
             family.append(group)
-    return _joined_beginnings([group for family in families.values() for group in family])
+    return _joined_beginnings(
+        [group for family in families.values() for group in family]
+    )
 
 
 def _joined_beginnings(persons: list[Group]) -> list[Group]:
@@ -398,7 +448,8 @@ def _joined_beginnings(persons: list[Group]) -> list[Group]:
         longer = [
             person
             for person in persons
-            if person.words[:length] == group.words != person.words and person.count >= _LEAST
+            if person.words[:length] == group.words != person.words
+            and person.count >= _LEAST
         ]
         is_person = group.kind(()) is Kind.PERSON
         if is_person and len(longer) == 1 and longer[0].may_match(group):
@@ -444,7 +495,9 @@ def _commonest(groups: Iterable[Group]) -> Group | None:
     if not by_count:
         return None
     first, *others = by_count
-    return first if all(first.count >= _MORE_FREQUENT * other.count for other in others) else None
+    if all(first.count >= _MORE_FREQUENT * other.count for other in others):
+        return first
+    return None
 
 
 def make_entity(forms: Iterable[Form], kind: Kind) -> Entity:

@@ -11,7 +11,8 @@ from enum import StrEnum
 from gistread.people.contexts import MentionContext
 from gistread.people.mentions import first_names, titles, word_set
 
-_PLACES = 0.12  # Share of mentions with somebody in it or going to it that shows a place
+# Share of mentions with somebody in it or going to it that shows a place
+_PLACES = 0.12
 _CLEARLY_PLACES = 0.3  # Likewise, of "Florence" and "the Heights"
 _MODIFIES = 0.25  # Share of mentions before a noun that shows an adjective: "Gothic"
 _LEAST_NOUNS = 3
@@ -20,12 +21,15 @@ _LEAST = 2  # Mentions of a kind that are no accident
 _SPEAKS = 0.1  # Share of mentions in which "the Clerk" or a saint speaks or thinks
 _SPEAKS_AS_GROUP = 0.15  # Share up to which "the Guards" are several people
 _SHIP_SPEAKS = 0.06  # Share up to which a ship may seem to
-_WITH_ARTICLE = 0.3  # Share of "the", or of "were", that shows a group if the name ends in "s"
+# Share of "the", or of "were", that shows a group if the name ends in "s"
+_WITH_ARTICLE = 0.3
 _FEW = 10  # Mentions up to which any hint of a person is enough
 _PERSONAL = 0.2  # Share of speech and pronouns around a person's name
-_PERSONAL_AS_WORD = 0.3  # Likewise, if the name is also a common word: "Nature", "Search"
+# Likewise, if the name is also a common word: "Nature", "Search"
+_PERSONAL_AS_WORD = 0.3
 _WEIGHT_OF_SPEECH = 3  # Pronouns that speech is worth
-_LEAST_OF_OFFICE = 4  # Mentions that tell "the King" whom nobody meets from one who is met
+# Mentions that tell "the King" whom nobody meets from one who is met
+_LEAST_OF_OFFICE = 4
 _ROLES = ("man", "woman", "kin", "work", "other")
 _OF_NATIONS = ("ish", "ese", "ian", "ic")
 
@@ -62,7 +66,11 @@ def count_of(contexts: Counter[int], hint: MentionContext) -> int:
 
 
 def kind_of(
-    words: tuple[str, ...], contexts: Counter[int], *, is_word: bool, families: Collection[str]
+    words: tuple[str, ...],
+    contexts: Counter[int],
+    *,
+    is_word: bool,
+    families: Collection[str],
 ) -> Kind:
     """The kind of a name without titles.
 
@@ -94,14 +102,20 @@ def is_place_name(words: tuple[str, ...]) -> bool:
 
 def _is_direction(words: tuple[str, ...], hints: _Hints) -> bool:
     """Whether it is "the West"."""
-    return len(words) == 1 and words[0] in word_set("places", "directions") and hints.is_described
+    return (
+        len(words) == 1
+        and words[0] in word_set("places", "directions")
+        and hints.is_described
+    )
 
 
 def _is_office(words: tuple[str, ...], hints: _Hints) -> bool:
     """Whether a title alone names an office, and nobody: "in the name of the King"."""
     personal = _WEIGHT_OF_SPEECH * hints.count(MentionContext.PERSON) + _pronouns(hints)
     acts = hints.count(MentionContext.ACTS)
-    is_alone = len(words) == 1 and hints.is_described and hints.total >= _LEAST_OF_OFFICE
+    is_alone = (
+        len(words) == 1 and hints.is_described and hints.total >= _LEAST_OF_OFFICE
+    )
     return is_alone and not acts and personal < _PERSONAL * hints.total
 
 
@@ -127,12 +141,16 @@ def _modifies_nouns(hints: _Hints) -> bool:
     return is_main_use and modifies >= max(_LEAST_NOUNS, _MODIFIES * hints.total)
 
 
-def _is_family(words: tuple[str, ...], hints: _Hints, families: Collection[str]) -> bool:
+def _is_family(
+    words: tuple[str, ...], hints: _Hints, families: Collection[str]
+) -> bool:
     """Whether it is "the Bennets"."""
     name = words[-1]
     singulars = {name.removesuffix("s"), name.removesuffix("es")} - {name}
     is_plural = any(singular in families for singular in singulars)
-    grammar = max(hints.share(MentionContext.ARTICLE), hints.share(MentionContext.PLURAL))
+    grammar = max(
+        hints.share(MentionContext.ARTICLE), hints.share(MentionContext.PLURAL)
+    )
     return is_plural and grammar >= _WITH_ARTICLE
 
 
@@ -157,7 +175,12 @@ def _is_place(words: tuple[str, ...], hints: _Hints, *, is_word: bool) -> bool:
         return speaks < _SPEAKS * hints.total
     if places and hints.is_described and words[-1] in word_set("places"):
         return speaks < _SPEAKS * hints.total
-    if places and hints.total <= _FEW and not speaks and not hints.count(MentionContext.ACTS):
+    if (
+        places
+        and hints.total <= _FEW
+        and not speaks
+        and not hints.count(MentionContext.ACTS)
+    ):
         return True
     is_first_name = words[0] in first_names()[0]
     least = (_CLEARLY_PLACES if is_first_name else _PLACES) * hints.total

@@ -21,13 +21,16 @@ from gistread.memory.guard import capitals_mark_names
 from gistread.people.contexts import context_of
 from gistread.search.tokens import stop_words
 
-_UPPER = "".join(character for character in map(chr, range(0x530)) if character.isupper())
+_UPPER = "".join(
+    character for character in map(chr, range(0x530)) if character.isupper()
+)
 _LETTER = r"[^\W\d_]"
 # "d'Artagnan", "al-Rashid": written small and joined to the name.
 _JOINED_PARTICLE = r"(?:[dl]['’]|(?:al|el|an|ar|as|ash|at|az)-)?"
 _WORD = rf"{_JOINED_PARTICLE}[{_UPPER}]{_LETTER}*(?:['’-](?!(?:s|d|ll|ve|re|m)\b){_LETTER}+)*"
 _ABBREVIATED = (
-    rf"(?:[{_UPPER}]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Sergt?|Rev|Hon|Esq|Jr)\."
+    rf"(?:[{_UPPER}]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Sergt?|"
+    r"Rev|Hon|Esq|Jr)\."
 )
 PARTICLES = frozenset(
     "de du da di del della dei do dos das van von der den ter ten zu zum zur la le y al el "
@@ -94,7 +97,9 @@ def word_set(table: str, key: str = "words") -> frozenset[str]:
 def titles() -> dict[str, str]:
     """The kind of each title: man, wife, woman, anyone."""
     return {
-        title: kind for kind, listed in word_tables()["titles"].items() for title in listed.split()
+        title: kind
+        for kind, listed in word_tables()["titles"].items()
+        for title in listed.split()
     }
 
 
@@ -127,7 +132,11 @@ def supports_names(book: Book) -> bool:
 def find_names(book: Book, start: int = 0) -> list[Form]:
     """The names in `book.text[start:]` by first mention. War and Peace takes about 2 s."""
     runs = [
-        _Run(match, tuple(map(plain, match[0].split())), _opens(book.text, match.start(), begin))
+        _Run(
+            match,
+            tuple(map(plain, match[0].split())),
+            _opens(book.text, match.start(), begin),
+        )
         for begin, end in _prose(book, start)
         for match in _NAME.finditer(book.text, begin, end)
     ]
@@ -225,7 +234,9 @@ class _NameWords:
     def may_end(self, run: _Run, first: int, last: int) -> bool:
         """Whether a name may begin and end with the words at these indices of a run."""
         word = run.words[last]
-        precedes_names = word in titles() and word not in word_set("following", "titles")
+        precedes_names = word in titles() and word not in word_set(
+            "following", "titles"
+        )
         is_part = precedes_names or word in PARTICLES
         return self.has(run, last) and not (is_part and last > first)
 
@@ -235,7 +246,9 @@ def _name_words(runs: Iterable[_Run], small: Mapping[str, int]) -> _NameWords:
     inside = Counter(word for run in runs for word in run.words[run.opens :])
     never = word_set("never") | (stop_words()["en"] - titles().keys())
     never |= {word for word in inside if _IS_NO_NAME.fullmatch(word)}
-    not_names = never | {word for word in inside if inside[word] < _SELDOM * small[word]}
+    not_names = never | {
+        word for word in inside if inside[word] < _SELDOM * small[word]
+    }
     opening = {
         word
         for word in inside

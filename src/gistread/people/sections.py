@@ -40,7 +40,9 @@ class _Mentions:
     enters: bool
 
 
-def names_of_sections(view: Index, sections: Sequence[tuple[int, int]]) -> dict[int, SectionNames]:
+def names_of_sections(
+    view: Index, sections: Sequence[tuple[int, int]]
+) -> dict[int, SectionNames]:
     """The names of these sections, (start, end) in ascending order, by their starts.
 
     A name enters where it is mentioned first in the book. Nothing behind the end of the view is

@@ -74,11 +74,16 @@ def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told
         is_asked = _asks(place, book) and place[1] - clue.until < _ASKED
         candidate.tells = candidate.tells or (clue.weight >= _LEAST and not is_asked)
     sentences = [
-        Told(place, _weight(candidate.weight, place, book) + candidate.bonus, candidate.tells)
+        Told(
+            place,
+            _weight(candidate.weight, place, book) + candidate.bonus,
+            candidate.tells,
+        )
         for place, candidate in candidates.items()
     ]
     return sorted(
-        sentences, key=lambda sentence: (-sentence.tells, -sentence.weight, sentence.place)
+        sentences,
+        key=lambda sentence: (-sentence.tells, -sentence.weight, sentence.place),
     )
 
 
@@ -144,14 +149,16 @@ def find_holder(role: str, others: Collection[str], index: Index) -> Told | None
         place = _sentence(clue.start, clue.until, index.book)
         sentence = text[slice(*place)].lower()
         missing = sum(beginning not in sentence for beginning in beginnings)
-        holders.append(_Holder(entity, place, _weight(clue.weight, place, index.book), missing))
+        holders.append(
+            _Holder(entity, place, _weight(clue.weight, place, index.book), missing)
+        )
     if not holders:
         return None
     best = max(holders, key=lambda holder: (-holder.missing, holder.weight))
     is_doubtful = best.missing > 0 and len({holder.entity for holder in holders}) > 1
-    return (
-        None if best.weight < _LEAST or is_doubtful else Told(best.place, best.weight, tells=True)
-    )
+    if best.weight < _LEAST or is_doubtful:
+        return None
+    return Told(best.place, best.weight, tells=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +179,10 @@ def _beginning(word: str) -> str:
 def _clues_of_role(role: str, index: Index) -> Iterator[tuple[Entity, "_Clue"]]:
     """The best clue of each mention that has this role beside it."""
     text = index.book.text
-    near = [match.start() for match in re.finditer(rf"\b{re.escape(role)}\b", text, re.IGNORECASE)]
+    near = [
+        match.start()
+        for match in re.finditer(rf"\b{re.escape(role)}\b", text, re.IGNORECASE)
+    ]
     for entity in index.entities if near else ():
         sex = _sex(entity.forms)
         for form in entity.forms:
@@ -251,7 +261,9 @@ def _patterns() -> _Patterns:
         return re.compile(pattern.replace(" ", f"[ {_MARK}]"))
 
     return _Patterns(
-        after=tuple((weight, compiled(phrase)) for weight, phrase in phrases["after"]["phrases"]),
+        after=tuple(
+            (weight, compiled(phrase)) for weight, phrase in phrases["after"]["phrases"]
+        ),
         anything=compiled(phrases["after"]["anything"]),
         before=tuple(
             (weight, compiled(phrase, r"\Z"), kind)
@@ -268,13 +280,24 @@ def _hint(name: str) -> re.Pattern[str]:
 # In front of a name, found quickly
 _MAY_TELL = re.compile(rf"{_MARK}|name|called|known|was|\bis\b")
 _VAGUE = 0.45
-_WEIGHTS = {"man": 1.0, "woman": 1.0, "kin": 1.0, "work": 1.0, "other": 0.75, "vague": _VAGUE}
+_WEIGHTS = {
+    "man": 1.0,
+    "woman": 1.0,
+    "kin": 1.0,
+    "work": 1.0,
+    "other": 0.75,
+    "vague": _VAGUE,
+}
 _WORD_OR_COMPOUND = re.compile(r"[\w’]+(?:-\w+)*(?!['’]s|\w)")
 
 
 @cache
 def _role_weights() -> dict[str, float]:
-    return {role: weight for kind, weight in _WEIGHTS.items() for role in word_set("roles", kind)}
+    return {
+        role: weight
+        for kind, weight in _WEIGHTS.items()
+        for role in word_set("roles", kind)
+    }
 
 
 def _role_of(word: str) -> str:
@@ -328,7 +351,8 @@ class _Phrase:
 
     weight: float
     match: re.Match[str]
-    kind: str = ""  # Of one before the name: `apposition`, `joined` …; empty for one after it
+    # Of one before the name: `apposition`, `joined` …; empty for one after it
+    kind: str = ""
 
     @property
     def role(self) -> str:

@@ -34,8 +34,14 @@ _KEYS = ("title", "summary", "keep", "ask")
 @cache
 def built_in_presets() -> dict[str, Preset]:
     """The built-in presets by name, `fiction` first."""
-    files = [file for file in resources.files(__name__).iterdir() if file.name.endswith(".toml")]
-    presets = sorted(map(_read, files), key=lambda preset: (preset.name != "fiction", preset.name))
+    files = [
+        file
+        for file in resources.files(__name__).iterdir()
+        if file.name.endswith(".toml")
+    ]
+    presets = sorted(
+        map(_read, files), key=lambda preset: (preset.name != "fiction", preset.name)
+    )
     return {preset.name: preset for preset in presets}
 
 
@@ -56,7 +62,8 @@ def find_preset(name: str, folder: Path) -> Preset:
     near = difflib.get_close_matches(name, known, n=1)
     suggestion = f" Did you mean {near[0]}?" if near else ""
     raise UsageError(
-        f"Unknown preset {name!r}.{suggestion}", f"Presets: {', '.join([AUTO, *known])}."
+        f"Unknown preset {name!r}.{suggestion}",
+        f"Presets: {', '.join([AUTO, *known])}.",
     )
 
 
@@ -79,10 +86,14 @@ def _read(file: Path | Traversable) -> Preset:
     name = file.name.removesuffix(".toml")
     table = {"title": name, "summary": ""} | tomllib.loads(file.read_text("utf-8-sig"))
     if name == AUTO or not _NAME.fullmatch(name):
-        raise ValueError(f"name the file in lower-case letters, digits and dashes, but not {AUTO}.")
+        raise ValueError(
+            f"name the file in lower-case letters, digits and dashes, but not {AUTO}."
+        )
     unknown = sorted(table.keys() - set(_KEYS))
     if unknown:
-        raise ValueError(f"unknown entry {unknown[0]!r}; a preset has {', '.join(_KEYS)}.")
+        raise ValueError(
+            f"unknown entry {unknown[0]!r}; a preset has {', '.join(_KEYS)}."
+        )
     entries = {key: _entry(key, table.get(key, "")) for key in _KEYS}
     return Preset(
         name,
@@ -101,8 +112,11 @@ def _entry(key: str, value: object) -> str:
     if not text and key != "summary":
         raise ValueError(f"{key} is missing: a text in quotes.")
     if len(text) > MAX_ENTRY_CHARACTERS:
-        raise ValueError(f"{key} has {len(text)} characters; the limit is {MAX_ENTRY_CHARACTERS}.")
+        raise ValueError(
+            f"{key} has {len(text)} characters; the limit is {MAX_ENTRY_CHARACTERS}."
+        )
     return text
 
 
-FICTION = built_in_presets()["fiction"]  # The default, also of memories older than presets
+# The default, also of memories older than presets
+FICTION = built_in_presets()["fiction"]

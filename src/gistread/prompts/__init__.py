@@ -22,7 +22,8 @@ class PromptTemplate:
     name: str
     text: str
     known: Mapping[str, str] = field(default_factory=dict)  # Values filled in already
-    unused: frozenset[str] = frozenset()  # Placeholders of the usual wording that this one lacks
+    # Placeholders of the usual wording that this one lacks
+    unused: frozenset[str] = frozenset()
 
     @property
     def places(self) -> frozenset[str]:
@@ -31,7 +32,10 @@ class PromptTemplate:
     def given(self, values: Mapping[str, str]) -> "PromptTemplate":
         """The template with those of these values that it has placeholders for."""
         return replace(
-            self, known={name: value for name, value in values.items() if name in self.places}
+            self,
+            known={
+                name: value for name, value in values.items() if name in self.places
+            },
         )
 
     def fill(self, **values: object) -> str:
@@ -60,7 +64,9 @@ def names(wording: str = "") -> frozenset[str]:
     files = [*folder.iterdir()]
     if wording:
         files += folder.joinpath(wording).iterdir()
-    return frozenset(file.name.removesuffix(".txt") for file in files if file.name.endswith(".txt"))
+    return frozenset(
+        file.name.removesuffix(".txt") for file in files if file.name.endswith(".txt")
+    )
 
 
 @cache
@@ -79,7 +85,9 @@ def load(name: str, wording: str = "") -> PromptTemplate:
     return replace(template, unused=load(name).places - template.places)
 
 
-def version(*names: str, given: Mapping[str, str] | None = None, wording: str = "") -> str:
+def version(
+    *names: str, given: Mapping[str, str] | None = None, wording: str = ""
+) -> str:
     """A hash of these prompts with the values given.
 
     Memories made with other wording do not match it, and are kept apart.

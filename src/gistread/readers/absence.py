@@ -20,11 +20,15 @@ from gistread.readers.thread import REFERENCE
 
 _SAME_PHRASE = 0.85  # Least similarity (`difflib`) to such a phrase
 # "The book does not say", in the languages of books
-_AGREED_PHRASES = Path(__file__).with_name("not_found.txt").read_text("utf-8").splitlines()
+_AGREED_PHRASES = (
+    Path(__file__).with_name("not_found.txt").read_text("utf-8").splitlines()
+)
 _MOST_ASKED = 3  # Statements of one answer
 _YES_OR_NO = ("yes", "no")
 _REFERENCES = re.compile(rf"\s*{REFERENCE.pattern}")  # Behind a statement
-_PIECE = re.compile(r"[;—]\s|,?\s(?:but|aber|sondern|mais|pero|sino|ma|mas|maar|ale|но)\s")
+_PIECE = re.compile(
+    r"[;—]\s|,?\s(?:but|aber|sondern|mais|pero|sino|ma|mas|maar|ale|но)\s"
+)
 
 
 def says_not_found(answer: str) -> bool:
@@ -40,7 +44,8 @@ def says_only_not_found(answer: str) -> bool:
     """Whether an answer is the agreed phrase alone, without an explanation."""
     plain = re.sub(r"[^\w\s]", "", answer).casefold().strip()
     return any(
-        SequenceMatcher(None, plain, known).ratio() > _SAME_PHRASE for known in _AGREED_PHRASES
+        SequenceMatcher(None, plain, known).ratio() > _SAME_PHRASE
+        for known in _AGREED_PHRASES
     )
 
 
@@ -68,7 +73,9 @@ class Absence:
         """Whether the answer begins with one, after a bare "No."."""
         spans = statement_spans(answer)
         statements = (answer[start:end] for start, end in spans)
-        first = next((statement for statement in statements if not is_bare_no(statement)), "")
+        first = next(
+            (statement for statement in statements if not is_bare_no(statement)), ""
+        )
         return says_not_found(answer) or first in self.statements
 
     def is_all_of(self, answer: str) -> bool:
@@ -93,7 +100,8 @@ async def judged_absence(question: str, answer: str, engine: Engine) -> Absence:
     """What the model takes for "the book does not tell" in an answer; nothing if it fails."""
     absent: list[str] = []
     usage = NO_USAGE
-    with contextlib.suppress(EngineError):  # The answer is kept if the model fails after it.
+    # The answer is kept if the model fails after it.
+    with contextlib.suppress(EngineError):
         for statement in list(_undecided(answer))[:_MOST_ASKED]:
             filled = prompts.load("absence").fill(question=question, answer=statement)
             # A model that names neither option says nothing of absence.
@@ -109,7 +117,9 @@ def _undecided(answer: str) -> Iterator[str]:
     for start, end in statement_spans(answer):
         statement = answer[start:end]
         is_decided = (
-            _is_cited(answer, start, end) or says_not_found(statement) or is_bare_no(statement)
+            _is_cited(answer, start, end)
+            or says_not_found(statement)
+            or is_bare_no(statement)
         )
         if not is_decided and may_say_not_found(statement):
             yield statement

@@ -36,7 +36,8 @@ _COMMON_LETTERS_OF_DATES = 3  # Of a month or day and its abbreviation
 _HUNDRED = 100  # Other languages write smaller and round numbers in words of their own
 _DECADE = 10  # Years
 _CENTURY = 100  # Years
-_TOLD_WORDS = 2  # Least words shared with what the book tells elsewhere of a number or a date
+# Least words shared with what the book tells elsewhere of a number or a date
+_TOLD_WORDS = 2
 _NEARBY = 300  # Characters around a paragraph that belong to it
 _BEGINNING = 200_000  # Characters of a book that show how it uses capitals
 _BARE_WORDS = 3  # Most words of an answer that is only a name
@@ -88,11 +89,15 @@ def find_marks(
     be anywhere in the book, numbers and dates where it tells of the same; unless `only_shown`.
     """
     answer = _blank_out(answer, REFERENCE.finditer(answer))
-    text = _Text(f"{shown}\n{question}", question, book, "" if only_shown else book.text)
+    text = _Text(
+        f"{shown}\n{question}", question, book, "" if only_shown else book.text
+    )
     # The question is longer than a short answer, which is in its language.
     language = language_of(answer, language_of(question, text.language))
     matches = pattern("quotation").finditer(answer)
-    quotations = [match for match in matches if len(ALPHABETIC.findall(match[0])) >= _QUOTED_WORDS]
+    quotations = [
+        match for match in matches if len(ALPHABETIC.findall(match[0])) >= _QUOTED_WORDS
+    ]
     foreign_quotations = [
         quotation.span()
         for quotation in quotations
@@ -101,7 +106,9 @@ def find_marks(
     outside = _blank_out(answer, quotations)  # They are checked as a whole.
     names = _foreign_names(outside, question, text, language)
     # "Twenty Thousand Leagues" is marked once, as a name.
-    numbers = [span for span in _foreign_numbers(outside, text) if not overlaps(names, span)]
+    numbers = [
+        span for span in _foreign_numbers(outside, text) if not overlaps(names, span)
+    ]
     spans_by_kind = (
         (AnswerMarkKind.QUOTATION, foreign_quotations),
         (AnswerMarkKind.NAME, names),
@@ -143,7 +150,9 @@ class _Text:
     @cached_property
     def words(self) -> str:
         book = self.book
-        return "\n".join(map(fold, (self.shown, book.title, " ".join(book.authors), self.whole)))
+        return "\n".join(
+            map(fold, (self.shown, book.title, " ".join(book.authors), self.whole))
+        )
 
     @cached_property
     def numbers(self) -> frozenset[int]:
@@ -153,7 +162,9 @@ class _Text:
             for paragraph in self.book.paragraphs
             if paragraph.kind is _HEADING
         }
-        lines = (line for line in self.shown.splitlines() if line.strip() not in headings)
+        lines = (
+            line for line in self.shown.splitlines() if line.strip() not in headings
+        )
         return _numbers_told("\n".join(lines))
 
     @cached_property
@@ -207,8 +218,13 @@ class _Text:
                 continue
             if not has(self.book.text[paragraph.start : paragraph.end]):
                 continue
-            near = self.book.text[max(0, paragraph.start - _NEARBY) : paragraph.end + _NEARBY]
-            if len(own & {terms.stem(word) for word in terms.words(near)}) >= _TOLD_WORDS:
+            near = self.book.text[
+                max(0, paragraph.start - _NEARBY) : paragraph.end + _NEARBY
+            ]
+            if (
+                len(own & {terms.stem(word) for word in terms.words(near)})
+                >= _TOLD_WORDS
+            ):
                 return True
         return False
 
@@ -218,7 +234,9 @@ class _Text:
         return any(
             value in _numbers_told(near)
             for text in (self.shown, self.whole)
-            for near in _lines_around(re.compile(spelling, re.IGNORECASE), text, _UNIT_NEAR)
+            for near in _lines_around(
+                re.compile(spelling, re.IGNORECASE), text, _UNIT_NEAR
+            )
         )
 
     def has_quotation(self, quotation: str, language: str) -> bool:
@@ -289,7 +307,8 @@ def _foreign_numbers(answer: str, text: _Text) -> Iterator[Span]:
 def _states_nothing(number: _Number, answer: str) -> bool:
     """Whether a number is small, or the label of an item or thing."""
     before = answer[: number.start]
-    is_score = answer[number.start : number.end].lower() == "score"  # Twenty is "a score of".
+    # Twenty is "a score of".
+    is_score = answer[number.start : number.end].lower() == "score"
     if is_score or number.value < _LEAST_NUMBER:
         return True
     begins_line = re.search(r"(?:\A|\n)[ \t*-]*\Z", before)
@@ -306,13 +325,17 @@ def _has_number(number: _Number, answer: str, text: _Text) -> bool:
     unit = None
     if text.language == "en":
         unit = pattern("unit_of_measure").match(answer, number.end)
-    is_shown = text.has_measure(value, unit[1].lower()) if unit else value in text.numbers
+    is_shown = (
+        text.has_measure(value, unit[1].lower()) if unit else value in text.numbers
+    )
     if is_shown or _has_in_other_words(number, answer, text):
         return True
     if unit:
         return False
     tells = _tells_year_of_era if _is_era(number, answer) else _tells_number
-    return text.tells_elsewhere(_sentence_around(answer, number.start), partial(tells, value))
+    return text.tells_elsewhere(
+        _sentence_around(answer, number.start), partial(tells, value)
+    )
 
 
 def _has_in_other_words(number: _Number, answer: str, text: _Text) -> bool:
@@ -321,7 +344,9 @@ def _has_in_other_words(number: _Number, answer: str, text: _Text) -> bool:
     counted = f"{text.question} {_sentence_around(answer, number.start)}"
     if _is_span_of_time(value, counted, text.shown):
         return True
-    if _is_era(number, answer) and any(value in _eras_of(year) for year in text.numbers):
+    if _is_era(number, answer) and any(
+        value in _eras_of(year) for year in text.numbers
+    ):
         return True
     if text.language != "en" and (value < _HUNDRED or not value % _HUNDRED):
         return True
@@ -333,7 +358,9 @@ def _has_in_other_words(number: _Number, answer: str, text: _Text) -> bool:
 def _is_span_of_time(value: int, counted: str, text: str) -> bool:
     """Whether the text has the number in other words, and in the unit that is counted."""
     return any(
-        number.value == value and number.unit.search(counted) and number.words.search(text)
+        number.value == value
+        and number.unit.search(counted)
+        and number.words.search(text)
         for number in _NUMBERS_IN_WORDS
     )
 
@@ -369,7 +396,9 @@ def _lines_around(words: re.Pattern[str], text: str, most: int) -> Iterator[str]
 
 def _sentence_around(answer: str, offset: int) -> str:
     sentences = (
-        answer[start:end] for start, end in sentence_spans(answer) if start <= offset < end
+        answer[start:end]
+        for start, end in sentence_spans(answer)
+        if start <= offset < end
     )
     return next(sentences, answer)
 
@@ -391,7 +420,9 @@ def _numbers_of(answer: str) -> Iterator[_Number]:
             yield _Number(start, end, numbers[0][0])
 
 
-def _foreign_names(answer: str, question: str, text: _Text, language: str) -> list[Span]:
+def _foreign_names(
+    answer: str, question: str, text: _Text, language: str
+) -> list[Span]:
     """The names that neither the text nor the question has; neighbours together."""
     if language == "de" or not capitals_mark_names(text.book.text[:_BEGINNING]):
         return []  # Capitals mark all nouns.
@@ -413,14 +444,18 @@ def _is_foreign(
     if fold(word[0]) in _CALENDAR:
         is_foreign = _is_foreign_date(word, answer, text, language)
     else:
-        is_foreign = _is_name(word, answer, question) and not text.has_name(word[0], language)
+        is_foreign = _is_name(word, answer, question) and not text.has_name(
+            word[0], language
+        )
     if not is_foreign:
         return False
     place = pattern("in_a_place").search(answer, 0, word.start())
     return not (place and text.has_name(place[1], language))
 
 
-def _is_foreign_date(match: re.Match[str], answer: str, text: _Text, language: str) -> bool:
+def _is_foreign_date(
+    match: re.Match[str], answer: str, text: _Text, language: str
+) -> bool:
     """Whether the text lacks a month or day of the week, shown or told elsewhere of the same.
 
     English only.
@@ -433,7 +468,9 @@ def _is_foreign_date(match: re.Match[str], answer: str, text: _Text, language: s
     if names_it.search(text.shown):
         return False
     sentence = _sentence_around(answer, match.start())
-    return not text.tells_elsewhere(sentence, lambda paragraph: bool(names_it.search(paragraph)))
+    return not text.tells_elsewhere(
+        sentence, lambda paragraph: bool(names_it.search(paragraph))
+    )
 
 
 def _is_name(match: re.Match[str], answer: str, question: str) -> bool:
@@ -447,8 +484,12 @@ def _is_name(match: re.Match[str], answer: str, question: str) -> bool:
     if plain in _not_names() or re.search(rf"\b{re.escape(plain)}\b", answer):
         return False
     before = answer[: match.start()]
-    if pattern("opens_sentence").search(before) and not pattern("abbreviation").search(before):
-        return plain in first_names()[0] or _is_name_at_first(match, plain, answer, question)
+    if pattern("opens_sentence").search(before) and not pattern("abbreviation").search(
+        before
+    ):
+        return plain in first_names()[0] or _is_name_at_first(
+            match, plain, answer, question
+        )
     return not pattern("title_case").search(before)
 
 
@@ -458,16 +499,22 @@ def _may_be_name(word: str) -> bool:
     return is_capitalised and not (word.isupper() or _ROMAN.fullmatch(word))
 
 
-def _is_name_at_first(match: re.Match[str], plain: str, answer: str, question: str) -> bool:
+def _is_name_at_first(
+    match: re.Match[str], plain: str, answer: str, question: str
+) -> bool:
     """Whether the first word of a sentence is a name: it acts, or is the whole answer."""
-    if pattern("pronoun_or_plural").fullmatch(plain) or pattern("common_ending").fullmatch(plain):
+    if pattern("pronoun_or_plural").fullmatch(plain) or pattern(
+        "common_ending"
+    ).fullmatch(plain):
         return False
     if pattern("person_acts").match(answer, match.end()):
         return True
     is_asked_for = pattern("asks_who_or_a_name").match(question)
     if not is_asked_for or answer[: match.start()].strip():
         return False
-    is_bare = len(answer.split()) <= _BARE_WORDS and len(ALPHABETIC.findall(answer)) == 1
+    is_bare = (
+        len(answer.split()) <= _BARE_WORDS and len(ALPHABETIC.findall(answer)) == 1
+    )
     return is_bare or bool(pattern("acts").match(answer, match.end()))
 
 

@@ -46,7 +46,8 @@ STOP_OF_NOTES = ("\n\n", "\n---")
 REPEAT_PENALTY = 1.1  # Mild: names have to be repeated
 _ANSWER_SHARE = 0.25  # Largest share of the window that is kept for the answer
 STOP = "STOP"  # The model's choice when it wants no more
-SAID_TOKENS = 64  # Longest choice with words: the JSON, the option and some forty tokens
+# Longest choice with words: the JSON, the option and some forty tokens
+SAID_TOKENS = 64
 _OPTION_TOKENS = 8  # Longest option with its separator
 # Stop a model that continues the prompt instead of ending; a weak one also repeats the rule above
 # the task.
@@ -84,8 +85,10 @@ class ReaderOptions:
     # Start and end of the selected text that the question is about
     selection: tuple[int, int] | None = None
     wording: str = ""  # Of the prompts; see `EngineInfo.wording`
-    begun: str = ""  # The beginning of the answer, which was cut off and is to be gone on with
-    opening: str = ""  # Prompt that introduces the text; empty: by how much of the book it is
+    # The beginning of the answer, which was cut off and is to be gone on with
+    begun: str = ""
+    # Prompt that introduces the text; empty: by how much of the book it is
+    opening: str = ""
 
 
 def user_prompt(name: str, wording: str = "", **values: object) -> Prompt:
@@ -107,7 +110,12 @@ class Asking:
     def of(cls, asking: "Asking", *own: Any) -> Self:
         """The same question with a reader's `own` state."""
         return cls(
-            asking.question, asking.memory, asking.engine, asking.steering, asking.options, *own
+            asking.question,
+            asking.memory,
+            asking.engine,
+            asking.steering,
+            asking.options,
+            *own,
         )
 
     @property
@@ -129,7 +137,9 @@ class Asking:
         """Whether the model writes the option out, since it cannot choose reliably by letter."""
         return bool(self.options.choices) and not self.options.model.chooses
 
-    def to_cite(self, places: Iterable[tuple[int, Passage]]) -> tuple[tuple[int, Passage], ...]:
+    def to_cite(
+        self, places: Iterable[tuple[int, Passage]]
+    ) -> tuple[tuple[int, Passage], ...]:
         """These places with their numbers, if the model is asked to cite them; else none."""
         if not self.is_asked_to_cite:
             return ()
@@ -154,7 +164,9 @@ class Asking:
         with the instruction; empty: by the kind of question.
         """
         options = self.options
-        question = without_options(self.question) if self._writes_choice else self.question
+        question = (
+            without_options(self.question) if self._writes_choice else self.question
+        )
         may_abstain = options.model.abstains and not (must_answer or options.choices)
         instruction = self._task(name, task, may_abstain=may_abstain)
         way_out = ""
@@ -218,7 +230,11 @@ class Asking:
         return choice.index
 
     async def choose_and_say(
-        self, prompt: Prompt, options: Sequence[str], otherwise: Prompt, key: str = "reason"
+        self,
+        prompt: Prompt,
+        options: Sequence[str],
+        otherwise: Prompt,
+        key: str = "reason",
     ) -> tuple[int, str]:
         """The index of an option, and the words under `key`.
 
@@ -227,7 +243,10 @@ class Asking:
         """
         form = reply_forms.choice_with_words(options, key)
         sampling = Sampling(
-            SAID_TOKENS, repeat_penalty=REPEAT_PENALTY, grammar=form.grammar, schema=form.schema
+            SAID_TOKENS,
+            repeat_penalty=REPEAT_PENALTY,
+            grammar=form.grammar,
+            schema=form.schema,
         )
         reply = await self.complete(prompt, sampling)
         named = reply_forms.read_choice(reply)
@@ -235,16 +254,22 @@ class Asking:
             return await self.choose(otherwise, options, len(options) - 1), ""
         return options.index(named), reply_forms.read_words(reply)
 
-    async def choose_several(self, prompt: Prompt, options: Sequence[str], most: int) -> list[int]:
+    async def choose_several(
+        self, prompt: Prompt, options: Sequence[str], most: int
+    ) -> list[int]:
         """The indices of up to `most` options, the best first.
 
         `prompt` asks for them in a list that ends with STOP.
         """
         form = reply_forms.several_choices(options, most, STOP)
-        sampling = Sampling(_OPTION_TOKENS * (most + 2), grammar=form.grammar, schema=form.schema)
+        sampling = Sampling(
+            _OPTION_TOKENS * (most + 2), grammar=form.grammar, schema=form.schema
+        )
         reply = await self.complete(prompt, sampling)
         named = reply_forms.read_several(reply, STOP)
-        chosen = [options.index(name) for name in dict.fromkeys(named) if name in options][:most]
+        chosen = [
+            options.index(name) for name in dict.fromkeys(named) if name in options
+        ][:most]
         if chosen or STOP in named:
             return chosen
         index = await self.choose(prompt, [*options, STOP], len(options))
@@ -254,7 +279,9 @@ class Asking:
 
     async def take_note(self, prompt: Prompt) -> str:
         """What the model notes, on one line; empty if that adds nothing."""
-        sampling = Sampling(NOTE_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=STOP_OF_NOTES)
+        sampling = Sampling(
+            NOTE_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=STOP_OF_NOTES
+        )
         note = " ".join((await self.complete(prompt, sampling)).split())
         if adds_nothing(note):
             return ""
@@ -276,7 +303,9 @@ class Asking:
         if text:
             draft = replace(draft, context_tokens=await self.engine.count(text))
         if not options.choices:
-            async with aclosing(self._write_answer(draft, prompt, dict(numbered))) as events:
+            async with aclosing(
+                self._write_answer(draft, prompt, dict(numbered))
+            ) as events:
                 async for event in events:
                     yield event
             return
@@ -296,11 +325,14 @@ class Asking:
         telling = TellingSentences(without_options(self.question), self.memory)
         new_references = partial(References, numbered, telling)
         written = _Written()
-        async with aclosing(self._stream_answer(written, prompt, new_references)) as stream:
+        async with aclosing(
+            self._stream_answer(written, prompt, new_references)
+        ) as stream:
             async for event in stream:
                 yield event
         usage = written.usage
-        if not (usage.prefilled or usage.reused):  # The stream was left before it told them.
+        # The stream was left before it told them.
+        if not (usage.prefilled or usage.reused):
             usage = replace(usage, prefilled=await self.engine.measure(prompt))
         self.usage += usage
         text, finish = self._tidied(written.text, written.finish)
@@ -321,19 +353,26 @@ class Asking:
         # A selection is in front of the model, and its words may be negations.
         if self.options.selection or not self.options.model.judges_absence:
             return NO_ABSENCE
-        absence = await judged_absence(without_options(self.question), answer, self.engine)
+        absence = await judged_absence(
+            without_options(self.question), answer, self.engine
+        )
         self.usage += absence.usage
         return absence
 
     async def _stream_answer(
-        self, written: "_Written", prompt: Prompt, new_references: Callable[[], References]
+        self,
+        written: "_Written",
+        prompt: Prompt,
+        new_references: Callable[[], References],
     ) -> AsyncGenerator[AnswerDelta | Restarted, None]:
         """Stream the answer with its references resolved; `written` holds it as the model wrote it.
 
         Ends early when the answer repeats itself, or is long and a sentence ends.
         """
         stop = _STOP if self.options.model.is_believed else _STOP_WEAK
-        sampling = Sampling(self.answer_tokens, repeat_penalty=REPEAT_PENALTY, stop=stop)
+        sampling = Sampling(
+            self.answer_tokens, repeat_penalty=REPEAT_PENALTY, stop=stop
+        )
         references = new_references()
         async with aclosing(self.engine.stream(prompt, sampling)) as stream:
             async for event in stream:
@@ -370,14 +409,18 @@ class Asking:
         if is_looping(text):
             return True
         is_weak = not self.options.model.is_believed
-        return is_weak and bool(_ENDS.search(piece)) and without_repetition(text) != text
+        return (
+            is_weak and bool(_ENDS.search(piece)) and without_repetition(text) != text
+        )
 
     def _tidied(self, text: str, finish: Finish) -> tuple[str, Finish]:
         """The answer as it is kept, and why it ends.
 
         Without a label, control tokens and repetitions; a cut one in whole sentences.
         """
-        answer = re.sub(r"\A\W{0,3}answer\W{0,2}:[\s*_]*", "", text.strip(), flags=re.IGNORECASE)
+        answer = re.sub(
+            r"\A\W{0,3}answer\W{0,2}:[\s*_]*", "", text.strip(), flags=re.IGNORECASE
+        )
         if not self.options.model.is_believed:
             return clean(without_repetition(answer), cut_off=finish != "end")[0], "end"
         answer = without_control_tokens(answer).strip()
@@ -404,7 +447,8 @@ Reader = Callable[[Asking], ReaderEvents]
 
 def ends_before(text: str, piece: str) -> bool:
     """Whether a sentence, a list item or a paragraph ends where `piece` follows."""
-    if not piece.strip() or piece.lstrip().startswith("["):  # A reference may follow a full stop.
+    # A reference may follow a full stop.
+    if not piece.strip() or piece.lstrip().startswith("["):
         return False
     return bool(_SENTENCE_END.search(text)) or piece.startswith("\n")
 
@@ -450,8 +494,11 @@ def _repeats_of_run(words: int) -> int:
 
 _ENDS = re.compile(r"[.!?。！？\n]")
 _SENTENCE_END = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d, ]+\])*|\n)\s*\Z")
-_SENTENCE_ENDS = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d, ]+\])*(?=\s)|\n)")
-_ENDING_TOKENS = 48  # Before the limit of an answer, in which it may end with a sentence
+_SENTENCE_ENDS = re.compile(
+    r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d, ]+\])*(?=\s)|\n)"
+)
+# Before the limit of an answer, in which it may end with a sentence
+_ENDING_TOKENS = 48
 _ENDING_SHARE = 0.25  # The same of a short limit
 _LONGEST_LOOP = 160  # Characters of a piece that may be repeated
 _LEAST_LOOPING = 30  # Characters of all its repetitions

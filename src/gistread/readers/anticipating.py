@@ -29,7 +29,11 @@ async def anticipate(asking: Asking, reader: str) -> None:
 async def _texts_ahead(asking: Asking, reader: str) -> list[str]:
     """The texts of the book with which prompts for this question begin; empty if unknown."""
     options = asking.options
-    if options.choices or options.selection or count_words(asking.question) < LEAST_WORDS:
+    if (
+        options.choices
+        or options.selection
+        or count_words(asking.question) < LEAST_WORDS
+    ):
         return []
     if reader == auto.NAME:
         reader, _ = await auto.choose_method(asking)

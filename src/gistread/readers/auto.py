@@ -19,8 +19,10 @@ from gistread.readers.thread import without_options
 from gistread.units import format_duration
 
 NAME = "auto"
-_WHOLE_BOOK_S = 300.0  # Longest time for which the whole book is read without having been asked for
-_WHOLE_BOOK_TOKENS = 60_000  # The same limit before the model is measured, or on a server
+# Longest time for which the whole book is read without having been asked for
+_WHOLE_BOOK_S = 300.0
+# The same limit before the model is measured, or on a server
+_WHOLE_BOOK_TOKENS = 60_000
 # From about 12,000 words on, most of the passages that share words with a question do not answer it
 _LONG_BOOK_WORDS = 12_000
 _ROUNDED = -3  # Tokens are told in thousands
@@ -65,7 +67,10 @@ def _cost_of(method: str, asking: Asking) -> str:
 
 
 async def _introduces_somebody(asking: Asking) -> bool:
-    return not asking.options.model.is_believed and await introductions_for(asking) is not None
+    return (
+        not asking.options.model.is_believed
+        and await introductions_for(asking) is not None
+    )
 
 
 async def _tells_story_by_quotes(asking: Asking) -> bool:
@@ -111,7 +116,11 @@ async def _looks_up(asking: Asking) -> bool:
 async def _tells_story_by_passages(asking: Asking) -> bool:
     question = without_options(asking.question)
     asks_for_all = asks_for_story(question) or asks_how_all_ends(question)
-    return asks_for_all and not asking.options.choices and not is_told_by_gists(asking.memory)
+    return (
+        asks_for_all
+        and not asking.options.choices
+        and not is_told_by_gists(asking.memory)
+    )
 
 
 async def _always(asking: Asking) -> bool:
@@ -120,7 +129,11 @@ async def _always(asking: Asking) -> bool:
 
 RULES = (
     Rule("quoting", "the sentence that introduces the name", _introduces_somebody),
-    Rule("quoting", "the story so far, in the book's own sentences", _tells_story_by_quotes),
+    Rule(
+        "quoting",
+        "the story so far, in the book's own sentences",
+        _tells_story_by_quotes,
+    ),
     Rule("gistread", "the whole text: it fits the model's window", _fits),
     Rule("gistread", "the story so far, from the gists", _tells_story_by_gists),
     Rule(

@@ -41,8 +41,10 @@ class BookText(Asking):
 
     name: str  # Of the reader
     shown: list[Passage] = field(default_factory=list)  # The last selection
-    candidates: list[Passage] = field(default_factory=list)  # Of each selection, the nearest first
-    is_spread: bool = False  # Whether the passages are spread over the book to tell all of it
+    # Of each selection, the nearest first
+    candidates: list[Passage] = field(default_factory=list)
+    # Whether the passages are spread over the book to tell all of it
+    is_spread: bool = False
     marked: Marked | None = None  # What the question is about, in the passages
     accepted: set[int] = field(default_factory=set)  # Sections that the user agreed to
     is_redecided: bool = False  # Whether the user changed what was proposed last
@@ -80,10 +82,14 @@ class BookText(Asking):
             return [beginning]
         needed = await measure(self.rendered(places[:1]))
         if least + needed > window:
-            raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
+            raise PromptTooLongError(
+                least + needed - answer_tokens, answer_tokens, window
+            )
         raise BudgetTooSmallError(needed, budget)
 
-    async def _first_within(self, places: Sequence[Passage], tokens: int) -> list[Passage]:
+    async def _first_within(
+        self, places: Sequence[Passage], tokens: int
+    ) -> list[Passage]:
         """The first places that have about so many tokens together."""
         text = self.memory.book.text
         tokens_between = _NUMBER_TOKENS if self.is_asked_to_cite else _BLANK_LINE_TOKENS
@@ -142,7 +148,9 @@ class BookText(Asking):
         """The passages that the user neither pinned nor refused; none if only named ones count."""
         if self.steering.only:
             return []
-        return _others(ranked, [*places_of(self.memory, self.steering.refused), *pinned])
+        return _others(
+            ranked, [*places_of(self.memory, self.steering.refused), *pinned]
+        )
 
     def _apply_decision(self) -> bool:
         """Pin the pages that the user named. Returns whether nothing else is to be proposed."""
@@ -162,12 +170,18 @@ class BookText(Asking):
         if steering.stop or steering.steps is Steps.ALONE:
             return
         sections = await asyncio.to_thread(self._sections_wanted, places)
-        new = [section for section in sections if not self.accepted.issuperset(section.pages)]
+        new = [
+            section
+            for section in sections
+            if not self.accepted.issuperset(section.pages)
+        ]
         if not new:
             return
         pages = tuple(number for section in new for number in section.pages)
         last = Sections(self.memory).last
-        async for event in steering.review(events.Proposed(pages, 1, last, sections=tuple(new))):
+        async for event in steering.review(
+            events.Proposed(pages, 1, last, sections=tuple(new))
+        ):
             yield event
         refused = steering.decision.refused_of(pages)
         self.accepted.update(set(pages).difference(refused))
@@ -217,7 +231,9 @@ class BookText(Asking):
 
         def rank(index: int) -> int:
             place = [shown[index]]
-            ranks = (at for at, other in enumerate(self.candidates) if overlaps(place, other))
+            ranks = (
+                at for at, other in enumerate(self.candidates) if overlaps(place, other)
+            )
             return next(ranks, len(self.candidates))
 
         return tuple(sorted(range(len(shown)), key=rank))
@@ -268,7 +284,9 @@ class BookText(Asking):
         book = self.memory.book
         return render(shown, book, numbered=self.is_asked_to_cite, marked=self.marked)
 
-    def _prompt(self, text: str, *, is_whole: bool = False, must_answer: bool = False) -> Prompt:
+    def _prompt(
+        self, text: str, *, is_whole: bool = False, must_answer: bool = False
+    ) -> Prompt:
         opening = self.opening(is_whole=is_whole)
         if self.is_spread:
             opening = prompts.load("opening_spread").text
@@ -340,15 +358,17 @@ async def chunks_to_read(asking: Asking, most_tokens: int) -> list[Passage]:
     closed = places_of(memory, asking.steering.refused)
     chunks: list[Passage] = []
     for start, end in without(story_of(memory.book), closed):
-        chunks += await split_into_chunks(memory.book, most_tokens, asking.engine.count, start, end)
+        chunks += await split_into_chunks(
+            memory.book, most_tokens, asking.engine.count, start, end
+        )
     return chunks
 
 
 def share_of(place: Passage, shown: Sequence[Passage]) -> float:
     start, end = place
-    return sum(max(0, min(end, until) - max(start, since)) for since, until in shown) / max(
-        1, end - start
-    )
+    return sum(
+        max(0, min(end, until) - max(start, since)) for since, until in shown
+    ) / max(1, end - start)
 
 
 def opening_event(

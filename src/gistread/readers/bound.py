@@ -22,7 +22,8 @@ _SIMILAR = 0.4  # Least similarity (`difflib`) of a title to suggest
 
 class Bound(NamedTuple):
     unit: Literal["offset", "percent", "page", "section", "chapter", "here", "all"]
-    value: float | str = 0  # A chapter is given by its number in `gistread toc`, or its title
+    # A chapter is given by its number in `gistread toc`, or its title
+    value: float | str = 0
 
 
 def parse_bound(text: str) -> Bound:
@@ -44,7 +45,8 @@ def parse_bound(text: str) -> Bound:
         if text.isdecimal():
             return Bound("offset", int(text))
     raise UsageError(
-        f"{text!r} is not a place in a book.", "Write 5000, 40%, page:12, chapter:3.1, here or all."
+        f"{text!r} is not a place in a book.",
+        "Write 5000, 40%, page:12, chapter:3.1, here or all.",
     )
 
 
@@ -61,7 +63,9 @@ def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
             return before_word(book.text, int(len(book.text) * percent / 100))
         case Bound("page", int(number)):
             if number > book.page_count:
-                raise UsageError(f"There is no page {number}: the book has {book.page_count}.")
+                raise UsageError(
+                    f"There is no page {number}: the book has {book.page_count}."
+                )
             if number == book.page_count:
                 return len(book.text)
             return before_word(book.text, book.page_start(number + 1))
@@ -89,7 +93,9 @@ def before_word(text: str, offset: int) -> int:
     if not (0 < offset < len(text)) or text[offset].isspace():
         return offset
     start = offset
-    while offset - start < _LONGEST_WORD and start > 0 and not text[start - 1].isspace():
+    while (
+        offset - start < _LONGEST_WORD and start > 0 and not text[start - 1].isspace()
+    ):
         start -= 1
     return start if offset - start < _LONGEST_WORD else offset
 
@@ -110,5 +116,7 @@ def chapter_index(book: "Book", name: str) -> int:
     hint = "`gistread toc BOOK` lists the chapters."
     similar = get_close_matches(typed, titles, n=1, cutoff=_SIMILAR)
     if similar:
-        hint = f"Did you mean {in_quotes(book.chapters[titles.index(similar[0])].title)}?"
+        hint = (
+            f"Did you mean {in_quotes(book.chapters[titles.index(similar[0])].title)}?"
+        )
     raise UsageError(f"There is no chapter {name}.", hint)

@@ -26,7 +26,12 @@ from gistread.readers.closest import closest_sentences
 from gistread.readers.events import Answered, ReaderEvents, Started, Stopped, StopReason
 from gistread.readers.leaks import without_leaks
 from gistread.readers.support import Statement, check
-from gistread.readers.thread import begun_answer, with_options, with_thread, within_bound
+from gistread.readers.thread import (
+    begun_answer,
+    with_options,
+    with_thread,
+    within_bound,
+)
 from gistread.readers.trace import LEAST_SHARE, bound_phrase
 from gistread.store.model import AnswerMark, AnswerMarkKind, Citation
 
@@ -51,9 +56,14 @@ def with_checks(by_method: Reader) -> Reader:
         options = asking.options
         info = asking.engine.info
         bound = len(memory.book.text) if memory.bound_share < 1 else None
-        options = replace(options, thread=within_bound(options.thread, bound), wording=info.wording)
+        options = replace(
+            options, thread=within_bound(options.thread, bound), wording=info.wording
+        )
         question = asking.question
-        begun = begun_answer(question, options.thread) if options.model.is_believed else None
+        if options.model.is_believed:
+            begun = begun_answer(question, options.thread)
+        else:
+            begun = None
         if begun:
             question = begun.question
             options = replace(options, thread=begun.before, begun=begun.text)
@@ -65,7 +75,8 @@ def with_checks(by_method: Reader) -> Reader:
         )
         # Questions about a passage have a reader of their own, whatever the method.
         reader = selection.about_selection if options.selection else by_method
-        memory = replace(memory, entries=list(memory.entries))  # Reading may go on meanwhile.
+        # Reading may go on meanwhile.
+        memory = replace(memory, entries=list(memory.entries))
         asking = replace(asking, question=question, memory=memory, options=options)
         return _check_events(reader(replace(asking, question=as_asked)), asking)
 
@@ -79,7 +90,11 @@ async def _check_events(events: ReaderEvents, asking: Asking) -> ReaderEvents:
         async for event in events:
             if isinstance(event, Started):
                 event = started = replace(event, bound_share=asking.memory.bound_share)
-            if started and isinstance(event, Answered) and _can_be_checked(event, started):
+            if (
+                started
+                and isinstance(event, Answered)
+                and _can_be_checked(event, started)
+            ):
                 yield await _checked(event, asking, started)
             else:
                 yield event
@@ -124,7 +139,9 @@ def check_answer(answered: Answered, asking: Asking, started: Started) -> Answer
     if not options.model.is_believed:
         return _check_weak(answered, asking, started)
     if says_only_not_found(answered.answer):
-        return replace(answered, answer=not_found_text(answered, memory, started), found=False)
+        return replace(
+            answered, answer=not_found_text(answered, memory, started), found=False
+        )
     if not answered.answer.strip(" .\n"):
         return replace(answered, answer=NO_ANSWER, found=False)
     return _with_marks(answered, asking)
@@ -136,7 +153,9 @@ def _with_marks(answered: Answered, asking: Asking) -> Answered:
     places = (*answered.seen, *answered.noted, *answered.cited)
     texts = [memory.book.text[start:end] for start, end in places]
     texts += [memory.entry(number).gist.text for number in answered.gists]
-    texts += [f"{earlier.question} {earlier.answer}" for earlier in asking.options.thread]
+    texts += [
+        f"{earlier.question} {earlier.answer}" for earlier in asking.options.thread
+    ]
     marks = find_marks(answered.answer, asking.question, "\n".join(texts), memory.book)
     cited: tuple[Citation, ...] = ()
     if answered.cited:
@@ -148,7 +167,9 @@ def _with_marks(answered: Answered, asking: Asking) -> Answered:
 def _places(answered: Answered, asking: Asking) -> list[Passage]:
     """What was shown of the book; without that, the pages whose gists were shown."""
     memory, refused = asking.memory, asking.steering.refused
-    pages = (memory.entry(number).page for number in answered.gists if number not in refused)
+    pages = (
+        memory.entry(number).page for number in answered.gists if number not in refused
+    )
     return join([*answered.seen, *answered.noted], memory.book) or [
         (page.start, page.end) for page in pages
     ]
@@ -163,18 +184,26 @@ def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answere
     question = asking.question
     memory = asking.memory
     if says_not_found(answered.answer):
-        return replace(answered, answer=not_found_text(answered, memory, started), found=False)
+        return replace(
+            answered, answer=not_found_text(answered, memory, started), found=False
+        )
     answered, statements = _without_meta(answered, question, memory)
-    is_invented = bool(statements) and all(statement.foreign for statement in statements)
+    is_invented = bool(statements) and all(
+        statement.foreign for statement in statements
+    )
     if answered.found and answered.answer.strip(" .\n") and not is_invented:
         citations = answered.citations or _sources_of(answered, statements, asking)
         return replace(answered, citations=citations, marks=_marks_of(statements))
     places = _places(answered, asking)
     if quotes := closest_sentences(question, memory, places, asking.options.selection):
-        return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes)
+        return replace(
+            answered, answer=QUOTED, found=False, quoted=True, citations=quotes
+        )
     if not answered.answer:
         return replace(answered, answer=NO_ANSWER, found=False)
-    return replace(answered, answer=not_found_text(answered, memory, started), found=False)
+    return replace(
+        answered, answer=not_found_text(answered, memory, started), found=False
+    )
 
 
 def _sources_of(
@@ -184,7 +213,9 @@ def _sources_of(
     question = asking.question
     memory = asking.memory
     places = _places(answered, asking)
-    compared = dict.fromkeys(statement.quote for statement in statements if statement.quote)
+    compared = dict.fromkeys(
+        statement.quote for statement in statements if statement.quote
+    )
     if not compared:
         return closest_sentences(question, memory, places, asking.options.selection)
     cited = cite(answered.answer, question, memory, places, answered.cited)
@@ -203,7 +234,9 @@ def _marks_of(statements: Sequence[Statement]) -> tuple[AnswerMark, ...]:
     """A mark for each unsupported statement; neighbours in one."""
     runs = [
         list(run)
-        for supported, run in groupby(statements, key=lambda statement: statement.supported)
+        for supported, run in groupby(
+            statements, key=lambda statement: statement.supported
+        )
         if not supported
     ]
     return tuple(
@@ -283,7 +316,9 @@ def _without_meta(
     for statement in reversed(meta):
         text = f"{text[: statement.start]}{text[statement.end :].lstrip(' ')}"
     text = text.strip()
-    return replace(answered, answer=text), check(text, question, memory, places, answered.gists)
+    return replace(answered, answer=text), check(
+        text, question, memory, places, answered.gists
+    )
 
 
 NOTHING_READ = "Nothing of the book has been read yet."
@@ -297,4 +332,6 @@ def over_memory(name: str, reader: Reader) -> Reader:
         yield Stopped(StopReason.NOTHING_LEFT)
         yield Answered(NOTHING_READ, found=False)
 
-    return lambda asking: reader(asking) if asking.memory.entries else nothing_read(asking)
+    return lambda asking: (
+        reader(asking) if asking.memory.entries else nothing_read(asking)
+    )

@@ -25,7 +25,12 @@ from gistread.memory.passages import (
 from gistread.readers.absence import says_not_found, told_part
 from gistread.readers.answering import Asking, user_prompt
 from gistread.readers.events import Answered
-from gistread.readers.evidence import Evidence, almost_nearest, citation_of, statement_spans
+from gistread.readers.evidence import (
+    Evidence,
+    almost_nearest,
+    citation_of,
+    statement_spans,
+)
 from gistread.readers.thread import REFERENCE, without_options
 from gistread.search.ranked import Relevance
 from gistread.search.tokens import code_of, language_of
@@ -35,7 +40,8 @@ _MOST = 3  # Citations that the program finds itself
 _FURTHER_PASSAGES = 4  # Of the whole book, beside those shown
 _LEAST_SHARE = 2 / 3  # Least score of a further one, as a share of the best
 
-_LEAST_SHARED = 0.3  # Share of the words of an answer that a sentence has which surely tells it
+# Share of the words of an answer that a sentence has which surely tells it
+_LEAST_SHARED = 0.3
 
 _LISTED = re.compile(r"^[ \t]*(?:[-*•|]|\d+[.)])", re.MULTILINE)
 
@@ -91,7 +97,9 @@ def nearest_sentences(
 def leading(ranked: Sequence[tuple[Citation, float]]) -> tuple[Citation, ...]:
     """The nearest sentences, while they are not much farther from the answer than the first."""
     return tuple(
-        citation for citation, score in ranked[:_MOST] if score >= _LEAST_SHARE * ranked[0][1]
+        citation
+        for citation, score in ranked[:_MOST]
+        if score >= _LEAST_SHARE * ranked[0][1]
     )
 
 
@@ -105,8 +113,13 @@ def _told_elsewhere(
     )
     for query in queries:
         scores = relevance.scores(REFERENCE.sub(" ", query))
-        by_own_words = sorted(range(len(passages)), key=scores.alone.__getitem__, reverse=True)
-        for index in {*scores.order[:_FURTHER_PASSAGES], *by_own_words[:_FURTHER_PASSAGES]}:
+        by_own_words = sorted(
+            range(len(passages)), key=scores.alone.__getitem__, reverse=True
+        )
+        for index in {
+            *scores.order[:_FURTHER_PASSAGES],
+            *by_own_words[:_FURTHER_PASSAGES],
+        }:
             if not overlaps(closed, passages[index]):
                 yield passages[index]
 
@@ -139,7 +152,10 @@ _TRANSLATION_TOKENS = 192  # Of an answer; its beginning finds the first source
 
 
 async def with_sources(
-    answered: Answered, asking: Asking, places: Sequence[Passage], closed: Sequence[Passage]
+    answered: Answered,
+    asking: Asking,
+    places: Sequence[Passage],
+    closed: Sequence[Passage],
 ) -> Answered:
     """The answer with up to three citations.
 
@@ -150,16 +166,21 @@ async def with_sources(
     answer = told_part(answered.answer, answered.absence)
     if not answer:
         return replace(answered, citations=())
-    if asking.options.model.cites and _is_foreign(answer, without_options(question), memory):
+    if asking.options.model.cites and _is_foreign(
+        answer, without_options(question), memory
+    ):
         answer, cost = await _in_book_language(asking, answer, places)
         answered = replace(answered, usage=answered.usage + cost)
-    ranked = await asyncio.to_thread(nearest_sentences, answer, question, memory, places, closed)
+    ranked = await asyncio.to_thread(
+        nearest_sentences, answer, question, memory, places, closed
+    )
     nearest = leading(ranked)
     is_clear = len(nearest) == 1 and _shares_words(answer, question, memory, nearest[0])
     if not nearest or is_clear or not asking.options.model.cites:
         return replace(answered, citations=nearest)
     offered = almost_nearest(ranked, _OFFERED_SHARE)[:MOST_OFFERED]
-    with contextlib.suppress(EngineError):  # The answer is kept if the model fails after it.
+    # The answer is kept if the model fails after it.
+    with contextlib.suppress(EngineError):
         first, usage = await _named_source(asking, answer, offered)
         others = [citation for citation in nearest if citation != first]
         sources = (first, *others)[: len(nearest)] if first else ()
@@ -196,7 +217,9 @@ class _Offer:
     sentences: Sequence[Citation]
 
 
-def _doubtful(answered: Answered, asking: Asking, places: Sequence[Passage]) -> list[_Offer]:
+def _doubtful(
+    answered: Answered, asking: Asking, places: Sequence[Passage]
+) -> list[_Offer]:
     """The citations whose sentence shared words cannot decide.
 
     In another language than the book's all sentences of the place are offered, since no shared
@@ -237,7 +260,9 @@ async def _named_source(
         f"{number}. {citation.quote[:_LONGEST_CHARACTERS]}"
         for number, citation in enumerate(offered, start=1)
     ]
-    prompt = user_prompt("source", text="\n".join(listed), question=asking.question, answer=answer)
+    prompt = user_prompt(
+        "source", text="\n".join(listed), question=asking.question, answer=answer
+    )
     options = [*(str(number) for number in range(1, len(offered) + 1)), _NO_SOURCE]
     choice = await choose_or(asking.engine, prompt, options, 0)
     named = options[choice.index]
@@ -265,7 +290,9 @@ async def _in_book_language(
     return translation, completion.usage
 
 
-def _shares_words(answer: str, question: str, memory: GistMemory, citation: Citation) -> bool:
+def _shares_words(
+    answer: str, question: str, memory: GistMemory, citation: Citation
+) -> bool:
     """Whether a sentence has so many words of the answer that it surely tells it."""
     place = (citation.start, citation.end)
     return Evidence(question, memory, [place]).share(answer) >= _LEAST_SHARED

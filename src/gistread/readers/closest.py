@@ -15,7 +15,10 @@ _NEIGHBOUR_WEIGHT = 0.5
 
 
 def closest_sentences(
-    question: str, memory: GistMemory, places: Sequence[Passage], passage: Passage | None = None
+    question: str,
+    memory: GistMemory,
+    places: Sequence[Passage],
+    passage: Passage | None = None,
 ) -> tuple[Citation, ...]:
     """Up to three sentences of these places, in the order of the book.
 
@@ -30,10 +33,13 @@ def closest_sentences(
     alone = Relevance(sentences, book.language).scores(question).alone
     padded = [0.0, *alone, 0.0]
     scores = [
-        own + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) for at, own in enumerate(alone)
+        own + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2])
+        for at, own in enumerate(alone)
     ]
     nearest = sorted(range(len(spans)), key=lambda at: -scores[at])[:_MOST]
     chosen = sorted(
-        at for at in nearest if scores[at] > 0 and scores[at] >= _NEAR_THE_BEST * scores[nearest[0]]
+        at
+        for at in nearest
+        if scores[at] > 0 and scores[at] >= _NEAR_THE_BEST * scores[nearest[0]]
     )
     return tuple(citation_of(spans[at], memory) for at in chosen)

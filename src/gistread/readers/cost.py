@@ -20,13 +20,17 @@ def readable_tokens(info: EngineInfo, first_word_s: float) -> int:
         return window
     if info.rates is not None:
         return min(window, round(first_word_s * info.rates.prefill))
-    is_fast = info.is_remote or (info.placement is not None and info.placement.gpu_layers > 0)
+    is_fast = info.is_remote or (
+        info.placement is not None and info.placement.gpu_layers > 0
+    )
     if is_fast:
         return min(window, _UNMEASURED_TOKENS)
     return min(window, round(first_word_s * _UNMEASURED_RATE))
 
 
-async def whole_text_tokens(memory: GistMemory, engine: Engine, most: int) -> int | None:
+async def whole_text_tokens(
+    memory: GistMemory, engine: Engine, most: int
+) -> int | None:
     """The tokens of the whole text; None if it has more than `most`."""
     if memory.book.words > most:  # No vocabulary needs less than a token for a word.
         return None
@@ -43,7 +47,8 @@ WHOLE_BOOK = frozenset(("notes", "longagent"))  # Readers that evaluate all of t
 _ANSWER = 128
 _CHUNK = 2_000
 _NOTE = 64
-_LEVELS, _LEVEL = 3, 1_200  # Levels of `memwalker`'s tree, and tokens of the summaries at one
+# Levels of `memwalker`'s tree, and tokens of the summaries at one
+_LEVELS, _LEVEL = 3, 1_200
 _STEPS, _STEP = 50, 600  # Steps of `graphreader` on all paths, and tokens of one
 
 
@@ -63,7 +68,9 @@ def answer_work(
     book = TOKENS_PER_WORD * memory.book.words * share
     page = TOKENS_PER_WORD * (memory.size.min_words + memory.size.max_words) / 2
     pages = min(book, info.context_tokens, ReaderOptions().max_pages * page)
-    gists = min(info.context_tokens - pages, TOKENS_PER_WORD * memory.gist_words * share)
+    gists = min(
+        info.context_tokens - pages, TOKENS_PER_WORD * memory.gist_words * share
+    )
     chunks = book / _CHUNK
     read, written = {
         "notes": (book, _NOTE * chunks),

@@ -53,7 +53,8 @@ class Started(ReaderEvent):
     told: tuple[SegmentLevel, ...] = ()
     # For readers of the book's own text, the share of it shown, from 0 to 1
     share_shown: float | None = None
-    is_spread: bool = False  # Whether passages of all parts were shown, for want of gists
+    # Whether passages of all parts were shown, for want of gists
+    is_spread: bool = False
     choice: str = ""  # Which method the reader `auto` chose and why, for people
     # Share of the book before the spoiler bound; the other fields are about that part
     bound_share: float = 1.0
@@ -73,7 +74,8 @@ class Shown(ReaderEvent):
     """The passages of the book that the prompt of the answer shows."""
 
     places: tuple[tuple[int, int], ...]  # Start and end in the book's text, in order
-    reasons: tuple[str, ...] = ()  # Why each is shown, if known; empty for the whole text
+    # Why each is shown, if known; empty for the whole text
+    reasons: tuple[str, ...] = ()
     nearest: tuple[int, ...] = ()  # Their indexes, the most important first, if known
 
 
@@ -175,7 +177,8 @@ class PartRead(ReaderEvent):
 class WantedSection:
     """A part of the book that a reader wants to show and the user decides on; usually a section."""
 
-    pages: tuple[int, ...]  # Its numbers; after the last page read, estimated ones (`sections.py`)
+    # Its numbers; after the last page read, estimated ones (`sections.py`)
+    pages: tuple[int, ...]
     start: int  # The wanted text is `book.text[start:end]`
     end: int
     reason: str = ""  # The model's, or the words of the question that it has
@@ -265,7 +268,8 @@ class Restarted(ReaderEvent):
 class Answered(ReaderEvent):
     answer: str = ""
     found: bool = True  # False: not found in the text that was read
-    citations: tuple[Citation, ...] = ()  # The answer refers to the first as [1], or to none
+    # The answer refers to the first as [1], or to none
+    citations: tuple[Citation, ...] = ()
     lookups: tuple[int, ...] = ()  # Pages that the reader asked for, in order
     # Every page shown for the answer (see `Expanded`), pinned ones included, in the order of the
     # book.
@@ -288,7 +292,8 @@ class Answered(ReaderEvent):
     marks: tuple[AnswerMark, ...] = ()  # What of the answer the text lacks, in order
     # Passages or pages that the model cites as [1], [2] … in the answer
     cited: tuple[tuple[int, int], ...] = ()
-    finish: Finish = "end"  # Why the answer ends; else it is cut off, and can be gone on with
+    # Why the answer ends; else it is cut off, and can be gone on with
+    finish: Finish = "end"
     quoted: bool = False  # The citations are the answer, in the book's own words
     # Statements of the answer that its model takes for "the book does not tell"
     absence: tuple[str, ...] = ()

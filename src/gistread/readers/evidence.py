@@ -26,7 +26,8 @@ _ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
 _DOUBT_SHARE = 0.5
 # Of a statement's words; with them the nearest sentence of a page tells it, however near others
 _SURE_SHARE = 0.6
-_LONGEST_PAGE = 5_000  # Characters; a longer place is a part of a book, with too many sentences
+# Characters; a longer place is a part of a book, with too many sentences
+_LONGEST_PAGE = 5_000
 _NEIGHBOURS = 2  # Sentences on each side of the one that tells a note
 _STUB_TERMS = 4  # Fewer content words: a stub of dialogue, such as `"A sign," he said`
 _STUB_WEIGHT = 0.7
@@ -39,7 +40,8 @@ _DATE_DIGITS = 3  # Of numbers that tell something alone
 _LENGTH_WORDS = 120.0  # A sentence with as many content words needs twice the score
 _LABEL = re.compile(r"^[ \t]*\d{1,2}[.)](?=\s)", re.MULTILINE)  # Of an item of a list
 _SMOOTHING = 0.5  # Of a term's rarity, as in BM25
-_ANSWER_WEIGHT = 0.5  # Of the whole answer's words, relative to those of the citing statement
+# Of the whole answer's words, relative to those of the citing statement
+_ANSWER_WEIGHT = 0.5
 
 
 def statement_spans(answer: str) -> list[tuple[int, int]]:
@@ -71,10 +73,14 @@ class Sentence:
 class _Weights:
     """How much each term of a statement and its question counts."""
 
-    def __init__(self, by_term: Mapping[str, float], of_statement: frozenset[str]) -> None:
+    def __init__(
+        self, by_term: Mapping[str, float], of_statement: frozenset[str]
+    ) -> None:
         self.by_term = by_term
         self.of_statement = of_statement
-        self._counts = {term for term in by_term if term.isdecimal() and len(term) < _DATE_DIGITS}
+        self._counts = {
+            term for term in by_term if term.isdecimal() and len(term) < _DATE_DIGITS
+        }
         self._has_more = bool(of_statement - self._counts)
 
     def shared_with(self, sentence: Sentence) -> Set[str]:
@@ -92,7 +98,9 @@ class _Weights:
 class Evidence:
     """Scores sentences of a book against statements by the rarity of the words they share."""
 
-    def __init__(self, question: str, memory: GistMemory, places: Iterable[Passage]) -> None:
+    def __init__(
+        self, question: str, memory: GistMemory, places: Iterable[Passage]
+    ) -> None:
         self._memory = memory
         terms = Terms(memory.book.language)
         self._words_of = terms.words
@@ -104,10 +112,17 @@ class Evidence:
         self._of_question = self._content(question)
         book = memory.book
         spans = [
-            span for place in places for span in sentences_of(book, *place) if _can_tell(book, span)
+            span
+            for place in places
+            for span in sentences_of(book, *place)
+            if _can_tell(book, span)
         ]
-        self._sentences = [Sentence(span, self._content(book.text[slice(*span)])) for span in spans]
-        self._spread = Counter(term for sentence in self._sentences for term in sentence.terms)
+        self._sentences = [
+            Sentence(span, self._content(book.text[slice(*span)])) for span in spans
+        ]
+        self._spread = Counter(
+            term for sentence in self._sentences for term in sentence.terms
+        )
 
     @property
     def is_in_language_of_book(self) -> bool:
@@ -125,9 +140,13 @@ class Evidence:
         spans = list(sentences_of(self._memory.book, *place)) or [place]
         return citation_of(max(spans, key=lambda span: span[1] - span[0]), self._memory)
 
-    def nearest(self, answer: str, statement: str, place: Passage) -> list[tuple[Citation, float]]:
+    def nearest(
+        self, answer: str, statement: str, place: Passage
+    ) -> list[tuple[Citation, float]]:
         """The sentences of the place with their scores, the nearest to this statement first."""
-        scores: dict[Citation, float] = defaultdict(float, self.ranked(statement, [place]))
+        scores: dict[Citation, float] = defaultdict(
+            float, self.ranked(statement, [place])
+        )
         for citation, score in self.ranked(answer, [place]):
             scores[citation] += _ANSWER_WEIGHT * score
         return sorted(scores.items(), key=lambda scored: -scored[1])
@@ -156,12 +175,16 @@ class Evidence:
     @property
     def _most_rare(self) -> float:
         """The weight of a term that one sentence has."""
-        return math.log(1 + max(0.0, len(self._sentences) - 1 + _SMOOTHING) / (1 + _SMOOTHING))
+        return math.log(
+            1 + max(0.0, len(self._sentences) - 1 + _SMOOTHING) / (1 + _SMOOTHING)
+        )
 
     def share(self, statement: str) -> float:
         """Share of a statement's content words and numbers that these sentences have."""
         own = self._content(statement)
-        known = frozenset[str]().union(*(sentence.terms for sentence in self._sentences))
+        known = frozenset[str]().union(
+            *(sentence.terms for sentence in self._sentences)
+        )
         if not own:
             return 0.0
         return len(own & known) / len(own)
@@ -186,7 +209,9 @@ class Evidence:
             score *= _weight_of(citation.quote, sentence.terms, own, told_asking)
             if not own & sentence.terms:
                 score *= _QUESTION_ONLY_WEIGHT
-            if any(quotation in _letters_of(citation.quote) for quotation in quotations):
+            if any(
+                quotation in _letters_of(citation.quote) for quotation in quotations
+            ):
                 score += sum(weights.by_term.values())
             scored.append((citation, score))
         return sorted(scored, key=lambda pair: -pair[1])
@@ -200,7 +225,8 @@ class Evidence:
         of_statement = self._content(statement) - small
         of_question = self._of_question - small
         weights = {
-            term: self._rarity(term) * (1.0 if term in of_statement else _QUESTION_WEIGHT)
+            term: self._rarity(term)
+            * (1.0 if term in of_statement else _QUESTION_WEIGHT)
             for term in of_statement | of_question
         }
         if _ONE in weights:
@@ -240,14 +266,18 @@ def _can_tell(book: Book, span: Passage) -> bool:
 def _quotations_of(statement: str) -> list[str]:
     """The letters of what a statement quotes."""
     quoted = (match[0] for match in pattern("quotation").finditer(statement))
-    return [_letters_of(words) for words in quoted if len(words.split()) >= _FOUND_BY_WORDS]
+    return [
+        _letters_of(words) for words in quoted if len(words.split()) >= _FOUND_BY_WORDS
+    ]
 
 
 def _letters_of(text: str) -> str:
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-def _weight_of(quote: str, terms: frozenset[str], own: frozenset[str], told_asking: bool) -> float:
+def _weight_of(
+    quote: str, terms: frozenset[str], own: frozenset[str], told_asking: bool
+) -> float:
     """How much a sentence counts by its form, against a statement with these words.
 
     `told_asking`: whether the statement tells that somebody asks.
@@ -267,7 +297,9 @@ def almost_nearest(
     return [citation for citation, score in ranked if score >= share * ranked[0][1]]
 
 
-def telling_passage(note: str, question: str, place: Passage, memory: GistMemory) -> Passage:
+def telling_passage(
+    note: str, question: str, place: Passage, memory: GistMemory
+) -> Passage:
     """The sentence of a place that tells a note, with its neighbours.
 
     The whole place if no sentence does, or if two are about equally near. For a question in another

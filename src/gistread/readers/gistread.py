@@ -49,7 +49,9 @@ async def gistread(asking: Asking) -> ReaderEvents:
     memory = asking.memory
     options = asking.options
     question = without_options(text.question)
-    ranked = await asyncio.to_thread(rank, question, memory, options.choices, options.thread)
+    ranked = await asyncio.to_thread(
+        rank, question, memory, options.choices, options.thread
+    )
     budget = await text_budget(text)
     asks_for_all = asks_for_story(question) or asks_how_all_ends(question)
     is_general = asks_for_all or not ranked.has_matches
@@ -96,13 +98,16 @@ class _Passages:
     ranked: Ranked
     budget: TextBudget
     opened: list[int] = field(default_factory=list)  # Pages reported as open
-    held: list[ReaderEvent] = field(default_factory=list)  # Of a look that found nothing
+    # Of a look that found nothing
+    held: list[ReaderEvent] = field(default_factory=list)
 
     async def answer(self) -> ReaderEvents:
         seen: list[Passage] = []
         looks = self._looks()
         for look in range(looks):
-            rest = [place for place in self.ranked.passages if not overlaps(seen, place)]
+            rest = [
+                place for place in self.ranked.passages if not overlaps(seen, place)
+            ]
             self.held.clear()
             may_look_again = look + 1 < looks
             async with aclosing(self._look(rest, seen, may_look_again)) as stream:
@@ -120,11 +125,17 @@ class _Passages:
         if self.budget.is_whole or not can_find_nothing:
             return 1
         # A budget that was set is for all looks.
-        fits = not options.budget_tokens or options.budget_tokens >= _LOOKS * self.budget.tokens
+        fits = (
+            not options.budget_tokens
+            or options.budget_tokens >= _LOOKS * self.budget.tokens
+        )
         return _LOOKS if fits else 1
 
     async def _look(
-        self, candidates: Sequence[Passage], seen: Sequence[Passage], may_look_again: bool
+        self,
+        candidates: Sequence[Passage],
+        seen: Sequence[Passage],
+        may_look_again: bool,
     ) -> ReaderEvents:
         """Show as many of the candidates as fit, and answer from them.
 
@@ -147,17 +158,23 @@ class _Passages:
             yield events.LookedUp(number, len(self.opened), reasons[number])
             yield events.Expanded(number, events.OpenedBy.AGENT)
         everything = self._is_everything(candidates)
-        reason = events.StopReason.NOTHING_LEFT if everything else events.StopReason.WINDOW
+        reason = (
+            events.StopReason.NOTHING_LEFT if everything else events.StopReason.WINDOW
+        )
         answered = text.answer(shown, tuple(self.opened), {*self.opened, *pinned})
         ending = _after_stop(events.Stopped(reason), answered, text, seen)
         if may_look_again and not everything:
             judges_absence = text.options.model.judges_absence
-            ending = _unless_not_found(ending, steering, self.held, judges_absence=judges_absence)
+            ending = _unless_not_found(
+                ending, steering, self.held, judges_absence=judges_absence
+            )
         async with aclosing(ending) as stream:
             async for event in stream:
                 yield event
 
-    async def _select(self, candidates: Sequence[Passage], *, is_first: bool) -> ReaderEvents:
+    async def _select(
+        self, candidates: Sequence[Passage], *, is_first: bool
+    ) -> ReaderEvents:
         text, options = self.text, self.text.options
         again: list[Passage] = []
         if is_first:  # Only the first look uses the last answer's passages again.
@@ -186,7 +203,10 @@ class _Passages:
 
 
 async def _after_stop(
-    stopped: events.Stopped, answered: ReaderEvents, text: BookText, before: Sequence[Passage]
+    stopped: events.Stopped,
+    answered: ReaderEvents,
+    text: BookText,
+    before: Sequence[Passage],
 ) -> ReaderEvents:
     """`stopped`, then the answer; "not found" includes the passages seen `before`."""
     yield stopped
@@ -277,7 +297,9 @@ def without_invention(answered: events.Answered, text: BookText) -> events.Answe
         return answered
     question = without_options(text.question)
     statements = check(answered.answer, question, text.memory, answered.seen)
-    is_invented = bool(statements) and all(statement.foreign for statement in statements)
+    is_invented = bool(statements) and all(
+        statement.foreign for statement in statements
+    )
     if is_invented:
         return replace(answered, found=False, citations=())
     return answered

@@ -42,7 +42,8 @@ from gistread.words import count_words
 NAME = "graphreader"
 
 PATHS = 5  # Number of initial nodes (section 4.1)
-SHORTLIST = 40  # Elements offered as initial nodes; a book of 256k tokens has some 15,000
+# Elements offered as initial nodes; a book of 256k tokens has some 15,000
+SHORTLIST = 40
 STEPS = 10  # Most function calls of one path; three or four are usual (section 5.3)
 _PLAN_TOKENS = 96
 _PLAN_CHARACTERS = 600
@@ -50,7 +51,8 @@ _CHOICE_TOKENS = 48  # Longest reply with one or several choices
 _FACTS_SHOWN = 40
 _FACTS_RANKED = 12  # Of an element, by which it is compared with the question
 _SHARE_TO_FIT = 0.75  # Share of the facts that is tried next if they do not fit
-_NEIGHBOURS_SHOWN = 30  # A node may have a hundred; the list must fit a window of 4,000 tokens
+# A node may have a hundred; the list must fit a window of 4,000 tokens
+_NEIGHBOURS_SHOWN = 30
 _PAGES_QUEUED = 3
 _NOTES_KEPT = 8
 _NOTHING = "(empty)"
@@ -82,11 +84,18 @@ class _Search(Asking):
     plan: str = ""
 
     async def fits(self, prompt: Prompt, answer_tokens: int) -> bool:
-        return await self.engine.measure(prompt) + answer_tokens <= self.engine.info.context_tokens
+        return (
+            await self.engine.measure(prompt) + answer_tokens
+            <= self.engine.info.context_tokens
+        )
 
     def prompt(self, name: str, **values: object) -> Prompt:
         return user_prompt(
-            name, self.engine.info.wording, question=self.question, plan=self.plan, **values
+            name,
+            self.engine.info.wording,
+            question=self.question,
+            plan=self.plan,
+            **values,
         )
 
     @property
@@ -117,7 +126,9 @@ class _Path:
         return self.notes[-_NOTES_KEPT:]
 
     def notebook(self, without: int = 0) -> str:
-        return "\n".join(f"- {note.text}" for note in self.shown()[without:]) or _NOTHING
+        return (
+            "\n".join(f"- {note.text}" for note in self.shown()[without:]) or _NOTHING
+        )
 
 
 async def graphreader(asking: Asking) -> events.ReaderEvents:
@@ -126,7 +137,9 @@ async def graphreader(asking: Asking) -> events.ReaderEvents:
     memory = asking.memory
     steering = asking.steering
     await _check_window(search)
-    yield events.Started(NAME, len(memory.read_entries), memory.estimated_pages, memory.complete)
+    yield events.Started(
+        NAME, len(memory.read_entries), memory.estimated_pages, memory.complete
+    )
     async with aclosing(_prepare_facts(search)) as preparing:
         async for prepared in preparing:
             yield prepared
@@ -134,13 +147,17 @@ async def graphreader(asking: Asking) -> events.ReaderEvents:
     if not steering.stop:
         starts = await _plan(search)
         yield events.Planned(search.plan, tuple(element.name for element in starts))
-        paths += [_Path(number, element) for number, element in enumerate(starts, start=1)]
+        paths += [
+            _Path(number, element) for number, element in enumerate(starts, start=1)
+        ]
         async with aclosing(_follow(search, paths)) as following:
             async for event in following:
                 yield event
     if not any(path.notes for path in paths):
         paths.append(await asyncio.to_thread(_path_of_facts, search))
-    yield events.Stopped(events.StopReason.PERSON if steering.stop else events.StopReason.ENOUGH)
+    yield events.Stopped(
+        events.StopReason.PERSON if steering.stop else events.StopReason.ENOUGH
+    )
     async for event in _answer(search, paths):
         yield event
 
@@ -165,7 +182,9 @@ async def _prepare_facts(search: _Search) -> events.ReaderEvents:
     left = await asyncio.to_thread(facts.remaining, memory)
     if not left.complete:
         yield events.Prepared("facts", left.done, left.total)
-    async with aclosing(facts.build(memory, search.engine, Priority.INTERACTIVE)) as building:
+    async with aclosing(
+        facts.build(memory, search.engine, Priority.INTERACTIVE)
+    ) as building:
         async for progress in building:
             search.usage = progress.usage
             yield events.Prepared("facts", progress.done, progress.total)
@@ -178,9 +197,13 @@ async def _prepare_facts(search: _Search) -> events.ReaderEvents:
 def _path_of_facts(search: _Search) -> _Path:
     """A notebook of the known facts nearest to the question, for a search that noted nothing."""
     refused = search.steering.refused
-    open_facts = [fact for fact in facts.known_facts(search.memory) if fact.page not in refused]
+    open_facts = [
+        fact for fact in facts.known_facts(search.memory) if fact.page not in refused
+    ]
     nearest = _nearest(search, open_facts, _NOTES_KEPT)
-    notes = [_Note(fact.text, search.place(fact.page), from_text=False) for fact in nearest]
+    notes = [
+        _Note(fact.text, search.place(fact.page), from_text=False) for fact in nearest
+    ]
     return _Path(1, Element("", "", tuple(nearest), ()), notes)
 
 
@@ -216,11 +239,14 @@ class _Offer:
         return [str(number) for number in range(1, len(self.elements) + 1)]
 
 
-async def _offer(search: _Search, elements: list[Element], prompt: Callable[..., Prompt]) -> _Offer:
+async def _offer(
+    search: _Search, elements: list[Element], prompt: Callable[..., Prompt]
+) -> _Offer:
     """As many of the elements as fit the prompt."""
     while True:
         listed = "\n".join(
-            f"{number}. {element.name}" for number, element in enumerate(elements, start=1)
+            f"{number}. {element.name}"
+            for number, element in enumerate(elements, start=1)
         )
         offer = _Offer(elements, prompt(elements=listed))
         if not elements or await search.fits(offer.prompt, _CHOICE_TOKENS):
@@ -306,12 +332,16 @@ async def _read_facts(search: _Search, path: _Path) -> events.ReaderEvents:
     pages = sorted({fact.page for fact in shown})
     yield events.Visited(path.number, path.element.name, len(shown), tuple(pages))
     prompt = _facts_prompt(search, path, shown)
-    note = await _note(search, path, prompt(task=note_task, notes=path.notebook()), shown)
+    note = await _note(
+        search, path, prompt(task=note_task, notes=path.notebook()), shown
+    )
     if note:
         yield events.Noted(note.text, *note.place, path.number)
     unread = [page for page in pages if page not in path.pages_read]
     task = prompts.load("task_pages").text
-    to_choose = await _fit_prompt(search, path, partial(prompt, task=task), _CHOICE_TOKENS)
+    to_choose = await _fit_prompt(
+        search, path, partial(prompt, task=task), _CHOICE_TOKENS
+    )
     if to_choose and unread:
         options = [f"Page {page}" for page in unread]
         chosen = await search.choose_several(to_choose, options, _PAGES_QUEUED)
@@ -335,10 +365,14 @@ async def _facts_to_show(search: _Search, path: _Path, task: str) -> list[Fact]:
     return shown
 
 
-def _facts_prompt(search: _Search, path: _Path, shown: list[Fact]) -> Callable[..., Prompt]:
+def _facts_prompt(
+    search: _Search, path: _Path, shown: list[Fact]
+) -> Callable[..., Prompt]:
     """The prompt over these facts, which takes `task` and `notes`."""
     element = path.element.name
-    return partial(search.prompt, "node_facts", facts=_group_by_page(shown), element=element)
+    return partial(
+        search.prompt, "node_facts", facts=_group_by_page(shown), element=element
+    )
 
 
 async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEvents:
@@ -346,7 +380,9 @@ async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEv
     memory = search.memory
     shown = memory.entry(page).page
     where = await asyncio.to_thread(setting_of, memory, (shown.start, shown.end))
-    prompt = partial(search.prompt, "node_page", text=memory.text_of(shown), page=page, where=where)
+    prompt = partial(
+        search.prompt, "node_page", text=memory.text_of(shown), page=page, where=where
+    )
     to_note = await _fit_prompt(
         search, path, partial(prompt, task=prompts.load("task_note").text), NOTE_TOKENS
     )
@@ -373,7 +409,9 @@ async def _choose_action(
     actions = [_MORE, *possible, _END]
     described = "; ".join(prompts.load(_ACTIONS[action]).text for action in actions)
     task = prompts.load("task_action").fill(actions=described)
-    to_choose = await _fit_prompt(search, path, partial(prompt, task=task), _CHOICE_TOKENS)
+    to_choose = await _fit_prompt(
+        search, path, partial(prompt, task=task), _CHOICE_TOKENS
+    )
     if to_choose is None:
         return
     action = actions[await search.choose(to_choose, actions, 0)]
@@ -401,7 +439,9 @@ async def _neighbour(search: _Search, path: _Path) -> Element | None:
     ]
     unseen = [element for element in unseen if not path.known.issuperset(element.facts)]
     nearest = await asyncio.to_thread(_nearest_elements, search, unseen)
-    prompt = partial(search.prompt, "neighbours", notes=path.notebook(), element=path.element.name)
+    prompt = partial(
+        search.prompt, "neighbours", notes=path.notebook(), element=path.element.name
+    )
     offer = await _offer(search, nearest, prompt)
     if not offer.elements:
         return None
@@ -422,17 +462,27 @@ async def _note(
     text = await search.take_note(prompt)
     known = words_of(
         " ".join(
-            [search.plan, without_options(search.question), *(note.text for note in path.notes)]
+            [
+                search.plan,
+                without_options(search.question),
+                *(note.text for note in path.notes),
+            ]
         )
     )
     if not text or words_of(text) <= known:  # repeats the plan or the notebook
         return None
-    page = source if isinstance(source, int) else _nearest(search, source, 1, text)[0].page
-    path.notes.append(_Note(text, search.place(page), from_text=isinstance(source, int)))
+    page = (
+        source if isinstance(source, int) else _nearest(search, source, 1, text)[0].page
+    )
+    path.notes.append(
+        _Note(text, search.place(page), from_text=isinstance(source, int))
+    )
     return path.notes[-1]
 
 
-def _nearest(search: _Search, facts: Sequence[Fact], most: int, query: str = "") -> list[Fact]:
+def _nearest(
+    search: _Search, facts: Sequence[Fact], most: int, query: str = ""
+) -> list[Fact]:
     """The facts nearest to the query (BM25), by default question and plan, in the book's order."""
     if len(facts) <= most:
         return list(facts)
@@ -441,7 +491,9 @@ def _nearest(search: _Search, facts: Sequence[Fact], most: int, query: str = "")
     return [facts[index] for index in sorted(best)] or list(facts[:most])
 
 
-def _rank_elements(elements: Sequence[Element], query: str, most: int, language: str) -> list[int]:
+def _rank_elements(
+    elements: Sequence[Element], query: str, most: int, language: str
+) -> list[int]:
     """Indices of the elements nearest to a query (BM25), nearest first."""
     texts = [
         " ".join([element.name, *(fact.text for fact in element.facts[:_FACTS_RANKED])])
@@ -454,7 +506,10 @@ def _nearest_elements(search: _Search, elements: Sequence[Element]) -> list[Elem
     if len(elements) <= _NEIGHBOURS_SHOWN:
         return list(elements)
     best = _rank_elements(
-        elements, f"{search.question} {search.plan}", _NEIGHBOURS_SHOWN, search.memory.book.language
+        elements,
+        f"{search.question} {search.plan}",
+        _NEIGHBOURS_SHOWN,
+        search.memory.book.language,
     )
     order = dict.fromkeys([*best, *range(len(elements))])
     return [elements[index] for index in list(order)[:_NEIGHBOURS_SHOWN]]
@@ -483,7 +538,9 @@ async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvent
     draft = events.Answered(
         found=bool(filled),
         compression_rate=search.compression_rate(count_words(text)),
-        seen=tuple(join({note.place for note in notes if note.from_text}, search.memory.book)),
+        seen=tuple(
+            join({note.place for note in notes if note.from_text}, search.memory.book)
+        ),
         noted=tuple(sorted({note.place for note in notes})),
         lookups=pages_read,
         expanded=tuple(sorted(pages_read)),
@@ -494,7 +551,9 @@ async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvent
 
 def _pages_read(paths: Sequence[_Path]) -> tuple[int, ...]:
     """The pages that were read and fitted the window, each once."""
-    read = (page for path in paths for page in path.pages_read if page not in path.unfit)
+    read = (
+        page for path in paths for page in path.pages_read if page not in path.unfit
+    )
     return tuple(dict.fromkeys(read))
 
 

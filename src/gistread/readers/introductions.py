@@ -31,7 +31,8 @@ _MOST_NAMES, _LEAST_MENTIONS = 40, 3  # Of `names_to_learn`
 @dataclass(frozen=True, slots=True)
 class Introductions:
     name: str
-    sentences: tuple[Passage, ...]  # The most telling one; none if the text lacks the name
+    # The most telling one; none if the text lacks the name
+    sentences: tuple[Passage, ...]
     tells: bool = False  # Whether the sentence says what the person or thing is
 
 
@@ -48,13 +49,17 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
     book = memory.book
     is_named = all(word[:1].isupper() for word in content)
     if supports_names(book):
-        return _by_index(words, book) if is_named else _by_small_words(words, content, book)
+        if is_named:
+            return _by_index(words, book)
+        return _by_small_words(words, content, book)
     if not is_named:
         return None
     return _by_text(" ".join(words), book)
 
 
-def _by_small_words(words: list[str], content: list[str], book: Book) -> Introductions | None:
+def _by_small_words(
+    words: list[str], content: list[str], book: Book
+) -> Introductions | None:
     """Who holds a role, as in "who is the vicar", or bears a name: "who is filby"."""
     index = index_of(book)
     role = role_in(content)
@@ -88,7 +93,9 @@ def introducing_sentences(entity: Entity, book: Book) -> tuple[Passage, ...]:
 
     Without one, that of the first mention.
     """
-    return _introduced(entity.name, telling_sentences(entity.name, entity.forms, book)).sentences
+    return _introduced(
+        entity.name, telling_sentences(entity.name, entity.forms, book)
+    ).sentences
 
 
 def _introduced(name: str, ranked: list[Told]) -> Introductions:
@@ -103,8 +110,12 @@ def _by_text(name: str, book: Book) -> Introductions:
     text = _without_diacritics(book.text)
     for form in _forms(_without_diacritics(name)):
         mentions = _mentions(form, text, front_matter_end(book))
-        places = (sentence_at(book, start) for start in sorted(chain(*mentions.values())))
-        first = next((place for place in places if _is_prose(text[slice(*place)])), None)
+        places = (
+            sentence_at(book, start) for start in sorted(chain(*mentions.values()))
+        )
+        first = next(
+            (place for place in places if _is_prose(text[slice(*place)])), None
+        )
         if first is None:
             continue
         if supports_names(book):
@@ -143,7 +154,9 @@ def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passag
     if not (end and supports_names(book)):
         return []
     view = index_of(book).upto(end, user_data.name_corrections(book.sha256))
-    common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS][:_MOST_NAMES]
+    common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS][
+        :_MOST_NAMES
+    ]
     return [
         (entity, place)
         for entity in common
@@ -174,7 +187,9 @@ def _forms(name: str) -> Iterator[str]:
     """
     words = re.sub(r"^the\s", "", name, flags=re.IGNORECASE).split()
     yield " ".join(words)
-    end = next((at for at, word in enumerate(words) if at and word.lower() in _ENDS_NAME), None)
+    end = next(
+        (at for at, word in enumerate(words) if at and word.lower() in _ENDS_NAME), None
+    )
     if end is not None:
         yield " ".join(words[:end])
         return
@@ -184,7 +199,9 @@ def _forms(name: str) -> Iterator[str]:
 
 def _without_diacritics(text: str) -> str:
     """The text with base letters, of the same length."""
-    letters = (letter for letter in set(text) if not letter.isascii() and letter.isalpha())
+    letters = (
+        letter for letter in set(text) if not letter.isascii() and letter.isalpha()
+    )
     return text.translate(
         {ord(letter): unicodedata.normalize("NFD", letter)[0] for letter in letters}
     )

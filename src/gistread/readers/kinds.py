@@ -99,4 +99,6 @@ def quantity_asked_for(question: str) -> Quantity | None:
     >>> quantity_asked_for("Who was in prison?") is None
     True
     """
-    return next((quantity for quantity in _QUANTITIES if quantity.is_asked_in(question)), None)
+    return next(
+        (quantity for quantity in _QUANTITIES if quantity.is_asked_in(question)), None
+    )

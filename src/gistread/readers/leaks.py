@@ -9,7 +9,8 @@ from gistread.memory.passages import Passage, overlaps
 from gistread.word_patterns import WORD, folded_words, runs_of
 
 _RUN = 8  # Words in a row that an answer has from its instruction and from nowhere else
-_INSTRUCTIONS = ("opening_", "reads_on", "task_", "way_out")  # Beginnings of prompts' names
+# Beginnings of prompts' names
+_INSTRUCTIONS = ("opening_", "reads_on", "task_", "way_out")
 
 
 def without_leaks(answer: str, wording: str = "") -> str:

@@ -41,7 +41,8 @@ _QUESTION_TOKENS = 96
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    chunks: tuple[int, ...]  # Indices of the member's chunk, or of two that were read together
+    # Indices of the member's chunk, or of two that were read together
+    chunks: tuple[int, ...]
     answer: str  # Empty if the chunks have none
 
     @property
@@ -60,28 +61,35 @@ class _Team(answering.Asking):
 
     def text(self, *chunks: int) -> str:
         return render(
-            join((self.chunks[chunk] for chunk in chunks), self.memory.book), self.memory.book
+            join((self.chunks[chunk] for chunk in chunks), self.memory.book),
+            self.memory.book,
         )
 
     def findings(self) -> str:
         lines = []
         for question, reports in self.history:
             lines.append(f"Asked: {without_options(question)}")
-            lines += [f"{report.parts}: {report.answer}" for report in reports] or [_NOTHING]
+            lines += [f"{report.parts}: {report.answer}" for report in reports] or [
+                _NOTHING
+            ]
         return "\n".join(lines)
 
     async def member(self, task: str, question: str, *chunks: int) -> Prompt:
         """A member's prompt for a task; it tells the setting of a single chunk."""
         where = ""
         if len(chunks) == 1:
-            where = await asyncio.to_thread(setting_of, self.memory, self.chunks[chunks[0]])
+            where = await asyncio.to_thread(
+                setting_of, self.memory, self.chunks[chunks[0]]
+            )
         wording = self.engine.info.wording
         return answering.user_prompt(
             task, wording, text=self.text(*chunks), where=where, question=question
         )
 
     def leader(self, task: str) -> Prompt:
-        return answering.user_prompt(task, findings=self.findings(), question=self.question)
+        return answering.user_prompt(
+            task, findings=self.findings(), question=self.question
+        )
 
 
 async def longagent(asking: answering.Asking) -> events.ReaderEvents:
@@ -90,20 +98,31 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     memory = asking.memory
     engine = asking.engine
     answer_tokens = max(_REPORT_TOKENS, team.answer_tokens)
-    window, question_tokens = engine.info.context_tokens, await engine.count(team.question)
+    window, question_tokens = (
+        engine.info.context_tokens,
+        await engine.count(team.question),
+    )
     # Two chunks fit the window with a question.
-    room = (window - answer_tokens - _TASK_TOKENS - max(_QUESTION_TOKENS, question_tokens)) // 2
+    room = (
+        window - answer_tokens - _TASK_TOKENS - max(_QUESTION_TOKENS, question_tokens)
+    ) // 2
     if room < _TASK_TOKENS:
         raise PromptTooLongError(
             window - answer_tokens - 2 * room + 2 * _TASK_TOKENS, answer_tokens, window
         )
     team.chunk_tokens = min(MAX_CHUNK_TOKENS, room)
     team.max_reports = max(
-        2, (window - answer_tokens - _TASK_TOKENS - question_tokens) // (ROUNDS * _REPORT_TOKENS)
+        2,
+        (window - answer_tokens - _TASK_TOKENS - question_tokens)
+        // (ROUNDS * _REPORT_TOKENS),
     )
     team.chunks = await chunks_to_read(team, team.chunk_tokens)
     yield events.Started(
-        NAME, len(memory.read_entries), memory.estimated_pages, memory.complete, share_shown=1.0
+        NAME,
+        len(memory.read_entries),
+        memory.estimated_pages,
+        memory.complete,
+        share_shown=1.0,
     )
     yield events.TeamFormed(tuple(team.chunks))
 
@@ -148,7 +167,9 @@ async def _ask_members(
     `from_end` reverses the order: the latest chunks may still be cached.
     """
     info = team.engine.info
-    in_window = info.context_tokens // (team.chunk_tokens + _TASK_TOKENS + answering.SHORT_TOKENS)
+    in_window = info.context_tokens // (
+        team.chunk_tokens + _TASK_TOKENS + answering.SHORT_TOKENS
+    )
     at_once = info.parallel
     if not info.is_remote:
         at_once = max(1, min(in_window, at_once))
@@ -181,7 +202,9 @@ async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
     return answer
 
 
-async def _resolve(team: _Team, question: str, reports: list[_Report]) -> events.ReaderEvents:
+async def _resolve(
+    team: _Team, question: str, reports: list[_Report]
+) -> events.ReaderEvents:
     """Read the chunks of two reports together while two contradict each other (section 2.3)."""
     groups = _groups_of(reports)
     for group in groups:
@@ -189,7 +212,9 @@ async def _resolve(team: _Team, question: str, reports: list[_Report]) -> events
     for _ in range(CONFLICTS):
         if len(groups) < 2 or team.steering.stop:
             return
-        pair = await _conflict(team, question, [reports[group[0]] for group in groups[:_COMPARED]])
+        pair = await _conflict(
+            team, question, [reports[group[0]] for group in groups[:_COMPARED]]
+        )
         if pair is None:
             return
         larger, smaller = groups[pair[0]], groups[pair[1]]
@@ -225,7 +250,9 @@ def _agreement(reports: Sequence[_Report]) -> events.Agreed:
     return events.Agreed(reports[0].answer, tuple(members))
 
 
-async def _conflict(team: _Team, question: str, reports: list[_Report]) -> tuple[int, int] | None:
+async def _conflict(
+    team: _Team, question: str, reports: list[_Report]
+) -> tuple[int, int] | None:
     """The positions of two reports that the leader finds to contradict each other."""
     pairs = list(combinations(range(len(reports)), 2))
     listed = "\n".join(
@@ -250,7 +277,9 @@ def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
 async def _next_question(team: _Team) -> str:
     if await team.choose(team.leader("leader_decide"), ["ANSWER", "ASK"], 0) == 0:
         return ""
-    sampling = Sampling(answering.SHORT_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=("\n",))
+    sampling = Sampling(
+        answering.SHORT_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=("\n",)
+    )
     reply = await team.complete(team.leader("leader_ask"), sampling)
     question = " ".join(reply.split()).strip('"“” ')
     is_known = any(agree(question, earlier) for earlier, _ in team.history)
@@ -261,7 +290,9 @@ async def _next_question(team: _Team) -> str:
 
 def _answer(team: _Team) -> events.ReaderEvents:
     reports = [report for _, of_round in team.history for report in of_round]
-    places = {chunk + 1: team.chunks[chunk] for report in reports for chunk in report.chunks}
+    places = {
+        chunk + 1: team.chunks[chunk] for report in reports for chunk in report.chunks
+    }
     seen = tuple(join(places.values(), team.memory.book))
     question = without_options(team.question)
     for number, place in places.items():
@@ -296,7 +327,12 @@ def group_answers(answers: Sequence[str]) -> list[list[int]]:
     groups: list[list[int]] = []
     for position, answer in enumerate(answers):
         home = next(
-            (group for group in groups if all(agree(answer, answers[at]) for at in group)), None
+            (
+                group
+                for group in groups
+                if all(agree(answer, answers[at]) for at in group)
+            ),
+            None,
         )
         if home is None:
             groups.append([position])

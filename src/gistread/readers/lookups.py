@@ -32,7 +32,9 @@ _TRIES = 12  # Attempts to fit the layout
 _STEPS_TO_FIT = 20  # Each attempt has at least this part of the room less
 
 
-def render(memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] = ()) -> str:
+def render(
+    memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] = ()
+) -> str:
     """Write segments under tags with their page numbers, and open pages at their places."""
     left = sorted(opened, reverse=True)
     written: list[str] = []
@@ -41,7 +43,9 @@ def render(memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] =
             written.append(f"({_label_of(segment)})\n{segment.summary.text}")
         while left and left[-1] <= segment.last:
             written.append(_in_full(memory, left.pop()))
-    return "\n\n".join([*written, *(_in_full(memory, number) for number in reversed(left))])
+    return "\n\n".join(
+        [*written, *(_in_full(memory, number) for number in reversed(left))]
+    )
 
 
 def _label_of(segment: Node) -> str:
@@ -80,14 +84,18 @@ class Search(Asking):
     @property
     def shown(self) -> set[int]:
         return {
-            page for segment in self.segments for page in range(segment.first, segment.last + 1)
+            page
+            for segment in self.segments
+            for page in range(segment.first, segment.last + 1)
         } | self.opened
 
     @property
     def words(self) -> int:
         pages = sum(self.memory.entry(number).page.words for number in self.opened)
         return pages + sum(
-            segment.summary.words for segment in self.segments if not _is_open(segment, self.opened)
+            segment.summary.words
+            for segment in self.segments
+            if not _is_open(segment, self.opened)
         )
 
     def text(self) -> str:
@@ -110,16 +118,23 @@ class Search(Asking):
         must_answer: bool = False,
     ) -> Prompt:
         """`shared`: characters at the text's beginning that prompts of other questions have too."""
-        values = {"memory": text, "opened": ", ".join(map(str, sorted(opened))) or "none"}
+        values = {
+            "memory": text,
+            "opened": ", ".join(map(str, sorted(opened))) or "none",
+        }
         if name == "answer":
             return self.answer_prompt(
                 name, cacheable_prefix=shared, must_answer=must_answer, **values
             )
         closed = sorted(self.steering.refused & self.shown)
         if closed and not self.options.wording:
-            values["opened"] += f"\nPages that may not be opened: {', '.join(map(str, closed))}"
+            values["opened"] += (
+                f"\nPages that may not be opened: {', '.join(map(str, closed))}"
+            )
         template = prompts.load(name, self.options.wording)
-        return (Message("user", template.fill(**values, question=self.question), shared),)
+        return (
+            Message("user", template.fill(**values, question=self.question), shared),
+        )
 
     async def tokens_needed(self, text: str, opened: Collection[int] = ()) -> int:
         """Tokens of the longest prompt and its answer, with this text as the memory."""
@@ -140,7 +155,9 @@ async def start_search(asking: Asking, max_pages: int) -> Search:
     answer_tokens = asking.answer_tokens
     search.segments, search.opened = await _lay_out(search, max_pages)
     if not search.segments and not search.opened:
-        needed = await search.tokens_needed(render(memory, [one_line(current_tree(memory))]))
+        needed = await search.tokens_needed(
+            render(memory, [one_line(current_tree(memory))])
+        )
         raise PromptTooLongError(
             needed - answer_tokens, answer_tokens, search.engine.info.context_tokens
         )
@@ -170,7 +187,9 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
     mean_words = sum(entry.page.words for entry in memory.entries) / len(memory.entries)
     page_tokens = round(TOKENS_PER_WORD * mean_words) + _TAG_TOKENS
     pages = page_by_page(memory)
-    if await _leaves_room(search, pages, opened, room - min(max_pages, PAGES_OPEN) * page_tokens):
+    if await _leaves_room(
+        search, pages, opened, room - min(max_pages, PAGES_OPEN) * page_tokens
+    ):
         return pages, opened
     # First leave room for pages to open; in a small window, leave none.
     budgets = (room - min(max_pages * page_tokens, room // 2), room)
@@ -181,7 +200,9 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
     return segments, opened
 
 
-async def _measured(search: Search, segments: Sequence[Node], opened: Collection[int]) -> int:
+async def _measured(
+    search: Search, segments: Sequence[Node], opened: Collection[int]
+) -> int:
     return await search.tokens_needed(render(search.memory, segments, opened))
 
 
@@ -230,7 +251,9 @@ async def _fitting_segments(
 def _scores(search: Search) -> Sequence[float]:
     """How near each page is to the question."""
     memory = search.memory
-    documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
+    documents = [
+        f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries
+    ]
     return Ranker(documents, memory.book.language).scores(search.question)
 
 
@@ -244,7 +267,9 @@ def _page_read(search: Search) -> int | None:
     return page.number if page else len(memory.entries)
 
 
-async def _all_fit(segments: Sequence[Node], room: int, memory: GistMemory, engine: Engine) -> bool:
+async def _all_fit(
+    segments: Sequence[Node], room: int, memory: GistMemory, engine: Engine
+) -> bool:
     # No vocabulary reaches two words a token, so a very long memory need not be counted.
     if sum(segment.summary.words for segment in segments) / 2 > room:
         return False
@@ -260,7 +285,11 @@ async def begin(name: str, search: Search) -> events.ReaderEvents:
         if not search.whole
     ]
     yield events.Started(
-        name, len(memory.read_entries), memory.estimated_pages, memory.complete, tuple(levels)
+        name,
+        len(memory.read_entries),
+        memory.estimated_pages,
+        memory.complete,
+        tuple(levels),
     )
     for page in sorted(search.opened):
         yield events.Expanded(page, events.OpenedBy.PERSON)
@@ -273,7 +302,9 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     readable = readable_tokens(engine.info, FIRST_WORD_S)
     if await whole_text_tokens(memory, engine, readable) is not None:
         return NO_USAGE  # Questions are shown the whole text instead.
-    search = Search("", memory, engine, Steering(), ReaderOptions(), page_by_page(memory))
+    search = Search(
+        "", memory, engine, Steering(), ReaderOptions(), page_by_page(memory)
+    )
     if not memory.entries or not await search.fits():
         return NO_USAGE
     return await engine.prepare(search.prompt("lookup"))
@@ -286,7 +317,9 @@ async def apply_steering(search: Search) -> events.ReaderEvents:
         search.opened -= closed
         search.unfit.clear()  # there is room again
         yield events.Refused(tuple(sorted(closed)))
-    for page in sorted(steering.pinned - steering.refused - search.opened - search.unfit):
+    for page in sorted(
+        steering.pinned - steering.refused - search.opened - search.unfit
+    ):
         if not 1 <= page <= len(search.memory.entries):
             continue
         if await search.fits(page):
@@ -299,12 +332,16 @@ async def apply_steering(search: Search) -> events.ReaderEvents:
 
 async def openable_pages(search: Search) -> list[int]:
     """The pages that probably still fit the window, by their words; a choice is measured."""
-    unread = sorted(search.shown - search.opened - search.steering.refused - search.unfit)
+    unread = sorted(
+        search.shown - search.opened - search.steering.refused - search.unfit
+    )
     used = await search.tokens_needed(search.text(), search.opened)
     free = search.engine.info.context_tokens - used
     tokens_per_word = await search.engine.count(search.text()) / max(1, search.words)
     return [
-        page for page in unread if search.memory.entry(page).page.words * tokens_per_word <= free
+        page
+        for page in unread
+        if search.memory.entry(page).page.words * tokens_per_word <= free
     ]
 
 
@@ -318,7 +355,8 @@ def answer(search: Search, *, must_answer: bool = False) -> events.ReaderEvents:
     opened = search.opened
     read = sum(entry.page.words for entry in memory.entries)
     places = {
-        number: (memory.entry(number).page.start, memory.entry(number).page.end) for number in shown
+        number: (memory.entry(number).page.start, memory.entry(number).page.end)
+        for number in shown
     }
     draft = events.Answered(
         # Of words in context and words read (ReadAgent, section 4.1)

@@ -55,7 +55,11 @@ class _Walk(Asking):
             for child in self.path[-1].children
             if (child.level, child.first) not in self.rejected
         )
-        return [child for child in new if not self.steering.refused.issuperset(pages_of(child))]
+        return [
+            child
+            for child in new
+            if not self.steering.refused.issuperset(pages_of(child))
+        ]
 
     @property
     def is_at_top(self) -> bool:
@@ -79,11 +83,16 @@ class _Walk(Asking):
         """
         window = self.engine.info.context_tokens
         known = [f"- {node.summary.text}" for node in self.path[1:] if node.level]
-        known += [f"- Page {number}: {note}" for number, note in sorted(self.notes.items())]
+        known += [
+            f"- Page {number}: {note}" for number, note in sorted(self.notes.items())
+        ]
         while True:
             memory = "\n".join(known)
             needed = max(
-                [await self.engine.measure(task(memory=memory or _NOTHING_KNOWN)) for task in tasks]
+                [
+                    await self.engine.measure(task(memory=memory or _NOTHING_KNOWN))
+                    for task in tasks
+                ]
             )
             if needed + answer_tokens <= window:
                 return memory
@@ -106,7 +115,9 @@ class _Walk(Asking):
             reason = self.reasons.of([(start, end)])
         part_wanted = events.WantedSection(part, start, end, reason)
         last = len(self.memory.entries)
-        return events.Proposed(part, len(self.path), last, reason, sections=(part_wanted,))
+        return events.Proposed(
+            part, len(self.path), last, reason, sections=(part_wanted,)
+        )
 
     def text(self, place: Span) -> str:
         return self.memory.book.text[slice(*place)].strip()
@@ -135,8 +146,14 @@ class _Walk(Asking):
         return await view(await fit_beginning(whole, self.memory.book, fits) or whole)
 
     def _tasks_at(self, page: Page, place: Span, where: str) -> "_PageTasks":
-        shown: dict[str, Any] = {"text": self.text(place), "page": page.number, "where": where}
-        helps = partial(user_prompt, "leaf", self.options.wording, question=self.question, **shown)
+        shown: dict[str, Any] = {
+            "text": self.text(place),
+            "page": page.number,
+            "where": where,
+        }
+        helps = partial(
+            user_prompt, "leaf", self.options.wording, question=self.question, **shown
+        )
         return _PageTasks(helps, partial(self.answer_prompt, "leaf_answer", **shown))
 
 
@@ -168,7 +185,9 @@ async def memwalker(asking: Asking) -> events.ReaderEvents:
     memory = asking.memory
     least = min(memory.entries, key=lambda entry: entry.page.words)
     await walk.at_page(least.page)  # raises before a tree is built if no page fits
-    yield events.Started(NAME, len(memory.read_entries), memory.estimated_pages, memory.complete)
+    yield events.Started(
+        NAME, len(memory.read_entries), memory.estimated_pages, memory.complete
+    )
     for stage in (_prepare_tree, _walk_down):
         async with aclosing(stage(walk)) as stream:
             async for event in stream:
@@ -177,7 +196,9 @@ async def memwalker(asking: Asking) -> events.ReaderEvents:
     if walk.answer_view is not None:
         answered = _answer_from_page(walk, walk.answer_view)
     else:
-        answered = _answer_from_summaries(walk, enough=walk.ended is events.StopReason.ENOUGH)
+        answered = _answer_from_summaries(
+            walk, enough=walk.ended is events.StopReason.ENOUGH
+        )
     async for event in answered:
         yield event
 
@@ -198,7 +219,11 @@ async def _walk_down(walk: _Walk) -> events.ReaderEvents:
                 yield reviewed
             decision = walk.steering.decision
             chosen_page = next(iter(decision.pages), None)
-            if walk.steering.stop or decision.pages or decision.refused_of(pages_of(step)):
+            if (
+                walk.steering.stop
+                or decision.pages
+                or decision.refused_of(pages_of(step))
+            ):
                 continue
         yield events.Walked(step.level, step.first, step.last)
         walk.path.append(step)
@@ -217,9 +242,13 @@ async def _prepare_tree(walk: _Walk) -> events.ReaderEvents:
     left = await asyncio.to_thread(tree.remaining, memory)
     if not left.complete:
         yield events.Prepared("summaries", left.done, left.total)
-    async with aclosing(tree.build(memory, walk.engine, Priority.INTERACTIVE)) as building:
+    async with aclosing(
+        tree.build(memory, walk.engine, Priority.INTERACTIVE)
+    ) as building:
         async for progress in building:
-            yield events.Prepared("summaries", max(left.done, progress.done), progress.total)
+            yield events.Prepared(
+                "summaries", max(left.done, progress.done), progress.total
+            )
             walk.usage = progress.usage
             if walk.steering.stop:
                 break
@@ -239,7 +268,8 @@ async def _review(walk: _Walk, node: Node) -> events.ReaderEvents:
     chosen = next(iter(steering.decision.pages), None)
     if chosen and chosen not in pages_of(walk.path[-1]):
         del walk.path[1:]  # It lies in another part of the book.
-    if chosen in pages:  # Walking to a page of this node refuses none of its other pages.
+    # Walking to a page of this node refuses none of its other pages.
+    if chosen in pages:
         steering.refused.intersection_update(refused)
 
 
@@ -269,7 +299,9 @@ def pages_of(node: Node) -> tuple[int, ...]:
     return tuple(range(node.first, node.last + 1))
 
 
-async def _step(walk: _Walk, page: int | None) -> Node | events.TurnedBack | events.StopReason:
+async def _step(
+    walk: _Walk, page: int | None
+) -> Node | events.TurnedBack | events.StopReason:
     """The next step: a child of the current node, back from it, or why the walk ends.
 
     `page`: where the user chose to walk.
@@ -308,7 +340,12 @@ def _triage_task(walk: _Walk, children: Sequence[Node]) -> _Task:
         stop = ", or if none of them would help"
     summaries = _numbered(children)
     return partial(
-        user_prompt, "triage", summaries=summaries, question=walk.question, none=none, stop=stop
+        user_prompt,
+        "triage",
+        summaries=summaries,
+        question=walk.question,
+        none=none,
+        stop=stop,
     )
 
 

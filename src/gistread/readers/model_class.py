@@ -15,16 +15,22 @@ class ModelClass:
 
     name: str
     passage_tokens: int  # Usual tokens of passages in one prompt
-    passages: int  # Most passages asked one by one: further ones bring more wrong answers
+    # Most passages asked one by one: further ones bring more wrong answers
+    passages: int
     most_tokens: int  # Most tokens of text in one prompt: more misleads a small model
     cites: bool  # It is shown numbered passages, and asked for the numbers
     chooses: bool  # It can name one of several options by its letter, and say why
-    remembers: bool  # It is shown the whole conversation before a question, not the last exchange
-    is_believed: bool  # Its answers stand as they are; else useless ones are replaced by quotations
+    # It is shown the whole conversation before a question, not the last exchange
+    remembers: bool
+    # Its answers stand as they are; else useless ones are replaced by quotations
+    is_believed: bool
     abstains: bool = True  # It is offered "The book does not say."
-    judges_absence: bool = False  # It can tell whether an answer says "the book does not tell"
-    sees_absence: bool = False  # It notices when a question is about somebody whom the book lacks
-    looks_up: bool = False  # Over its own gists of a whole book, it opens the pages that answer
+    # It can tell whether an answer says "the book does not tell"
+    judges_absence: bool = False
+    # It notices when a question is about somebody whom the book lacks
+    sees_absence: bool = False
+    # Over its own gists of a whole book, it opens the pages that answer
+    looks_up: bool = False
 
 
 _ANY = 10**9

@@ -45,7 +45,8 @@ _NONE = "none"
 _CHUNK_NOTE_TOKENS = 192  # Longest note on a chunk; a longer one is gone on with
 _LEAST_ROOMS = 8  # Times the room of a note that the window has
 _MOST_NOTES = 3  # Notes on one chunk
-_LEAST_WORDS = 4  # Of an item that a longer one may tell; a shorter one is a thing of a list
+# Of an item that a longer one may tell; a shorter one is a thing of a list
+_LEAST_WORDS = 4
 _ITEM_MARK = re.compile(r"\A(?:[-*•]|\d{1,2}[.)])\s+")
 CUT = "The notes on this part were cut off."
 
@@ -64,7 +65,10 @@ class _Notebook:
     dropped: list[_Note] = field(default_factory=list)  # For want of room
 
     def text(self, *, numbered: bool = False) -> str:
-        marks = (f"[{number}]" if numbered else "-" for number in range(1, len(self.notes) + 1))
+        marks = (
+            f"[{number}]" if numbered else "-"
+            for number in range(1, len(self.notes) + 1)
+        )
         return "\n".join(
             f"{mark} {note.text}" for mark, note in zip(marks, self.notes, strict=True)
         )
@@ -101,7 +105,11 @@ async def notes(asking: Asking) -> ReaderEvents:
     parts = await chunks_to_read(asking, chunk_tokens)
     notebook = _Notebook(min(room - chunk_tokens, _notebook_tokens(asking.question)))
     yield Started(
-        NAME, len(memory.read_entries), memory.estimated_pages, memory.complete, share_shown=1.0
+        NAME,
+        len(memory.read_entries),
+        memory.estimated_pages,
+        memory.complete,
+        share_shown=1.0,
     )
 
     reason = StopReason.NOTHING_LEFT
@@ -109,7 +117,9 @@ async def notes(asking: Asking) -> ReaderEvents:
         if asking.steering.stop:
             reason = StopReason.PERSON
             break
-        async with aclosing(_read_chunk(asking, notebook, (start, end), note_tokens)) as noted:
+        async with aclosing(
+            _read_chunk(asking, notebook, (start, end), note_tokens)
+        ) as noted:
             async for event in noted:
                 yield event
         yield PartRead(number, len(parts), start, end)
@@ -172,7 +182,9 @@ async def _read_chunk(
             items = whole  # The last one is noted whole next time.
         new = [item for item in items if not notebook.has(item)]
         for item in new:
-            source = await asyncio.to_thread(telling_passage, item, question, place, memory)
+            source = await asyncio.to_thread(
+                telling_passage, item, question, place, memory
+            )
             await notebook.add(_Note(item, place, source), asking.engine)
             noted.append(item)
             yield Noted(item, start, end)

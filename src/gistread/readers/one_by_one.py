@@ -38,7 +38,8 @@ _MOST_WIDE = 20  # Passages that are widened: in each look some may be refused
 _LEAST_TOKENS = 700  # Of about two passages, however slow the model is
 _LOOKS = 2  # The nearest passages, then the next if these do not tell
 _AROUND = 350  # Characters before and after a passage: they tell who "he" is
-_DOUBTED = 0.25  # Probability of an answer, against "The book does not say.", that is too low
+# Probability of an answer, against "The book does not say.", that is too low
+_DOUBTED = 0.25
 _SAMPLING = Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",), scored=True)
 # Sources of an answer from one passage: its own, then those of what other passages answer
 _MOST_SOURCES = 4
@@ -54,12 +55,16 @@ async def one_by_one(asking: Asking) -> ReaderEvents:
     memory = asking.memory
     options = asking.options
     question = without_options(asking.question)
-    ranked = await asyncio.to_thread(rank, question, memory, options.choices, options.thread)
+    ranked = await asyncio.to_thread(
+        rank, question, memory, options.choices, options.thread
+    )
     if options.choices or not ranked.has_matches:
         answered = gistread(asking)
     else:
         text = BookText.of(asking, NAME)
-        answered = _Search(text, ranked, with_surroundings(ranked.passages, memory.book)).answer()
+        answered = _Search(
+            text, ranked, with_surroundings(ranked.passages, memory.book)
+        ).answer()
     async with aclosing(answered) as stream:
         async for event in stream:
             yield event
@@ -186,7 +191,9 @@ class _Search:
         yield await asyncio.to_thread(without_invention, answered, text)
 
 
-def _sources_of(votes: Sequence[Vote], question: str, memory: GistMemory) -> tuple[Citation, ...]:
+def _sources_of(
+    votes: Sequence[Vote], question: str, memory: GistMemory
+) -> tuple[Citation, ...]:
     """The source of the best answer, then those of its rivals, each with what it answers."""
     sources: dict[Passage, Citation] = {}
     for vote in votes:
@@ -220,7 +227,12 @@ def with_surroundings(passages: Sequence[Passage], book: Book) -> list[Passage]:
             break
         if not any(since <= start and end <= until for since, until in wide):
             last = min(len(book.text) - 1, end + _AROUND)
-            wide.append((sentence_at(book, max(0, start - _AROUND))[0], sentence_at(book, last)[1]))
+            wide.append(
+                (
+                    sentence_at(book, max(0, start - _AROUND))[0],
+                    sentence_at(book, last)[1],
+                )
+            )
     return wide
 
 

@@ -129,7 +129,9 @@ async def story_so_far(asking: Asking) -> tuple[Passage, ...]:
 def _story_places(memory: GistMemory) -> tuple[Passage, ...]:
     story = recap(memory, words=SHORT_RECAP_WORDS)
     sentences = (*(story.before or own_story(memory)), *story.chapter)
-    return tuple(sorted({sentence_at(memory.book, sentence.start) for sentence in sentences}))
+    return tuple(
+        sorted({sentence_at(memory.book, sentence.start) for sentence in sentences})
+    )
 
 
 def quote_introductions(introduced: Introductions, text: BookText) -> ReaderEvents:
@@ -148,10 +150,14 @@ def _introduction(introduced: Introductions, text: BookText) -> str:
         return _NOTHING
     if introduced.tells:
         return quoted
-    return f"{NO_PLAIN_SENTENCE} who or what {introduced.name} is. The nearest: {quoted}"
+    return (
+        f"{NO_PLAIN_SENTENCE} who or what {introduced.name} is. The nearest: {quoted}"
+    )
 
 
-async def _quote(answer: str, places: tuple[Passage, ...], text: BookText) -> ReaderEvents:
+async def _quote(
+    answer: str, places: tuple[Passage, ...], text: BookText
+) -> ReaderEvents:
     """These places as the answer, in the book's own words."""
     text.shown = list(places)
     yield text.started(places)

@@ -34,7 +34,8 @@ class Ranked:
     # Numbers of the pages that share something with the question, nearest first
     pages: tuple[int, ...]
     has_matches: bool  # Whether the book has any of the question's search terms
-    introductions: Introductions | None = None  # Of the name that the question asks about, if any
+    # Of the name that the question asks about, if any
+    introductions: Introductions | None = None
 
 
 def rank(
@@ -47,20 +48,26 @@ def rank(
     """
     book = memory.book
     passages = _passages_of(memory)
-    relevance = Relevance([book.text[start:end] for start, end in passages], book.language)
+    relevance = Relevance(
+        [book.text[start:end] for start, end in passages], book.language
+    )
     context = retrieval_context(thread)
     weights = _weights(question, passages, book)
     scores = relevance.scores(question, choices, context, weights)
     # Of a title page or an imprint only what shares a word with the question.
     story = range(front_matter_end(book), back_matter_start(book))
     fitting = [
-        index for index in scores.order if scores.alone[index] or passages[index][0] in story
+        index
+        for index in scores.order
+        if scores.alone[index] or passages[index][0] in story
     ]
     ordered = [passages[index] for index in fitting or scores.order]
     introduced = None if choices else introductions(question, memory)
     if introduced:
         ordered.sort(key=lambda place: not overlaps(introduced.sentences, place))
-    by_surroundings = sorted(range(len(passages)), key=lambda index: -scores.around[index])
+    by_surroundings = sorted(
+        range(len(passages)), key=lambda index: -scores.around[index]
+    )
     near = [passages[index] for index in by_surroundings if scores.around[index] > 0]
     pages = (memory.page_at(start) for start, _ in near)
     numbers = tuple(dict.fromkeys(page.number for page in pages if page))
@@ -85,7 +92,11 @@ def _passages_of(memory: GistMemory) -> list[Passage]:
     """The passages of the book. None crosses the end of a page: a page ranks with its best."""
     book = memory.book
     pages = (entry.page for entry in memory.entries)
-    read = [place for page in pages for place in split_into_passages(book, page.start, page.end)]
+    read = [
+        place
+        for page in pages
+        for place in split_into_passages(book, page.start, page.end)
+    ]
     return read + split_into_passages(book, memory.read_until)
 
 
@@ -93,10 +104,14 @@ def _weights(question: str, passages: Sequence[Passage], book: Book) -> list[flo
     """A weight for each passage, by its place and by what it can tell."""
     by_place = _part_weights(question, passages, book)
     by_quantity = _quantity_weights(question, passages, book)
-    return [place * quantity for place, quantity in zip(by_place, by_quantity, strict=True)]
+    return [
+        place * quantity for place, quantity in zip(by_place, by_quantity, strict=True)
+    ]
 
 
-def _part_weights(question: str, passages: Sequence[Passage], book: Book) -> list[float]:
+def _part_weights(
+    question: str, passages: Sequence[Passage], book: Book
+) -> list[float]:
     """More for the part of the book that is asked about, if one is."""
     length = max(1, len(book.text)) * _PART
     if pattern("asks_how_it_ends").search(question):
@@ -108,13 +123,16 @@ def _part_weights(question: str, passages: Sequence[Passage], book: Book) -> lis
     return [1 + _PART_WEIGHT * max(0.0, 1 - distance / length) for distance in away]
 
 
-def _quantity_weights(question: str, passages: Sequence[Passage], book: Book) -> list[float]:
+def _quantity_weights(
+    question: str, passages: Sequence[Passage], book: Book
+) -> list[float]:
     """More for the passages that tell a quantity of the kind asked for, if one is."""
     quantity = quantity_asked_for(question)
     if quantity is None:
         return [1.0] * len(passages)
     return [
-        1 + _QUANTITY_WEIGHT * quantity.is_told_in(book.text[start:end]) for start, end in passages
+        1 + _QUANTITY_WEIGHT * quantity.is_told_in(book.text[start:end])
+        for start, end in passages
     ]
 
 

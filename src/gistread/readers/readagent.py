@@ -104,9 +104,13 @@ async def _name_pages(search: Search) -> ReaderEvents:
         named, ended = await _choose_pages(search)
         reasons = Reasons.over(search.question, search.memory)
         sections = tuple(page_wanted(page, search.memory, reasons) for page in named)
-        async for reviewed in steering.review(Proposed(tuple(named), 1, last, sections=sections)):
+        async for reviewed in steering.review(
+            Proposed(tuple(named), 1, last, sections=sections)
+        ):
             yield reviewed
-        accepted = [section for section in sections if not steering.refused & {*section.pages}]
+        accepted = [
+            section for section in sections if not steering.refused & {*section.pages}
+        ]
         for section in accepted:
             (page,) = section.pages
             search.lookups.append(page)
@@ -128,7 +132,9 @@ def _is_settled(steering: Steering, named: Sequence[int]) -> bool:
     return not (decision.refuses or decision.refused_of(named))
 
 
-async def _open_pages(search: Search, sections: Sequence[WantedSection]) -> ReaderEvents:
+async def _open_pages(
+    search: Search, sections: Sequence[WantedSection]
+) -> ReaderEvents:
     for section in sections:
         (page,) = section.pages
         if page not in search.opened:
@@ -145,7 +151,9 @@ async def _choose_pages(search: Search) -> tuple[list[int], StopReason]:
         return named, ended
     options = [f"Page {page}" for page in offered]
     most = search.options.max_pages - len(search.lookups)
-    for index in await search.choose_several(search.prompt("lookup_parallel"), options, most):
+    for index in await search.choose_several(
+        search.prompt("lookup_parallel"), options, most
+    ):
         page = offered[index]
         if page in steering.refused or page in search.opened:
             continue  # the user opened or refused it during the choice
@@ -185,11 +193,15 @@ async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
         search.unfit.add(page)
 
 
-async def _choose_with_reason(search: Search, options: Sequence[str]) -> tuple[int, str]:
+async def _choose_with_reason(
+    search: Search, options: Sequence[str]
+) -> tuple[int, str]:
     """The index of the model's choice, and its reason if it can give one."""
     prompt = search.prompt("lookup")
     if search.options.model.chooses:
-        return await search.choose_and_say(search.prompt("lookup_reason"), options, prompt)
+        return await search.choose_and_say(
+            search.prompt("lookup_reason"), options, prompt
+        )
     return await search.choose(prompt, options, len(options) - 1), ""
 
 

@@ -16,7 +16,8 @@ from gistread.units import in_quotes
 _MOST_WORDS = 4
 # Characters of a section that a passage must cover to ask for that section, too
 _LEAST_PART = 1000
-_AROUND = 1200  # Characters before and after a part in which the ranking still counts words
+# Characters before and after a part in which the ranking still counts words
+_AROUND = 1200
 # Titles that tell nothing even without a name, unlike "captain"
 _FORMS_OF_ADDRESS = frozenset(
     "mr mrs ms miss mister mistress sir madam mme mlle dr prof capt col lieut rev".split()
@@ -58,11 +59,16 @@ class Reasons:
         asked_in = language_of(question, code_of(language))
         left_out = self._terms.stop_words | stop_words().get(asked_in, frozenset())
         left_out |= _FORMS_OF_ADDRESS
-        places = [place for place in self._terms.places(question) if place.word not in left_out]
+        places = [
+            place
+            for place in self._terms.places(question)
+            if place.word not in left_out
+        ]
         before_names = {
             place.start
             for place, after in pairwise(places)
-            if question[place.end : after.start] in (" ", ". ") and question[after.start].isupper()
+            if question[place.end : after.start] in (" ", ". ")
+            and question[after.start].isupper()
         }
         return {
             place.word
@@ -73,7 +79,9 @@ class Reasons:
     def of(self, places: Iterable[Passage], otherwise: str = "") -> str:
         """Why these places are wanted; `otherwise` if they share nothing with the question."""
         parts = list(places)
-        shared = self._words_in(parts, self._of_question) or self._words_in(parts, self._related)
+        shared = self._words_in(parts, self._of_question) or self._words_in(
+            parts, self._related
+        )
         if shared:
             return f"because it has {shared}"
         around = [(max(0, start - _AROUND), end + _AROUND) for start, end in parts]
@@ -87,13 +95,17 @@ class Reasons:
 
     def in_words(self, text: str) -> str:
         """Why a summary is wanted; empty if it shares nothing with the question."""
-        shared = self._shared(text, self._of_question) or self._shared(text, self._related)
+        shared = self._shared(text, self._of_question) or self._shared(
+            text, self._related
+        )
         if not shared:
             return ""
         return f"because its summary has {shared}"
 
     def _words_in(self, places: Iterable[Passage], stems: frozenset[str]) -> str:
-        return self._shared("\n".join(self._text[start:end] for start, end in places), stems)
+        return self._shared(
+            "\n".join(self._text[start:end] for start, end in places), stems
+        )
 
     def _shared(self, text: str, stems: frozenset[str]) -> str:
         """The first word of each stem, the most frequent stems last: they tell the least.
@@ -129,7 +141,9 @@ def sections_wanted(
                 continue
             by_number.setdefault(number, []).append(part)
     return [
-        WantedSection((number,), min(parts)[0], max(parts)[1], reasons.of(parts, otherwise))
+        WantedSection(
+            (number,), min(parts)[0], max(parts)[1], reasons.of(parts, otherwise)
+        )
         for number, parts in by_number.items()
     ]
 

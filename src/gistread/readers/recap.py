@@ -27,23 +27,28 @@ from gistread.store.model import NameCorrection
 from gistread.units import ELLIPSIS, close_speech, counted
 from gistread.words import count_words
 
-RECAP_WORDS = 600  # Four screens of 80×24; the gists of 4,000 words, as many as a tale has
+# Four screens of 80×24; the gists of 4,000 words, as many as a tale has
+RECAP_WORDS = 600
 SHORT_RECAP_WORDS = 180  # Of an answer
 _CHAPTER_SHARE = 0.4  # Of these words, for the last chapter at least, if it has as many
-_CHAPTER_PAGES = 6  # Most pages of the last chapter; those before them are the story before
-_MOST_CUT = 1.5  # Times the words that fit; gists with more are replaced by their summary
+# Most pages of the last chapter; those before them are the story before
+_CHAPTER_PAGES = 6
+# Times the words that fit; gists with more are replaced by their summary
+_MOST_CUT = 1.5
 _ACT_WORDS = 60  # About three sentences: the story is told in as many acts as fit
 _OWN_BOOK_WORDS = 180  # Of a book without chapters that is told in its own sentences
 _OWN_CHAPTER_WORDS = 70
 _OWN_ACTS = 8  # In which a story without gists is told
 _OWN_ACT_WORDS = 28  # About a sentence
 _ACT_CHARACTERS = 12_000  # Of such an act, in which its sentence is looked for
-_BEHIND = 6_000  # Characters that a memory may lack before the place, about a thousand words
+# Characters that a memory may lack before the place, about a thousand words
+_BEHIND = 6_000
 _ON_STAGE = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
 # Share of the terms of a gist's sentence that its pages have; else it is unsure
 _LEAST_SHARED = 1 / 3
-_OWN_WORDS = (GistSource.EXTRACTIVE, GistSource.QUOTED, GistSource.VERBATIM)  # The book's
+# The book's
+_OWN_WORDS = (GistSource.EXTRACTIVE, GistSource.QUOTED, GistSource.VERBATIM)
 _FEW = 2  # Sentences to show if none represents the others
 _QUOTES = "“”\"‘'«„—–"  # Marks of direct speech, which tells little out of context
 _ENDS = (".", "!", "?", "…", ":", *_QUOTES, "’", "»", ")")  # Of whole sentences
@@ -92,7 +97,9 @@ def recap(
     first_page = _first_page_of_chapter(last, memory, is_behind=is_behind)
     story_start = front_matter_end(book)
     telling = [_tells(entry, book, story_start) for entry in memory.entries]
-    now = [node for node in page_by_page(memory)[first_page:] if telling[node.first - 1]]
+    now = [
+        node for node in page_by_page(memory)[first_page:] if telling[node.first - 1]
+    ]
     gists_before = sum(length(entry.gist.text) for entry in memory.entries[:first_page])
     chapter_words = _share_of_chapter(words, gists_before, _words_in(now))
     before_words = words - chapter_words
@@ -130,7 +137,9 @@ def _without_back_matter(memory: GistMemory) -> GistMemory:
 
 def _is_behind(read_until: int, end: int, book: Book) -> bool:
     """Whether a memory that ends at `read_until` lacks much of the story up to `end`."""
-    is_in_chapter = book.chapter_index(read_until - 1) >= book.chapter_index(max(0, end - 1))
+    is_in_chapter = book.chapter_index(read_until - 1) >= book.chapter_index(
+        max(0, end - 1)
+    )
     return not is_in_chapter or end - read_until > _BEHIND
 
 
@@ -140,7 +149,9 @@ def _first_page_of_chapter(chapter: int, memory: GistMemory, *, is_behind: bool)
     If the memory is behind, no page is told as the last chapter.
     """
     book = memory.book
-    pages_before = sum(book.chapter_index(entry.page.start) < chapter for entry in memory.entries)
+    pages_before = sum(
+        book.chapter_index(entry.page.start) < chapter for entry in memory.entries
+    )
     pages_of_chapter = 0 if is_behind else _CHAPTER_PAGES
     return max(len(memory.entries) - pages_of_chapter, pages_before)
 
@@ -198,7 +209,9 @@ def _in_detail(nodes: Sequence[Node], words: int) -> list[Node]:
         detailed[at : at + 1] = widest.children
 
 
-def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
+def _tell(
+    nodes: Sequence[Node], words: int, memory: GistMemory
+) -> tuple[RecapSentence, ...]:
     """Tell these summaries in order, in about so many words.
 
     Each sentence has the place of the most similar sentence in the book.
@@ -213,7 +226,9 @@ def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapS
     acts = max(1, min(words // _ACT_WORDS, len(nodes)))
     chosen = _choose_evenly([sentence for sentence, _ in sentences], words, acts)
     by_words: dict[str, RecapSentence] = {}  # None is told twice
-    for node, group in groupby((sentences[at] for at in chosen), key=lambda each: each[1]):
+    for node, group in groupby(
+        (sentences[at] for at in chosen), key=lambda each: each[1]
+    ):
         texts = [sentence for sentence, _ in group]
         for text, place in zip(texts, _places(texts, node, memory), strict=True):
             sentence = _as_told(text, place, node, memory)
@@ -254,7 +269,9 @@ def _longest_of_act(sentences: Sequence[str], act: range, words: int) -> list[in
     return sorted(chosen)
 
 
-def _as_told(sentence: str, place: Span, node: Node, memory: GistMemory) -> RecapSentence:
+def _as_told(
+    sentence: str, place: Span, node: Node, memory: GistMemory
+) -> RecapSentence:
     """The sentence of a gist if its pages tell it, else the book's most similar sentence."""
     text = memory.book.text
     start = memory.entry(node.first).page.start
@@ -338,7 +355,8 @@ def _own_sentences(
         if count_words(sentence.text) >= _LEAST_WORDS and not _is_speech(sentence, book)
     ]
     is_narrated = sum(count_words(sentence.text) for sentence in narrated) >= words
-    candidates = narrated if is_narrated else sentences  # Else it is mostly direct speech.
+    # Else it is mostly direct speech.
+    candidates = narrated if is_narrated else sentences
     texts = [sentence.text for sentence in candidates]
     return tuple(candidates[at] for at in _choose(texts, words, names))
 
@@ -356,7 +374,9 @@ def _whole_sentences(book: Book, start: int, end: int) -> Iterator[Span]:
 def _is_of_the_story(offset: int, book: Book) -> bool:
     """Whether the paragraph here is no heading, nor in brackets like a note of the transcriber."""
     paragraph = book.paragraphs[book.paragraph_index(offset)]
-    is_in_brackets = book.text[paragraph.start] == "[" and book.text[paragraph.end - 1] == "]"
+    is_in_brackets = (
+        book.text[paragraph.start] == "[" and book.text[paragraph.end - 1] == "]"
+    )
     return paragraph.kind is not ParagraphKind.HEADING and not is_in_brackets
 
 
@@ -386,9 +406,13 @@ def _places(sentences: Sequence[str], node: Node, memory: GistMemory) -> list[Sp
     entries = [memory.entry(number) for number in range(node.first, node.last + 1)]
     pages = _match_in_order(sentences, [entry.gist.text for entry in entries])
     places: list[Span] = []
-    for at, group in groupby(zip(pages, sentences, strict=True), key=lambda match: match[0]):
+    for at, group in groupby(
+        zip(pages, sentences, strict=True), key=lambda match: match[0]
+    ):
         page = entries[at].page
-        spans = list(_whole_sentences(book, page.start, page.end)) or [(page.start, page.end)]
+        spans = list(_whole_sentences(book, page.start, page.end)) or [
+            (page.start, page.end)
+        ]
         texts = [book.text[slice(*span)] for span in spans]
         matches = _match_in_order([sentence for _, sentence in group], texts)
         places += [spans[match] for match in matches]
@@ -399,7 +423,8 @@ def _match_in_order(sentences: Sequence[str], texts: Sequence[str]) -> list[int]
     """Index of the text for each sentence, never falling, so that they share most terms in all."""
     terms_of_texts = [set(shared_terms(text)) for text in texts]
     totals = [0] * len(texts)  # Of the sentences so far, if the last has this text
-    previous: list[list[int]] = []  # Of each sentence: the best text before it, by its own
+    # Of each sentence: the best text before it, by its own
+    previous: list[list[int]] = []
 
     def better(best: int, at: int) -> int:
         return at if totals[at] > totals[best] else best
@@ -424,7 +449,9 @@ def _people_near(
 ) -> tuple[str, ...]:
     if not supports_names(memory.book):
         return ()
-    named = corrected(join_names(find_names(memory.book, max(0, end - _ON_STAGE))), corrections)
+    named = corrected(
+        join_names(find_names(memory.book, max(0, end - _ON_STAGE))), corrections
+    )
     people = [entity.name for entity in named if entity.kind is Kind.PERSON]
     return tuple(people[:_MOST_PEOPLE])
 
@@ -439,7 +466,10 @@ _SUGGESTED = 3  # Questions
 
 
 def suggestions(
-    memory: GistMemory, corrections: Sequence[NameCorrection] = (), *, plot: bool | None = None
+    memory: GistMemory,
+    corrections: Sequence[NameCorrection] = (),
+    *,
+    plot: bool | None = None,
 ) -> tuple[str, ...]:
     """Three questions for the end of this memory's book, cut by `GistMemory.upto`.
 
@@ -458,14 +488,17 @@ def suggestions(
         key=lambda entity: -counts[entity],
     )
     is_story = has_plot(book) if plot is None else plot
-    questions = _questions_about_story(near) if is_story else _questions_about_text(near)
+    questions = (
+        _questions_about_story(near) if is_story else _questions_about_text(near)
+    )
     return tuple(islice(questions, _SUGGESTED))
 
 
 def _mentions(entity: Entity, end: int, gists: str) -> int:
     """Weighted number of mentions near the end and in the gists."""
     mentions = sum(
-        len(form.starts) - bisect_left(form.starts, end - _NEAR) for form in entity.forms
+        len(form.starts) - bisect_left(form.starts, end - _NEAR)
+        for form in entity.forms
     )
     return mentions + _GIST_WEIGHT * sum(
         gists.count(form.text) for form in entity.forms if mentions

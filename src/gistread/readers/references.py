@@ -30,7 +30,8 @@ class References:
     _numbered: Mapping[int, Passage]
     # Finds the sentence of a place that tells a statement; by default the place counts as one
     _telling: Callable[[str, Passage], Passage] = lambda _, place: place
-    _sources: dict[Passage, Passage] = field(default_factory=dict)  # Sentences, with their places
+    # Sentences, with their places
+    _sources: dict[Passage, Passage] = field(default_factory=dict)
     _held: str = ""
     _before: str = ""  # The end of the answer before what is held
 
@@ -60,8 +61,12 @@ class References:
         for first, last in re.findall(r"(\d+)(?:\s*[-–]\s*(\d+))?", reference[1]):
             until = min(int(last or first), int(first) + _LONGEST_RANGE)
             numbers += range(int(first), until + 1)
-        known = [number for number in dict.fromkeys(numbers) if number in self._numbered]
-        statement = _last_statement(self._before + reference.string[: reference.start()])
+        known = [
+            number for number in dict.fromkeys(numbers) if number in self._numbered
+        ]
+        statement = _last_statement(
+            self._before + reference.string[: reference.start()]
+        )
         marks = "".join(f"[{self._number_of(statement, number)}]" for number in known)
         if marks and reference[0][0].isspace():
             return f" {marks}"

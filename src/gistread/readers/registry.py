@@ -50,7 +50,9 @@ class Method:
 
     def _imported(self) -> "Reader":
         module, _, function = self.location.partition(":")
-        return cast("Reader", getattr(import_module(module, "gistread.readers"), function))
+        return cast(
+            "Reader", getattr(import_module(module, "gistread.readers"), function)
+        )
 
     def _plugged(self, plugin: Plugin) -> "Reader":
         from gistread.readers.plugged import guarded
@@ -118,4 +120,6 @@ def find_method(name: str, where: str = "") -> Method:
         raise method.problem
     if method is not None:
         return method
-    raise UsageError(f"Unknown reader {name!r}{where}.", f"Choose one of {', '.join(METHODS)}.")
+    raise UsageError(
+        f"Unknown reader {name!r}{where}.", f"Choose one of {', '.join(METHODS)}."
+    )

@@ -38,7 +38,8 @@ CHOICES = (
 )
 _UNTRANSLATED = "The model repeated the passage: it cannot translate it."
 DEFINE = 3  # Index of the one for a word
-_TOKENS = 1024  # Budget of the selection and the text around it, without a budget for the question
+# Budget of the selection and the text around it, without a budget for the question
+_TOKENS = 1024
 _REACH = 6_000  # Characters before and after the selection that may be shown
 _MOST_WORDS = 60  # Longest selection that the question repeats in full
 _SHORT_WORDS = 8
@@ -119,7 +120,8 @@ async def _answer(
     shown = await text.fit([*near[:1], *further, *others], tokens)
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT)
-    must_answer = kind_of(text.question) is Kind.MEANING  # The model knows the language.
+    # The model knows the language.
+    must_answer = kind_of(text.question) is Kind.MEANING
     async for event in text.answer(shown, must_answer=must_answer):
         yield event
 
@@ -140,7 +142,9 @@ def passages_around(selection: Span, book: Book) -> list[Passage]:
         book.paragraph_index(offset)
         for offset in (max(0, start - _REACH), min(len(book.text), end + _REACH))
     )
-    pieces = split_into_passages(book, book.paragraphs[low].start, book.paragraphs[high].end)
+    pieces = split_into_passages(
+        book, book.paragraphs[low].start, book.paragraphs[high].end
+    )
     own = [place for place in pieces if overlaps([selection], place)]
     others = [place for place in pieces if place not in own]
     return [*own, *sorted(others, key=distance)]

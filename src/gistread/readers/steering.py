@@ -29,7 +29,9 @@ class Decision:
     def refused_of(self, proposed: Collection[int]) -> tuple[int, ...]:
         """The proposed pages that are refused."""
         refused = proposed if self.refuses else self.refused
-        return tuple(page for page in refused if page in proposed and page not in self.pages)
+        return tuple(
+            page for page in refused if page in proposed and page not in self.pages
+        )
 
 
 _ACCEPTED = Decision()
@@ -51,7 +53,9 @@ class Steering:
     _decided: "asyncio.Future[Decision] | None" = None
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def review(self, proposal: Proposed) -> AsyncGenerator[Proposed | Refused, None]:
+    async def review(
+        self, proposal: Proposed
+    ) -> AsyncGenerator[Proposed | Refused, None]:
         """Let the user review a look-up, depending on `steps`, and set `decision`."""
         async with self._one_by_one:
             self.decision = Decision()
@@ -69,7 +73,9 @@ class Steering:
             if self.stop:
                 self.refused.update(self.decision.refused_of(proposal.pages))
                 return
-            new = tuple(page for page in self.decision.pages if page not in proposal.pages)
+            new = tuple(
+                page for page in self.decision.pages if page not in proposal.pages
+            )
             refused = self.decision.refused_of(proposal.pages)
             if self.decision.refuses or refused:
                 self.refused.update(refused)

@@ -23,7 +23,8 @@ from gistread.search.tokens import ARTICLES, Terms
 from gistread.store.model import Citation
 
 _WINDOW_SENTENCES = 3
-_LEAST_SHARE = 1 / 3  # A window must have more than this share of a statement's content words
+# A window must have more than this share of a statement's content words
+_LEAST_SHARE = 1 / 3
 # What a short answer must have, or must not be, by the question.
 _MUST_HAVE = [
     (pattern("asks_how_many"), pattern("has_number")),
@@ -59,7 +60,9 @@ def check(
 ) -> tuple[Statement, ...]:
     """The statements of an answer, checked against these places and the gists of these pages."""
     check = _Check(question, memory, places, gists)
-    return tuple(check.statement(answer, start, end) for start, end in statement_spans(answer))
+    return tuple(
+        check.statement(answer, start, end) for start, end in statement_spans(answer)
+    )
 
 
 def _fits(statement: str, question: str, words: int) -> bool:
@@ -71,10 +74,13 @@ def _fits(statement: str, question: str, words: int) -> bool:
         return False
     if words > _SHORT_WORDS:
         return True
-    if any(asks.match(question) and not has.search(statement) for asks, has in _MUST_HAVE):
+    if any(
+        asks.match(question) and not has.search(statement) for asks, has in _MUST_HAVE
+    ):
         return False
     return not any(
-        asks.match(question) and answer.fullmatch(statement) for asks, answer in _MUST_NOT_BE
+        asks.match(question) and answer.fullmatch(statement)
+        for asks, answer in _MUST_NOT_BE
     )
 
 
@@ -114,7 +120,9 @@ class _Check:
     def statement(self, answer: str, start: int, end: int) -> Statement:
         text = answer[start:end]
         new = self._content(text) - self._of_question
-        marks = find_marks(text, self._question, self._text, self._memory.book, only_shown=True)
+        marks = find_marks(
+            text, self._question, self._text, self._memory.book, only_shown=True
+        )
         foreign = tuple(text[mark.start : mark.end] for mark in marks)
         if foreign or not self._is_supported(text, new):
             return Statement(start, end, supported=False, foreign=foreign)
@@ -140,7 +148,11 @@ class _Check:
 
     def _nearest(self, new: frozenset[str]) -> list[Sentence]:
         """The window that has most of these words."""
-        return max(self._windows, key=lambda window: self._overlap(new, _union(window)), default=[])
+        return max(
+            self._windows,
+            key=lambda window: self._overlap(new, _union(window)),
+            default=[],
+        )
 
     def _only_repeats(self, text: str) -> bool:
         """Whether it only repeats words of the question.
@@ -172,7 +184,9 @@ class _Check:
             for word in self._terms.words(text)
             if word not in self._terms.stop_words and not word.isdigit()
         )
-        return frozenset(self._stem(word) for word in words if len(word) > 1 or not word.isascii())
+        return frozenset(
+            self._stem(word) for word in words if len(word) > 1 or not word.isascii()
+        )
 
     @cached_property
     def _names_and_numbers(self) -> frozenset[str]:
@@ -180,8 +194,12 @@ class _Check:
         if capitals_mark_names(self._text):
             words = re.findall(r"[^\W\d_]{2,}", self._text)
         small = {self._stem(word) for word in words if word.islower()}
-        names = {self._stem(word.lower()) for word in words if word[0].isupper()} - small
-        return frozenset(names | {self._stem(word) for word in phrases("number_words").split("|")})
+        names = {
+            self._stem(word.lower()) for word in words if word[0].isupper()
+        } - small
+        return frozenset(
+            names | {self._stem(word) for word in phrases("number_words").split("|")}
+        )
 
     def _stands_near_the_question(self, new: frozenset[str]) -> bool:
         """Whether a window with these words also has enough words of the question."""
@@ -198,7 +216,11 @@ class _Check:
     def _quote(self, new: frozenset[str], window: list[Sentence]) -> Citation | None:
         if window and window[0].is_gist:
             window = self._sentences_of(*window[0].place)
-        best = max(window, key=lambda sentence: self._overlap(new, sentence.terms), default=None)
+        best = max(
+            window,
+            key=lambda sentence: self._overlap(new, sentence.terms),
+            default=None,
+        )
         if best is None or not new & best.terms:
             return None
         return citation_of(best.place, self._memory)
@@ -207,7 +229,10 @@ class _Check:
         """The sentence with the numbers of a statement and most words of the question."""
         numbers = set(_DIGITS.findall(text))
         sentences = {
-            sentence for window in self._windows for sentence in window if not sentence.is_gist
+            sentence
+            for window in self._windows
+            for sentence in window
+            if not sentence.is_gist
         }
         book = self._memory.book.text
         having = [
@@ -217,7 +242,10 @@ class _Check:
         ]
         best = max(
             having,
-            key=lambda sentence: (len(self._of_question & sentence.terms), -sentence.place[0]),
+            key=lambda sentence: (
+                len(self._of_question & sentence.terms),
+                -sentence.place[0],
+            ),
             default=None,
         )
         if not best:

@@ -27,13 +27,17 @@ def with_options(question: str, choices: Sequence[str]) -> str:
     lines = [" ".join(question.split())]
     options = [" ".join(choice.split()) for choice in choices]
     if options and not (
-        2 <= len(options) <= len(LETTERS) and all(options) and len(set(options)) == len(options)
+        2 <= len(options) <= len(LETTERS)
+        and all(options)
+        and len(set(options)) == len(options)
     ):
         raise UsageError(
             "--choice needs at least two different options.",
             f"Give 2 to {len(LETTERS)}, none of them empty.",
         )
-    lines += [f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False)]
+    lines += [
+        f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False)
+    ]
     return "\n".join(lines)
 
 
@@ -69,7 +73,8 @@ class QuestionAnswer:
     question: str
     answer: str
     upto: int | None = None  # The spoiler bound of the answer; None for the whole book
-    seen: tuple[tuple[int, int], ...] = ()  # Places of the book in the prompt of the answer
+    # Places of the book in the prompt of the answer
+    seen: tuple[tuple[int, int], ...] = ()
 
 
 Thread = tuple[QuestionAnswer, ...]  # The oldest first
@@ -87,7 +92,9 @@ def is_follow_up(question: str) -> bool:
         return True
     there_is = pattern("there_is").match(question)
     pronoun = pattern("pronoun").search(question, there_is.end() if there_is else 0)
-    return pronoun is not None and not pattern("antecedent").search(question[: pronoun.start()])
+    return pronoun is not None and not pattern("antecedent").search(
+        question[: pronoun.start()]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,9 @@ def within_bound(thread: Sequence[QuestionAnswer], upto: int | None) -> Thread:
     if upto is None:
         return tuple(thread)
     return tuple(
-        exchange for exchange in thread if exchange.upto is not None and exchange.upto <= upto
+        exchange
+        for exchange in thread
+        if exchange.upto is not None and exchange.upto <= upto
     )
 
 

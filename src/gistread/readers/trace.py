@@ -13,7 +13,14 @@ from gistread.memory.sections import Sections, renumbered
 from gistread.memory.sizes import TOKENS_PER_WORD
 from gistread.readers import events
 from gistread.readers.events import ReaderEvent, StopReason
-from gistread.units import agreeing, counted, format_duration, ranges, ranges_words, short
+from gistread.units import (
+    agreeing,
+    counted,
+    format_duration,
+    ranges,
+    ranges_words,
+    short,
+)
 
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 # Why an answer is cut off
@@ -21,7 +28,8 @@ CUT = {
     "length": "The answer was cut off at its greatest length.",
     "filter": "The server's content filter withheld the rest of the answer.",
 }
-_CONNECTED = ("because ", "as ", "to ")  # How a reason begins that goes on with the sentence
+# How a reason begins that goes on with the sentence
+_CONNECTED = ("because ", "as ", "to ")
 _SHORT_CHARACTERS = 80  # Of a step that stands for all
 LEAST_SHARE = 0.01  # Of a book; a smaller share is told as this one
 _LISTED = 10  # Most pages or places named in one step
@@ -79,7 +87,10 @@ class Places:
     """
 
     def __init__(
-        self, length: int = 0, memory: GistMemory | None = None, book: Book | None = None
+        self,
+        length: int = 0,
+        memory: GistMemory | None = None,
+        book: Book | None = None,
     ) -> None:
         self._length = max(1, length)
         self.memory = memory
@@ -177,7 +188,9 @@ def _step_of_all_readers(event: ReaderEvent, places: Places) -> Step | None:
 def _step_of_sections(event: ReaderEvent) -> Step | None:
     match event:
         case events.LookedUp(page=page, step=number, reason=reason):
-            sign = _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})"
+            sign = (
+                _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})"
+            )
             return Step(with_reason(f"section {page}", reason), sign, ToPage(page))
         case events.Expanded(page=page, by=events.OpenedBy.PERSON):
             return Step(f"section {page}, opened by you", "◆", ToPage(page))
@@ -232,14 +245,19 @@ def _step_of_team(event: ReaderEvent, places: Places) -> Step | None:
     """Of LongAgent, and paths or members that agree."""
     match event:
         case events.TeamFormed(parts=parts):
-            return Step(f"{counted(len(parts), 'member')}, each with a part of the book")
+            return Step(
+                f"{counted(len(parts), 'member')}, each with a part of the book"
+            )
         case events.MembersAsked(round=number, question=question) if number > 1:
             return Step(f"the leader asks: {question}", "?")
-        case events.Reported(member=member, answer=answer, start=start, end=end) if answer:
+        case events.Reported(member=member, answer=answer, start=start, end=end) if (
+            answer
+        ):
             return _noted(places, (start, end), answer, f"member {member}, ", "●")
         case events.Shared(members=(first, second), answer=answer):
             return Step(
-                f"members {first} and {second} disagree; both parts together say: {answer}", "⇄"
+                f"members {first} and {second} disagree; both parts together say: {answer}",
+                "⇄",
             )
         case events.Agreed(answer=answer, by=by) if len(by) > 1:
             return Step(f"{len(by)} say: {answer}", "=")
@@ -259,7 +277,9 @@ def renumbered_event(
             return replace(event, page=number_of(event.page))
         case events.Refused():
             pages = tuple(map(number_of, event.pages))
-            return replace(event, pages=pages, instead=tuple(map(number_of, event.instead)))
+            return replace(
+                event, pages=pages, instead=tuple(map(number_of, event.instead))
+            )
     return event
 
 
@@ -276,7 +296,9 @@ def summary_of(trace: Sequence[ReaderEvent], places: Places) -> str:
     if parts:
         return " · ".join(parts)
     steps = (
-        step_of(event, places) for event in reversed(trace) if not isinstance(event, events.Started)
+        step_of(event, places)
+        for event in reversed(trace)
+        if not isinstance(event, events.Started)
     )
     return short(next((step.text for step in steps if step), ""), _SHORT_CHARACTERS)
 
@@ -329,9 +351,13 @@ def progress_of(trace: Sequence[ReaderEvent]) -> Progress | None:
 
 def _progress_of_members(trace: Sequence[ReaderEvent]) -> Progress | None:
     """How many members have reported since they were last asked; None once all have."""
-    asked_at = [at for at, event in enumerate(trace) if isinstance(event, events.MembersAsked)]
+    asked_at = [
+        at for at, event in enumerate(trace) if isinstance(event, events.MembersAsked)
+    ]
     done = sum(isinstance(event, events.Reported) for event in trace[asked_at[-1] :])
-    total = next(len(event.parts) for event in trace if isinstance(event, events.TeamFormed))
+    total = next(
+        len(event.parts) for event in trace if isinstance(event, events.TeamFormed)
+    )
     if done >= total:
         return None
     return Progress("members have read", done, total)
@@ -373,11 +399,15 @@ def describe_scope(started: events.Started) -> str:
     bound = bound_phrase(started)
     sentences: list[str] = []
     if not started.complete and started.share_shown is None:
-        sentences.append(f"From {started.pages_read} of ~{started.pages_total} sections{bound}.")
+        sentences.append(
+            f"From {started.pages_read} of ~{started.pages_total} sections{bound}."
+        )
     elif bound:
         sentences.append(f"{bound.strip().capitalize()}.")
     if started.is_spread:
-        sentences.append("From passages of all its parts: there are no gists to tell it.")
+        sentences.append(
+            "From passages of all its parts: there are no gists to tell it."
+        )
     if started.told:
         sentences.append(describe_segments(started.told))
     return " ".join(sentences)
@@ -429,7 +459,9 @@ def pages_words(numbers: Iterable[int]) -> str:
     return f"section {words}" if words.isdecimal() else f"sections {words}"
 
 
-def _given(shown: Sequence[tuple[int, int]], places: Places, reasons: Sequence[str] = ()) -> Step:
+def _given(
+    shown: Sequence[tuple[int, int]], places: Places, reasons: Sequence[str] = ()
+) -> Step:
     """The passages by place; where no section names them, each with its reason."""
     why = dict(zip(shown, reasons, strict=False))
     passages = [place for place in shown if place[1] > place[0]]
@@ -452,5 +484,7 @@ def _given(shown: Sequence[tuple[int, int]], places: Places, reasons: Sequence[s
     return _step("¶", *pieces)
 
 
-def _noted(places: Places, place: tuple[int, int], note: str, lead: str, sign: str) -> Step:
+def _noted(
+    places: Places, place: tuple[int, int], note: str, lead: str, sign: str
+) -> Step:
     return _step(sign, lead, (places.words(*place), ToPlace(*place)), f": {note}")

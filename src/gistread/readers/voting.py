@@ -39,7 +39,9 @@ def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
     def score(at: int) -> float:
         own = words[at]
         shared = sum(
-            len(own & other) / max(1, len(own)) for index, other in enumerate(words) if index != at
+            len(own & other) / max(1, len(own))
+            for index, other in enumerate(words)
+            if index != at
         )
         fit = _fitness(question, votes[at].answer, own) + votes[at].log_probability
         return fit + _SHARE_WEIGHT * shared - _RANK_WEIGHT * at

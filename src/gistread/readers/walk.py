@@ -63,10 +63,13 @@ def walk_of(
     order = _order_of_asking(trace)
     taken = sorted(steps.values(), key=lambda step: order.get(step.number, len(order)))
     reasons = Reasons.over(question, memory)
-    return [
-        step if step.reason else replace(step, reason=reasons.of([(step.start, step.end)]))
-        for step in (*taken, *refused)
-    ]
+    return [_with_reason(step, reasons) for step in (*taken, *refused)]
+
+
+def _with_reason(step: WalkStep, reasons: Reasons) -> WalkStep:
+    if step.reason:
+        return step
+    return replace(step, reason=reasons.of([(step.start, step.end)]))
 
 
 def _order_of_asking(trace: Iterable[ReaderEvent]) -> dict[int, int]:
@@ -77,12 +80,17 @@ def _order_of_asking(trace: Iterable[ReaderEvent]) -> dict[int, int]:
 
 
 def with_steps(
-    record: SavedQuestion, trace: Iterable[ReaderEvent], steering: Steering, memory: GistMemory
+    record: SavedQuestion,
+    trace: Iterable[ReaderEvent],
+    steering: Steering,
+    memory: GistMemory,
 ) -> SavedQuestion:
     """The answered question with the steps behind it, and what the user decided about them."""
     sections = Sections(memory)
     walk = walk_of(trace, record.citations, memory, steering.refused, record.question)
-    steps = (AnswerStep(step.start, step.end, step.reason, step.is_left_out) for step in walk)
+    steps = (
+        AnswerStep(step.start, step.end, step.reason, step.is_left_out) for step in walk
+    )
     steered = SteeringChoice(
         tuple(start for start, _ in sections.places_of(steering.pinned)),
         tuple(start for start, _ in sections.places_of(steering.refused)),
@@ -91,7 +99,9 @@ def with_steps(
     return replace(record, steps=tuple(steps), steered=steered)
 
 
-def saved_walk(record: SavedQuestion, sections: Sections, memory: GistMemory) -> list[WalkStep]:
+def saved_walk(
+    record: SavedQuestion, sections: Sections, memory: GistMemory
+) -> list[WalkStep]:
     """The steps behind a saved answer, with the numbers of their sections.
 
     An older answer has no steps: only its sources are walked, in `memory`.
@@ -104,7 +114,12 @@ def saved_walk(record: SavedQuestion, sections: Sections, memory: GistMemory) ->
         number = main_section((step.start, step.end), sections)
         sentences = () if step.is_left_out else tuple(sorted(cited.get(number, ())))
         walk_step = WalkStep(
-            number, step.start, step.end, step.reason, sentences, is_left_out=step.is_left_out
+            number,
+            step.start,
+            step.end,
+            step.reason,
+            sentences,
+            is_left_out=step.is_left_out,
         )
         walk.setdefault(number, walk_step)
     return list(walk.values())
@@ -127,7 +142,9 @@ def _shown_in(trace: Iterable[ReaderEvent], sections: Sections) -> list[WalkStep
     steps: list[WalkStep] = []
 
     def add_section(number: int, reason: str) -> None:
-        steps.extend(WalkStep(number, *place, reason) for place in sections.places_of([number]))
+        steps.extend(
+            WalkStep(number, *place, reason) for place in sections.places_of([number])
+        )
 
     def add_place(place: Passage, reason: str) -> None:
         steps.append(WalkStep(main_section(place, sections), *place, reason))

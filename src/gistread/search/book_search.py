@@ -49,8 +49,12 @@ class FoldedText:
     def __init__(self, text: str) -> None:
         self._text = text
         forms = {character: fold(character) for character in set(text)}
-        self._folded = text.translate({ord(character): form for character, form in forms.items()})
-        uneven = "".join(character for character, form in forms.items() if len(form) != 1)
+        self._folded = text.translate(
+            {ord(character): form for character, form in forms.items()}
+        )
+        uneven = "".join(
+            character for character, form in forms.items() if len(form) != 1
+        )
         self._offsets = _Offsets(text, uneven)
 
     def find(self, words: str) -> Iterator[tuple[int, int]]:
@@ -67,7 +71,10 @@ class FoldedText:
         pattern = re.compile("".join(map(_pattern, _TOKEN.findall(typed))) + _VOICED)
         precise = _precise_pattern(words)
         for match in pattern.finditer(self._folded):
-            start, end = self._offsets.start(match.start()), self._offsets.end(match.end())
+            start, end = (
+                self._offsets.start(match.start()),
+                self._offsets.end(match.end()),
+            )
             if precise is None or precise.fullmatch(_in_parts(self._text[start:end])):
                 yield start, end
 
@@ -200,7 +207,8 @@ class BookSearch:
                 self._folded = FoldedText(text)
             elif mode is SearchMode.RANKED and self._ranker is None:
                 self._ranker = Ranker(
-                    [text[p.start : p.end] for p in self._book.paragraphs], self._book.language
+                    [text[p.start : p.end] for p in self._book.paragraphs],
+                    self._book.language,
                 )
 
     def is_ready(self, mode: SearchMode) -> bool:
@@ -210,7 +218,11 @@ class BookSearch:
         )
 
     def find(
-        self, words: str, mode: SearchMode, *, stopped: Callable[[], bool] = lambda: False
+        self,
+        words: str,
+        mode: SearchMode,
+        *,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> SearchHits:
         """All hits; none for white space.
 
@@ -315,7 +327,9 @@ def find_pattern(
 
 def _check_size(expression: str) -> None:
     if len(expression) > LONGEST:
-        raise PatternError(f"Regular expressions may have at most {LONGEST} characters.")
+        raise PatternError(
+            f"Regular expressions may have at most {LONGEST} characters."
+        )
     counted = 1
     for least, most in _COUNTED.findall(_ESCAPED.sub("", expression)):
         counted *= max(1, *(int(number[:9]) for number in (least, most) if number), 1)

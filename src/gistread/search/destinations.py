@@ -28,7 +28,14 @@ _QUOTED = re.compile(f"[{_QUOTES}](.+)[{_QUOTES}]$")
 _CFI_START = "epubcfi("
 _WHOLE = 100  # Percent
 _SHOWN = 40  # Characters of the words that were found
-_EDGES = {"start": 0.0, "begin": 0.0, "beginning": 0.0, "top": 0.0, "end": 1.0, "bottom": 1.0}
+_EDGES = {
+    "start": 0.0,
+    "begin": 0.0,
+    "beginning": 0.0,
+    "top": 0.0,
+    "end": 1.0,
+    "bottom": 1.0,
+}
 _TITLE_WORD = re.compile(r"\w+(?:[-’']\w+)*")
 _LABEL = re.compile(
     r"^\W*(?:chapter|book|part|letter|canto|act|scene|section|kapitel|chapitre|capítulo|глава)\b",
@@ -53,7 +60,9 @@ class GoToTarget:
     problem: str = ""
 
 
-def destinations_of(typed: str, book: Book, here: int, source: Path | None = None) -> GoToTarget:
+def destinations_of(
+    typed: str, book: Book, here: int, source: Path | None = None
+) -> GoToTarget:
     """The places that `typed` may name for someone at offset `here`.
 
     `source`: the book's file, for EPUB CFIs.
@@ -99,7 +108,9 @@ def named_destinations(typed: str, book: Book, here: int) -> GoToTarget:
     if typed.isdecimal():
         number = int(typed)
         if number <= _WHOLE:
-            places.append(Destination(round(length * number / 100), f"{number}% of the book"))
+            places.append(
+                Destination(round(length * number / 100), f"{number}% of the book")
+            )
         places += _page(book, number).destinations
     if not places:
         return GoToTarget(problem="No such chapter or place.")
@@ -110,11 +121,15 @@ def _words(book: Book, here: int, words: str) -> GoToTarget:
     """Where the words stand: behind `here` first, then from the beginning."""
     hits = list(FoldedText(book.text).find(words))
     if not hits:
-        return GoToTarget(problem=f"{in_quotes(short(words, _SHOWN))} is not in the book.")
+        return GoToTarget(
+            problem=f"{in_quotes(short(words, _SHOWN))} is not in the book."
+        )
     behind = [hit for hit in hits if hit[0] > here]
     before = [hit for hit in hits if hit[0] <= here]
     nearest = islice((*behind, *before), MOST)
-    return GoToTarget(tuple(_quoted_destination(book, start, end) for start, end in nearest))
+    return GoToTarget(
+        tuple(_quoted_destination(book, start, end) for start, end in nearest)
+    )
 
 
 def _cfi(book: Book, identifier: str, source: Path | None) -> GoToTarget:
@@ -124,7 +139,8 @@ def _cfi(book: Book, identifier: str, source: Path | None) -> GoToTarget:
         return GoToTarget(problem="EPUB CFIs cannot be looked up here.")
     if not identifier.endswith(")"):
         return GoToTarget(problem="End the EPUB CFI with a parenthesis.")
-    from gistread.book.formats.epub_cfi import open_source  # Parsers take a while to import
+    # Parsers take a while to import
+    from gistread.book.formats.epub_cfi import open_source
 
     try:
         place = open_source(source).place(identifier, book.text)
@@ -159,7 +175,9 @@ def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
 def _page(book: Book, number: int) -> GoToTarget:
     count = book.page_count
     if 1 <= number <= count:
-        return GoToTarget((Destination(book.page_start(number), f"page {number} of {count}"),))
+        return GoToTarget(
+            (Destination(book.page_start(number), f"page {number} of {count}"),)
+        )
     return GoToTarget(problem=f"The book has pages 1 to {count}.")
 
 

@@ -18,11 +18,20 @@ _PLAIN = (
     | {"…": "..."}
 )
 # Two letters in one, which Unicode does not take apart.
-_LIGATURES = {"ß": "ss", "ẞ": "SS", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "þ": "th"}
+_LIGATURES = {
+    "ß": "ss",
+    "ẞ": "SS",
+    "æ": "ae",
+    "Æ": "Ae",
+    "œ": "oe",
+    "Œ": "Oe",
+    "þ": "th",
+}
 # Letters with a stroke, and the dotless i: the letter and a mark.
 _STROKE = "\u0335"
 _STROKED = {
-    letter: plain + _STROKE for letter, plain in zip("đĐøØłŁħĦıð", "dDoOlLhHid", strict=True)
+    letter: plain + _STROKE
+    for letter, plain in zip("đĐøØłŁħĦıð", "dDoOlLhHid", strict=True)
 }
 _HEBREW_FINALS = dict(zip("ךםןףץ", "כמנפצ", strict=True))
 # Forms of letters that are typed for each other in Arabic, Persian and Urdu.
@@ -48,7 +57,11 @@ def parts(character: str) -> str:
         return ""
     if character.isspace():
         return " "
-    if character.isascii() or character in _WHOLE or _FIRST_HANGUL <= character <= _LAST_HANGUL:
+    if (
+        character.isascii()
+        or character in _WHOLE
+        or _FIRST_HANGUL <= character <= _LAST_HANGUL
+    ):
         return character
     taken_apart = unicodedata.normalize("NFKD", character)
     if taken_apart.isspace() or not taken_apart.strip():

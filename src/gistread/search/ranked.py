@@ -24,7 +24,8 @@ from gistread.words import count_words
 NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
 # Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
 CONTEXT_WEIGHT = 0.5
-CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
+# Weight of words of answer choices: one is right, the others mislead
+CHOICE_WEIGHT = 0.25
 _REACH = 3.0  # Standard deviations after which neighbours no longer count
 # Weight of BM25 with neighbours relative to nearness, both as shares of the best
 _AROUND_WEIGHT = 0.65
@@ -57,12 +58,16 @@ class Ranker:
         stems = [self.stems(document) for document in documents]
         self._bm25 = _bm25(stems)
         for document in stems:
-            text.extend(self._numbers.setdefault(stem, len(self._numbers)) for stem in document)
+            text.extend(
+                self._numbers.setdefault(stem, len(self._numbers)) for stem in document
+            )
             starts.append(len(text))
         numbers = np.array(text, np.int32)
         self._starts = np.array(starts, np.int64)
         self._by_stem = np.argsort(numbers, kind="stable").astype(np.int32)
-        self._bounds = np.searchsorted(numbers[self._by_stem], np.arange(len(self._numbers) + 1))
+        self._bounds = np.searchsorted(
+            numbers[self._by_stem], np.arange(len(self._numbers) + 1)
+        )
 
     def scores(self, query: str, related: Related = NOTHING_RELATED) -> list[float]:
         """BM25 of each document; 0.0 if it has no word of the query, or one `related` to it."""
@@ -90,7 +95,9 @@ class Ranker:
                 self._add_together(first, second, total)
         return total.tolist()
 
-    def _strongest(self, stem: str, related: Related, score: Callable[[str], Any]) -> Any:
+    def _strongest(
+        self, stem: str, related: Related, score: Callable[[str], Any]
+    ) -> Any:
         """By document, the score of a word or, if that is higher, of a related one."""
         import numpy as np
 
@@ -108,7 +115,9 @@ class Ranker:
         if stem not in self._numbers:
             return np.zeros(documents)
         bm25 = self._bm25
-        counts = np.bincount(self._documents_of(self._places_of(stem)), minlength=documents)
+        counts = np.bincount(
+            self._documents_of(self._places_of(stem)), minlength=documents
+        )
         damping = bm25.k1 * (1 - bm25.b + bm25.b * np.array(bm25.doc_len) / bm25.avgdl)
         return bm25.idf[stem] * counts * (bm25.k1 + 1) / (damping + counts)
 
@@ -138,7 +147,8 @@ class Ranker:
         before, after = _around(self._places_of(second), places)
         away = np.minimum(after - places, places - before)
         documents = [
-            len(np.unique(self._documents_of(self._places_of(stem)))) for stem in (first, second)
+            len(np.unique(self._documents_of(self._places_of(stem))))
+            for stem in (first, second)
         ]
         weight = _TOGETHER * self._rarity(max(documents))
         total[np.unique(self._documents_of(places[away <= _TOGETHER_WORDS]))] += weight
@@ -171,7 +181,9 @@ class Ranker:
     def _places_of(self, stem: str) -> Any:
         """The positions of a word that occurs, ascending."""
         number = self._numbers[stem]
-        return self._by_stem[self._bounds[number] : self._bounds[number + 1]].astype("int64")
+        return self._by_stem[self._bounds[number] : self._bounds[number + 1]].astype(
+            "int64"
+        )
 
     def _documents_of(self, places: Any) -> Any:
         """The index of the document of each place."""
@@ -211,11 +223,13 @@ def _around(at: Any, places: Any) -> tuple[Any, Any]:
 class Scores:
     """By passage, in text order."""
 
-    alone: tuple[float, ...]  # BM25 of its own words; 0.0 without a word of the question
+    # BM25 of its own words; 0.0 without a word of the question
+    alone: tuple[float, ...]
     # BM25 including neighbours; 0.0 without a word of the question in reach
     around: tuple[float, ...]
     near: tuple[float, ...]  # Nearness of the words of the question
-    has_matches: bool = False  # Whether the text has any word of the question besides stop words
+    # Whether the text has any word of the question besides stop words
+    has_matches: bool = False
 
     @property
     def order(self) -> list[int]:
@@ -265,25 +279,35 @@ class Relevance:
         related = related_stems(self._language, leave_out=names)
         parts = (
             _Weighted(self._content_words(question), 1.0, related),
-            _Weighted(self._content_words(" ".join(choices)), CHOICE_WEIGHT, NOTHING_RELATED),
+            _Weighted(
+                self._content_words(" ".join(choices)), CHOICE_WEIGHT, NOTHING_RELATED
+            ),
             _Weighted(self._content_words(context), CONTEXT_WEIGHT, related),
         )
         alone = np.zeros(len(self._middles))
         near = np.zeros(len(self._middles))
         for part in parts:
             if part.words:
-                alone += part.weight * np.array(self._ranker.scores(part.words, part.related))
-                near += part.weight * np.array(self._ranker.nearness(part.words, part.related))
+                alone += part.weight * np.array(
+                    self._ranker.scores(part.words, part.related)
+                )
+                near += part.weight * np.array(
+                    self._ranker.nearness(part.words, part.related)
+                )
         if weights:
             alone *= np.array(weights)
             near *= np.array(weights)
         around = spread(alone.tolist(), self._middles)
         has_matches = any(self._ranker.has_word(part.words) for part in parts)
-        return Scores(tuple(alone.tolist()), tuple(around), tuple(near.tolist()), has_matches)
+        return Scores(
+            tuple(alone.tolist()), tuple(around), tuple(near.tolist()), has_matches
+        )
 
     def _content_words(self, text: str) -> str:
         terms = self._ranker.terms
-        return " ".join(word for word in terms.words(text) if word not in terms.stop_words)
+        return " ".join(
+            word for word in terms.words(text) if word not in terms.stop_words
+        )
 
 
 def _names_in(question: str) -> frozenset[str]:
@@ -322,7 +346,9 @@ def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]
         _forget_other_ends(key)
         sizes = [count_words(text) for text in texts]
         ends = accumulate(sizes)
-        middles = array("d", (end - size / 2 for end, size in zip(ends, sizes, strict=True)))
+        middles = array(
+            "d", (end - size / 2 for end, size in zip(ends, sizes, strict=True))
+        )
         index = (Ranker(texts, language), middles)
     _indexes[key] = index
     for old in list(_indexes)[:-_CACHED_INDEXES]:

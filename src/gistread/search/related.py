@@ -16,7 +16,9 @@ from pathlib import Path
 from gistread.search.tokens import Terms, code_of
 
 
-def related_stems(language: str, leave_out: Collection[str] = ()) -> Mapping[str, frozenset[str]]:
+def related_stems(
+    language: str, leave_out: Collection[str] = ()
+) -> Mapping[str, frozenset[str]]:
     """The related stems of each stem; empty for languages other than English.
 
     `language`: BCP 47, empty means English. `leave_out`: words in lower case that are names here.
@@ -30,12 +32,16 @@ def related_stems(language: str, leave_out: Collection[str] = ()) -> Mapping[str
         return _all_related()
     stem = Terms("en").stem
     names = {stem(word) for word in leave_out}
-    return {word: others for word, others in _all_related().items() if word not in names}
+    return {
+        word: others for word, others in _all_related().items() if word not in names
+    }
 
 
 @cache
 def _all_related() -> Mapping[str, frozenset[str]]:
-    tables = tomllib.loads(Path(__file__).with_name("related_words.toml").read_text("utf-8"))
+    tables = tomllib.loads(
+        Path(__file__).with_name("related_words.toml").read_text("utf-8")
+    )
     stem = Terms("en").stem
     related: dict[str, frozenset[str]] = defaultdict(frozenset)
     for word, others in tables["related"].items():

@@ -39,7 +39,9 @@ _CACHED_STEMS = 50_000  # About the vocabulary of a long novel
 @cache
 def stop_words() -> Mapping[str, frozenset[str]]:
     """Stop words of questions by ISO 639-1 code."""
-    table = tomllib.loads(Path(__file__).with_name("stop_words.toml").read_text("utf-8"))
+    table = tomllib.loads(
+        Path(__file__).with_name("stop_words.toml").read_text("utf-8")
+    )
     return {language: frozenset(words.split()) for language, words in table.items()}
 
 
@@ -57,7 +59,10 @@ def language_of(text: str, usual: str) -> str:
     `usual` unless another has clearly more.
     """
     words = re.findall(r"[^\W\d_]+", text.casefold())
-    counts = {code: sum(word in listed for word in words) for code, listed in stop_words().items()}
+    counts = {
+        code: sum(word in listed for word in words)
+        for code, listed in stop_words().items()
+    }
     best = max(counts, key=lambda code: counts[code])
     is_clear = counts[best] > max(1, _CLEAR_LEAD * counts.get(usual, 0))
     return best if is_clear else usual
@@ -127,13 +132,16 @@ class Terms:
 
 def folded(word: str) -> str:
     return "".join(
-        char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char)
+        char
+        for char in unicodedata.normalize("NFD", word)
+        if not unicodedata.combining(char)
     )
 
 
 @cache
 def _stemmer(name: str) -> Callable[[str], str]:
-    import snowballstemmer  # imported here: it takes 0.1 s, and only a ranked search needs it
+    # imported here: it takes 0.1 s, and only a ranked search needs it
+    import snowballstemmer
 
     stemmer = snowballstemmer.stemmer(name)
     lock = Lock()  # The stemmer is stateful, and questions are ranked in threads.

@@ -41,7 +41,8 @@ class Artifacts:
         """Queue what this reader uses once reading is over, unless it should await a question."""
         memory, state = self._reading.memory, self._reading.state
         is_over = (
-            state in (ReadingState.DONE, ReadingState.OFFERED) and not self._reading.prompt_due
+            state in (ReadingState.DONE, ReadingState.OFFERED)
+            and not self._reading.prompt_due
         )
         if is_over and self._automatic and memory is not None and memory.complete:
             self._due_names.update(dict.fromkeys(METHODS[reader].artifacts))
@@ -54,7 +55,10 @@ class Artifacts:
     def pause(self) -> None:
         """Pause until `resume`; progress stays visible."""
         self.paused = bool(self._due_names)
-        self._set(replace(self.progress, paused=True, seconds_left=None) if self.progress else None)
+        if self.progress:
+            self._set(replace(self.progress, paused=True, seconds_left=None))
+        else:
+            self._set(None)
 
     def resume(self) -> None:
         self.paused = False

@@ -13,10 +13,13 @@ from gistread.session.events import ReadingState
 from gistread.session.session import Session
 
 _MANY_TOKENS = 40_000  # Sent to a server for one question, to be confirmed before
-_MANY_PAGES = 10  # Pages of a book that no model on a usual machine reads within `LONG_S`
+# Pages of a book that no model on a usual machine reads within `LONG_S`
+_MANY_PAGES = 10
 
 
-def is_costly(reader: str, seconds: float | None, tokens: int, memory: GistMemory) -> bool:
+def is_costly(
+    reader: str, seconds: float | None, tokens: int, memory: GistMemory
+) -> bool:
     """Whether to confirm a question first.
 
     `seconds`: its time, None if unknown; `tokens`: those sent to a server; `memory`: what it may
@@ -51,7 +54,9 @@ async def seconds_to_answer(
     return sum(work.seconds(info) or 0.0 for work in (*left, own))
 
 
-def _seconds_at_reading_pace(session: Session, reader: str, upto: int | None) -> float | None:
+def _seconds_at_reading_pace(
+    session: Session, reader: str, upto: int | None
+) -> float | None:
     """The time of an answer over the whole text, by the pace of a model not measured yet.
 
     None if unknown, and for methods that read a part of it.
@@ -103,14 +108,21 @@ async def artifacts_left(
     Empty without a loaded model.
     """
     memory, engine = session.memory, session.models.reading.engine
-    if engine is None or memory is None or session.reading.state is ReadingState.LOADING:
+    if (
+        engine is None
+        or memory is None
+        or session.reading.state is ReadingState.LOADING
+    ):
         return {}
     if upto is not None:
         memory = await asyncio.to_thread(memory.upto, upto)
     try:
-        names = names or tuple(name for each in OWN_METHODS.values() for name in each.artifacts)
+        names = names or tuple(
+            name for each in OWN_METHODS.values() for name in each.artifacts
+        )
         return {
-            name: await ARTIFACTS[name].remaining(memory, engine) for name in dict.fromkeys(names)
+            name: await ARTIFACTS[name].remaining(memory, engine)
+            for name in dict.fromkeys(names)
         }
     except GistreadError:
         return {}

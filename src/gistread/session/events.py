@@ -25,7 +25,8 @@ class ReadingState(StrEnum):
     OFFERED = "offered"
     RUNNING = "running"
     PAUSED = "paused"  # By the user
-    WAITING = "waiting"  # Another model on this machine is answering; continues after the answer
+    # Another model on this machine is answering; continues after the answer
+    WAITING = "waiting"
     FAILED = "failed"
     DONE = "done"
 
@@ -47,8 +48,11 @@ class Obstacle(StrEnum):
     """Why no question can be asked; each value is the message of the error that a script gets."""
 
     NO_MODEL = "No model is chosen."
-    NO_READING_MODEL = "Nothing of this book has been read yet, and no model is chosen to read it."
-    NOTHING_READ = "Nothing of this book has been read yet."  # And the model is not reading
+    NO_READING_MODEL = (
+        "Nothing of this book has been read yet, and no model is chosen to read it."
+    )
+    # And the model is not reading
+    NOTHING_READ = "Nothing of this book has been read yet."
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,8 @@ class NamedBook:
     @property
     def reason(self) -> str:
         return (
-            f"{counted(self.passages, 'passage')}, {', '.join(f'“{word}”' for word in self.words)}"
+            f"{counted(self.passages, 'passage')}, "
+            f"{', '.join(f'“{word}”' for word in self.words)}"
         )
 
 
@@ -87,7 +88,8 @@ class LibraryQuestion:
         """`unread`: whether books that were not begun are asked too."""
         if not question.strip():
             raise UsageError(
-                "The question is empty.", "Ask for example “Which book has a man with bandages?”."
+                "The question is empty.",
+                "Ask for example “Which book has a man with bandages?”.",
             )
         check_length(question)
         self.question = question
@@ -134,7 +136,9 @@ class LibraryQuestion:
             async for event in events:
                 if isinstance(event, Answered):
                     answered = self._quoting(event, text, matches)
-                    yield answered if model.cites else self._unless_lost(answered, named[0])
+                    if not model.cites:
+                        answered = self._unless_lost(answered, named[0])
+                    yield answered
                 else:
                     yield event
 
@@ -142,7 +146,10 @@ class LibraryQuestion:
         """The book that a citation is from, and the place in it."""
         piece = next(piece for piece in self._pieces if citation.start < piece.end)
         shift = piece.offset - piece.start
-        return piece.book, (citation.start + shift, min(citation.end, piece.end) + shift)
+        return piece.book, (
+            citation.start + shift,
+            min(citation.end, piece.end) + shift,
+        )
 
     def _unless_lost(self, answered: Answered, likeliest: NamedBook) -> Answered:
         """The answer of a small model, which misses books: by the words if it found none."""
@@ -158,7 +165,9 @@ class LibraryQuestion:
             start, end = citation.start, citation.end
             if start < piece.start or citation.quote.strip() == piece.book.entry.title:
                 passage = text.text[piece.start : piece.end]
-                places = places_in(passage, matches.weights, piece.book.indexed.language)
+                places = places_in(
+                    passage, matches.weights, piece.book.indexed.language
+                )
                 sentence = best_sentence(passage, places, matches.weights.__getitem__)
                 start, end = (piece.start + offset for offset in sentence)
             citations[start, end] = replace(
@@ -210,11 +219,15 @@ class LibraryQuestion:
                 hits = matches.in_book(book)
                 best = hits[0].words
                 words = [
-                    word for word, weight in best.items() if weight > _LEAST * max(best.values())
+                    word
+                    for word, weight in best.items()
+                    if weight > _LEAST * max(best.values())
                 ]
                 words = sorted(words, key=lambda word: (-best[word], word))[:2]
                 count = sum(hit.score >= _LEAST * hits[0].score for hit in hits)
-                named.append(NamedBook(hit_in(by_id[book], text, hits[0]), count, tuple(words)))
+                named.append(
+                    NamedBook(hit_in(by_id[book], text, hits[0]), count, tuple(words))
+                )
         return named, matches
 
     def _gist_score(self, book: ShelfBook, matches: Matches) -> float:
@@ -242,7 +255,9 @@ class LibraryQuestion:
         """
         if len(named) == 1 or not model.chooses:
             return None
-        listed = "\n\n".join(_listed(number, book) for number, book in enumerate(named, start=1))
+        listed = "\n\n".join(
+            _listed(number, book) for number, book in enumerate(named, start=1)
+        )
         prompt = user_prompt(
             "choose_book", engine.info.wording, text=listed, question=self.question
         )
@@ -269,7 +284,9 @@ class LibraryQuestion:
             spans = [book.indexed.span(hit.number) for hit in hits]
             for start, end in join(spans, Book(own, "", (), ())):
                 paragraphs.append(
-                    Paragraph(len(text), len(text) + len(title), ParagraphKind.HEADING, 1)
+                    Paragraph(
+                        len(text), len(text) + len(title), ParagraphKind.HEADING, 1
+                    )
                 )
                 text += f"{title}\n\n"
                 shift = len(text) - start
@@ -277,7 +294,9 @@ class LibraryQuestion:
                     Paragraph(match.start() + shift, match.end() + shift)
                     for match in _PARAGRAPH.finditer(own, start, end)
                 ]
-                self._pieces.append(_Piece(len(text), len(text) + end - start, book, start))
+                self._pieces.append(
+                    _Piece(len(text), len(text) + end - start, book, start)
+                )
                 text += f"{own[start:end]}\n\n"
             chapters.append(Chapter(title, began, len(text)))
         language = named[0].book.indexed.language
@@ -292,7 +311,9 @@ class LibraryQuestion:
 
 def _weight_in(text: str, matches: Matches, book: ShelfBook) -> float:
     """The weight of the question's words in a text."""
-    words = {word for *_, word in places_in(text, matches.weights, book.indexed.language)}
+    words = {
+        word for *_, word in places_in(text, matches.weights, book.indexed.language)
+    }
     return sum(matches.weights[word] for word in words)
 
 

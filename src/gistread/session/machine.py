@@ -37,11 +37,13 @@ class Signal(Enum):
     PAUSE = dict.fromkeys((R.LOADING, R.RUNNING, R.WAITING), R.PAUSED)
     # Another model here begins to answer a question
     YIELD = dict.fromkeys((R.LOADING, R.RUNNING), R.WAITING)
-    REGAIN = dict.fromkeys([R.WAITING], R.LOADING)  # The question of the other model has ended
+    # The question of the other model has ended
+    REGAIN = dict.fromkeys([R.WAITING], R.LOADING)
     FAIL = dict.fromkeys((R.LOADING, R.RUNNING), R.FAILED)
 
 
-UNDER_WAY = frozenset({R.LOADING, R.RUNNING, R.WAITING})  # States that end without a command
+# States that end without a command
+UNDER_WAY = frozenset({R.LOADING, R.RUNNING, R.WAITING})
 
 
 def next_state(state: R, signal: Signal) -> R:
@@ -73,10 +75,13 @@ class Actor:
 
     _jobs: Mapping[Job, Callable[[], Coroutine[None, None, None]]]
     _decide: Callable[[], frozenset[Job]]
-    _ended: Callable[[Job, Exception | None], None]  # Called after a job that was not stopped
-    _crashed: Callable[[Exception], None]  # Called after a failed command that nobody awaits
+    # Called after a job that was not stopped
+    _ended: Callable[[Job, Exception | None], None]
+    # Called after a failed command that nobody awaits
+    _crashed: Callable[[Exception], None]
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _commands: set[asyncio.Task[None]] = field(default_factory=set)  # Running and queued
+    # Running and queued
+    _commands: set[asyncio.Task[None]] = field(default_factory=set)
     _running: dict[Job, asyncio.Task[None]] = field(default_factory=dict)
     closed: bool = False
 
@@ -133,20 +138,25 @@ class Actor:
                 await self.stop(*(self._running.keys() - due))
                 for job in Job:
                     if job in due and job not in self._running:
-                        task = self._running[job] = asyncio.create_task(self._jobs[job](), name=job)
+                        task = self._running[job] = asyncio.create_task(
+                            self._jobs[job](), name=job
+                        )
                         task.add_done_callback(partial(self._job_done, job))
 
     def _report(self, command: asyncio.Task[None]) -> None:
-        if not command.cancelled() and isinstance(error := command.exception(), Exception):
+        if not command.cancelled() and isinstance(
+            error := command.exception(), Exception
+        ):
             self._crashed(error)
 
     def _job_done(self, job: Job, task: asyncio.Task[None]) -> None:
         def end() -> None:
             if self._running.get(job) is task:
                 del self._running[job]
-                failure = (
-                    EngineError("The model was stopped.") if task.cancelled() else task.exception()
-                )
+                if task.cancelled():
+                    self._ended(job, EngineError("The model was stopped."))
+                    return
+                failure = task.exception()
                 self._ended(job, failure if isinstance(failure, Exception) else None)
 
         if not self.closed:
@@ -156,7 +166,9 @@ class Actor:
 P = ParamSpec("P")
 
 
-def command(method: Callable[P, Awaitable[None]]) -> Callable[P, Coroutine[Any, Any, None]]:
+def command(
+    method: Callable[P, Awaitable[None]],
+) -> Callable[P, Coroutine[Any, Any, None]]:
     """Run a method as a command of its object's `_actor`, and wait for it."""
 
     @wraps(method)

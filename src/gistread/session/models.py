@@ -42,7 +42,9 @@ def engine_maker(config: Config, paths: Paths) -> MakeEngine:
 class ChosenModel:
     """A chosen model and, while it is loaded, its engine. Await `clear` at the end."""
 
-    def __init__(self, make_engine: MakeEngine, watch: Callable[[EngineState], None]) -> None:
+    def __init__(
+        self, make_engine: MakeEngine, watch: Callable[[EngineState], None]
+    ) -> None:
         self._make_engine = make_engine
         self._watch = watch
         self._unwatch: Callable[[], None] = lambda: None
@@ -131,16 +133,24 @@ class ModelChecks:
         result, file = await check_model(engine), None
         with contextlib.suppress(EngineError):
             file = (await asyncio.to_thread(find_source, model.spec)).path
-        await asyncio.to_thread(self._results.save, engine.info.fingerprint, file, result)
+        await asyncio.to_thread(
+            self._results.save, engine.info.fingerprint, file, result
+        )
         return result
 
-    async def for_answer(self, engine: Engine, begin: Callable[[], None]) -> CheckResult | None:
+    async def for_answer(
+        self, engine: Engine, begin: Callable[[], None]
+    ) -> CheckResult | None:
         """The result that a reader needs, or None if unknown.
 
         Calls `begin` before a brief check.
         """
         fingerprint, stored = engine.info.fingerprint, await self.stored(engine.info)
-        if stored is None and engine.info.placement is not None and fingerprint not in self._brief:
+        if (
+            stored is None
+            and engine.info.placement is not None
+            and fingerprint not in self._brief
+        ):
             begin()
             self._brief[fingerprint] = await check_answering(engine)
         return stored or self._brief.get(fingerprint)
@@ -151,7 +161,10 @@ class ModelChecks:
 
 class ModelPair:
     def __init__(
-        self, make_engine: MakeEngine, config: Config, emit: Callable[[SessionEvent], None]
+        self,
+        make_engine: MakeEngine,
+        config: Config,
+        emit: Callable[[SessionEvent], None],
     ) -> None:
         self._config = config
         self._emit = emit
@@ -174,7 +187,11 @@ class ModelPair:
 
     @property
     def share_cores(self) -> bool:
-        return self.apart and not is_address(self.reading.spec) and not is_address(self.asking.spec)
+        return (
+            self.apart
+            and not is_address(self.reading.spec)
+            and not is_address(self.asking.spec)
+        )
 
     async def choose(self, model: str, asking_model: str) -> None:
         """Choose both by name; empty: by the settings, or the only model.
@@ -218,7 +235,8 @@ class ModelPair:
         self._falls_back = falls_back
         await self.asking.clear()
         if not spec or (
-            self.reading.spec and await asyncio.to_thread(same_model, spec, self.reading.spec)
+            self.reading.spec
+            and await asyncio.to_thread(same_model, spec, self.reading.spec)
         ):
             return
         try:
@@ -253,7 +271,9 @@ class ModelPair:
             # A timer that is taken back keeps its context until its time: a whole screen.
             context = contextvars.Context()
             loop = asyncio.get_running_loop()
-            self._unloading = loop.call_later(IDLE_S, post, self.unload_idle, context=context)
+            self._unloading = loop.call_later(
+                IDLE_S, post, self.unload_idle, context=context
+            )
 
     def unload_never(self) -> None:
         """Take back `unload_later`."""
@@ -277,8 +297,14 @@ class ModelPair:
 
     async def _load(self, model: ChosenModel, other: ChosenModel) -> Engine:
         was_loaded = model.loaded
-        beside = other.loaded and not is_address(model.spec) and not is_address(other.spec)
-        if beside and not was_loaded and not await asyncio.to_thread(fits_in_memory, model.spec):
+        beside = (
+            other.loaded and not is_address(model.spec) and not is_address(other.spec)
+        )
+        if (
+            beside
+            and not was_loaded
+            and not await asyncio.to_thread(fits_in_memory, model.spec)
+        ):
             await self._make_room(model, other)
         try:
             engine = await model.start()
@@ -309,7 +335,9 @@ class ModelPair:
         name, instead = self.asking.name, self.reading.name
         await self.asking.clear()
         who = f"{instead} answers instead" if instead else "no model answers"
-        self._emit(Notice(f"{name} cannot be used for questions, {who}: {error.message}"))
+        self._emit(
+            Notice(f"{name} cannot be used for questions, {who}: {error.message}")
+        )
 
     def _on_state(self, state: EngineState) -> None:
         if state.is_fault and state.notice != self._notice:

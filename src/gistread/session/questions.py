@@ -23,7 +23,13 @@ from gistread.readers.answering import Asking, ReaderOptions
 from gistread.readers.anticipating import anticipate
 from gistread.readers.bound import offset_of
 from gistread.readers.cost import FIRST_WORD_S
-from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, ReaderEvents, Started
+from gistread.readers.events import (
+    AnswerDelta,
+    Answered,
+    ReaderEvent,
+    ReaderEvents,
+    Started,
+)
 from gistread.readers.model_class import class_of
 from gistread.readers.registry import METHODS, find_method
 from gistread.readers.selection import extend_bound, question_about
@@ -39,7 +45,8 @@ from gistread.store.user_data import UserData
 from gistread.system import free_unused_memory
 from gistread.units import counted
 
-MAX_QUESTION_CHARACTERS = 4_000  # About a thousand tokens: longer ones are ranked for minutes
+# About a thousand tokens: longer ones are ranked for minutes
+MAX_QUESTION_CHARACTERS = 4_000
 _TYPING_PAUSE_S = 0.4  # Without a key: then the words typed so far are worth ranking
 
 
@@ -52,7 +59,8 @@ class AskOptions(TypedDict, total=False):
     # book
     upto: int | str | None
     choices: tuple[str, ...]  # The answers to choose from
-    thread: Iterable[QuestionAnswer]  # The questions and answers before it; see `Answer.thread`
+    # The questions and answers before it; see `Answer.thread`
+    thread: Iterable[QuestionAnswer]
     passage: tuple[int, int]  # Start and end of the book's text that it is about
     steps: Steps  # Who decides which pages are looked up; default: the model
     reader: str  # Name of the reader; default: the session's
@@ -73,7 +81,8 @@ class Answer:
     # Doubts about `text[start:end]`, each with `kind` and `message`: what the book lacks.
     marks: tuple[AnswerMark, ...]
     quoted: bool  # The citations are the answer, in the book's own words
-    finish: Finish  # `length` or `filter` if the answer is cut off; ask "Go on." in its thread
+    # `length` or `filter` if the answer is cut off; ask "Go on." in its thread
+    finish: Finish
     # The earlier questions and answers, then this one; pass it as `thread` of a follow-up
     thread: Thread
     lookups: tuple[int, ...]  # Pages that the reader opened, in that order
@@ -127,7 +136,9 @@ def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
     return tuple(thread)
 
 
-def thread_before(questions: Sequence[SavedQuestion], question: SavedQuestion) -> Thread:
+def thread_before(
+    questions: Sequence[SavedQuestion], question: SavedQuestion
+) -> Thread:
     """What a question of a saved thread goes on from.
 
     One that was written anew goes on from what the first one does.
@@ -136,7 +147,9 @@ def thread_before(questions: Sequence[SavedQuestion], question: SavedQuestion) -
     first = question
     while first.beside and first.beside in by_time:
         first = by_time[first.beside]
-    return thread_of(takewhile(lambda saved: saved.asked_at != first.asked_at, questions))
+    return thread_of(
+        takewhile(lambda saved: saved.asked_at != first.asked_at, questions)
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -173,12 +186,18 @@ class Question:
         answered = trace[-1]
         assert isinstance(answered, Answered), "a reader ends with Answered"
         assert self.model is not None
-        exchange = QuestionAnswer(self.shown(book), answered.answer, self.upto, answered.seen)
+        exchange = QuestionAnswer(
+            self.shown(book), answered.answer, self.upto, answered.seen
+        )
         return Answer(
             text=answered.answer,
             found=answered.found,
             citations=answered.citations,
-            steps=tuple(event for event in trace if not isinstance(event, AnswerDelta | Answered)),
+            steps=tuple(
+                event
+                for event in trace
+                if not isinstance(event, AnswerDelta | Answered)
+            ),
             marks=answered.marks,
             quoted=answered.quoted,
             finish=answered.finish,
@@ -232,7 +251,9 @@ def question_of(
         thread=tuple(options.get("thread", ())),
         selection=passage,
     )
-    return Question(text, reader, steering, extend_bound(passage, upto, book), reader_options)
+    return Question(
+        text, reader, steering, extend_bound(passage, upto, book), reader_options
+    )
 
 
 def _check_names(options: AskOptions) -> None:
@@ -314,7 +335,8 @@ _WAITS_FOR: Mapping[type[ReaderEvent], AskingState] = {
 
 def _free_memory() -> None:
     """Free what an answer leaves behind. Call it in a thread."""
-    from gistread.people.telling import free_marked_text  # imported here: no book needs it to open
+    # imported here: no book needs it to open
+    from gistread.people.telling import free_marked_text
 
     free_marked_text()
     free_unused_memory()
@@ -353,7 +375,9 @@ class Questions:
         """Whether a model other than the reading one is answering."""
         return bool(self._queue and self._queue[0].apart)
 
-    def obstacle(self, reader: str, *, about_selection: bool = False) -> Obstacle | None:
+    def obstacle(
+        self, reader: str, *, about_selection: bool = False
+    ) -> Obstacle | None:
         """Why no question to this reader can be answered; None if one can, now or later."""
         models, reading = self._reading.models, self._reading
         if not (models.reading.spec or models.apart):
@@ -365,7 +389,9 @@ class Questions:
             or reading.state in UNDER_WAY
         ):
             return None
-        return Obstacle.NOTHING_READ if models.reading.spec else Obstacle.NO_READING_MODEL
+        return (
+            Obstacle.NOTHING_READ if models.reading.spec else Obstacle.NO_READING_MODEL
+        )
 
     def start(self, question: Question) -> None:
         """Answer this question after those asked before; listeners get its events."""
@@ -431,7 +457,8 @@ class Questions:
                 question.reader, about_selection=question.options.selection is not None
             ):
                 self._end(
-                    question, self._reading.failure or NotReadyError(Obstacle.NOTHING_READ.value)
+                    question,
+                    self._reading.failure or NotReadyError(Obstacle.NOTHING_READ.value),
                 )
                 continue
             if self._reading.has_pages or not question.needs_memory:
@@ -463,7 +490,10 @@ class Questions:
                     streamed = False
                 case Answered(answer=answer) if not streamed:
                     self._tell(question, events.QuestionProgress(AnswerDelta(answer)))
-            usual = AskingState.PAGE if question.state is AskingState.PERSON else question.state
+            if question.state is AskingState.PERSON:
+                usual = AskingState.PAGE
+            else:
+                usual = question.state
             self._set_state(question, _WAITS_FOR.get(type(event), usual))
             self._tell(question, events.QuestionProgress(event))
 
@@ -473,7 +503,9 @@ class Questions:
         Not on a server: it would work, perhaps for money, on a question that is not asked.
         """
         try:
-            if self.draft is not None and not is_address(self._reading.models.answering.spec):
+            if self.draft is not None and not is_address(
+                self._reading.models.answering.spec
+            ):
                 await asyncio.sleep(_TYPING_PAUSE_S)
                 await self._anticipate(self.draft)
         finally:
@@ -485,7 +517,9 @@ class Questions:
             result = await self._reading.checks.stored(engine.info)
             await anticipate(self._asking(draft, engine, result), draft.reader)
 
-    def _asking(self, question: Question, engine: Engine, result: CheckResult | None) -> Asking:
+    def _asking(
+        self, question: Question, engine: Engine, result: CheckResult | None
+    ) -> Asking:
         memory = question.memory or self.memory_for(question)
         options = replace(question.options, model=class_of(engine.info, result))
         return Asking(question.text, memory, engine, question.steering, options)
@@ -495,12 +529,15 @@ class Questions:
         memory = self._reading.memory or unread_memory(self._book)
         if question.upto is not None:
             return memory.upto(question.upto)
-        return replace(memory, entries=list(memory.entries))  # The model reads on meanwhile.
+        # The model reads on meanwhile.
+        return replace(memory, entries=list(memory.entries))
 
     def _begin(self) -> None:
         self.draft = None
         self.steering = self._queue[0].steering
-        self._tell(self._queue[0], events.QuestionAsked(self._queue[0].shown(self._book)))
+        self._tell(
+            self._queue[0], events.QuestionAsked(self._queue[0].shown(self._book))
+        )
         self._emit(events.ActivityChanged())
 
     def _end(self, question: Question, error: GistreadError | None) -> None:

@@ -35,7 +35,8 @@ from gistread.store.pace import UNKNOWN_PACE, ModelPaces, Pace
 from gistread.units import counted
 
 _DAMAGED = (
-    "A memory of this book is damaged. The model reads its lost pages again when it reads along."
+    "A memory of this book is damaged. The model reads its lost pages again "
+    "when it reads along."
 )
 
 
@@ -80,15 +81,24 @@ class MemoryChoice:
             writer = self.store.reopen(self.book, chosen)
         return writer or self.store.open(self.book, request)
 
-    def request(self, info: EngineInfo, chosen: GistFocus | str | None) -> MemoryRequest:
+    def request(
+        self, info: EngineInfo, chosen: GistFocus | str | None
+    ) -> MemoryRequest:
         """The memory with this focus or task, by default the furthest.
 
         Raises StorageError, EngineError, UsageError.
         """
         size = choose_size(
-            self.book.words, info.context_tokens, self._config.min_words, self._config.max_words
+            self.book.words,
+            info.context_tokens,
+            self._config.min_words,
+            self._config.max_words,
         )
-        own = [header for header in self.memories() if header.fingerprint == info.fingerprint]
+        own = [
+            header
+            for header in self.memories()
+            if header.fingerprint == info.fingerprint
+        ]
         mode = own[0].mode if own else usual_reading_mode(info)
         if self._config.reading:
             mode = ReadingMode(self._config.reading)
@@ -96,7 +106,9 @@ class MemoryChoice:
         focus = replace(focus, wording=focus.wording or info.wording)
         return MemoryRequest(info.name, info.fingerprint, size, mode, focus)
 
-    def _focus(self, own: Sequence[MemoryHeader], chosen: GistFocus | str | None) -> GistFocus:
+    def _focus(
+        self, own: Sequence[MemoryHeader], chosen: GistFocus | str | None
+    ) -> GistFocus:
         """The chosen focus, or one with the chosen task.
 
         Where none is chosen, that of the furthest of the model's `own` memories.
@@ -153,10 +165,12 @@ class Reading:
     _background: bool  # Start by itself, and report errors as notices only
     state: ReadingState = ReadingState.NO_MODEL
     failure: GistreadError | None = None
-    memory: GistMemory | None = None  # The memory shown, which questions are answered from
+    # The memory shown, which questions are answered from
+    memory: GistMemory | None = None
     # Of the memory that the model continues; None before it is loaded
     writer: MemoryWriter | None = None
-    _story: StoryPart = field(default_factory=StoryPart)  # What a model reads of its book
+    # What a model reads of its book
+    _story: StoryPart = field(default_factory=StoryPart)
     page: Page | None = None  # The next page, while its gist is being made
     _drafts: dict[int, str] = field(default_factory=dict)  # By the start of their page
     seconds_left: float | None = None  # For the rest of the book
@@ -224,7 +238,9 @@ class Reading:
         with self.reported():
             if isinstance(chosen, MemoryHeader):
                 self._show(
-                    await asyncio.to_thread(self.choice.store.load, self.choice.book, chosen)
+                    await asyncio.to_thread(
+                        self.choice.store.load, self.choice.book, chosen
+                    )
                 )
             if self._background:
                 self.signal(Signal.READ)
@@ -280,11 +296,14 @@ class Reading:
             if note := self.choice.note(self.memory, own.model_name):
                 self._emit(events.Notice(note))
         elif answering_apart:
-            self.signal(Signal.YIELD)  # Keep the memory shown until the answer is complete.
+            # Keep the memory shown until the answer is complete.
+            self.signal(Signal.YIELD)
         else:
             if self.memory is not own:
                 self._show(own)
-            self._emit(events.ReadingStarted(len(self.writer.all_entries()), self.seconds_left))
+            self._emit(
+                events.ReadingStarted(len(self.writer.all_entries()), self.seconds_left)
+            )
             if own.complete:
                 self._complete()
             else:
@@ -307,7 +326,9 @@ class Reading:
                         ahead.append(page)
                         self._emit(event)
                     case PageRead(entry=entry):
-                        ahead = [page for page in ahead if page.start != entry.page.start]
+                        ahead = [
+                            page for page in ahead if page.start != entry.page.start
+                        ]
                         self._drafts.pop(entry.page.start, None)
                         words += entry.page.words
                         seconds += entry.usage.seconds
@@ -338,7 +359,8 @@ class Reading:
     async def prepare(self) -> None:
         """Evaluate the common beginning of all questions to a model that looks pages up."""
         assert self.memory is not None
-        with suppress(GistreadError):  # Without it the first question only takes longer.
+        # Without it the first question only takes longer.
+        with suppress(GistreadError):
             engine = await self.models.load_reading()
             check = await self.checks.stored(engine.info)
             if class_of(engine.info, check).looks_up:

@@ -21,10 +21,22 @@ from gistread.readers.registry import DEFAULT_READER, METHODS, find_method
 from gistread.readers.steering import Steering
 from gistread.session import events
 from gistread.session.artifacts import Artifacts
-from gistread.session.events import Activity, Obstacle, ReadingEvent, ReadingState, SessionEvent
+from gistread.session.events import (
+    Activity,
+    Obstacle,
+    ReadingEvent,
+    ReadingState,
+    SessionEvent,
+)
 from gistread.session.machine import UNDER_WAY, Actor, Job, Signal, command
 from gistread.session.models import MakeEngine, ModelChecks, ModelPair, engine_maker
-from gistread.session.questions import Answer, AskOptions, Question, Questions, question_of
+from gistread.session.questions import (
+    Answer,
+    AskOptions,
+    Question,
+    Questions,
+    question_of,
+)
 from gistread.session.reading import MemoryChoice, Reading
 from gistread.store.pace import ModelPaces
 from gistread.store.user_data import UserData
@@ -74,13 +86,21 @@ class Session:
         self._chosen = (model, asking_model)
         self._listeners = [listener] if listener is not None else []
         self.models = ModelPair(
-            make_engine or engine_maker(self.config, self._paths), self.config, self._emit
+            make_engine or engine_maker(self.config, self._paths),
+            self.config,
+            self._emit,
         )
         choice = MemoryChoice(
-            book, MemoryStore(self._paths.memories), self.config, self._paths.presets, task
+            book,
+            MemoryStore(self._paths.memories),
+            self.config,
+            self._paths.presets,
+            task,
         )
         checks, paces = ModelChecks(self._paths), ModelPaces(self._paths)
-        self.reading = Reading(choice, self.models, checks, paces, self._emit, place, background)
+        self.reading = Reading(
+            choice, self.models, checks, paces, self._emit, place, background
+        )
         self.artifacts = Artifacts(
             self.reading, self._emit, background and self.config.prepare == "auto"
         )
@@ -116,7 +136,8 @@ class Session:
         if not self._actor.closed:
             await self._actor.do(self._close)
             await self._actor.close()
-            self.models.unload_never()  # The timer would keep the session, and its book, in memory
+            # The timer would keep the session, and its book, in memory
+            self.models.unload_never()
 
     # Questions
 
@@ -129,7 +150,9 @@ class Session:
         async with aclosing(self.questions.stream(queued)) as stream:
             return queued.answer([event async for event in stream], self.book)
 
-    def stream_answer(self, question: str, **options: Unpack[AskOptions]) -> ReaderEvents:
+    def stream_answer(
+        self, question: str, **options: Unpack[AskOptions]
+    ) -> ReaderEvents:
         """Yield the reader's events; the last is `Answered`.
 
         Leaving the stream cancels. Raises GistreadError.
@@ -138,7 +161,10 @@ class Session:
 
     def question(self, text: str, **options: Unpack[AskOptions]) -> Question:
         """A question for `questions.start`. Raises UsageError for what cannot be asked."""
-        memory, user_data = self.memory or unread_memory(self.book), UserData(self._paths)
+        memory, user_data = (
+            self.memory or unread_memory(self.book),
+            UserData(self._paths),
+        )
         return question_of(text, options, memory, self.reader, user_data, self.config)
 
     def anticipate(self, draft: Question | None) -> None:
@@ -206,7 +232,8 @@ class Session:
                     case events.Crashed(error=crash):
                         raise crash
                     case events.ReadingEnded(state=ReadingState.OFFERED):
-                        self.resume()  # Continue the model's own memory even if another is shown.
+                        # Continue the model's own memory even if another is shown.
+                        self.resume()
                     case events.ReadingEnded(error=error):
                         if error is not None:
                             raise error
@@ -348,7 +375,11 @@ class Session:
         reading = self.reading
         state = reading.state
         preparing = state is ReadingState.DONE and reading.prompt_due
-        settled = state not in (ReadingState.NO_MODEL, ReadingState.LOADING, ReadingState.WAITING)
+        settled = state not in (
+            ReadingState.NO_MODEL,
+            ReadingState.LOADING,
+            ReadingState.WAITING,
+        )
         # While a question is answered, nothing else uses the model but reading.
         due = {
             Job.LOAD: state is ReadingState.LOADING,
@@ -404,7 +435,8 @@ class Session:
     async def _drop_model(self, instead: str = "") -> None:
         apart = self.questions.answered_apart
         if not apart or (
-            instead and await asyncio.to_thread(same_model, instead, self.models.asking.spec)
+            instead
+            and await asyncio.to_thread(same_model, instead, self.models.asking.spec)
         ):
             await self.questions.cancel()
         await self._stop_reading()

@@ -64,7 +64,9 @@ class SyncSession:
         """Answer from the pages read so far. Raises GistreadError."""
         return self._run(self._session.ask(question, **options))
 
-    def stream_answer(self, question: str, **options: Unpack[AskOptions]) -> Iterator[ReaderEvent]:
+    def stream_answer(
+        self, question: str, **options: Unpack[AskOptions]
+    ) -> Iterator[ReaderEvent]:
         """Yield the reader's events; the last is `Answered`. Raises GistreadError."""
         return self._iterate(self._session.stream_answer(question, **options))
 
@@ -76,7 +78,8 @@ class SyncSession:
             asyncio.get_running_loop()
             work.close()
             raise UsageError(
-                "SyncSession cannot run inside an event loop.", "Use `async with Session(…)` there."
+                "SyncSession cannot run inside an event loop.",
+                "Use `async with Session(…)` there.",
             )
         return self._runner.run(work)
 

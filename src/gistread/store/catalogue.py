@@ -30,7 +30,10 @@ class CatalogueContents:
 
     @property
     def paths(self) -> dict[Path, BookFile]:
-        return {file.path: file for file in sorted(self.files.values(), key=lambda file: file.at)}
+        return {
+            file.path: file
+            for file in sorted(self.files.values(), key=lambda file: file.at)
+        }
 
 
 class Catalogue(Database):
@@ -53,7 +56,11 @@ class Catalogue(Database):
                 tags[row["book"]] = (*tags.get(row["book"], ()), row["tag"])
             numbers = _numbers(connection)
         return CatalogueContents(
-            {file.digest: file for file in files if file}, tuple(folders), removed, tags, numbers
+            {file.digest: file for file in files if file},
+            tuple(folders),
+            removed,
+            tags,
+            numbers,
         )
 
     def add(self, files: Sequence[BookFile]) -> None:
@@ -70,14 +77,18 @@ class Catalogue(Database):
         """Take a book with these ids out of the list."""
         with self.writing() as connection:
             for book in ids:
-                put_row(connection, "removed", {"book": book}, {"removed_at": time.time()})
+                put_row(
+                    connection, "removed", {"book": book}, {"removed_at": time.time()}
+                )
 
     def tag(self, ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
         """Give the book with these ids a tag, or take it away."""
         with self.writing() as connection:
             for book in ids:
                 if remove:
-                    connection.execute("DELETE FROM tags WHERE book = ? AND tag = ?", (book, tag))
+                    connection.execute(
+                        "DELETE FROM tags WHERE book = ? AND tag = ?", (book, tag)
+                    )
                 else:
                     put_row(connection, "tags", {"book": book, "tag": tag}, {})
 
@@ -99,7 +110,9 @@ class Catalogue(Database):
                 connection.executemany("DELETE FROM removed WHERE book = ?", rows)
 
 
-def assign_numbers(books: Iterable[Sequence[str]], known: Mapping[str, int]) -> list[int]:
+def assign_numbers(
+    books: Iterable[Sequence[str]], known: Mapping[str, int]
+) -> list[int]:
     """A number of its own for each book, given its ids: the known one, or the next.
 
     >>> assign_numbers([["a"], ["b", "c"]], {"c": 4})
@@ -109,7 +122,9 @@ def assign_numbers(books: Iterable[Sequence[str]], known: Mapping[str, int]) -> 
     numbers: list[int] = []
     taken: set[int] = set()
     for ids in books:
-        own = [known[book] for book in ids if book in known and known[book] not in taken]
+        own = [
+            known[book] for book in ids if book in known and known[book] not in taken
+        ]
         if not own:
             last += 1
         number = own[0] if own else last
@@ -119,4 +134,7 @@ def assign_numbers(books: Iterable[Sequence[str]], known: Mapping[str, int]) -> 
 
 
 def _numbers(connection: Connection) -> dict[str, int]:
-    return {row["book"]: row["number"] for row in connection.execute("SELECT * FROM numbers")}
+    return {
+        row["book"]: row["number"]
+        for row in connection.execute("SELECT * FROM numbers")
+    }

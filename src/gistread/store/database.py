@@ -23,7 +23,8 @@ from gistread.store.journal import open_locked
 from gistread.store.rows import Connection, Row, put_row
 
 VERSION = 1  # Of the schema; kept in SQLite's `user_version`
-_WAIT_S = 5.0  # Seconds to wait for another process's transaction, which takes milliseconds
+# Seconds to wait for another process's transaction, which takes milliseconds
+_WAIT_S = 5.0
 _REPAIR_WAIT_S = 60.0
 _RETRY_S = 0.02  # Between attempts while another process has the file open
 _PAGE_BYTES = 4096  # Of SQLite
@@ -39,7 +40,8 @@ _READ_ERRORS = (
 )
 
 _preparing = threading.Lock()
-_checked: set[tuple[int, int]] = set()  # (device, inode) of files this process found whole
+# (device, inode) of files this process found whole
+_checked: set[tuple[int, int]] = set()
 _notices: dict[Path, str] = {}
 
 
@@ -61,7 +63,10 @@ class Database:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Connection]:
         """A consistent view. A file is created only to import data of 0.2."""
-        with self._storage_errors(), contextlib.closing(self._open_to_read()) as connection:
+        with (
+            self._storage_errors(),
+            contextlib.closing(self._open_to_read()) as connection,
+        ):
             connection.execute("BEGIN")
             yield connection
 
@@ -78,7 +83,9 @@ class Database:
         with self.reading() as connection:
             return connection.execute(query, values).fetchall()
 
-    def put_row(self, table: str, keys: Mapping[str, object], values: Mapping[str, object]) -> None:
+    def put_row(
+        self, table: str, keys: Mapping[str, object], values: Mapping[str, object]
+    ) -> None:
         """One row, as `put_row` of `rows.py`, in a transaction of its own."""
         with self.writing() as connection:
             put_row(connection, table, keys, values)
@@ -126,7 +133,8 @@ class Database:
             if version == VERSION and (status.st_dev, status.st_ino) in _checked:
                 return connection
             if version == 0:
-                use_write_ahead_log(connection)  # Not where the file system lacks shared memory
+                # Not where the file system lacks shared memory
+                use_write_ahead_log(connection)
                 notice = _create(connection, self._paths)
             else:
                 state = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -146,19 +154,24 @@ class Database:
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         if version > VERSION:
             message = (
-                f"{self.file} was written by a later version of gistread and is left unchanged."
+                f"{self.file} was written by a later version of gistread and "
+                "is left unchanged."
             )
             raise StorageError(
-                message, "Update gistread to see your library, places, marks and questions."
+                message,
+                "Update gistread to see your library, places, marks and questions.",
             )
         return version
 
     def _repair(self) -> None:
         """Set the damaged file aside, and put a new one with its readable rows in its place."""
         damaged, new = (
-            self.file.with_name(self.file.name + suffix) for suffix in (".damaged", ".new")
+            self.file.with_name(self.file.name + suffix)
+            for suffix in (".damaged", ".new")
         )
-        with open_locked(self.file.with_name(self.file.name + ".lock"), wait_s=_REPAIR_WAIT_S):
+        with open_locked(
+            self.file.with_name(self.file.name + ".lock"), wait_s=_REPAIR_WAIT_S
+        ):
             with contextlib.suppress(*_READ_ERRORS):
                 self._prepared().close()  # another process has repaired it meanwhile
                 return
@@ -167,7 +180,9 @@ class Database:
             new.touch(mode=0o600)
             saved = _salvage(self.file, new, self._paths)
             for file, copy in zip(
-                (self.file, *_log_files(self.file)), (damaged, *_log_files(damaged)), strict=True
+                (self.file, *_log_files(self.file)),
+                (damaged, *_log_files(damaged)),
+                strict=True,
             ):
                 if file.exists():
                     shutil.copy(file, copy)
@@ -185,10 +200,15 @@ class Database:
             yield
         except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
             status = self.file.stat() if self.file.exists() else None
-            if status is not None and isinstance(error, _READ_ERRORS) and _is_damage(error):
+            if (
+                status is not None
+                and isinstance(error, _READ_ERRORS)
+                and _is_damage(error)
+            ):
                 _checked.discard((status.st_dev, status.st_ino))
                 raise StorageError(
-                    f"{self.file} is damaged.", "Try again: the rest of it is then saved."
+                    f"{self.file} is damaged.",
+                    "Try again: the rest of it is then saved.",
                 ) from error
             name = getattr(error, "sqlite_errorname", "")
             if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -196,12 +216,16 @@ class Database:
                     f"Another gistread is writing {self.file.name}.", "Try again."
                 ) from error
             if name == "SQLITE_FULL":
-                message = f"{self.file}: the disk is full. What was saved before is kept."
-                raise StorageError(message, "Free some space, then try again.") from error
+                message = (
+                    f"{self.file}: the disk is full. What was saved before is kept."
+                )
+                raise StorageError(
+                    message, "Free some space, then try again."
+                ) from error
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not os.access(
-                self.file, os.R_OK | os.W_OK
-            ):
+            if name.startswith(
+                ("SQLITE_CANTOPEN", "SQLITE_READONLY")
+            ) and not os.access(self.file, os.R_OK | os.W_OK):
                 reason = os.strerror(errno.EACCES)
             raise StorageError(
                 f"{self.file}: {reason}.", "`gistread paths` lists the folders in use."
@@ -230,7 +254,10 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+            if (
+                error.sqlite_errorcode != sqlite3.SQLITE_BUSY
+                or time.monotonic() > until
+            ):
                 raise
             time.sleep(_RETRY_S)
 
@@ -249,7 +276,8 @@ def _create(connection: Connection, paths: Paths | None) -> str:
     """
     notice = ""
     connection.execute("BEGIN IMMEDIATE")
-    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # no other process was faster
+    # no other process was faster
+    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
         _create_tables(connection)
         if paths is not None:
             notice = import_old_data(connection, paths)
@@ -260,7 +288,9 @@ def _create(connection: Connection, paths: Paths | None) -> str:
 
 def _create_tables(connection: Connection) -> None:
     """Create the tables that are missing."""
-    for statement in Path(__file__).with_name("schema.sql").read_text("utf-8").split(";"):
+    for statement in (
+        Path(__file__).with_name("schema.sql").read_text("utf-8").split(";")
+    ):
         connection.execute(statement)
 
 
@@ -268,9 +298,9 @@ def _is_damage(error: sqlite3.DatabaseError | UnicodeDecodeError) -> bool:
     if isinstance(error, UnicodeDecodeError):
         return True
     name = getattr(error, "sqlite_errorname", "")
-    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or str(error).startswith(
-        "malformed"
-    )
+    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or str(
+        error
+    ).startswith("malformed")
 
 
 def _log_files(file: Path) -> tuple[Path, Path]:
@@ -298,7 +328,9 @@ def _salvage(damaged: Path, file: Path, paths: Paths) -> int:
             patched.unlink()
         import_old_data(new, paths)
         for table in _OF_TEXTS:
-            new.execute(f"INSERT OR IGNORE INTO texts (sha256) SELECT sha256 FROM {table}")
+            new.execute(
+                f"INSERT OR IGNORE INTO texts (sha256) SELECT sha256 FROM {table}"
+            )
         new.execute(f"PRAGMA user_version = {VERSION}")
         new.execute("COMMIT")
     return saved
@@ -309,7 +341,8 @@ def _copy_rows(damaged: Path, new: Connection) -> int:
     rows = new.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
     tables = [row["name"] for row in rows]
     with contextlib.closing(sqlite3.connect(damaged)) as old:
-        old.execute("PRAGMA writable_schema = ON")  # One bad entry of the schema hides no table.
+        # One bad entry of the schema hides no table.
+        old.execute("PRAGMA writable_schema = ON")
         old.row_factory = new.row_factory
         old.text_factory = new.text_factory
         for table in tables:
@@ -317,7 +350,9 @@ def _copy_rows(damaged: Path, new: Connection) -> int:
                 columns = ", ".join(row.keys())
                 places = ", ".join("?" * len(row))
                 with contextlib.suppress(sqlite3.IntegrityError):
-                    insert = f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})"
+                    insert = (
+                        f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})"
+                    )
                     saved += new.execute(insert, tuple(row)).rowcount
     return saved
 

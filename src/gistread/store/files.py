@@ -68,7 +68,9 @@ def write_document(path: Path, content: str, *, replace: bool = False) -> None:
     if path.is_dir():
         raise StorageError(f"{path} is a directory.", "Choose a file in it.")
     if is_there and not path.is_file():
-        raise StorageError(f"{path} is a pipe or a device, not a file.", "Choose another file.")
+        raise StorageError(
+            f"{path} is a pipe or a device, not a file.", "Choose another file."
+        )
     if is_there and not replace:
         raise ExistsError(
             f"{path} already exists.", "Use another name, or --force to overwrite it."

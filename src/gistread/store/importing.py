@@ -35,7 +35,11 @@ _VERSION = 1
 def has_old_data(paths: Paths) -> bool:
     return any(
         path.exists()
-        for path in (paths.data / "library.jsonl", paths.data / "books", paths.data / "marks")
+        for path in (
+            paths.data / "library.jsonl",
+            paths.data / "books",
+            paths.data / "marks",
+        )
     )
 
 
@@ -68,21 +72,31 @@ def _import(connection: Connection, paths: Paths, names: list[str]) -> str:
         file = paths.data / name
         try:
             if name in _FOLDERS:
-                waiting += [f"{name}/{each.name}" for each in list_files(file, "*.jsonl")]
+                waiting += [
+                    f"{name}/{each.name}" for each in list_files(file, "*.jsonl")
+                ]
                 continue
             records = [
-                record for record in read_records(file)[0] if isinstance(record.get("kind"), str)
+                record
+                for record in read_records(file)[0]
+                if isinstance(record.get("kind"), str)
             ]
             if any(
                 record["kind"] in _HEADERS and record.get("version") != _VERSION
                 for record in records
             ):
-                raise StorageError(f"{file} is not of gistread 0.2 and was not imported.")
+                raise StorageError(
+                    f"{file} is not of gistread 0.2 and was not imported."
+                )
         except StorageError as error:
             problems.append(error.message)
-            connection.execute("INSERT OR IGNORE INTO unread (file) VALUES (?)", (name,))
+            connection.execute(
+                "INSERT OR IGNORE INTO unread (file) VALUES (?)", (name,)
+            )
             continue
-        _FOLDERS.get(name.partition("/")[0], _import_shared)(connection, file.stem, records)
+        _FOLDERS.get(name.partition("/")[0], _import_shared)(
+            connection, file.stem, records
+        )
     return " ".join(problems)
 
 
@@ -102,15 +116,23 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
         with _malformed_skipped:
             match record["kind"]:
                 case "question":
-                    questions[float(record["asked_at"]), str(record["question"])] = record
+                    questions[float(record["asked_at"]), str(record["question"])] = (
+                        record
+                    )
                 case "name":
                     corrections[float(record["id"])] = record
                 case "thread":
                     keys = {"sha256": sha256, "thread": float(record["id"])}
                     put_row(connection, "threads", keys, {"name": str(record["name"])})
                 case "day":
-                    keys = {"sha256": sha256, "day": date.fromisoformat(record["id"]).isoformat()}
-                    read = {"words": float(record["words"]), "seconds": float(record["seconds"])}
+                    keys = {
+                        "sha256": sha256,
+                        "day": date.fromisoformat(record["id"]).isoformat(),
+                    }
+                    read = {
+                        "words": float(record["words"]),
+                        "seconds": float(record["seconds"]),
+                    }
                     put_row(connection, "days", keys, read)
                 case _ if is_new:
                     put_row(connection, "texts", {"sha256": sha256}, _columns(record))
@@ -121,9 +143,14 @@ def _import_book(connection: Connection, sha256: str, records: list[Record]) -> 
     for record in corrections.values():
         with _malformed_skipped:
             correction = NameCorrection(
-                record["verb"], tuple(record["forms"]), record["other"], float(record["id"])
+                record["verb"],
+                tuple(record["forms"]),
+                record["other"],
+                float(record["id"]),
             )
-            put_correction(connection, sha256, correction, undone=bool(record.get("undone")))
+            put_correction(
+                connection, sha256, correction, undone=bool(record.get("undone"))
+            )
 
 
 def _columns(record: Record) -> dict[str, object]:
@@ -139,13 +166,19 @@ def _columns(record: Record) -> dict[str, object]:
                 "opened_at": float(record["at"]),
             }
         case "position":
-            place = {name: record[name] for name in ("words", "read", "behind") if record.get(name)}
+            place = {
+                name: record[name]
+                for name in ("words", "read", "behind")
+                if record.get(name)
+            }
             return {"position": int(record["offset"]), "place": to_json(place)}
         case "bound":
             return {"bound": to_json({"whole": bool(record["whole"])})}
         case "reading":
             return {
-                "along": to_json({"model": str(record["model"]), "along": bool(record["along"])})
+                "along": to_json(
+                    {"model": str(record["model"]), "along": bool(record["along"])}
+                )
             }
     raise ValueError(f"Unknown kind of record: {record['kind']}")
 
@@ -157,13 +190,18 @@ def _import_marks(connection: Connection, sha256: str, records: list[Record]) ->
             is_mark = record["kind"] == "gone" or decoded(Mark, record) is not None
             if (
                 is_mark
-                and float(record["changed_at"]) >= latest.get(record["id"], record)["changed_at"]
+                and float(record["changed_at"])
+                >= latest.get(record["id"], record)["changed_at"]
             ):
                 latest[str(record["id"])] = record
     for identifier, record in latest.items():
         if mark_row(connection, sha256, identifier) is None:
             put_mark(
-                connection, sha256, identifier, float(record["changed_at"]), decoded(Mark, record)
+                connection,
+                sha256,
+                identifier,
+                float(record["changed_at"]),
+                decoded(Mark, record),
             )
 
 
@@ -172,7 +210,8 @@ def _import_shared(connection: Connection, _: str, records: list[Record]) -> Non
     known = {row["digest"] for row in connection.execute("SELECT digest FROM files")}
     removed: dict[str, float] = {}  # 0 for a book that was restored
     measured = {
-        row["language"] for row in connection.execute("SELECT DISTINCT language FROM reading_speed")
+        row["language"]
+        for row in connection.execute("SELECT DISTINCT language FROM reading_speed")
     }
     for record in records:
         with _malformed_skipped:
@@ -184,17 +223,26 @@ def _import_shared(connection: Connection, _: str, records: list[Record]) -> Non
                 case "folder":
                     decode_path(record["path"])
                     connection.execute(
-                        "INSERT OR IGNORE INTO folders (path) VALUES (?)", (record["path"],)
+                        "INSERT OR IGNORE INTO folders (path) VALUES (?)",
+                        (record["path"],),
                     )
                 case "removed":
-                    removed |= dict.fromkeys(map(str, record["ids"]), float(record["at"]))
+                    removed |= dict.fromkeys(
+                        map(str, record["ids"]), float(record["at"])
+                    )
                 case "pace" if record["language"] not in measured:
                     connection.execute(
                         "INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)",
-                        (str(record["language"]), float(record["words"]), float(record["seconds"])),
+                        (
+                            str(record["language"]),
+                            float(record["words"]),
+                            float(record["seconds"]),
+                        ),
                     )
     rows = [(book, at) for book, at in removed.items() if at]
-    connection.executemany("INSERT OR IGNORE INTO removed (book, removed_at) VALUES (?, ?)", rows)
+    connection.executemany(
+        "INSERT OR IGNORE INTO removed (book, removed_at) VALUES (?, ?)", rows
+    )
 
 
 _FOLDERS = {"books": _import_book, "marks": _import_marks}

@@ -52,7 +52,11 @@ def read_records(path: Path) -> tuple[list[Record], int]:
     records: list[Record] = []
     length = 0
     whole = True
-    with _storage_errors(path), contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+    with (
+        _storage_errors(path),
+        contextlib.suppress(FileNotFoundError),
+        path.open("rb") as file,
+    ):
         for line in file:
             record = decode_line(line)
             if record is not None:
@@ -62,7 +66,8 @@ def read_records(path: Path) -> tuple[list[Record], int]:
                 whole = False
                 # The damage may be in the line feed before another record.
                 inner = (
-                    decode_line(line[start.start() :]) for start in _LINE_START.finditer(line, 1)
+                    decode_line(line[start.start() :])
+                    for start in _LINE_START.finditer(line, 1)
                 )
                 records += filter(None, inner)
     return records, length
@@ -138,7 +143,8 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
             new.unlink(missing_ok=True)
             file = FileIO(new, "ab", opener=private_opener)
             try:
-                try_lock(file)  # before it has the name, so that nobody writes in between
+                # before it has the name, so that nobody writes in between
+                try_lock(file)
                 write_all(file, data)
                 os.fsync(file.fileno())
                 new.replace(self.path)
@@ -202,7 +208,8 @@ def try_lock(file: FileIO) -> bool:
     try:
         return system.try_lock(file.fileno())
     except OSError:
-        return True  # Some network file systems have no locks; writers then share the file.
+        # Some network file systems have no locks; writers then share the file.
+        return True
 
 
 def append_whole(file: FileIO, data: bytes, length: int) -> None:
@@ -230,5 +237,6 @@ def _storage_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(
-            f"{path}: {error.strerror or error}.", "`gistread paths` lists the folders in use."
+            f"{path}: {error.strerror or error}.",
+            "`gistread paths` lists the folders in use.",
         ) from error

@@ -28,7 +28,8 @@ class BookFile:
     sha256: str = ""  # Hash of the book's text; empty until first opened
     words: int = 0  # 0 until first opened; likewise `length`
     length: int = 0  # Characters in the text
-    volumes: tuple[VolumeText, ...] = ()  # The volumes of a series; empty until first opened
+    # The volumes of a series; empty until first opened
+    volumes: tuple[VolumeText, ...] = ()
     at: float = 0.0  # When this was recorded, in seconds since the epoch
 
 
@@ -50,7 +51,8 @@ class ReadingPlace:
     """The user's position in a book, and the parts they have read."""
 
     offset: int = 0
-    read: tuple[tuple[int, int], ...] = ()  # (start, end) of each part that was read, sorted
+    # (start, end) of each part that was read, sorted
+    read: tuple[tuple[int, int], ...] = ()
     behind: tuple[int, ...] = ()  # Positions before the last jumps, to go back to
     end: int = 0  # End of what was on screen at the position; 0: unknown
 
@@ -71,7 +73,9 @@ def merged_ranges(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], .
     return tuple(whole)
 
 
-def merge_places(mine: ReadingPlace, known: ReadingPlace, base: ReadingPlace) -> ReadingPlace:
+def merge_places(
+    mine: ReadingPlace, known: ReadingPlace, base: ReadingPlace
+) -> ReadingPlace:
     """Merge a change of `base` with the place stored meanwhile, by another gistread.
 
     What either has read stays read. The place is the one that moved; if both did, `mine`.
@@ -93,7 +97,8 @@ class BoundChoice:
 
     whole: bool = False
     at: int | None = None
-    may_lift: bool = False  # Whether the user has agreed once that answers may tell the end
+    # Whether the user has agreed once that answers may tell the end
+    may_lift: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +143,8 @@ class AnswerMarkKind(StrEnum):
     NAME = "name"
     NUMBER = "number"
     QUOTATION = "quotation"
-    STATEMENT = "statement"  # A statement of a weak model that shares too few words with the text
+    # A statement of a weak model that shares too few words with the text
+    STATEMENT = "statement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,19 +225,26 @@ class SavedQuestion:
     memory: str = ""  # The model that had read the book; empty if none or unknown
     asked_at: float = 0.0  # Seconds since the epoch
     marks: tuple[AnswerMark, ...] = ()  # Doubts about the answer
-    scope: str = ""  # The part of the book that was searched, in words; empty for all of it
+    # The part of the book that was searched, in words; empty for all of it
+    scope: str = ""
     upto: int | None = None  # The spoiler bound of the answer; None for the whole book
     # When the first question of its thread was asked; 0 for that question itself
     thread: float = 0.0
-    pinned: tuple[int, ...] = ()  # Pages pinned or looked up, to open again after an interruption
-    passage: tuple[int, int] | None = None  # (start, end) of the selected text it is about
+    # Pages pinned or looked up, to open again after an interruption
+    pinned: tuple[int, ...] = ()
+    # (start, end) of the selected text it is about
+    passage: tuple[int, int] | None = None
     cost: str = ""  # What the answer took, in words
-    cut: str = ""  # Why the answer is cut off: `length` or `filter`; empty if it is whole
-    beside: float = 0.0  # When the question was asked beside whose answer this one was written
+    # Why the answer is cut off: `length` or `filter`; empty if it is whole
+    cut: str = ""
+    # When the question was asked beside whose answer this one was written
+    beside: float = 0.0
     left_out: tuple[int, ...] = ()  # Sections that the user refused for the answer
     begun: str = ""  # What had come of an answer that was interrupted
-    steps: tuple[AnswerStep, ...] = ()  # Behind the answer, in the order in which they are walked
-    steered: SteeringChoice | None = None  # None: an older answer, which cannot be written anew
+    # Behind the answer, in the order in which they are walked
+    steps: tuple[AnswerStep, ...] = ()
+    # None: an older answer, which cannot be written anew
+    steered: SteeringChoice | None = None
 
 
 @dataclass(frozen=True, slots=True)

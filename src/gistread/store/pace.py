@@ -8,7 +8,8 @@ from gistread.errors import StorageError
 from gistread.store.database import Database
 
 DEFAULT_WPM = 230.0  # Silent reading of English prose (Brysbaert 2019: 238 to 260)
-SLOWEST, FASTEST = 60.0, 800.0  # Words per minute. Slower is a pause, faster is skimming.
+# Words per minute. Slower is a pause, faster is skimming.
+SLOWEST, FASTEST = 60.0, 800.0
 _LAST = 40  # Number of recent samples that count
 _ENOUGH_WORDS = 1500  # Minimum for an estimate
 _DECAY = 0.8  # About the last five additions count
@@ -24,7 +25,9 @@ class Pace:
     @property
     def words_per_s(self) -> float | None:
         """None before anything has been measured."""
-        return self.words / self.seconds if self.seconds > 0 and self.words > 0 else None
+        return (
+            self.words / self.seconds if self.seconds > 0 and self.words > 0 else None
+        )
 
     @property
     def words_per_minute(self) -> float:
@@ -60,7 +63,9 @@ class ReadingSpeed(Database):
 
     def samples(self, language: str) -> list[Pace]:
         """In chronological order. Raises StorageError."""
-        query = "SELECT words, seconds FROM reading_speed WHERE language = ? ORDER BY id"
+        query = (
+            "SELECT words, seconds FROM reading_speed WHERE language = ? ORDER BY id"
+        )
         return [Pace(*row) for row in self.rows(query, _primary(language))]
 
     def words_per_minute(self, language: str) -> float:
@@ -75,18 +80,24 @@ class ReadingSpeed(Database):
 
         Raises StorageError.
         """
-        rows = [(_primary(language), sample.words, sample.seconds) for sample in samples]
-        last = "SELECT id FROM reading_speed WHERE language = ? ORDER BY id DESC LIMIT ?"
+        rows = [
+            (_primary(language), sample.words, sample.seconds) for sample in samples
+        ]
+        last = (
+            "SELECT id FROM reading_speed WHERE language = ? ORDER BY id DESC LIMIT ?"
+        )
         with self.writing() as connection:
             connection.executemany(
-                "INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)", rows
+                "INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)",
+                rows,
             )
             old = f"DELETE FROM reading_speed WHERE language = ? AND id NOT IN ({last})"
             connection.execute(old, (_primary(language), _primary(language), _LAST))
 
 
 UNKNOWN_PACE = Pace()
-_LEARNED_WORDS = 400  # Weight in words of the pace learned in other books: that of a page
+# Weight in words of the pace learned in other books: that of a page
+_LEARNED_WORDS = 400
 
 
 class ModelPaces(Database):
@@ -101,10 +112,15 @@ class ModelPaces(Database):
         Raises StorageError.
         """
         rows = self.rows(
-            "SELECT words, seconds FROM model_pace WHERE model = ? AND work = ?", model, work
+            "SELECT words, seconds FROM model_pace WHERE model = ? AND work = ?",
+            model,
+            work,
         )
         return next(
-            (Pace(_LEARNED_WORDS, seconds * _LEARNED_WORDS / words) for words, seconds in rows),
+            (
+                Pace(_LEARNED_WORDS, seconds * _LEARNED_WORDS / words)
+                for words, seconds in rows
+            ),
             None,
         )
 

@@ -18,7 +18,13 @@ from urllib.parse import quote, unquote_to_bytes
 import orjson
 
 from gistread.marking import Mark
-from gistread.store.model import BookFile, NameCorrection, OpenedBook, ReadingPlace, SavedQuestion
+from gistread.store.model import (
+    BookFile,
+    NameCorrection,
+    OpenedBook,
+    ReadingPlace,
+    SavedQuestion,
+)
 
 Connection = sqlite3.Connection
 Row = sqlite3.Row
@@ -83,7 +89,11 @@ def _decoded_dataclass(kind: type, value: Any) -> Any:
     """`value`: the fields by name, or all of them in order."""
     hints = _hints(kind)
     facts = value if isinstance(value, dict) else dict(zip(hints, value, strict=True))
-    known = {name: _decoded(hint, facts[name]) for name, hint in hints.items() if name in facts}
+    known = {
+        name: _decoded(hint, facts[name])
+        for name, hint in hints.items()
+        if name in facts
+    }
     return kind(**known)
 
 
@@ -108,7 +118,9 @@ def put_row(
     keys is that of a book's text, which gets a row to refer to.
     """
     if "sha256" in keys:
-        connection.execute("INSERT OR IGNORE INTO texts (sha256) VALUES (?)", (keys["sha256"],))
+        connection.execute(
+            "INSERT OR IGNORE INTO texts (sha256) VALUES (?)", (keys["sha256"],)
+        )
     columns = {**keys, **values}
     action = "NOTHING"
     if again and values:
@@ -126,7 +138,9 @@ def put_row(
 def place_of(row: Mapping[str, Any]) -> ReadingPlace:
     offset = row["position"]
     usual = {"offset": offset, "read": [(0, offset)] if offset else []}
-    return decoded(ReadingPlace, usual | from_json(row["place"])) or ReadingPlace(offset)
+    return decoded(ReadingPlace, usual | from_json(row["place"])) or ReadingPlace(
+        offset
+    )
 
 
 def book_of(row: Row) -> OpenedBook | None:
@@ -137,7 +151,11 @@ def book_of(row: Row) -> OpenedBook | None:
 
 
 def put_question(
-    connection: Connection, sha256: str, question: SavedQuestion, *, answer_again: bool = True
+    connection: Connection,
+    sha256: str,
+    question: SavedQuestion,
+    *,
+    answer_again: bool = True,
 ) -> int:
     """Write a question; returns the number of rows written, 0 or 1.
 
@@ -148,7 +166,11 @@ def put_question(
         for name, value in asdict(question).items()
         if name not in ("question", "answer", "asked_at")
     }
-    keys = {"sha256": sha256, "asked_at": question.asked_at, "question": question.question}
+    keys = {
+        "sha256": sha256,
+        "asked_at": question.asked_at,
+        "question": question.question,
+    }
     values = {
         "thread": question.thread or question.asked_at,
         "answer": question.answer,
@@ -161,40 +183,68 @@ def question_of(facts: Mapping[str, Any]) -> SavedQuestion | None:
     """The question with these fields. The unsupported statements of 0.2 become marks."""
     doubt = {"kind": "statement", "message": "not supported by the text"}
     with suppress(TypeError, ValueError):
-        old = [{"start": start, "end": end, **doubt} for start, end in facts.get("unsupported", ())]
+        old = [
+            {"start": start, "end": end, **doubt}
+            for start, end in facts.get("unsupported", ())
+        ]
         return decoded(SavedQuestion, {"marks": old, **facts})
     return None
 
 
 def put_correction(
-    connection: Connection, sha256: str, correction: NameCorrection, *, undone: bool = False
+    connection: Connection,
+    sha256: str,
+    correction: NameCorrection,
+    *,
+    undone: bool = False,
 ) -> None:
     """Write a correction, unless it is known."""
     keys = {"sha256": sha256, "made_at": correction.made_at or time.time()}
-    facts = to_json({"verb": correction.verb, "forms": correction.forms, "other": correction.other})
-    put_row(connection, "names", keys, {"correction": facts, "undone": undone}, again=False)
+    facts = to_json(
+        {"verb": correction.verb, "forms": correction.forms, "other": correction.other}
+    )
+    put_row(
+        connection, "names", keys, {"correction": facts, "undone": undone}, again=False
+    )
 
 
 def put_file(connection: Connection, file: BookFile) -> None:
     """Write a file; what is known of its text stays if the file was not opened again."""
     file = replace(file, at=file.at or time.time())
-    before = connection.execute("SELECT * FROM files WHERE digest = ?", (file.digest,)).fetchone()
+    before = connection.execute(
+        "SELECT * FROM files WHERE digest = ?", (file.digest,)
+    ).fetchone()
     known = decoded(BookFile, from_json(before["details"])) if before else None
     if known is not None and known.sha256:
         if file.sha256:
             file = replace(file, language=file.language or known.language)
         else:
             file = replace(
-                known, path=file.path, size=file.size, modified_ns=file.modified_ns, at=file.at
+                known,
+                path=file.path,
+                size=file.size,
+                modified_ns=file.modified_ns,
+                at=file.at,
             )
     path = encode_path(file.path)
-    details = to_json(asdict(file) | {"path": path, "volumes": list(map(astuple, file.volumes))})
-    values = {"sha256": file.sha256, "recorded_at": file.at, "path": path, "details": details}
+    details = to_json(
+        asdict(file) | {"path": path, "volumes": list(map(astuple, file.volumes))}
+    )
+    values = {
+        "sha256": file.sha256,
+        "recorded_at": file.at,
+        "path": path,
+        "details": details,
+    }
     put_row(connection, "files", {"digest": file.digest}, values)
 
 
 def put_mark(
-    connection: Connection, sha256: str, identifier: str, changed_at: float, mark: Mark | None
+    connection: Connection,
+    sha256: str,
+    identifier: str,
+    changed_at: float,
+    mark: Mark | None,
 ) -> None:
     """Write a mark in place of its earlier version.
 

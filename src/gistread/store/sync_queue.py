@@ -21,13 +21,16 @@ class SyncQueue(Database):
     def put(self, account: str, place: WaitingPlace) -> None:
         """Replace the place of this document."""
         keys = {"account": account, "document": place.document}
-        self.put_row("sync_queue", keys, {"place": to_json(place), "queued_at": place.at})
+        self.put_row(
+            "sync_queue", keys, {"place": to_json(place), "queued_at": place.at}
+        )
 
     def waiting(self, account: str) -> list[WaitingPlace]:
         """Oldest first."""
         query = "SELECT place FROM sync_queue WHERE account = ? ORDER BY queued_at"
         places = (
-            decoded(WaitingPlace, from_json(row["place"])) for row in self.rows(query, account)
+            decoded(WaitingPlace, from_json(row["place"]))
+            for row in self.rows(query, account)
         )
         return list(filter(None, places))
 

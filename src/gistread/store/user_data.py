@@ -45,9 +45,16 @@ from gistread.store.rows import (
 
 _MOMENT_S = 1e-3  # Minimum between versions of a mark
 # The row of a text that has none yet
-_NEW_TEXT = {"position": 0, "place": "{}", "bound": "{}", "along": "{}", "opened_at": 0.0}
+_NEW_TEXT = {
+    "position": 0,
+    "place": "{}",
+    "bound": "{}",
+    "along": "{}",
+    "opened_at": 0.0,
+}
 
-Stamp = tuple[int, float]  # (marks, removed ones included; sum of the times of their last changes)
+# (marks, removed ones included; sum of the times of their last changes)
+Stamp = tuple[int, float]
 
 
 class UserData(Database):
@@ -165,7 +172,9 @@ class UserData(Database):
         """Add to today's reading."""
         today = {"sha256": sha256, "day": date.today().isoformat()}
         with self.writing() as connection:
-            put_row(connection, "days", today, {"words": 0.0, "seconds": 0.0}, again=False)
+            put_row(
+                connection, "days", today, {"words": 0.0, "seconds": 0.0}, again=False
+            )
             more = (
                 "UPDATE days SET words = words + ?, seconds = seconds + ? WHERE sha256 = ? AND "
                 "day = ?"
@@ -180,7 +189,9 @@ class UserData(Database):
         """Record a question, or its answer: the time and words of a question identify it."""
         with self.writing() as connection:
             put_question(
-                connection, sha256, replace(question, asked_at=question.asked_at or time.time())
+                connection,
+                sha256,
+                replace(question, asked_at=question.asked_at or time.time()),
             )
 
     def add_questions(self, sha256: str, questions: Iterable[SavedQuestion]) -> int:
@@ -194,10 +205,13 @@ class UserData(Database):
     def questions(self, sha256: str) -> list[SavedQuestion]:
         """In the order of asking."""
         query = (
-            "SELECT details, question, answer, asked_at FROM questions WHERE sha256 = ? ORDER BY id"
+            "SELECT details, question, answer, asked_at FROM questions WHERE "
+            "sha256 = ? ORDER BY id"
         )
         rows = self.rows(query, sha256)
-        questions = (question_of({**from_json(row["details"]), **dict(row)}) for row in rows)
+        questions = (
+            question_of({**from_json(row["details"]), **dict(row)}) for row in rows
+        )
         return list(filter(None, questions))
 
     def last_asked(self) -> str:
@@ -215,7 +229,9 @@ class UserData(Database):
         names = {row["thread"]: row["name"] for row in named}
         return [
             SavedThread(
-                key, tuple(questions), names.get(key) or " ".join(questions[0].question.split())
+                key,
+                tuple(questions),
+                names.get(key) or " ".join(questions[0].question.split()),
             )
             for key, questions in threads.items()
         ]
@@ -223,7 +239,9 @@ class UserData(Database):
     def rename_thread(self, sha256: str, thread: float, name: str) -> None:
         """Name a thread; an empty name restores its first question."""
         self.put_row(
-            "threads", {"sha256": sha256, "thread": thread}, {"name": " ".join(name.split())}
+            "threads",
+            {"sha256": sha256, "thread": thread},
+            {"name": " ".join(name.split())},
         )
 
     def delete_thread(self, sha256: str, thread: float) -> None:
@@ -231,13 +249,18 @@ class UserData(Database):
             connection.execute("PRAGMA secure_delete = ON")
             for table in ("questions", "threads"):
                 connection.execute(
-                    f"DELETE FROM {table} WHERE sha256 = ? AND thread = ?", (sha256, thread)
+                    f"DELETE FROM {table} WHERE sha256 = ? AND thread = ?",
+                    (sha256, thread),
                 )
 
     def name_corrections(self, sha256: str) -> tuple[NameCorrection, ...]:
         """The corrections in the order made, without undone ones."""
-        rows = self.rows("SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", sha256)
-        facts = (from_json(row["correction"]) | {"made_at": row["made_at"]} for row in rows)
+        rows = self.rows(
+            "SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", sha256
+        )
+        facts = (
+            from_json(row["correction"]) | {"made_at": row["made_at"]} for row in rows
+        )
         # Without others that 0.2 had
         return tuple(filter(None, (decoded(NameCorrection, fact) for fact in facts)))
 
@@ -254,7 +277,8 @@ class UserData(Database):
             with self.writing() as connection:
                 values = (sha256, last.made_at)
                 connection.execute(
-                    "UPDATE names SET undone = 1 WHERE sha256 = ? AND made_at = ?", values
+                    "UPDATE names SET undone = 1 WHERE sha256 = ? AND made_at = ?",
+                    values,
                 )
         return last
 
@@ -276,7 +300,9 @@ class UserData(Database):
     def all_texts(self) -> list[OpenedBook]:
         """As `recent`, with every text of each file; `problem` says why there are none."""
         try:
-            rows = self.rows("SELECT * FROM texts WHERE opened_at > 0 ORDER BY opened_at DESC")
+            rows = self.rows(
+                "SELECT * FROM texts WHERE opened_at > 0 ORDER BY opened_at DESC"
+            )
         except StorageError as error:
             self.problem = str(error)
             return []
@@ -285,7 +311,9 @@ class UserData(Database):
 
     def _text(self, sha256: str) -> Mapping[str, Any]:
         """The row of a book's text; that of a new one if there is none."""
-        return next(iter(self.rows("SELECT * FROM texts WHERE sha256 = ?", sha256)), _NEW_TEXT)
+        return next(
+            iter(self.rows("SELECT * FROM texts WHERE sha256 = ?", sha256)), _NEW_TEXT
+        )
 
     def _set(self, sha256: str, **columns: object) -> None:
         self.put_row("texts", {"sha256": sha256}, columns)
@@ -332,7 +360,9 @@ class MarkStore(Database):
 
     def marks(self, sha256: str) -> list[Mark]:
         """Marks of a book, by position."""
-        rows = self.rows("SELECT * FROM marks WHERE sha256 = ? AND details IS NOT NULL", sha256)
+        rows = self.rows(
+            "SELECT * FROM marks WHERE sha256 = ? AND details IS NOT NULL", sha256
+        )
         return sorted_marks(list(filter(None, map(mark_of, rows))))
 
     def stamp(self, sha256: str) -> Stamp:
@@ -356,7 +386,9 @@ class MarkStore(Database):
     def put_new(self, sha256: str, marks: Iterable[Mark]) -> list[Mark]:
         """Store the marks with new ids and return them."""
         with self.writing() as connection:
-            new = [mark for mark in marks if mark_row(connection, sha256, mark.id) is None]
+            new = [
+                mark for mark in marks if mark_row(connection, sha256, mark.id) is None
+            ]
             for mark in new:
                 put_mark(connection, sha256, mark.id, mark.changed_at, mark)
         return new
@@ -366,12 +398,18 @@ class MarkStore(Database):
         with self.writing() as connection:
             last = mark_of(mark_row(connection, sha256, mark.id)) or mark
             put_mark(
-                connection, sha256, mark.id, max(time.time(), last.changed_at + _MOMENT_S), None
+                connection,
+                sha256,
+                mark.id,
+                max(time.time(), last.changed_at + _MOMENT_S),
+                None,
             )
         return last
 
 
-def _put_merged(connection: Connection, sha256: str, mark: Mark, base: Mark | None) -> Mark:
+def _put_merged(
+    connection: Connection, sha256: str, mark: Mark, base: Mark | None
+) -> Mark:
     """Write a mark, merged with changes made since `base`, and return the result."""
     known = mark_row(connection, sha256, mark.id)
     mark = merge_marks(mark, mark_of(known), base)

@@ -27,7 +27,9 @@ def find_account(config: Config, paths: Paths) -> Account | None:
     if not (config.sync_server and config.sync_user):
         return None
     with contextlib.suppress(OSError):
-        saved = decoded(Account, from_json(paths.sync_account.read_text("utf-8", "replace")))
+        saved = decoded(
+            Account, from_json(paths.sync_account.read_text("utf-8", "replace"))
+        )
         is_this = saved is not None and (saved.server, saved.user) == (
             server_address(config.sync_server),
             config.sync_user,
@@ -69,7 +71,8 @@ def save_account(account: Account, paths: Paths) -> None:
         replace_file(paths.sync_account, orjson.dumps(account))
     except OSError as error:
         raise StorageError(
-            f"{paths.sync_account}: {error.strerror or error}.", "The login was not saved."
+            f"{paths.sync_account}: {error.strerror or error}.",
+            "The login was not saved.",
         ) from error
     save_setting(paths.config_file, "sync_server", account.server)
     save_setting(paths.config_file, "sync_user", account.user)
@@ -79,7 +82,9 @@ def forget_account(paths: Paths) -> None:
     """Forget the key but not the name of this device. Raises StorageError, UsageError."""
     save_setting(paths.config_file, "sync_server", "")
     try:
-        saved = decoded(Account, from_json(paths.sync_account.read_text("utf-8", "replace")))
+        saved = decoded(
+            Account, from_json(paths.sync_account.read_text("utf-8", "replace"))
+        )
         if saved is not None:
             replace_file(paths.sync_account, orjson.dumps(replace(saved, key="")))
     except FileNotFoundError:  # Nobody has logged in.

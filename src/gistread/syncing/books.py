@@ -26,7 +26,9 @@ class SyncedBook:
     def waiting_at(self, offset: int) -> WaitingPlace:
         """This place as the server has it. Slow."""
         percentage = self.converter.percentage_of(offset)
-        return waiting_now(self.document, percentage, self.converter.progress_of(offset))
+        return waiting_now(
+            self.document, percentage, self.converter.progress_of(offset)
+        )
 
     def offset_of(self, remote: RemotePlace) -> int:
         """Slow."""

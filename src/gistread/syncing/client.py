@@ -62,18 +62,23 @@ class AuthorizationError(FetchError):
 class SyncClient:
     """A connection to one account. Use `open_server`."""
 
-    def __init__(self, client: "httpx2.AsyncClient", network: Network, account: Account) -> None:
+    def __init__(
+        self, client: "httpx2.AsyncClient", network: Network, account: Account
+    ) -> None:
         self._client = client
         self._network = network
         self._account = account
         address = urlsplit(account.server)
-        self._host = address.netloc.rpartition("@")[2] or account.server  # With a port, if given
+        # With a port, if given
+        self._host = address.netloc.rpartition("@")[2] or account.server
 
     async def register(self) -> None:
         """Create the account. Raises FetchError."""
         account = self._account
         fields = {"username": account.user, "password": account.key}
-        status, reply = await self._request("POST", "/users/create", fields, with_login=False)
+        status, reply = await self._request(
+            "POST", "/users/create", fields, with_login=False
+        )
         if status in (HTTPStatus.OK, HTTPStatus.CREATED):
             return
         if reply.get("code") == _USER_EXISTS:
@@ -83,7 +88,8 @@ class SyncClient:
             )
         if reply.get("code") == _NO_REGISTRATION:
             raise FetchError(
-                f"{self._host} lets nobody register.", "Ask whoever runs it for an account."
+                f"{self._host} lets nobody register.",
+                "Ask whoever runs it for an account.",
             )
         raise self._refusal(status)
 
@@ -95,7 +101,9 @@ class SyncClient:
 
     async def pull(self, document: str) -> RemotePlace | None:
         """The place in a document; None if no device has stored one. Raises FetchError."""
-        status, reply = await self._request("GET", f"/syncs/progress/{quote(document, safe='')}")
+        status, reply = await self._request(
+            "GET", f"/syncs/progress/{quote(document, safe='')}"
+        )
         if status == HTTPStatus.NOT_FOUND:  # Of some servers, for an unknown document
             return None
         if status != HTTPStatus.OK:
@@ -132,7 +140,10 @@ class SyncClient:
 
         headers = {"Accept": _ACCEPT}
         if with_login:
-            headers |= {"x-auth-user": self._account.user, "x-auth-key": self._account.key}
+            headers |= {
+                "x-auth-user": self._account.user,
+                "x-auth-key": self._account.key,
+            }
         body = None
         if fields is not None:
             headers["Content-Type"] = "application/json"
@@ -141,7 +152,9 @@ class SyncClient:
             async with asyncio.timeout(_MOST_SECONDS):
                 status, data = await self._exchange(method, path, headers, body)
         except (TimeoutError, httpx2.TimeoutException):
-            raise FetchError(f"{self._host} does not answer.", "Try again later.") from None
+            raise FetchError(
+                f"{self._host} does not answer.", "Try again later."
+            ) from None
         except (httpx2.InvalidURL, UnicodeEncodeError):
             problem = f"{self._account.server} has or leads to an invalid address."
             raise FetchError(problem, "Check it, then log in.") from None
@@ -151,7 +164,8 @@ class SyncClient:
             raise FetchError(*self._no_sync_server()) from None
         if status == HTTPStatus.UNAUTHORIZED:
             raise AuthorizationError(
-                f"{self._host} does not accept the login of {self._account.user}.", _LOG_IN
+                f"{self._host} does not accept the login of {self._account.user}.",
+                _LOG_IN,
             )
         return status, self._reply(status, data)
 
@@ -165,7 +179,9 @@ class SyncClient:
         )
         async with stream as response:
             if response.has_redirect_location:  # The login goes to no other address.
-                raise self._redirection(response.url.join(response.headers["Location"]), path)
+                raise self._redirection(
+                    response.url.join(response.headers["Location"]), path
+                )
             data = bytearray()
             async for part in response.aiter_bytes():
                 data += part
@@ -190,7 +206,9 @@ class SyncClient:
         percentage = reply.get("percentage")
         if percentage is None:
             return None
-        is_number = isinstance(percentage, int | float) and not isinstance(percentage, bool)
+        is_number = isinstance(percentage, int | float) and not isinstance(
+            percentage, bool
+        )
         if not is_number or not math.isfinite(percentage):
             raise FetchError(*self._no_sync_server())
         timestamp = reply.get("timestamp")
@@ -206,7 +224,10 @@ class SyncClient:
         """`path`: of the request. The rest of the target is an address to log in with."""
         address = str(target.copy_with(query=None, fragment=None))
         server = address.removesuffix(path)
-        hint = "Log in with that address instead." if server != address else "Ask whoever runs it."
+        if server != address:
+            hint = "Log in with that address instead."
+        else:
+            hint = "Ask whoever runs it."
         return FetchError(f"{self._host} redirects to {server}.", hint)
 
     def _no_sync_server(self) -> tuple[str, str]:
@@ -231,11 +252,15 @@ class SyncClient:
             )
         if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
             return FetchError(f"{self._host} cannot be reached.", "Check the network.")
-        return FetchError(f"The connection to {self._host} was lost.", "Try again later.")
+        return FetchError(
+            f"The connection to {self._host} was lost.", "Try again later."
+        )
 
 
 @asynccontextmanager
-async def open_server(account: Account, network: Network = NETWORK) -> AsyncIterator[SyncClient]:
+async def open_server(
+    account: Account, network: Network = NETWORK
+) -> AsyncIterator[SyncClient]:
     """Raises FetchError."""
     conceal(account.key)
     async with new_client(network) as client:

@@ -79,7 +79,9 @@ class ProgressSync:
             await asyncio.to_thread(self.queue.remove, self.account.name, place)
             return winner
         account = self.account
-        sent = RemotePlace(place.percentage, place.progress, account.device, account.device_id)
+        sent = RemotePlace(
+            place.percentage, place.progress, account.device, account.device_id
+        )
         await server.push(place.document, sent)
         await asyncio.to_thread(self.queue.remove, account.name, place)
         return None

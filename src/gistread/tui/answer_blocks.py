@@ -88,16 +88,19 @@ AnswerTarget = Target | ToSource | Unfold | Walk | KeepNote | AskAgain | GoOn
 class Exchange:
     record: SavedQuestion  # The question as it is saved
     answer: str = ""  # Its parts so far
-    too_little: str = ""  # Note if there is hardly any text before the bound, with what to do
+    # Note if there is hardly any text before the bound, with what to do
+    too_little: str = ""
     trace: tuple[events.ReaderEvent, ...] = ()  # Without the parts of the answer
-    unfolded: bool | None = None  # Whether all steps are shown; None: while the question runs
+    # Whether all steps are shown; None: while the question runs
+    unfolded: bool | None = None
     problem: str = ""
     running: bool = False
     kept: bool = False  # Whether the answer was kept as a note on its passage
     # Those of the memory that the answer is from. The memory itself may hold a copy of the text.
     sections: Sections | None = None
     thread: Thread = ()  # The exchanges before the question
-    folded: bool = False  # Whether only the answer is shown, for one that was written beside it
+    # Whether only the answer is shown, for one that was written beside it
+    folded: bool = False
 
     @classmethod
     def saved(cls, record: SavedQuestion, thread: Thread = ()) -> "Exchange":
@@ -153,26 +156,33 @@ def with_event(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
     exchange = replace(exchange, trace=(*exchange.trace, event))
     match event:
         case events.Started():
-            return replace(exchange, record=replace(exchange.record, scope=describe_scope(event)))
+            return replace(
+                exchange, record=replace(exchange.record, scope=describe_scope(event))
+            )
         case events.Restarted():
             return replace(exchange, answer="")
         case events.Answered():
             record = exchange.record
-            record = with_answer(record, event, model=record.model, memory=record.memory)
+            record = with_answer(
+                record, event, model=record.model, memory=record.memory
+            )
             return replace(exchange, record=record, answer=event.answer, running=False)
     return exchange
 
 
 def too_little(book: Book, bound: int) -> str:
     """A note that there is hardly any text before the bound, and what to do; else empty."""
-    words = count_words(book.text[min(bound, front_matter_end(book)) : bound][:_LITTLE_TEXT])
+    words = count_words(
+        book.text[min(bound, front_matter_end(book)) : bound][:_LITTLE_TEXT]
+    )
     whole = display_key(BOUND_KEY)
     if not words:
         return f"Nothing has been read yet. Read on, or let answers use the whole book: {whole}."
     if words >= _FEW_WORDS:
         return ""
     return (
-        f"Up to your place there are only {words} words. {whole} lets answers use the whole book."
+        f"Up to your place there are only {words} words. {whole} lets answers "
+        "use the whole book."
     )
 
 
@@ -213,14 +223,18 @@ def exchange_blocks(
     return drawn
 
 
-def _add_answer(drawn: DrawnExchange, exchange: Exchange, number: int, cells: int) -> None:
+def _add_answer(
+    drawn: DrawnExchange, exchange: Exchange, number: int, cells: int
+) -> None:
     record = exchange.record
     if not exchange.answer:
         if exchange.running:
             drawn.add(_row("…", None, "muted"))
         return
     answer, spans = answer_text(exchange.answer.strip(), record.citations, record.marks)
-    first_target = next((span.link for span in spans if isinstance(span.link, AnswerTarget)), None)
+    first_target = next(
+        (span.link for span in spans if isinstance(span.link, AnswerTarget)), None
+    )
     key = ("answer", number)
     lines = draw_markup(answer, spans, _columns(cells))
     for index, line in enumerate(lines):
@@ -234,13 +248,18 @@ def _add_what_failed(drawn: DrawnExchange, exchange: Exchange, number: int) -> N
     record = exchange.record
     is_bounded = record.upto is not None
     if record.answer and not record.found and is_bounded and not exchange.too_little:
-        drawn.add(_row(f"{display_key(BOUND_KEY)} sets where answers stop.", None, "muted"))
+        drawn.add(
+            _row(f"{display_key(BOUND_KEY)} sets where answers stop.", None, "muted")
+        )
     if exchange.problem:
         drawn.add(_row(exchange.problem, None, "error"))
     if exchange.running:
         return
     if not record.answer:
-        again = "ask again, with the sections looked up so far" if record.pinned else "ask again"
+        if record.pinned:
+            again = "ask again, with the sections looked up so far"
+        else:
+            again = "ask again"
         link = Span(0, len(again), "link", AskAgain())
         drawn.add(_row(again, ("again", number), "link", spans=(link,)), AskAgain())
     if record.cut:
@@ -274,7 +293,11 @@ def _add_keeping(drawn: DrawnExchange, exchange: Exchange, number: int) -> None:
 
 
 def _add_provenance(
-    drawn: DrawnExchange, exchange: Exchange, number: int, places: Places, steps: Sequence[Step]
+    drawn: DrawnExchange,
+    exchange: Exchange,
+    number: int,
+    places: Places,
+    steps: Sequence[Step],
 ) -> None:
     """What the answer is from and what it cost, with its steps below if they are unfolded."""
     about = _about(exchange)
@@ -287,7 +310,9 @@ def _add_provenance(
     links: list[Span] = []
     if exchange.record.steps or exchange.record.citations:
         provenance += f" · {_WALK}"
-        links.append(Span(len(provenance) - len(_WALK), len(provenance), "link", Walk()))
+        links.append(
+            Span(len(provenance) - len(_WALK), len(provenance), "link", Walk())
+        )
     sign = ""
     target: AnswerTarget | None = Walk() if links else None
     if steps:
@@ -333,7 +358,9 @@ def _sections_used(exchange: Exchange, places: Places) -> str:
         return "with all"
     sections = sections_of(memory)
     if record.steered is None or sections is None:
-        left_out = [renumbered(page, exchange.sections, sections) for page in record.left_out]
+        left_out = [
+            renumbered(page, exchange.sections, sections) for page in record.left_out
+        ]
     else:
         left_out = [sections.number_at(offset) for offset in record.steered.refused]
     return f"without {pages_words(left_out)}"
@@ -344,7 +371,9 @@ def _columns(cells: int) -> int:
     return min(cells, _WIDTH) - _INDENT
 
 
-def _source(exchange: Exchange, number: int, index: int, places: Places, room: int) -> Block:
+def _source(
+    exchange: Exchange, number: int, index: int, places: Places, room: int
+) -> Block:
     """A source: its place, and as much of its words as there is room for, in cells."""
     citation = exchange.record.citations[index]
     place = _place(citation, places)
@@ -465,7 +494,9 @@ def answer_text(
     for index in _listed_sources(citations):
         text += "\n" if ends_in_table and not index else " "
         reference = f"[{index + 1}]"
-        spans.append(Span(len(text), len(text) + len(reference), "link", ToSource(index)))
+        spans.append(
+            Span(len(text), len(text) + len(reference), "link", ToSource(index))
+        )
         text += reference
     return text, tuple(spans)
 
@@ -487,7 +518,9 @@ def _references(text: str, source_count: int) -> Iterator[Span]:
             yield Span(*match.span(), "link", ToSource(index))
 
 
-def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) -> list[str]:
+def strip_lines(
+    exchange: Exchange, places: Places, lines: int, columns: int
+) -> list[str]:
     """The beginning of the answer, or the latest steps, for a screen with one pane."""
     question = f"? {exchange.record.question}"
     room = lines - 1  # Below the question
@@ -497,7 +530,9 @@ def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) ->
         answer = plain_text(exchange.answer)
         return [
             question,
-            *textwrap.wrap(answer, max(1, columns), max_lines=room, placeholder=ELLIPSIS),
+            *textwrap.wrap(
+                answer, max(1, columns), max_lines=room, placeholder=ELLIPSIS
+            ),
         ]
     steps = [*map(str, exchange.steps(places)), *filter(None, [_under_way(exchange)])]
     below = steps[-max(1, room - 1) :]

@@ -63,18 +63,29 @@ class _Edit:
     new: str = ""
 
 
-def draw_markup(text: str, spans: Sequence[Span] = (), cells: int = 80) -> list[DrawnLine]:
+def draw_markup(
+    text: str, spans: Sequence[Span] = (), cells: int = 80
+) -> list[DrawnLine]:
     """Lay out an answer line by line. `cells`: the width for a table.
 
     >>> [line.text for line in draw_markup("**Wines**\\n- Port\\n- *Sherry*")]
     ['Wines', '• Port', '• Sherry']
     """
-    lines = [_Line(line.start(), line.end(), line[0]) for line in re.finditer(r"[^\n]+", text)]
+    lines = [
+        _Line(line.start(), line.end(), line[0])
+        for line in re.finditer(r"[^\n]+", text)
+    ]
     drawn: list[DrawnLine] = []
     before = 0
-    for is_table, group in groupby(lines, key=lambda line: line.text.lstrip().startswith("|")):
+    for is_table, group in groupby(
+        lines, key=lambda line: line.text.lstrip().startswith("|")
+    ):
         members = [line for line in group if line.text.strip()]
-        rows = [line for line in members if not (is_table and TABLE_RULE.fullmatch(line.text))]
+        rows = [
+            line
+            for line in members
+            if not (is_table and TABLE_RULE.fullmatch(line.text))
+        ]
         widths = _column_widths(rows, cells) if is_table else []
         has_head = is_table and len(rows) < len(members)
         for line in rows:
@@ -94,7 +105,10 @@ def drawn_text(text: str, cells: int = 80) -> tuple[str, tuple[Span, ...]]:
         if drawn:
             drawn += "\n"
         at = len(drawn)
-        spans += [replace(span, start=span.start + at, end=span.end + at) for span in line.spans]
+        spans += [
+            replace(span, start=span.start + at, end=span.end + at)
+            for span in line.spans
+        ]
         drawn += line.text
     return drawn, tuple(spans)
 
@@ -163,8 +177,14 @@ def _line_edits(line: _Line) -> list[_Edit]:
         edits.append(_Edit(line.start, line.start + heading.end()))
     item = _ITEM.match(line.text)
     if item and not item[2][0].isdigit():
-        edits.append(_Edit(line.start + item.start(2), line.start + item.end(), _BULLET))
-        edits = [edit for edit in edits if edit.start != line.start + item.start(2) or edit.new]
+        edits.append(
+            _Edit(line.start + item.start(2), line.start + item.end(), _BULLET)
+        )
+        edits = [
+            edit
+            for edit in edits
+            if edit.start != line.start + item.start(2) or edit.new
+        ]
     return edits
 
 

@@ -39,11 +39,22 @@ from gistread.tui import themes
 from gistread.tui.all_commands import COMMANDS
 from gistread.tui.app_commands import ANYWHERE, HELP, SUSPEND
 from gistread.tui.appearance import FOLLOW, Appearance, FollowingDriver, ask
-from gistread.tui.commands import AnyCommand, CommandKeys, CommandTarget, Scope, bindings
+from gistread.tui.commands import (
+    AnyCommand,
+    CommandKeys,
+    CommandTarget,
+    Scope,
+    bindings,
+)
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.drawing import KITTY_TERMS, Drawer, choose_mode
 from gistread.tui.model_rows import ModelKey, Role
-from gistread.tui.screens.choosing import FOR_BOOKS, ReaderScreen, ThemeScreen, figures_panel
+from gistread.tui.screens.choosing import (
+    FOR_BOOKS,
+    ReaderScreen,
+    ThemeScreen,
+    figures_panel,
+)
 from gistread.tui.screens.help import (
     HelpLine,
     HelpScreen,
@@ -97,11 +108,13 @@ class GistreadApp(CommandTarget, App[None]):
         keep_caches_small()
         self.paths = paths
         self.settings = Settings(config, paths.config_file, self._warn)
-        self._downloads: ModelDownloads | None = None  # None until the user looks at models
+        # None until the user looks at models
+        self._downloads: ModelDownloads | None = None
         # Why the named book cannot be opened, if that ended the app
         self.failure: GistreadError | None = None
         self._running_on: set[asyncio.Task[None]] = set()
-        self._unsaved_before = ""  # What could not be saved when the user last wanted to quit
+        # What could not be saved when the user last wanted to quit
+        self._unsaved_before = ""
         self._first = book
         self._is_reopening = False  # A book is closed to be opened anew
         self._look_at = look_at
@@ -116,9 +129,14 @@ class GistreadApp(CommandTarget, App[None]):
             paths=paths,
             settings=self.settings,
             user_data=UserData(paths),
-            drawer=Drawer(choose_mode(config.images, os.environ, colors), self._to_terminal),
+            drawer=Drawer(
+                choose_mode(config.images, os.environ, colors), self._to_terminal
+            ),
             signals=TerminalSignals(
-                lambda: self.settings.config, os.environ, self._to_terminal, lambda: self.app_focus
+                lambda: self.settings.config,
+                os.environ,
+                self._to_terminal,
+                lambda: self.app_focus,
             ),
             keys=keys,
             run_command=self._run_where_it_works,
@@ -160,10 +178,14 @@ class GistreadApp(CommandTarget, App[None]):
         else:
             self.open_book(self._first, self._look_at)
         if self._problems:
-            self.notify("\n".join(self._problems), severity="warning", timeout=_LONG_NOTICE_S)
+            self.notify(
+                "\n".join(self._problems), severity="warning", timeout=_LONG_NOTICE_S
+            )
 
     def open_book(self, book: Opened, look_at: Opening | None = None) -> None:
-        self.push_screen(ReadingScreen(book, self.services, tour=self._tour, look_at=look_at))
+        self.push_screen(
+            ReadingScreen(book, self.services, tour=self._tour, look_at=look_at)
+        )
         self._tour = False
 
     async def _reopen(self, path: Path, prepare: Callable[[], None]) -> None:
@@ -216,7 +238,9 @@ class GistreadApp(CommandTarget, App[None]):
 
     @property
     def reading(self) -> ReadingScreen | None:
-        screens = (screen for screen in self.screen_stack if isinstance(screen, ReadingScreen))
+        screens = (
+            screen for screen in self.screen_stack if isinstance(screen, ReadingScreen)
+        )
         return next(screens, None)
 
     def notify(
@@ -230,7 +254,11 @@ class GistreadApp(CommandTarget, App[None]):
     ) -> None:
         """Show the message as plain text: notices quote books, models and files."""
         super().notify(
-            clean(message), title=title, severity=severity, timeout=timeout, markup=False
+            clean(message),
+            title=title,
+            severity=severity,
+            timeout=timeout,
+            markup=False,
         )
 
     def _warn(self, text: str) -> None:
@@ -275,7 +303,9 @@ class GistreadApp(CommandTarget, App[None]):
 
         palettes = list(self._palettes.values())
         current = self.settings.config.theme and before
-        self.push_screen(ThemeScreen(palettes, current, problems, self._theme_for("")), chosen)
+        self.push_screen(
+            ThemeScreen(palettes, current, problems, self._theme_for("")), chosen
+        )
 
     def _theme_for(self, name: str) -> str:
         """This theme; without it, the one for the terminal."""
@@ -311,8 +341,12 @@ class GistreadApp(CommandTarget, App[None]):
         """Quit as usual when the terminal closes or the system shuts down."""
         if not self.is_headless:
             loop = asyncio.get_running_loop()
-            loop.add_signal_handler(signal.SIGTERM, self._end_soon, signal.SIGTERM, self._quit)
-            loop.add_signal_handler(signal.SIGHUP, self._end_soon, signal.SIGHUP, self._hang_up)
+            loop.add_signal_handler(
+                signal.SIGTERM, self._end_soon, signal.SIGTERM, self._quit
+            )
+            loop.add_signal_handler(
+                signal.SIGHUP, self._end_soon, signal.SIGHUP, self._hang_up
+            )
 
     def _end_soon(self, number: int, end: Callable[[], Awaitable[None]]) -> None:
         """Quit within a time limit: Textual waits forever for a closed terminal."""
@@ -329,7 +363,9 @@ class GistreadApp(CommandTarget, App[None]):
 
     def _read_themes(self) -> list[str]:
         """Read all themes, and return a line for each invalid file."""
-        self._palettes, problems = themes.read_themes(themes.packaged_themes(), self.paths.themes)
+        self._palettes, problems = themes.read_themes(
+            themes.packaged_themes(), self.paths.themes
+        )
         for palette in self._palettes.values():
             self.register_theme(palette.theme())
         return problems
@@ -348,7 +384,8 @@ class GistreadApp(CommandTarget, App[None]):
         self.set_reactive(GistreadApp.theme, name)
         dark = self.current_theme.dark
         self.update_classes(
-            {f"-theme-{name}": True, "-dark-mode": dark, "-light-mode": not dark}, update=False
+            {f"-theme-{name}": True, "-dark-mode": dark, "-light-mode": not dark},
+            update=False,
         )
         self._refresh_truecolor_filter(self.ansi_theme)
         self.stylesheet.set_variables(self.get_css_variables())
@@ -400,7 +437,8 @@ class GistreadApp(CommandTarget, App[None]):
             if self.reading is not None:
                 self.reading.withdraw_all()
             self.push_screen(
-                LibraryScreen(books, self.services, self._session, back_to), self._open_from_library
+                LibraryScreen(books, self.services, self._session, back_to),
+                self._open_from_library,
             )
 
     async def action_figures(self) -> None:
@@ -423,11 +461,17 @@ class GistreadApp(CommandTarget, App[None]):
 
         reading = self.reading
         is_in_library = isinstance(self.screen, LibraryScreen)
-        if reading is not None and reading.controllers is not None and not is_in_library:
+        if (
+            reading is not None
+            and reading.controllers is not None
+            and not is_in_library
+        ):
             reading.controllers.asking.show_panel()
             return
         self.push_screen(
-            ReaderScreen(lambda: self.settings.config, self.settings.set, None, FOR_BOOKS)
+            ReaderScreen(
+                lambda: self.settings.config, self.settings.set, None, FOR_BOOKS
+            )
         )
 
     async def action_choose_model(self) -> None:
@@ -443,7 +487,9 @@ class GistreadApp(CommandTarget, App[None]):
         else:
             config = replace(config, model=session.models.reading.spec)
             loaded = _placement_and_pace(session)
-            screen = ModelScreen(config, self._downloads, results, loaded, session.book.words)
+            screen = ModelScreen(
+                config, self._downloads, results, loaded, session.book.words
+            )
 
         async def use(key: ModelKey | None) -> None:
             if key is not None:
@@ -464,7 +510,11 @@ class GistreadApp(CommandTarget, App[None]):
             self.notify(str(error), severity="error", timeout=_LONG_NOTICE_S)
             return
         session = self._session
-        if role is not Role.READING or session is None or not self.settings.config.model:
+        if (
+            role is not Role.READING
+            or session is None
+            or not self.settings.config.model
+        ):
             self.settings.set(role.value, model)
         if session is None or self.reading is None or self.reading.controllers is None:
             return
@@ -516,7 +566,9 @@ class GistreadApp(CommandTarget, App[None]):
         # Textual prints a traceback over the terminal, unless the error has `__rich__`; there is no
         # public hook.
         if _meets_removed_widgets(error):
-            log.warning("Drawn on a screen that is being removed\n%s", traceback_text(error))
+            log.warning(
+                "Drawn on a screen that is being removed\n%s", traceback_text(error)
+            )
             return
         if not self.is_running:
             log.error("A defect after the end of the app\n%s", traceback_text(error))

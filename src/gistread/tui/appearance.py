@@ -43,12 +43,17 @@ class Appearance(Message):
 class ReplyParser(_xterm_parser.XTermParser):
     """Takes the replies out of the input. Textual 8.2 takes them for keys."""
 
-    reports = False  # whether the terminal has answered 996; then its background does not matter
+    # whether the terminal has answered 996; then its background does not matter
+    reports = False
     _ends = False  # whether the end of a colour may follow
 
-    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[Key]:
+    def _sequence_to_key_events(
+        self, sequence: str, alt: bool = False
+    ) -> Iterable[Key]:
         self._tokens.extend(map(Appearance, _answers(sequence)))
-        reply = _REPLY.fullmatch(sequence) or (self._ends and sequence in ("\x07", "\x1b\\"))
+        reply = _REPLY.fullmatch(sequence) or (
+            self._ends and sequence in ("\x07", "\x1b\\")
+        )
         self._ends = bool(reply) and sequence.startswith("\x1b]")
         if reply:
             return [Key(Keys.Ignore, None)]
@@ -56,7 +61,8 @@ class ReplyParser(_xterm_parser.XTermParser):
 
 
 vars(linux_driver)["XTermParser"] = ReplyParser  # the driver creates it by this name
-_xterm_parser._MAX_SEQUENCE_SEARCH_THRESHOLD = 64  # some terminals have much to tell of themselves
+# some terminals have much to tell of themselves
+_xterm_parser._MAX_SEQUENCE_SEARCH_THRESHOLD = 64
 
 
 class FollowingDriver(linux_driver.LinuxDriver):

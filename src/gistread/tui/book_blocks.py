@@ -17,10 +17,17 @@ from gistread.tui.text.hyphenation import Foreign
 
 FIRST_INDENT = 2
 # Hyphenated and justified
-_PARTED = (ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST, ParagraphKind.NOTE)
-_PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)  # separated by indents, if so set
+_PARTED = (
+    ParagraphKind.TEXT,
+    ParagraphKind.QUOTE,
+    ParagraphKind.LIST,
+    ParagraphKind.NOTE,
+)
+# separated by indents, if so set
+_PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)
 _LONGEST_NUMBER = 8  # characters of a chapter heading that is hardly more than a number
-_LOWEST_CENTRED = 3  # lowest level of headings that are centred; lower ones are left-aligned
+# lowest level of headings that are centred; lower ones are left-aligned
+_LOWEST_CENTRED = 3
 _ABOVE_CHAPTER = 3  # empty rows above the beginning of a chapter
 _LONGEST_TITLE = 60  # characters of a line of the title page, which is centred
 _MARKER = re.compile(
@@ -36,13 +43,15 @@ _INDENTS = {
 _SPEECH = "“\"«„‘'—–»"  # what speech begins with
 _SAMPLED = 400  # paragraphs
 _LEAST_SPEECH = 1 / 8  # Share of the paragraphs of a story that begin with speech
-_BARE_NUMBER = re.compile(r"[IVXLCDM]+|\d+")  # A chapter's title that is only its number
+# A chapter's title that is only its number
+_BARE_NUMBER = re.compile(r"[IVXLCDM]+|\d+")
 # Styles that `text` names differently; there `code` is a block
 _STYLES = {Style.CODE: "inline-code"}
 
 
 class PageStyle(NamedTuple):
-    indent: bool = False  # Whether paragraphs are separated by an indent rather than an empty row
+    # Whether paragraphs are separated by an indent rather than an empty row
+    indent: bool = False
     justify: bool = False
     hyphenate: bool = False
 
@@ -78,7 +87,9 @@ class BookBlocks(Sequence[Block]):
 
     def __getitem__(self, index: int) -> Block:  # type: ignore[override]  # No slices
         paragraph = self._book.paragraphs[index]
-        return self._block(index, inline_spans(self._book, paragraph.start, paragraph.end))
+        return self._block(
+            index, inline_spans(self._book, paragraph.start, paragraph.end)
+        )
 
     def bare(self, index: int) -> Block:
         """The block without its spans, to count its rows."""
@@ -101,7 +112,9 @@ class BookBlocks(Sequence[Block]):
             first_indent=self._first_indent(paragraph, before),
             turnover=turnover(kind, text),
             rail="▏" if kind is ParagraphKind.CODE else "",
-            blank_before=_rows_above(paragraph, before, text, self._style.indent, opens=opens),
+            blank_before=_rows_above(
+                paragraph, before, text, self._style.indent, opens=opens
+            ),
             align=_align(paragraph, self._style.justify),
             language=self._language if kind in _PARTED else "",
             foreign=self._foreign.get(index, ()),
@@ -157,7 +170,11 @@ def _chapter_opening(block: Block) -> Block:
 
 def is_story(book: Book) -> bool:
     """Whether people talk in it: of its paragraphs at least one in eight begins with speech."""
-    prose = [paragraph for paragraph in book.paragraphs if paragraph.kind is ParagraphKind.TEXT]
+    prose = [
+        paragraph
+        for paragraph in book.paragraphs
+        if paragraph.kind is ParagraphKind.TEXT
+    ]
     sample = prose[:: max(1, len(prose) // _SAMPLED)]
     speeches = sum(book.text[paragraph.start] in _SPEECH for paragraph in sample)
     return speeches >= _LEAST_SPEECH * max(1, len(sample))
@@ -187,7 +204,8 @@ def inline_spans(book: Book, start: int, end: int) -> tuple[Span, ...]:
 def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
     if not book.links:
         return
-    paragraph = book.paragraphs[book.paragraph_index(start)].start  # links do not cross paragraphs
+    # links do not cross paragraphs
+    paragraph = book.paragraphs[book.paragraph_index(start)].start
     first = bisect_left(book.links, paragraph, key=lambda link: link.start)
     for index, link in enumerate(islice(book.links, first, None), first):
         if link.start >= end:
@@ -196,7 +214,12 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
             continue
         # Raised numbers are not underlined like other links.
         style = "note-link" if _is_raised_number(book, link) else "link"
-        yield Span(max(link.start, start) - start, min(link.end, end) - start, style, link=index)
+        yield Span(
+            max(link.start, start) - start,
+            min(link.end, end) - start,
+            style,
+            link=index,
+        )
 
 
 def _is_raised_number(book: Book, link: Link) -> bool:
@@ -241,7 +264,12 @@ def _align(paragraph: Paragraph, justify: bool) -> Literal["left", "center", "ju
 
 
 def _rows_above(
-    paragraph: Paragraph, before: Paragraph | None, text: str, indented: bool, *, opens: bool
+    paragraph: Paragraph,
+    before: Paragraph | None,
+    text: str,
+    indented: bool,
+    *,
+    opens: bool,
 ) -> int:
     """Empty rows above a paragraph. `indented`: whether indents separate paragraphs."""
     kind = paragraph.kind

@@ -46,7 +46,8 @@ READING = (
     Scope.MARKING,
     Scope.VIEWING,
 )
-_OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)  # Their keys come before all others while active
+# Their keys come before all others while active
+_OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +60,15 @@ class Command(Generic[Target]):
     scope: Scope
     id: str  # Its name in the settings
     keys: str  # Textual's key names, separated by commas
-    title: str  # A verb phrase for the help; empty if another command of its family stands for it
+    # A verb phrase for the help; empty if another command of its family stands for it
+    title: str
     method: Callable[[Target], object]  # Awaited if it returns an awaitable
     help: str = ""  # `{command-id}` stands for that command's key
     short: str = ""  # One word for the key line; empty: not shown there
-    panes: tuple[str, ...] = ("book", "memory", "answers")  # Where the key line shows it
-    family_keys: str = ""  # In the help, the keys of all the commands that it stands for
+    # Where the key line shows it
+    panes: tuple[str, ...] = ("book", "memory", "answers")
+    # In the help, the keys of all the commands that it stands for
+    family_keys: str = ""
 
     async def run(self, target: Target) -> None:
         result = self.method(target)
@@ -73,7 +77,9 @@ class Command(Generic[Target]):
 
     @property
     def binding(self) -> Binding:
-        return Binding(self.keys, f"command({self.id!r})", self.title, show=False, id=self.id)
+        return Binding(
+            self.keys, f"command({self.id!r})", self.title, show=False, id=self.id
+        )
 
 
 AnyCommand = Command[Any]
@@ -125,7 +131,9 @@ class HelpEntry:
 class CommandKeys:
     """All commands with their keys, as the settings change them."""
 
-    def __init__(self, commands: Iterable[AnyCommand], changes: Mapping[str, str]) -> None:
+    def __init__(
+        self, commands: Iterable[AnyCommand], changes: Mapping[str, str]
+    ) -> None:
         """`changes`: keys by command id. Those that are invalid are in `problems`, in words."""
         self.commands = tuple(commands)
         self._by_id = {command.id: command for command in self.commands}
@@ -138,10 +146,14 @@ class CommandKeys:
     def _change(self, identifier: str, keys: str) -> None:
         bad = [key for key in keys.split(",") if not _is_key(key.strip())]
         if identifier not in self._by_id:
-            unknown = f"[keys] Unknown command {identifier!r}; `gistread keys` lists them."
+            unknown = (
+                f"[keys] Unknown command {identifier!r}; `gistread keys` lists them."
+            )
             self.problems.append(unknown)
         elif bad:
-            self.problems.append(f"[keys] {identifier}: {bad[0]!r} is not the name of a key.")
+            self.problems.append(
+                f"[keys] {identifier}: {bad[0]!r} is not the name of a key."
+            )
         else:
             self.changed[identifier] = keys
 
@@ -171,7 +183,10 @@ class CommandKeys:
 
     def pressed(self, command: AnyCommand) -> list[str]:
         """The keys of a command, as Textual reports them when they are pressed."""
-        return [_character_to_key(key) if len(key) == 1 else key for key in self.raw(command)]
+        return [
+            _character_to_key(key) if len(key) == 1 else key
+            for key in self.raw(command)
+        ]
 
     def uses(self, key: str) -> bool:
         """Whether a key, as Textual reports it, runs any command."""

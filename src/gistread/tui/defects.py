@@ -23,7 +23,9 @@ class DefectError(Exception):
 
 class _PrivateHandler(logging.FileHandler):
     def _open(self) -> Any:
-        return open(self.baseFilename, self.mode, encoding=self.encoding, opener=private_opener)
+        return open(
+            self.baseFilename, self.mode, encoding=self.encoding, opener=private_opener
+        )
 
 
 def log_to(path: Path) -> None:
@@ -32,6 +34,8 @@ def log_to(path: Path) -> None:
         handler = _PrivateHandler(path, encoding="utf-8", delay=True)
     except OSError:
         return
-    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    handler.setFormatter(
+        logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s")
+    )
     log.addHandler(handler)
     log.propagate = False

@@ -26,14 +26,26 @@ from gistread.tui.text.figure import PIXELS_A_CELL, Figure, Painter, dots, half_
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
 
-MOST_PIXELS = 50_000_000  # maximum size of a picture; an A3 scan at 300 dpi has 17 million
+# maximum size of a picture; an A3 scan at 300 dpi has 17 million
+MOST_PIXELS = 50_000_000
 _KEPT_PIXELS = 2400, 1800  # maximum size after unpacking: no terminal shows more
 _SMALL_PIXELS = 160, 160  # maximum size in a text, drawn with half blocks
 _TEXT_PIXELS = 800, 800  # maximum size in a text, drawn with the terminal's graphics
 _USUAL_CELL = 10, 20
 KITTY_TERMS = "xterm-kitty", "xterm-ghostty"
 # Formats that Pillow reads by itself; some others would start programs.
-_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
+_FORMATS = (
+    "PNG",
+    "JPEG",
+    "GIF",
+    "WEBP",
+    "BMP",
+    "TIFF",
+    "PPM",
+    "ICO",
+    "JPEG2000",
+    "AVIF",
+)
 # Limits of drawing an SVG picture
 _SVG_PIXELS = 800
 _SVG_S = 10.0
@@ -75,7 +87,11 @@ def choose_mode(
     if setting in tuple(ImageMode):
         return ImageMode(setting)
     # Inside a multiplexer or a browser, another program draws.
-    if environment.get("TMUX") or environment.get("STY") or environment.get("TEXTUAL_DRIVER"):
+    if (
+        environment.get("TMUX")
+        or environment.get("STY")
+        or environment.get("TEXTUAL_DRIVER")
+    ):
         return blocks
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if term in KITTY_TERMS or program == "ghostty":
@@ -97,7 +113,9 @@ def read_picture(file: Path | None, source: str) -> bytes:
     Raises GistreadError.
     """
     if file is None and not source.startswith("data:"):
-        raise DrawingError("The book was read from a pipe: its pictures are not at hand.")
+        raise DrawingError(
+            "The book was read from a pipe: its pictures are not at hand."
+        )
     return read_image(file or Path(), source)
 
 
@@ -115,7 +133,9 @@ class Drawer:
         picture = unpack(data, most)
         painter = self._painter(picture)
         picture.pixels.thumbnail(_SMALL_PIXELS)
-        return Figure(picture.pixels, max(2, picture.width // PIXELS_A_CELL), painter=painter)
+        return Figure(
+            picture.pixels, max(2, picture.width // PIXELS_A_CELL), painter=painter
+        )
 
     def enlarged(self, picture: Picture) -> Figure:
         """The picture as large as possible; a small one is not enlarged. Raises DrawingError."""
@@ -170,7 +190,10 @@ def unpack(data: bytes, most: tuple[int, int] = _KEPT_PIXELS) -> Picture:
     Raises DrawingError.
     """
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if head.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg")) and b"<svg" in data[:4096]:
+    if (
+        head.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg"))
+        and b"<svg" in data[:4096]
+    ):
         data = _rasterize(data)
     try:
         from PIL import Image
@@ -190,9 +213,13 @@ def unpack(data: bytes, most: tuple[int, int] = _KEPT_PIXELS) -> Picture:
             return Picture(_opaque(image), width, height, kind)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         limit = f"{MOST_PIXELS // 1_000_000} million pixels"
-        raise DrawingError(f"The picture is too large: it has more than {limit}.") from None
+        raise DrawingError(
+            f"The picture is too large: it has more than {limit}."
+        ) from None
     except Exception as error:  # Pillow's errors for damaged files have no common class
-        raise DrawingError("The picture is damaged or of an unsupported format.") from error
+        raise DrawingError(
+            "The picture is damaged or of an unsupported format."
+        ) from error
 
 
 def _rasterize(svg: bytes) -> bytes:
@@ -201,23 +228,36 @@ def _rasterize(svg: bytes) -> bytes:
 
     try:
         root = etree.fromstring(
-            svg, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+            svg,
+            etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True),
         )
         for element in [*root.iter("{*}image", "{*}feImage")]:
             # resvg would open the files that these name.
-            links = [name for name in element.attrib if etree.QName(name).localname == "href"]
+            links = [
+                name for name in element.attrib if etree.QName(name).localname == "href"
+            ]
             if not all(str(element.attrib[name]).startswith("data:") for name in links):
                 element.clear()
-        box = [*map(float, root.get("viewBox", "").replace(",", " ").split()), 0.0, 0.0, 0.0][2]
+        box = [
+            *map(float, root.get("viewBox", "").replace(",", " ").split()),
+            0.0,
+            0.0,
+            0.0,
+        ][2]
         width = round(min(box or _SVG_PIXELS, _SVG_PIXELS))
         run = run_python(
-            "gistread.tui.drawing", str(width), given=etree.tostring(root), timeout_s=_SVG_S
+            "gistread.tui.drawing",
+            str(width),
+            given=etree.tostring(root),
+            timeout_s=_SVG_S,
         )
         if b"ModuleNotFoundError" in run.stderr:
             raise _not_installed()
         run.check_returncode()
     except (etree.XMLSyntaxError, ValueError, OSError, subprocess.SubprocessError):
-        raise DrawingError("The drawing is damaged, or too large to be drawn.") from None
+        raise DrawingError(
+            "The drawing is damaged, or too large to be drawn."
+        ) from None
     return run.stdout
 
 
@@ -228,7 +268,9 @@ def _opaque(image: "Pixels") -> "Pixels":
     if image.mode not in ("RGBA", "LA", "PA") and "transparency" not in image.info:
         return image.convert("RGB")
     layers = image.convert("RGBA")
-    return Image.alpha_composite(Image.new("RGBA", layers.size, "white"), layers).convert("RGB")
+    return Image.alpha_composite(
+        Image.new("RGBA", layers.size, "white"), layers
+    ).convert("RGB")
 
 
 def _not_installed() -> DrawingError:
@@ -243,5 +285,7 @@ if __name__ == "__main__":
 
     limit_memory(_SVG_MEMORY_BYTES)
     sys.stdout.buffer.write(
-        resvg_py.svg_to_bytes(svg_string=sys.stdin.buffer.read().decode(), width=int(sys.argv[1]))
+        resvg_py.svg_to_bytes(
+            svg_string=sys.stdin.buffer.read().decode(), width=int(sys.argv[1])
+        )
     )

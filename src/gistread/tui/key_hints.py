@@ -26,13 +26,17 @@ def key_hints(
     `hidden`: id of a command that does nothing now, or is named elsewhere.
     """
     keys = services.keys
-    offered = [command for command in keys.commands if command.short and pane in command.panes]
+    offered = [
+        command for command in keys.commands if command.short and pane in command.panes
+    ]
     if typing:
         offered = [command for command in offered if command.id == "help"]
     absent = _not_offered({identifier for identifier, _ in leading}) | {hidden}
     hints = [_hint(services, keys[identifier], word) for identifier, word in leading]
     hints += [
-        _hint(services, command, command.short) for command in offered if command.id not in absent
+        _hint(services, command, command.short)
+        for command in offered
+        if command.id not in absent
     ]
     return _first_of(hints)
 

@@ -78,7 +78,9 @@ class Kitty:
     def _kept_bytes(self) -> int:
         return sum(picture.size_bytes for picture, *_ in self._kept)
 
-    def _send(self, picture: "KittyPicture", columns: int, rows: int) -> tuple[int, Rows]:
+    def _send(
+        self, picture: "KittyPicture", columns: int, rows: int
+    ) -> tuple[int, Rows]:
         while self._kept and picture.size_bytes + self._kept_bytes > _MOST_BYTES:
             self._delete(next(iter(self._kept)))
         number = next(self._ids)
@@ -96,7 +98,8 @@ class Kitty:
         style = Style(color=Color.from_rgb(*number.to_bytes(_COLOR_BYTES)))
         return number, tuple(
             tuple(
-                Segment(_PLACEHOLDER + numbers[row] + numbers[at], style) for at in range(columns)
+                Segment(_PLACEHOLDER + numbers[row] + numbers[at], style)
+                for at in range(columns)
             )
             for row in range(rows)
         )
@@ -125,7 +128,9 @@ class KittyPicture:
         return data
 
     def __call__(self, figure: Figure, columns: int, rows: int, /) -> Rows:
-        return self._kitty.draw(self, columns, rows) or half_blocks(figure, columns, rows)
+        return self._kitty.draw(self, columns, rows) or half_blocks(
+            figure, columns, rows
+        )
 
 
 @cache

@@ -46,7 +46,9 @@ class LibraryAsker:
         if models is None and self._session is not None and self._session.has_model:
             models = self._session.models
         if models is None:
-            models = ModelPair(services.make_engine, services.config, lambda event: None)
+            models = ModelPair(
+                services.make_engine, services.config, lambda event: None
+            )
             await models.choose(services.named_model, "")
             self._own = models
         async with aclosing(
@@ -119,7 +121,9 @@ class Books:
         """Remember a path that the user gave; None if it is another book. Raises BookError."""
         if not adding.is_this_book(entry, path):
             return None
-        known = fields(entry, "title", "authors", "format", "sha256", "words", "length", "volumes")
+        known = fields(
+            entry, "title", "authors", "format", "sha256", "words", "length", "volumes"
+        )
         file = replace(examine_file(path), **known, at=time.time())
         self.catalogue.add([file])
         return file.path

@@ -21,7 +21,8 @@ AHEAD = "ahead of you"
 UNREAD = "not read yet"
 UNFINISHED = "its gist comes with its last line"
 _NOT_NAMED = "…"
-_FIRST_WORDS = re.compile(r"\S+(?:\s+\S+){0,7}")  # Of a section without names: its title
+# Of a section without names: its title
+_FIRST_WORDS = re.compile(r"\S+(?:\s+\S+){0,7}")
 
 # Where a gist comes from, in words.
 _SOURCES = {
@@ -67,7 +68,8 @@ class View:
     beside: bool = False  # Whether the book stands beside the memory
     pinned: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
-    note: SectionNote | None = None  # On a section that is wanted, or in a step of an answer
+    # On a section that is wanted, or in a step of an answer
+    note: SectionNote | None = None
     here: int | None = None  # The page the user is reading
     # Offset of the view, if it is after the last page that the model has read
     unread_at: int | None = None
@@ -77,9 +79,11 @@ class View:
     guide: tuple[tuple[str, str], ...] = ()
     reading: bool = False  # Whether the model is reading the book
     quotes: bool = False  # Whether the model of the memory only quotes
-    names: Mapping[int, SectionNames] = field(default_factory=dict)  # By the section's offset
+    # By the section's offset
+    names: Mapping[int, SectionNames] = field(default_factory=dict)
     finds_names: bool = False  # Whether sections get names, some of them later
-    bound: int | None = None  # Gists of text beyond this offset are not shown; None: all are
+    # Gists of text beyond this offset are not shown; None: all are
+    bound: int | None = None
 
     @property
     def apart(self) -> frozenset[int]:
@@ -87,7 +91,9 @@ class View:
 
         Each has a line of its own.
         """
-        noted = frozenset[int]() if self.note is None else frozenset((self.note.number,))
+        noted = (
+            frozenset[int]() if self.note is None else frozenset((self.note.number,))
+        )
         return noted.union(self.pinned, self.refused)
 
 
@@ -150,8 +156,11 @@ def _opened_blocks(
     """The blocks of an open page: who opened it and why, then its text."""
     page = entry.page
     notes = _note_blocks(memory, page.number, view)
-    shown = replace(opening, reason="") if notes else opening  # The note tells the reason.
-    who = _page_block(memory, page.number, _opened_by(shown), "step", _tail(entry, view), "▾")
+    # The note tells the reason.
+    shown = replace(opening, reason="") if notes else opening
+    who = _page_block(
+        memory, page.number, _opened_by(shown), "step", _tail(entry, view), "▾"
+    )
     about = [who, *notes]
     if page.number == view.here:
         about = list(map(_railed, about))
@@ -196,7 +205,12 @@ def chapter_of(row: MemoryRow, book: Book, view: View) -> int | None:
     None in a book of one chapter, and for a line of sections that are still to come.
     """
     has_title = row.kind in _TITLED or row.first in view.apart
-    if row.entry is None or row.first < row.last or not has_title or len(book.chapters) < 2:
+    if (
+        row.entry is None
+        or row.first < row.last
+        or not has_title
+        or len(book.chapters) < 2
+    ):
         return None
     return book.chapter_index(row.entry.page.start)
 
@@ -207,7 +221,9 @@ def chapter_heading(book: Book, chapter: int) -> Block:
     return Block(title, style="heading", level=4, indent=1, rule=True)
 
 
-def _note_blocks(memory: GistMemory, number: int, view: View, kind: str = "page") -> list[Block]:
+def _note_blocks(
+    memory: GistMemory, number: int, view: View, kind: str = "page"
+) -> list[Block]:
     """The note on a section, and what can be done with it; empty without one."""
     note = view.note
     if note is None or note.number != number:
@@ -216,9 +232,13 @@ def _note_blocks(memory: GistMemory, number: int, view: View, kind: str = "page"
     return [_line_below(memory, number, line, kind) for line in lines if line]
 
 
-def _line_below(memory: GistMemory, number: int, text: str, kind: str = "page") -> Block:
+def _line_below(
+    memory: GistMemory, number: int, text: str, kind: str = "page"
+) -> Block:
     """A line below the gist of a section."""
-    return Block(text, key=(kind, number), style=TAIL, indent=_gutter(memory) - 1, blank_before=0)
+    return Block(
+        text, key=(kind, number), style=TAIL, indent=_gutter(memory) - 1, blank_before=0
+    )
 
 
 def shows_names(entry: MemoryEntry, view: View) -> bool:
@@ -231,7 +251,11 @@ def _gist_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Blo
     """The gist of a section. In place of a quotation: who enters, and who was known before."""
     if shows_names(entry, view):
         if _is_nameless_yet(entry, view):
-            return [_page_block(memory, entry.page.number, _NOT_NAMED, "muted", _tail(entry, view))]
+            return [
+                _page_block(
+                    memory, entry.page.number, _NOT_NAMED, "muted", _tail(entry, view)
+                )
+            ]
         names = view.names.get(entry.page.start, SectionNames())
         title = names.title or _first_words(memory.book, entry.page)
         return _named_blocks(memory, entry, title, names, _tail(entry, view))
@@ -258,7 +282,9 @@ def _named_blocks(
     if not names.title:
         return [_page_block(memory, number, known, "muted", tail)]
     title_block = _page_block(memory, number, title, "gist", tail="")
-    below = replace(title_block, text=known, style="muted", hanging="", tail=tail, blank_before=0)
+    below = replace(
+        title_block, text=known, style="muted", hanging="", tail=tail, blank_before=0
+    )
     return [title_block, below]
 
 
@@ -268,7 +294,9 @@ def _first_words(book: Book, page: Page, bound: int | None = None) -> str:
     Empty if they are behind the bound.
     """
     paragraphs = book.paragraphs_between(page.start, page.end)
-    prose = (each.start for each in paragraphs if each.kind is not ParagraphKind.HEADING)
+    prose = (
+        each.start for each in paragraphs if each.kind is not ParagraphKind.HEADING
+    )
     start = max(page.start, next(prose, 0))
     first = _FIRST_WORDS.search(book.text, start, page.end)
     if first is None or (bound is not None and first.end() > bound):
@@ -286,7 +314,9 @@ def _page_block(
     if sign:
         indent += 1
         label = f"{label} {sign}"
-    return Block(text, key=("page", number), style=style, indent=indent, hanging=label, tail=tail)
+    return Block(
+        text, key=("page", number), style=style, indent=indent, hanging=label, tail=tail
+    )
 
 
 def _railed(block: Block) -> Block:
@@ -295,7 +325,11 @@ def _railed(block: Block) -> Block:
     A rail in place of its first column, on a ground of its own.
     """
     return replace(
-        block, rail=_HERE, indent=block.indent - 1, hanging=block.hanging[1:], ground="opened"
+        block,
+        rail=_HERE,
+        indent=block.indent - 1,
+        hanging=block.hanging[1:],
+        ground="opened",
     )
 
 
@@ -305,7 +339,12 @@ def guide_blocks(view: View) -> list[Block]:
         return []
     (about, _), *following = view.guide
     heading = Block(
-        "The memory of this book", style="heading", level=4, indent=1, rule=True, blank_before=0
+        "The memory of this book",
+        style="heading",
+        level=4,
+        indent=1,
+        rule=True,
+        blank_before=0,
     )
     blocks = [heading, Block(about, indent=1)]
     for text, command in following:
@@ -360,7 +399,9 @@ def _unfinished_blocks(
     tail = _tail(entry, view, sourced=False)
     if shows_names(entry, view):
         names = view.names.get(entry.page.start, SectionNames())
-        so_far = names.title or _first_words(memory.book, entry.page, view.bound) or AHEAD
+        so_far = (
+            names.title or _first_words(memory.book, entry.page, view.bound) or AHEAD
+        )
         if _is_nameless_yet(entry, view):
             so_far = _NOT_NAMED
         blocks = _named_blocks(memory, entry, so_far, names, tail)
@@ -393,7 +434,9 @@ def _to_come(memory: GistMemory, row: MemoryRow, view: View) -> Block:
         block = _page_block(memory, row.first, text, "muted", _marks(row.first, view))
     else:
         about = "~" if row.last > len(memory.entries) else ""
-        block = _page_block(memory, row.first, f"to {about}{row.last} · {text}", "muted", "")
+        block = _page_block(
+            memory, row.first, f"to {about}{row.last} · {text}", "muted", ""
+        )
     return replace(block, key=key_of(row))
 
 

@@ -36,13 +36,16 @@ class MemoryRow:
 class PlaceInMemory:
     """Where the user is, and what the model is doing."""
 
-    here: int | None = None  # Number of the section in view; None after the last one read
+    # Number of the section in view; None after the last one read
+    here: int | None = None
     unread_at: int | None = None  # Offset of the view there
-    bound: int | None = None  # Gists of text after this offset are hidden; None: none are
+    # Gists of text after this offset are hidden; None: none are
+    bound: int | None = None
     begun: Page | None = None  # The page whose gist is being made
     reading: bool = False  # Whether the model is reading the book
     opened: Collection[int] = ()  # Sections that the user or the agent opened
-    alone: Collection[int] = ()  # Sections with a note or a mark: each has a row of its own
+    # Sections with a note or a mark: each has a row of its own
+    alone: Collection[int] = ()
 
 
 def memory_rows(memory: GistMemory, place: PlaceInMemory) -> list[MemoryRow]:
@@ -50,7 +53,9 @@ def memory_rows(memory: GistMemory, place: PlaceInMemory) -> list[MemoryRow]:
     rows: list[MemoryRow] = []
     for row in (*_known_rows(memory, place), *_later_rows(memory, place)):
         last = rows[-1] if rows else None
-        is_alone = row.first in place.alone or (last is not None and last.first in place.alone)
+        is_alone = row.first in place.alone or (
+            last is not None and last.first in place.alone
+        )
         is_joined = last is not None and last.kind is row.kind and row.kind in TO_COME
         if last is not None and is_joined and not is_alone:
             rows[-1] = replace(last, last=row.last)
@@ -64,7 +69,10 @@ def _known_rows(memory: GistMemory, place: PlaceInMemory) -> Iterator[MemoryRow]
     within = memory.count_within(place.bound)
     for entry in memory.entries:
         number = entry.page.number
-        kind = _kind_read(entry, place, within) if entry.is_read else _kind_unread(entry, place)
+        if entry.is_read:
+            kind = _kind_read(entry, place, within)
+        else:
+            kind = _kind_unread(entry, place)
         if kind is RowKind.UNREAD and number > within:
             kind = RowKind.AHEAD
         yield MemoryRow(kind, number, number, entry, number == place.here)
@@ -127,7 +135,9 @@ def _number_here(sections: Sections, place: PlaceInMemory, under_way: int) -> in
     return here + 1
 
 
-def _number_under_way(memory: GistMemory, sections: Sections, place: PlaceInMemory) -> int:
+def _number_under_way(
+    memory: GistMemory, sections: Sections, place: PlaceInMemory
+) -> int:
     """Number of the section after the last one read whose gist is being made; 0: none is."""
     begun = place.begun
     if not place.reading:
@@ -136,6 +146,8 @@ def _number_under_way(memory: GistMemory, sections: Sections, place: PlaceInMemo
         section = sections.at(begun.start) if begun.start >= memory.read_until else None
         return section.number if section is not None else 0
     chapter_at = memory.book.chapter_index
-    if place.unread_at is None or chapter_at(place.unread_at) == chapter_at(memory.read_until):
+    if place.unread_at is None or chapter_at(place.unread_at) == chapter_at(
+        memory.read_until
+    ):
         return len(memory.entries) + 1
     return 0

@@ -51,13 +51,15 @@ class ModelAhead:
         spec = await asyncio.to_thread(self._expected)
         if not spec:
             return
-        with suppress(GistreadError):  # The session meets the error again, and reports it.
+        # The session meets the error again, and reports it.
+        with suppress(GistreadError):
             self._engine = await asyncio.to_thread(self._services.make_engine, spec)
             self._spec = spec
             self._loading = asyncio.create_task(self._load(self._engine))
 
     async def _load(self, engine: Engine) -> None:
-        with suppress(EngineError):  # The session starts it again, and reports the error.
+        # The session starts it again, and reports the error.
+        with suppress(EngineError):
             await engine.start()
 
     def _expected(self) -> str:

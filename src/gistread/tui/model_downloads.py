@@ -26,9 +26,21 @@ from gistread.engine.fetching.download import Progress
 from gistread.engine.fetching.hub import is_on_the_hub
 from gistread.engine.fetching.network import network_of
 from gistread.engine.fetching.partial_file import discard_download
-from gistread.engine.fetching.plan import Plan, check_disk, get, make_plan, present_bytes
+from gistread.engine.fetching.plan import (
+    Plan,
+    check_disk,
+    get,
+    make_plan,
+    present_bytes,
+)
 from gistread.engine.llama.machine import free_disk_bytes
-from gistread.engine.model_text import entry_facts, fit_text, plan_lines, progress_text, share_of
+from gistread.engine.model_text import (
+    entry_facts,
+    fit_text,
+    plan_lines,
+    progress_text,
+    share_of,
+)
 from gistread.errors import GistreadError
 from gistread.tui.model_rows import Fetch, ModelRow
 from gistread.tui.screens.listing import ListScreen, Row
@@ -70,7 +82,9 @@ class ModelDownloads:
     Does nothing costly before `prepare`.
     """
 
-    def __init__(self, app: App[None], services: AppServices, redraw: Callable[[], None]) -> None:
+    def __init__(
+        self, app: App[None], services: AppServices, redraw: Callable[[], None]
+    ) -> None:
         """`redraw` is called while a download runs, to show its progress."""
         self._app = app
         self._services = services
@@ -140,7 +154,8 @@ class ModelDownloads:
                 await self._ask_about(download)
             elif download is not None and download.running:
                 self._app.notify(
-                    f"One download at a time: {download.plan.name} is running.", severity="warning"
+                    f"One download at a time: {download.plan.name} is running.",
+                    severity="warning",
                 )
             else:
                 await self._ask_to_get(spec)
@@ -237,7 +252,9 @@ class ModelDownloads:
         problem = ""
         if isinstance(outcome, Exception):
             problem = str(outcome).replace("\n", " ")
-        self._download = replace(self._download or Download(plan), running=False, problem=problem)
+        self._download = replace(
+            self._download or Download(plan), running=False, problem=problem
+        )
         match outcome:
             case GistreadError():
                 notice = f"{plan.name}: {problem}"
@@ -297,4 +314,6 @@ def _row(entry: CatalogueEntry, machine: Machine, reason: str, words: int) -> Mo
         about.append(room.partition(",")[0].partition(":")[0])
     facts = " · ".join([room, *others])
     detail = "\n".join(filter(None, (reason, entry.good_for, facts)))
-    return ModelRow(Fetch(entry.name), entry.name, " · ".join(filter(None, about)), detail=detail)
+    return ModelRow(
+        Fetch(entry.name), entry.name, " · ".join(filter(None, about)), detail=detail
+    )

@@ -69,11 +69,17 @@ class Chooser:
         recommended, others = downloads
         by_name = sorted(
             models,
-            key=lambda model: (model.path != self.starter, model.name.casefold(), model.path),
+            key=lambda model: (
+                model.path != self.starter,
+                model.name.casefold(),
+                model.path,
+            ),
         )
         rated = sorted(map(self._row, by_name), key=lambda pair: pair[0])
         ready = [row for standing, row in rated if standing is Availability.READY]
-        others = others + [row for standing, row in rated if standing > Availability.READY]
+        others = others + [
+            row for standing, row in rated if standing > Availability.READY
+        ]
         current = [row for _, row in rated if row.is_current]
         if not current and "://" in self.current:
             current = [_current(ModelRow(self.current, self.current, "on a server"))]

@@ -34,7 +34,9 @@ class NoticeScreen(Screen[Result], Generic[Result]):
         """Show a notice for `timeout` seconds; None: for as long as the app shows notices."""
         if severity == "information":
             self._remember(clean(message), timeout)
-        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+        super().notify(
+            message, title=title, severity=severity, timeout=timeout, markup=markup
+        )
 
     def withdraw(self, message: str) -> None:
         """Take back this notice; does nothing if it is no longer shown."""
@@ -50,7 +52,9 @@ class NoticeScreen(Screen[Result], Generic[Result]):
     def _remember(self, message: str, timeout: float | None) -> None:
         """Remember a piece of information, and forget what has expired."""
         now = time.monotonic()
-        shown = {text: expiry for text, expiry in self._expiries.items() if expiry > now}
+        shown = {
+            text: expiry for text, expiry in self._expiries.items() if expiry > now
+        }
         seconds = self.app.NOTIFICATION_TIMEOUT if timeout is None else timeout
         self._expiries = shown | {message: now + seconds}
 

@@ -83,7 +83,9 @@ def is_new(source: Path, services: AppServices) -> bool:
     if text is None:
         return bool(digest)  # A folder has none
     with suppress(StorageError):
-        return not services.user_data.opened_at(hashlib.sha256(text.encode()).hexdigest())
+        return not services.user_data.opened_at(
+            hashlib.sha256(text.encode()).hexdigest()
+        )
     return False
 
 
@@ -118,7 +120,9 @@ def model_of(book: Book, services: AppServices) -> BookModel:
         along = services.config.read_along or has_begun(usual, book, memories)
         return BookModel(usual, along)
     if begun := model_that_read(book, memories):
-        return BookModel(begun, services.config.read_along or has_begun(begun, book, memories))
+        return BookModel(
+            begun, services.config.read_along or has_begun(begun, book, memories)
+        )
     if model_search.starter_path() is not None:
         return BookModel(models.STARTER, along=True)
     return BookModel()
@@ -136,7 +140,11 @@ def has_begun(model: str, book: Book, memories: Path) -> bool:
     """Whether this model, which is on this machine, has read a part of the book."""
     fingerprint = _fingerprint(model)
     headers = MemoryStore(memories).find(book)
-    own = [header for header in headers if header.fingerprint == fingerprint and header.pages]
+    own = [
+        header
+        for header in headers
+        if header.fingerprint == fingerprint and header.pages
+    ]
     return bool(own) and not any(header.complete for header in own)
 
 

@@ -81,7 +81,8 @@ class Progress:
         if samples:
             self._kept += samples
             words, seconds = (
-                sum(getattr(sample, name) for sample in samples) for name in ("words", "seconds")
+                sum(getattr(sample, name) for sample in samples)
+                for name in ("words", "seconds")
             )
             self._user_data.add_reading(self._book.sha256, words, seconds)
             self._speed.add(self._book.language, samples)
@@ -97,18 +98,25 @@ class Progress:
 
     def place(self, offset: int, share: float) -> "PlaceWords":
         """The header for a view that begins at `offset`, with `share` (0 to 1) of the book read."""
-        return place_words(self._book, offset, share, self.words_per_minute, self._shown)
+        return place_words(
+            self._book, offset, share, self.words_per_minute, self._shown
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceWords:
     title: str
     chapter: str
-    progress: tuple[str, ...]  # From left to right; the first are dropped if they do not fit
+    # From left to right; the first are dropped if they do not fit
+    progress: tuple[str, ...]
 
 
 def place_words(
-    book: Book, offset: int, share: float, words_per_minute: float, shown: frozenset[str]
+    book: Book,
+    offset: int,
+    share: float,
+    words_per_minute: float,
+    shown: frozenset[str],
 ) -> PlaceWords:
     """The parts of the header named in `shown`.
 
@@ -124,9 +132,13 @@ def place_words(
     words_left_in_chapter = max(0, chapter.end - chapter_read_until) * density
     progress = []
     if "chapter-left" in shown and several:
-        progress.append(f"chapter {reading_time(words_left_in_chapter / words_per_minute)}")
+        progress.append(
+            f"chapter {reading_time(words_left_in_chapter / words_per_minute)}"
+        )
     if "book-left" in shown:
-        progress.append(f"book {reading_time(words_left_in_book / words_per_minute)} left")
+        progress.append(
+            f"book {reading_time(words_left_in_book / words_per_minute)} left"
+        )
     if "page" in shown:
         count = book.page_count
         page = count if share >= 1 else book.page_at(offset)
@@ -146,7 +158,9 @@ def _is_title_page(book: Book, offset: int) -> bool:
     """Whether `offset` is on a short title page, before the heading of the first chapter."""
     title = book.chapters[0].title
     first = book.paragraphs_between(0, _TITLE_PAGE_CHARACTERS)
-    headings = (paragraph for paragraph in first if paragraph.kind is ParagraphKind.HEADING)
+    headings = (
+        paragraph for paragraph in first if paragraph.kind is ParagraphKind.HEADING
+    )
     return any(
         offset < heading.start and book.text[heading.start : heading.end] in title
         for heading in headings

@@ -61,7 +61,9 @@ class TerminalSignals:
             percent = round(100 * min(1.0, share))
         if self._has_progress and percent != self._percent:
             self._percent = percent
-            self._write("\x1b]9;4;0;0\a" if percent is None else f"\x1b]9;4;1;{percent}\a")
+            self._write(
+                "\x1b]9;4;0;0\a" if percent is None else f"\x1b]9;4;1;{percent}\a"
+            )
 
 
 class Settings:
@@ -107,7 +109,8 @@ class Opening:
     path: Path
     place: tuple[int, int] | None = None
     words: str = ""  # The words searched for, or the question asked; they are marked
-    came_from: object = field(default=None, compare=False, repr=False)  # The list, for the way back
+    # The list, for the way back
+    came_from: object = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +121,12 @@ class AppServices:
     drawer: Drawer
     signals: TerminalSignals
     keys: CommandKeys
-    run_command: Callable[[AnyCommand], None]  # Where it works now; else a notice says where
+    # Where it works now; else a notice says where
+    run_command: Callable[[AnyCommand], None]
     # Called in a thread: finding a model by its name reads headers. Raises EngineError.
     make_engine: Callable[[str], Engine]
-    named_model: str  # The model named on the command line, which reads along; empty for none
+    # The model named on the command line, which reads along; empty for none
+    named_model: str
     # Progress of a model download in a few words; empty without one
     download_note: Callable[[], str]
     cannot_open: Callable[[GistreadError], None]

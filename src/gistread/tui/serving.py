@@ -42,7 +42,9 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(command: Sequence[str], host: str, port: int, tell: Callable[[str], None]) -> None:
+def serve(
+    command: Sequence[str], host: str, port: int, tell: Callable[[str], None]
+) -> None:
     """Serve this command until Ctrl+C; `tell` gets the address.
 
     Raises UsageError if the port cannot be opened.
@@ -53,13 +55,18 @@ def serve(command: Sequence[str], host: str, port: int, tell: Callable[[str], No
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
     except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        if isinstance(error, OSError) and error.strerror:
+            reason = error.strerror
+        else:
+            reason = str(error)
         raise UsageError(
             f"Cannot listen on {host}, port {port}: {reason}.",
             "Choose another with --port or --host.",
         ) from None
     asyncio.run(
-        _Gistread(shlex.join(command), host, listening.getsockname()[1]).run(listening, tell)
+        _Gistread(shlex.join(command), host, listening.getsockname()[1]).run(
+            listening, tell
+        )
     )
 
 
@@ -100,7 +107,9 @@ class _Gistread(Server):
         """Do not print: the caller reports the address."""
 
     @web.middleware
-    async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+    async def _guard(
+        self, request: web.Request, handler: _Handler
+    ) -> web.StreamResponse:
         """Require the secret: first in the address, then in a cookie no other site can send."""
         origin = request.headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != request.host:
@@ -109,7 +118,9 @@ class _Gistread(Server):
             self._require_secret(request)
         answer = await handler(request)
         if not answer.prepared:
-            answer.headers["Content-Security-Policy"] = _POLICY.format(host=request.host)
+            answer.headers["Content-Security-Policy"] = _POLICY.format(
+                host=request.host
+            )
             answer.headers["Referrer-Policy"] = "no-referrer"
             answer.headers["X-Content-Type-Options"] = "nosniff"
         return answer
@@ -118,7 +129,9 @@ class _Gistread(Server):
         """Raises HTTPSeeOther, with the cookie, if the address has the secret, or HTTPForbidden."""
         if self._is_secret(request.query.get("key", "")):
             response = web.HTTPSeeOther("/")
-            response.set_cookie(self._cookie, self._secret, httponly=True, samesite="Strict")
+            response.set_cookie(
+                self._cookie, self._secret, httponly=True, samesite="Strict"
+            )
             raise response
         if not self._is_secret(request.cookies.get(self._cookie, "")):
             raise web.HTTPForbidden(

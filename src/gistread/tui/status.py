@@ -4,7 +4,12 @@ from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineState, Phase, Priority
 from gistread.memory.sizes import ROUGH_PAGES
-from gistread.session.events import Activity, ArtifactBuilding, AskingState, ReadingState
+from gistread.session.events import (
+    Activity,
+    ArtifactBuilding,
+    AskingState,
+    ReadingState,
+)
 from gistread.units import counted, format_duration
 
 
@@ -12,7 +17,8 @@ from gistread.units import counted, format_duration
 class Status:
     """The text of the status line. `tone` names a colour, which only repeats the words."""
 
-    parts: tuple[str, ...]  # Parts, most important first; the last are dropped if they do not fit
+    # Parts, most important first; the last are dropped if they do not fit
+    parts: tuple[str, ...]
     sign: str = "●"
     tone: str = "muted"
 
@@ -38,7 +44,9 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     is_idle = activity.asking is AskingState.IDLE and not _reads(activity)
     if activity.problem and is_idle:
         why = activity.problem.rstrip(".")
-        return Status((f"Stopped: {why}", resume, f"{model_key} for another model"), "✕", "error")
+        return Status(
+            (f"Stopped: {why}", resume, f"{model_key} for another model"), "✕", "error"
+        )
     match state.phase:
         case Phase.LOADING if activity.reading is ReadingState.PAUSED:
             return Status(("Paused while loading the model", resume, *name), "○")
@@ -47,7 +55,9 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
             return Status((loading, *name), "◌", "accent")
         case Phase.FAILED:
             return Status(
-                (f"Stopped: {state.notice or 'the model ended'}", resume, *name), "✕", "error"
+                (f"Stopped: {state.notice or 'the model ended'}", resume, *name),
+                "✕",
+                "error",
             )
         case Phase.STOPPED:
             return Status((*_not_reading(activity, resume_key), *name), "○")
@@ -90,7 +100,9 @@ def _without_model(activity: Activity, model_key: str) -> Status:
     hint = f"No model yet: {model_key} chooses one"
     if not activity.pages_read:
         return Status((hint,), "○")
-    return Status((hint, f"{counted(activity.pages_read, 'section')} read earlier"), "○")
+    return Status(
+        (hint, f"{counted(activity.pages_read, 'section')} read earlier"), "○"
+    )
 
 
 def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str, ...]:
@@ -107,7 +119,9 @@ def _doing_besides(activity: Activity, resume_key: str) -> tuple[str, ...]:
     making = _making(activity.artifact, resume_key)
     match activity.reading:
         case ReadingState.RUNNING:
-            return tuple(filter(None, ("Reading along", read, *making[:1], _left(activity))))
+            return tuple(
+                filter(None, ("Reading along", read, *making[:1], _left(activity)))
+            )
         case _ if making:
             return making
         case ReadingState.PAUSED if read:
@@ -160,7 +174,10 @@ def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
     read: tuple[str, ...] = ()
     if activity.pages_read:
         read = (f"{activity.pages_read} of ~{activity.pages_total} sections read",)
-    state = "Reading along paused by you" if activity.paused_by_user else "Not reading along"
+    if activity.paused_by_user:
+        state = "Reading along paused by you"
+    else:
+        state = "Not reading along"
     return state, *read, f"{resume_key}: {activity.model} reads along"
 
 

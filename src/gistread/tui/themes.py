@@ -53,7 +53,11 @@ DERIVED = {
 ROLES = (*NEEDED, *DERIVED)
 GROUND_ROLES = ("background", "surface", "panel")
 _BASIC_COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-TERMINAL_COLORS = ("default", *_BASIC_COLORS, *(f"bright-{color}" for color in _BASIC_COLORS))
+TERMINAL_COLORS = (
+    "default",
+    *_BASIC_COLORS,
+    *(f"bright-{color}" for color in _BASIC_COLORS),
+)
 
 _LEAST_CONTRAST = 7.0
 _FAINT_CONTRAST = 4.6
@@ -70,7 +74,11 @@ _TEXTUAL = {
     "cursor": ("block-cursor-background", "block-cursor-blurred-background"),
     "panel": ("block-hover-background",),
     "background": (
-        *("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active"),
+        *(
+            "scrollbar-background",
+            "scrollbar-background-hover",
+            "scrollbar-background-active",
+        ),
         *("scrollbar-corner-color", "input-cursor-foreground", "ansi-background"),
     ),
 }
@@ -93,7 +101,9 @@ class Palette:
         terminal = self.terminal
         c = {role: _textual_color(color) for role, color in self.colors.items()}
         variables = {f"gr-{role}": color for role, color in c.items()}
-        variables |= {name: c[role] for role, names in _TEXTUAL.items() for name in names}
+        variables |= {
+            name: c[role] for role, names in _TEXTUAL.items() for name in names
+        }
         cursor_style = span_style = "none"
         on_cursor = c["on-mark"]
         selection = c["cursor"]
@@ -156,7 +166,9 @@ def completed(colors: Mapping[str, str]) -> dict[str, str]:
     }
     all_of_them.setdefault("faint", _faint(colors))
     for role in HIGHLIGHTS:
-        all_of_them.setdefault(role, _highlight(role, colors["background"], all_of_them["on-mark"]))
+        all_of_them.setdefault(
+            role, _highlight(role, colors["background"], all_of_them["on-mark"])
+        )
     return {role: all_of_them[role] for role in ROLES}
 
 
@@ -180,7 +192,9 @@ def _highlight(role: str, ground: str, text: str) -> str:
     if not (ground.startswith("#") and text.startswith("#")):
         return of_terminal
     tints = (_blended(ground, hue, strength / 100) for strength in range(45, 5, -5))
-    return next((tint for tint in tints if contrast(tint, text) >= _LEAST_CONTRAST), ground)
+    return next(
+        (tint for tint in tints if contrast(tint, text) >= _LEAST_CONTRAST), ground
+    )
 
 
 def _faint(colors: Mapping[str, str]) -> str:
@@ -188,7 +202,9 @@ def _faint(colors: Mapping[str, str]) -> str:
     grounds = [colors[role] for role in (*GROUND_ROLES, "cursor")]
     if not all(color.startswith("#") for color in (muted, *grounds)):
         return muted
-    tints = (_blended(muted, background, strength / 100) for strength in range(60, 0, -2))
+    tints = (
+        _blended(muted, background, strength / 100) for strength in range(60, 0, -2)
+    )
     return next(
         (
             tint
@@ -208,7 +224,9 @@ def _blended(first: str, second: str, share: float) -> str:
 
 def _luminance(color: str) -> float:
     parts = (_linear(part / _MOST_OF_A_COLOR) for part in bytes.fromhex(color[1:]))
-    return sum(weight * part for weight, part in zip(_LUMINANCE_WEIGHTS, parts, strict=True))
+    return sum(
+        weight * part for weight, part in zip(_LUMINANCE_WEIGHTS, parts, strict=True)
+    )
 
 
 def _linear(value: float) -> float:
@@ -259,7 +277,9 @@ def _plain_palette() -> Palette:
     """White on black."""
     text = dict.fromkeys(NEEDED, "#ffffff")
     grounds = dict.fromkeys((*GROUND_ROLES, "cursor", "mark"), "#000000")
-    return Palette(DEFAULT, "Plain", True, completed(text | grounds | {"rule": "#808080"}))
+    return Palette(
+        DEFAULT, "Plain", True, completed(text | grounds | {"rule": "#808080"})
+    )
 
 
 def _read_folder(
@@ -282,7 +302,8 @@ def _read_folder(
             palettes[name] = _palette(name, table, base)
         except OSError as error:
             problems.append(f"Theme {path.name}: {error.strerror or error}.")
-        except (ValueError, TypeError) as error:  # TOML's error and that of UTF-8 are among them
+        except (ValueError, TypeError) as error:
+            # TOML's error and that of UTF-8 are among them
             problems.append(f"Theme {path.name}: {error}")
     return palettes
 
@@ -304,7 +325,9 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
         raise ValueError("title must be a text, dark must be true or false.")
     given: dict[str, str] = {**colors}
     if base is not None:
-        inherited = {role: base.colors[role] for role in base.colors if _inherited(role, colors)}
+        inherited = {
+            role: base.colors[role] for role in base.colors if _inherited(role, colors)
+        }
         given = inherited | given
     return Palette(name, title, dark, completed(given))
 
@@ -314,8 +337,12 @@ def _check_color(role: object, color: object) -> None:
     if role not in ROLES:
         near = difflib.get_close_matches(str(role), ROLES, n=1)
         meant = f" Did you mean {near[0]}?" if near else ""
-        raise ValueError(f"unknown colour {role!r}.{meant} Colours: {', '.join(ROLES)}.")
-    if not isinstance(color, str) or not (_HEX.fullmatch(color) or color in TERMINAL_COLORS):
+        raise ValueError(
+            f"unknown colour {role!r}.{meant} Colours: {', '.join(ROLES)}."
+        )
+    if not isinstance(color, str) or not (
+        _HEX.fullmatch(color) or color in TERMINAL_COLORS
+    ):
         raise ValueError(
             f"the colour {role!r} is {color!r}; it must be #rrggbb, or one of the terminal's own: "
             f"{', '.join(TERMINAL_COLORS)}."
@@ -335,7 +362,12 @@ def _check_complete(colors: Mapping[str, object]) -> None:
 
 
 def _inherited(role: str, own: Mapping[str, str]) -> bool:
-    derived_from = {"link": "accent", "emphasis": "text", "on-mark": "text", "faint": "muted"}
+    derived_from = {
+        "link": "accent",
+        "emphasis": "text",
+        "on-mark": "text",
+        "faint": "muted",
+    }
     if role in HIGHLIGHTS:
         return not {"background", "text", "on-mark"} & set(own)
     return derived_from.get(role, "") not in own

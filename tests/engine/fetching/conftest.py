@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.engine.fetching.downloads import Downloads
-from tests.engine.fetching.server import FaultyServer, File, faulty_server, without_environment
+from tests.engine.fetching.server import (
+    FaultyServer,
+    File,
+    faulty_server,
+    without_environment,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,11 @@ class Downloads:
         self.progress: list[Progress] = []
         self.network = Network(server.url, stall_s=0.3, pause_s=0.01, attempts=4)
         self.file = RemoteFile(
-            f"{server.url}/tiny.gguf", "tiny.gguf", len(data), sha256(data), "owner/tiny"
+            f"{server.url}/tiny.gguf",
+            "tiny.gguf",
+            len(data),
+            sha256(data),
+            "owner/tiny",
         )
 
     def run(self, **changes: Any) -> bytes:
@@ -49,4 +53,8 @@ class Downloads:
     @property
     def sent(self) -> list[tuple[int, int]]:
         """First byte and number of bytes of every answer that had any."""
-        return [(request.first, request.sent) for request in self.server.gets() if request.sent]
+        return [
+            (request.first, request.sent)
+            for request in self.server.gets()
+            if request.sent
+        ]

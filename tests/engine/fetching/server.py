@@ -44,7 +44,9 @@ class File:
 class FaultyServer:
     """Each fault answers one request, in order; `always` answers the others."""
 
-    def __init__(self, key: Path | None = None, certificate: Path | None = None) -> None:
+    def __init__(
+        self, key: Path | None = None, certificate: Path | None = None
+    ) -> None:
         """With a key and its certificate it speaks TLS."""
         self.files: dict[str, File] = {}
         self.faults: list[Fault] = []
@@ -60,9 +62,13 @@ class FaultyServer:
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate, key)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True
+            )
         self.url = f"http{'s' if certificate else ''}://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        ).start()
 
     def close(self) -> None:
         self._closing.set()
@@ -102,7 +108,11 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         self.record = Request(self.command, path, dict(self.headers.items()))
         self.faulty.requests.append(self.record)
-        if self.command == "GET" and self.faulty.faults and self.faulty.faults.pop(0)(self):
+        if (
+            self.command == "GET"
+            and self.faulty.faults
+            and self.faulty.faults.pop(0)(self)
+        ):
             return
         if self.faulty.always is not None and self.faulty.always(self):
             return
@@ -117,9 +127,10 @@ class Handler(BaseHTTPRequestHandler):
         """As Range says, if If-Range lets it hold."""
         range_asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         condition = self.headers.get("If-Range")
-        if range_asked is None or (
-            condition is not None and self.file is not None and condition != self.file.etag
-        ):
+        if range_asked is None:
+            return 0
+        is_conditional = condition is not None and self.file is not None
+        if is_conditional and condition != self.file.etag:
             return 0
         return int(range_asked[1])
 
@@ -134,7 +145,9 @@ class Handler(BaseHTTPRequestHandler):
         self.start(206 if first else 200, first, size - first)
         self.send(self.file.data[first:], pace=pace)
 
-    def start(self, status: int, first: int, length: int | None, **changes: str) -> None:
+    def start(
+        self, status: int, first: int, length: int | None, **changes: str
+    ) -> None:
         """Status and headers of an answer that begins at this offset.
 
         `changes` without a value leave one out.
@@ -148,7 +161,9 @@ class Handler(BaseHTTPRequestHandler):
             headers["Content-Range"] = (
                 f"bytes {first}-{len(self.file.data) - 1}/{len(self.file.data)}"
             )
-        headers.update({name.replace("_", "-"): value for name, value in changes.items()})
+        headers.update(
+            {name.replace("_", "-"): value for name, value in changes.items()}
+        )
         self.send_response(status)
         for name, value in headers.items():
             if value:
@@ -226,7 +241,9 @@ def status(code: int, **headers: str) -> Fault:
     """Answer with this status alone."""
 
     def fault(handler: Handler) -> bool:
-        handler.empty(code, {name.replace("_", "-"): value for name, value in headers.items()})
+        handler.empty(
+            code, {name.replace("_", "-"): value for name, value in headers.items()}
+        )
         return True
 
     return fault
@@ -274,7 +291,11 @@ def sha256(data: bytes) -> str:
 
 
 def serve_repository(
-    server: FaultyServer, repository: str, files: Mapping[str, bytes], *, licence: str = "mit"
+    server: FaultyServer,
+    repository: str,
+    files: Mapping[str, bytes],
+    *,
+    licence: str = "mit",
 ) -> None:
     """Serve a repository of the hub with these files, and its description."""
     commit = "c" * 40
@@ -282,7 +303,11 @@ def serve_repository(
     for path, data in files.items():
         digest = sha256(data)
         siblings.append(
-            {"rfilename": path, "size": len(data), "lfs": {"sha256": digest, "size": len(data)}}
+            {
+                "rfilename": path,
+                "size": len(data),
+                "lfs": {"sha256": digest, "size": len(data)},
+            }
         )
         stated = {
             "X-Linked-Etag": f'"{digest}"',
@@ -299,7 +324,9 @@ def serve_repository(
         "cardData": {"license": licence},
         "siblings": siblings,
     }
-    server.files[f"/api/models/{repository}/revision/main"] = File(json.dumps(document).encode())
+    server.files[f"/api/models/{repository}/revision/main"] = File(
+        json.dumps(document).encode()
+    )
 
 
 def without_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,10 +19,16 @@ from tests.engine.fetching.server import (
 )
 
 
-def test_a_file_is_fetched_with_progress_reports(downloads: Downloads, gguf: bytes) -> None:
+def test_a_file_is_fetched_with_progress_reports(
+    downloads: Downloads, gguf: bytes
+) -> None:
     assert downloads.run() == gguf
     assert downloads.sent == [(0, len(gguf))]
-    assert downloads.progress[-1].done_bytes == downloads.progress[-1].total_bytes == len(gguf)
+    assert (
+        downloads.progress[-1].done_bytes
+        == downloads.progress[-1].total_bytes
+        == len(gguf)
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.00001, 0.3, 0.7, 0.99999])
@@ -78,7 +84,9 @@ def test_attempts_without_progress_end_and_keep_the_partial_file(
 
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
-def test_redirects_lead_to_other_hosts(downloads: Downloads, gguf: bytes, code: int) -> None:
+def test_redirects_lead_to_other_hosts(
+    downloads: Downloads, gguf: bytes, code: int
+) -> None:
     with faulty_server() as other:
         other.files["/deep/file"] = File(gguf)
         other.faults = [cut_after(1000)]
@@ -109,6 +117,10 @@ def test_refused_requests_are_reported_and_not_retried(
 
 @pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
 def test_a_busy_server_is_retried(downloads: Downloads, gguf: bytes, code: int) -> None:
-    downloads.server.faults = [status(code), cut_after(5000), status(code, Retry_After="0")]
+    downloads.server.faults = [
+        status(code),
+        cut_after(5000),
+        status(code, Retry_After="0"),
+    ]
     assert downloads.run() == gguf
     assert "busy" in downloads.notices

@@ -21,7 +21,9 @@ from tests.engine.fetching.server import (
 from tests.tiny_gguf import write_tiny_gguf
 
 
-def test_a_killed_download_is_resumed_and_verified(downloads: Downloads, gguf: bytes) -> None:
+def test_a_killed_download_is_resumed_and_verified(
+    downloads: Downloads, gguf: bytes
+) -> None:
     downloads.server.always = throttled(400_000)
     asyncio.run(_cancelled_in_the_middle(downloads))
     here = downloads.part.stat().st_size
@@ -61,7 +63,9 @@ async def _cancelled_in_the_middle(downloads: Downloads) -> None:
     with PartialFile(downloads.part) as part:
         some = asyncio.Event()
         work = asyncio.create_task(
-            download(downloads.file, part, downloads.network, lambda progress: some.set())
+            download(
+                downloads.file, part, downloads.network, lambda progress: some.set()
+            )
         )
         while part.length < 20_000:
             some.clear()
@@ -71,7 +75,9 @@ async def _cancelled_in_the_middle(downloads: Downloads) -> None:
             await work
 
 
-def test_a_damaged_partial_file_fails_the_checksum(downloads: Downloads, gguf: bytes) -> None:
+def test_a_damaged_partial_file_fails_the_checksum(
+    downloads: Downloads, gguf: bytes
+) -> None:
     downloads.server.faults = [cut_after(70_000), *[cut_after(0)] * 20]
     with pytest.raises(FetchError):
         downloads.run()
@@ -91,7 +97,9 @@ def test_a_file_that_has_changed_on_the_hub_starts_over(
     with pytest.raises(FetchError):
         downloads.run()
     other = write_tiny_gguf(tmp_path / "other.gguf", seed=2).read_bytes()
-    downloads.file = replace(downloads.file, sha256=sha256(other), size_bytes=len(other))
+    downloads.file = replace(
+        downloads.file, sha256=sha256(other), size_bytes=len(other)
+    )
     downloads.server.faults = []
     downloads.server.files["/tiny.gguf"] = File(other)
     assert downloads.run() == other
@@ -124,7 +132,9 @@ def test_a_full_disk_stops_the_download_and_keeps_the_partial_file(
         downloads.run()
     here = downloads.part.stat().st_size
     assert here
-    assert [path for path in downloads.folder.iterdir() if path.stat().st_mode & 0o077] == []
+    assert [
+        path for path in downloads.folder.iterdir() if path.stat().st_mode & 0o077
+    ] == []
     left[0] = -1
     assert downloads.run() == gguf
     assert downloads.sent[-1][0] == here
@@ -133,14 +143,19 @@ def test_a_full_disk_stops_the_download_and_keeps_the_partial_file(
 def test_disk_space_is_checked_before_the_download(
     downloads: Downloads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 64_100_000})())
+    monkeypatch.setattr(
+        "shutil.disk_usage", lambda _: type("Usage", (), {"free": 64_100_000})()
+    )
     with pytest.raises(StorageError, match="kB more on disk"):
         downloads.run()
     assert not downloads.part.exists()
 
 
 def test_a_second_process_does_not_download_the_same_file(downloads: Downloads) -> None:
-    with PartialFile(downloads.part), pytest.raises(FetchError, match="Another gistread"):
+    with (
+        PartialFile(downloads.part),
+        pytest.raises(FetchError, match="Another gistread"),
+    ):
         downloads.run()
     assert not downloads.server.requests
 

@@ -30,7 +30,9 @@ def test_bytes_with_the_wrong_checksum_are_discarded_and_the_next_attempt_starts
 
 
 @pytest.mark.parametrize("code", [401, 403])
-def test_a_gated_repository_is_reported_with_what_to_do(downloads: Downloads, code: int) -> None:
+def test_a_gated_repository_is_reported_with_what_to_do(
+    downloads: Downloads, code: int
+) -> None:
     downloads.server.always = status(code)
     with pytest.raises(FetchError, match="HF_TOKEN") as raised:
         downloads.run()
@@ -45,7 +47,9 @@ def test_proxies_of_the_environment_are_used(
     assert downloads.run(url="http://hub.example/tiny.gguf") == gguf
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+@pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="makes a certificate with openssl"
+)
 def test_an_untrusted_certificate_fails_at_once(
     downloads: Downloads, gguf: bytes, tmp_path: Path
 ) -> None:
@@ -62,7 +66,9 @@ def test_an_untrusted_certificate_fails_at_once(
         "-subj",
         "/CN=127.0.0.1",
     ]
-    subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    subprocess.run(
+        [*made, "-keyout", key, "-out", certificate], check=True, capture_output=True
+    )
     with faulty_server(key, certificate) as server:
         server.files["/tiny.gguf"] = File(gguf)
         with pytest.raises(FetchError, match="is not trusted"):

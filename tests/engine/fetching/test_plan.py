@@ -10,7 +10,13 @@ from gistread.engine.catalogue import Catalogue, read_catalogue
 from gistread.engine.fetching.hub import HubAddress, is_on_the_hub, read_address
 from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.partial_file import discard_download
-from gistread.engine.fetching.plan import Plan, get, make_plan, plan_entry, present_bytes
+from gistread.engine.fetching.plan import (
+    Plan,
+    get,
+    make_plan,
+    plan_entry,
+    present_bytes,
+)
 from gistread.errors import FetchError, UsageError
 from tests.engine.fetching.server import (
     FaultyServer,
@@ -141,11 +147,15 @@ def test_a_catalogue_entry_is_planned_without_a_request() -> None:
         ("tiny-Q4_K.gguf", "tiny-Q4_K.gguf"),
     ],
 )
-def test_one_model_of_a_repository(network: Network, gguf: bytes, variant: str, name: str) -> None:
+def test_one_model_of_a_repository(
+    network: Network, gguf: bytes, variant: str, name: str
+) -> None:
     planned = plan(f"hf:owner/tiny:{variant}", network)
     assert (planned.file.name, planned.file.size_bytes) == (name, len(gguf))
     assert (planned.checksum_source, planned.licence) == ("hub", "mit")
-    assert "c" * 40 in planned.file.url, "the commit, so that what is fetched is what was shown"
+    assert "c" * 40 in planned.file.url, (
+        "the commit, so that what is fetched is what was shown"
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,7 +178,9 @@ def test_file_names_of_the_hub_cannot_leave_the_folder(
     server: FaultyServer, network: Network, gguf: bytes
 ) -> None:
     serve_repository(
-        server, "owner/bad", {"../../.evil.gguf": gguf, "..\\x.gguf": gguf, "good.gguf": gguf}
+        server,
+        "owner/bad",
+        {"../../.evil.gguf": gguf, "..\\x.gguf": gguf, "good.gguf": gguf},
     )
     assert plan("hf:owner/bad", network).file.name == "good.gguf"
 

@@ -49,7 +49,9 @@ async def connect() -> AsyncIterator[Connect]:
     def make(url: str, **options: Any) -> RemoteEngine:
         engines.append(
             RemoteEngine(
-                parse_address(url), retry_policy=options.pop("retry_policy", HURRIED), **options
+                parse_address(url),
+                retry_policy=options.pop("retry_policy", HURRIED),
+                **options,
             )
         )
         return engines[-1]

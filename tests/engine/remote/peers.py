@@ -52,7 +52,9 @@ def running(command: Sequence[str], port: int) -> Iterator[subprocess.Popen[byte
 
 
 @asynccontextmanager
-async def both(model: Path, address: str, window: int) -> AsyncIterator[tuple[Engine, Engine]]:
+async def both(
+    model: Path, address: str, window: int
+) -> AsyncIterator[tuple[Engine, Engine]]:
     """The model on the server, and locally."""
     remote = RemoteEngine(parse_address(address), context_tokens=window)
     local = LlamaEngine(model)

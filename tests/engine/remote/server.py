@@ -104,7 +104,9 @@ class Server:
     def __init__(
         self,
         kind: Kind | None = None,
-        says: Callable[[RecordedRequest], str] = lambda _: "Somebody did something somewhere.",
+        says: Callable[[RecordedRequest], str] = lambda _: (
+            "Somebody did something somewhere."
+        ),
         *,
         seconds: float = 0.0,
     ) -> None:
@@ -161,7 +163,9 @@ class Server:
     def url(self) -> str:
         return f"{self.origin}{self.kind.base}"
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self._connections.add(writer)
         try:
             while (head := await reader.readuntil(b"\r\n\r\n")) is not None:
@@ -193,7 +197,9 @@ class Server:
         """Answer a request; whether to keep the connection."""
         kind = self.kind
         if kind.key and headers.get("authorization") != f"Bearer {kind.key}":
-            return _send(writer, Status(401, f"wrong key {headers.get('authorization', '')}"))
+            return _send(
+                writer, Status(401, f"wrong key {headers.get('authorization', '')}")
+            )
         if path == f"{kind.base}/chat/completions":
             return await self._chat(RecordedRequest(body, headers), reader, writer)
         if path == f"{kind.base}/models" and not kind.lists:
@@ -213,7 +219,10 @@ class Server:
         return _send(writer, Status(404, "nothing here"))
 
     async def _chat(
-        self, request: RecordedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        request: RecordedRequest,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> bool:
         self.requests.append(request)
         for name in self.kind.refuses:
@@ -242,13 +251,17 @@ class Server:
         self.most_running = max(self.most_running, self.running)
         closed = asyncio.ensure_future(reader.read(1))
         crowd = asyncio.Event()
-        self._filled[crowd] = tokens_in(request.text) + request.body.get("max_tokens", 0)
+        self._filled[crowd] = tokens_in(request.text) + request.body.get(
+            "max_tokens", 0
+        )
         if self.window is not None and sum(self._filled.values()) > self.window:
             for crowded_out in self._filled:
                 crowded_out.set()
         crowded = asyncio.ensure_future(crowd.wait())
         try:
-            answer = asyncio.ensure_future(_unless(closed, self._stream(request, failure, writer)))
+            answer = asyncio.ensure_future(
+                _unless(closed, self._stream(request, failure, writer))
+            )
             await asyncio.wait({answer, crowded}, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 return answer.result()
@@ -284,7 +297,11 @@ class Server:
         if not self.kind.streams:
             message = {"role": "assistant", "content": "".join(pieces)}
             return _send(
-                writer, {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
+                writer,
+                {
+                    "choices": [{"message": message, "finish_reason": finish}],
+                    "usage": usage,
+                },
             )
         self._begin_stream(writer)
         for number, piece in enumerate(pieces):
@@ -355,7 +372,9 @@ def constrained(kind: Kind, body: Json) -> str:
     """
     match body.get("response_format"):
         case {"json_schema": {"schema": {"properties": properties}}} if kind.obeys:
-            return json.dumps({key: _legal_value(schema) for key, schema in properties.items()})
+            return json.dumps(
+                {key: _legal_value(schema) for key, schema in properties.items()}
+            )
     return ""
 
 
@@ -368,7 +387,9 @@ def _legal_value(schema: Json) -> Json:
     return "in some words"
 
 
-async def _unless(closed: "asyncio.Future[bytes]", answer: Coroutine[Any, Any, bool]) -> bool:
+async def _unless(
+    closed: "asyncio.Future[bytes]", answer: Coroutine[Any, Any, bool]
+) -> bool:
     """The answer. Raises ConnectionError if the client disconnects first."""
     work = asyncio.ensure_future(answer)
     waited: set[asyncio.Future[Any]] = {closed, work}
@@ -402,7 +423,9 @@ def _send(writer: asyncio.StreamWriter, answer: Json) -> bool:
 
 def _error(failed: Status) -> Json:
     """An error as llama-server and vLLM word it."""
-    return {"error": {"code": failed.status, "message": failed.message, "type": "an_error"}}
+    return {
+        "error": {"code": failed.status, "message": failed.message, "type": "an_error"}
+    }
 
 
 def _event(writer: asyncio.StreamWriter, event: Json) -> None:

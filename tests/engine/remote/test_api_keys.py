@@ -16,7 +16,9 @@ KEY = "s3cret-key"
 GPU = parse_address("https://gpu-1.example.org:8000/v1")
 
 
-def test_a_key_without_a_host_never_leaves_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_without_a_host_never_leaves_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("GISTREAD_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert find_key(parse_address("http://localhost:8080")) == KEY
@@ -27,7 +29,8 @@ def test_a_key_without_a_host_never_leaves_the_machine(monkeypatch: pytest.Monke
 
 def test_the_keyring_is_asked_for_the_origin(monkeypatch: pytest.MonkeyPatch) -> None:
     ring = ModuleType("keyring")
-    ring.get_password = lambda service, user: {("gistread", GPU.origin): KEY}.get((service, user))  # type: ignore[attr-defined]
+    keys = {("gistread", GPU.origin): KEY}
+    ring.get_password = lambda *name: keys.get(name)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "keyring", ring)
     assert find_key(GPU) == KEY
     assert find_key(parse_address("https://elsewhere.example.org")) == ""
@@ -47,7 +50,9 @@ async def test_a_key_is_sent_and_never_shown(
         assert KEY not in f"{error.value}{info}{engine.state}"
 
 
-@pytest.mark.parametrize(("key", "message"), [("", "requires a key"), ("wrong", "rejects the key")])
+@pytest.mark.parametrize(
+    ("key", "message"), [("", "requires a key"), ("wrong", "rejects the key")]
+)
 async def test_a_rejected_key_is_reported(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, key: str, message: str
 ) -> None:

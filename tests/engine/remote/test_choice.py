@@ -11,7 +11,9 @@ PROMPT: Prompt = (Message("user", "Where would you pause?"),)
 OPTIONS = ["<1>", "<2>", "<3>"]
 
 
-async def test_options_of_every_spelling_can_be_chosen_by_schema(connect: Connect) -> None:
+async def test_options_of_every_spelling_can_be_chosen_by_schema(
+    connect: Connect,
+) -> None:
     options = ['a "quoted" one', "a\\b", "(c)*", "e\nf", "é — ü", "[1]", "G."]
     async with Server() as server:
         engine = connect(server.url)
@@ -22,15 +24,20 @@ async def test_options_of_every_spelling_can_be_chosen_by_schema(connect: Connec
             assert choice.index == len(options) - 1, last
 
 
-async def test_a_server_that_ignores_the_schema_is_asked_in_words(connect: Connect) -> None:
+async def test_a_server_that_ignores_the_schema_is_asked_in_words(
+    connect: Connect,
+) -> None:
     async with Server(
-        Kind(obeys=()), says=lambda request: "**<2>**." if "exactly" in request.text else "Hi!"
+        Kind(obeys=()),
+        says=lambda request: "**<2>**." if "exactly" in request.text else "Hi!",
     ) as server:
         engine = connect(server.url)
         for _ in range(3):
             assert (await engine.choose(PROMPT, OPTIONS)).index == 1
         assert "<1> <2> <3>" in server.requests[-1].text
-        assert ["response_format" in request.body for request in server.requests[1:]] == [
+        assert [
+            "response_format" in request.body for request in server.requests[1:]
+        ] == [
             True,
             False,
             True,
@@ -60,9 +67,21 @@ async def test_an_invalid_reply_is_quoted_in_another_request(connect: Connect) -
             ("<2>\nbecause", 1),
             ("<2>, because it turns", 1),
         ),
-        *(('{"choice": "<2>"}', 1), ('```json\n{"choice": "<2>"}\n```', 1), ('{"choice": 2}', 1)),
-        *(("<22>", None), ("", None), ("<", None), ('{"choice": "<2', None), ("2 or 3", None)),
+        *(
+            ('{"choice": "<2>"}', 1),
+            ('```json\n{"choice": "<2>"}\n```', 1),
+            ('{"choice": 2}', 1),
+        ),
+        *(
+            ("<22>", None),
+            ("", None),
+            ("<", None),
+            ('{"choice": "<2', None),
+            ("2 or 3", None),
+        ),
     ],
 )
-def test_a_reply_matches_the_option_that_it_names(reply: str, index: int | None) -> None:
+def test_a_reply_matches_the_option_that_it_names(
+    reply: str, index: int | None
+) -> None:
     assert match_option(reply, OPTIONS) == index

@@ -28,7 +28,10 @@ async def test_a_text_is_streamed_and_then_complete(connect: Connect) -> None:
     async with Server(says=lambda _: "One two three.") as server:
         engine = connect(server.url)
         events = [
-            event async for event in engine.stream(prompt_of("Count."), Sampling(max_tokens=10))
+            event
+            async for event in engine.stream(
+                prompt_of("Count."), Sampling(max_tokens=10)
+            )
         ]
     assert [event.text for event in events if isinstance(event, TextDelta)] == [
         "One",
@@ -52,9 +55,13 @@ async def test_a_text_ends_before_a_stop_string_though_the_server_knows_none(
     assert (completion.text, completion.finish) == ("A gist. ", "end")
 
 
-async def test_a_server_that_ignores_the_limit_of_a_text_is_stopped(connect: Connect) -> None:
+async def test_a_server_that_ignores_the_limit_of_a_text_is_stopped(
+    connect: Connect,
+) -> None:
     async with Server(says=lambda _: "x" * 1_000_000) as server:
-        completion = await connect(server.url).complete(prompt_of("Go."), Sampling(max_tokens=10))
+        completion = await connect(server.url).complete(
+            prompt_of("Go."), Sampling(max_tokens=10)
+        )
     assert completion.finish == "length"
     assert 10 < len(completion.text) < 10_000
 
@@ -80,7 +87,9 @@ async def test_reasoning_is_not_part_of_the_text(connect: Connect, text: str) ->
     async with Server(says=lambda _: text) as server:
         engine = connect(server.url)
         streamed = ""
-        async for event in engine.stream(prompt_of("Which colour?"), Sampling(max_tokens=50)):
+        async for event in engine.stream(
+            prompt_of("Which colour?"), Sampling(max_tokens=50)
+        ):
             match event:
                 case TextDelta(new):
                     streamed += new
@@ -103,11 +112,17 @@ async def test_a_thought_that_was_cut_off_is_repeated_with_more_room(
     ) as server:
         engine = connect(server.url)
         sampling = Sampling(max_tokens=20, stop=("\n", "hm hm") if opening else ())
-        assert (await engine.complete(prompt_of("Which colour?"), sampling)).text == "It is red."
+        assert (
+            await engine.complete(prompt_of("Which colour?"), sampling)
+        ).text == "It is red."
         count = len(server.requests)
-        assert (await engine.complete(prompt_of("Which colour?"), sampling)).text == "It is red."
+        assert (
+            await engine.complete(prompt_of("Which colour?"), sampling)
+        ).text == "It is red."
         assert len(server.requests) == count + 1  # From now on there is room at once.
-        assert (await engine.choose(prompt_of("Which?"), ["It is red", "It is blue"])).index == 0
+        assert (
+            await engine.choose(prompt_of("Which?"), ["It is red", "It is blue"])
+        ).index == 0
 
 
 async def test_an_answer_that_a_stop_string_cut_off_behind_its_thought_is_asked_again_without_it(
@@ -124,7 +139,9 @@ async def test_an_answer_that_a_stop_string_cut_off_behind_its_thought_is_asked_
     assert completion.text == "It is red."
 
 
-async def test_the_connection_is_closed_when_the_request_is_cancelled(connect: Connect) -> None:
+async def test_the_connection_is_closed_when_the_request_is_cancelled(
+    connect: Connect,
+) -> None:
     async with Server(says=lambda _: "one SLOWLY two") as server:
         engine = connect(server.url)
         async with aclosing(engine.stream(prompt_of("Go."))) as events:
@@ -138,7 +155,9 @@ async def test_the_connection_is_closed_when_the_request_is_cancelled(connect: C
         assert engine.state.phase is Phase.IDLE
 
 
-async def test_prompts_beyond_the_window_are_refused_with_both_numbers(connect: Connect) -> None:
+async def test_prompts_beyond_the_window_are_refused_with_both_numbers(
+    connect: Connect,
+) -> None:
     async with Server(Kind(entry={"max_model_len": 300})) as server:
         engine = connect(server.url)
         assert (await engine.start()).context_tokens == 300
@@ -169,7 +188,9 @@ async def test_a_prompt_that_the_server_finds_too_long_is_an_error_that_says_wha
     [Kind(in_parts=True), Kind(first_bytes=b"\xef\xbb\xbf"), Kind(done="[DONE] ")],
     ids=["content in parts", "a byte order mark", "a blank after the end"],
 )
-async def test_answers_in_unusual_forms_arrive_whole(connect: Connect, kind: Kind) -> None:
+async def test_answers_in_unusual_forms_arrive_whole(
+    connect: Connect, kind: Kind
+) -> None:
     async with Server(kind, says=lambda _: "One two three.") as server:
         completion = await connect(server.url).complete(prompt_of("Count."))
     assert (completion.text, completion.finish) == ("One two three.", "end")
@@ -186,7 +207,9 @@ async def test_parts_of_reasoning_are_not_part_of_the_text(connect: Connect) -> 
     assert completion.text == "One two"
 
 
-async def test_an_answer_that_a_filter_cut_off_is_told_from_a_whole_one(connect: Connect) -> None:
+async def test_an_answer_that_a_filter_cut_off_is_told_from_a_whole_one(
+    connect: Connect,
+) -> None:
     async with Server(Kind(finish="content_filter"), says=lambda _: "The") as server:
         completion = await connect(server.url).complete(prompt_of("Go."))
     assert (completion.text, completion.finish) == ("The", "filter")
@@ -204,9 +227,13 @@ async def test_a_page_to_log_in_is_reported_at_once(connect: Connect) -> None:
 
 
 async def test_a_text_in_a_form_is_held_to_its_schema(connect: Connect) -> None:
-    sampling = Sampling(max_tokens=50, schema=choice_with_words(["yes", "no"], "why").schema)
+    sampling = Sampling(
+        max_tokens=50, schema=choice_with_words(["yes", "no"], "why").schema
+    )
     async with Server(says=lambda _: "Well, yes.") as server:
-        completion = await connect(server.url).complete(prompt_of("Yes or no?"), sampling)
+        completion = await connect(server.url).complete(
+            prompt_of("Yes or no?"), sampling
+        )
     assert read_choice(completion.text) == "no"
     assert read_words(completion.text) == "in some words"
 
@@ -214,10 +241,17 @@ async def test_a_text_in_a_form_is_held_to_its_schema(connect: Connect) -> None:
 async def test_a_text_in_a_form_is_asked_in_words_of_a_server_without_schemas(
     connect: Connect,
 ) -> None:
-    sampling = Sampling(max_tokens=50, schema=choice_with_words(["yes", "no"], "why").schema)
-    async with Server(Kind(refuses=("response_format",)), says=lambda _: "Well, yes.") as server:
+    sampling = Sampling(
+        max_tokens=50, schema=choice_with_words(["yes", "no"], "why").schema
+    )
+    async with Server(
+        Kind(refuses=("response_format",)), says=lambda _: "Well, yes."
+    ) as server:
         engine = connect(server.url)
-        texts = [(await engine.complete(prompt_of("Yes or no?"), sampling)).text for _ in range(2)]
+        texts = [
+            (await engine.complete(prompt_of("Yes or no?"), sampling)).text
+            for _ in range(2)
+        ]
         sent = ["response_format" in request.body for request in server.requests[1:]]
     assert texts == ["Well, yes."] * 2
     assert sent == [True, False, False]

@@ -41,7 +41,8 @@ async def test_an_overloaded_server_gets_fewer_requests(connect: Connect) -> Non
         await engine.start()
         server.slots = 2
         answers = [
-            engine.complete(prompt_of(f"Say {i}."), priority=Priority.BACKGROUND) for i in range(12)
+            engine.complete(prompt_of(f"Say {i}."), priority=Priority.BACKGROUND)
+            for i in range(12)
         ]
         assert len(await asyncio.gather(*answers)) == 12
         assert engine.info.parallel <= 2
@@ -55,21 +56,29 @@ async def test_requests_that_overfill_a_shared_window_are_repeated_with_fewer_co
     Four slots, each with the whole window, and when it is full all of them fail.
     """
     props = {"default_generation_settings": {"n_ctx": 1000}, "total_slots": 4}
-    async with Server(Kind("llamacpp", pages={"/props": props}), seconds=0.05) as server:
+    async with Server(
+        Kind("llamacpp", pages={"/props": props}), seconds=0.05
+    ) as server:
         engine = connect(server.url)
         await engine.start()
         server.window = 1000
         long = [
-            engine.complete(prompt_of("word " * 400), Sampling(100), Priority.BACKGROUND)
+            engine.complete(
+                prompt_of("word " * 400), Sampling(100), Priority.BACKGROUND
+            )
             for _ in range(6)
         ]
         assert all(answer.text for answer in await asyncio.gather(*long))
         assert engine.info.parallel == 2
 
 
-async def test_an_interactive_request_preempts_a_background_request(connect: Connect) -> None:
+async def test_an_interactive_request_preempts_a_background_request(
+    connect: Connect,
+) -> None:
     def says(request: RecordedRequest) -> str:
-        return "one SLOWLY two" if "slow" in request.text and not freed.is_set() else "At once."
+        if "slow" in request.text and not freed.is_set():
+            return "one SLOWLY two"
+        return "At once."
 
     freed = asyncio.Event()
     async with Server(Kind("llamacpp", pages=LLAMA), says) as server:
@@ -77,7 +86,9 @@ async def test_an_interactive_request_preempts_a_background_request(connect: Con
         await engine.start()
         background = [
             asyncio.ensure_future(
-                engine.complete(prompt_of(f"Be slow {i}."), priority=Priority.BACKGROUND)
+                engine.complete(
+                    prompt_of(f"Be slow {i}."), priority=Priority.BACKGROUND
+                )
             )
             for i in range(3)
         ]
@@ -97,7 +108,9 @@ async def index(
     info = await engine.start()
     with MemoryStore(folder).open(
         book,
-        MemoryRequest(info.name, info.fingerprint, PageSize(100, 300), ReadingMode.SINGLE_PASS),
+        MemoryRequest(
+            info.name, info.fingerprint, PageSize(100, 300), ReadingMode.SINGLE_PASS
+        ),
     ) as kept:
         async for _ in read_book(kept, engine):
             pass

@@ -34,7 +34,9 @@ def kind(name: str) -> Kind:
                 "/api/ps": {"models": [{"name": "test-model", "context_length": 3000}]},
             },
         ),
-        "Ollama, odd": Kind("library", entry={}, pages={**OLLAMA, "/api/ps": {"models": 5}}),
+        "Ollama, odd": Kind(
+            "library", entry={}, pages={**OLLAMA, "/api/ps": {"models": 5}}
+        ),
         "LM Studio": Kind(
             "organization_owner",
             entry={},
@@ -70,7 +72,9 @@ async def test_an_unambiguous_part_of_a_model_name_is_enough(connect: Connect) -
     async with Server(Kind(models=models)) as server:
         assert (await connect(f"{server.url}#qwen3-14b").start()).name == "Qwen3-14B"
         assert server.requests[-1].body["model"] == "Qwen/Qwen3-14B"
-        with pytest.raises(EngineError, match="several models: Qwen/Qwen3-8B, Qwen/Qwen3-14B"):
+        with pytest.raises(
+            EngineError, match="several models: Qwen/Qwen3-8B, Qwen/Qwen3-14B"
+        ):
             await connect(server.url).start()
         with pytest.raises(EngineError, match="is ambiguous"):
             await connect(f"{server.url}#qwen3").start()

@@ -8,14 +8,27 @@ from urllib.parse import quote
 
 import pytest
 
-from gistread.engine.protocol import Completion, Message, Prompt, StreamRestarted, TextDelta
+from gistread.engine.protocol import (
+    Completion,
+    Message,
+    Prompt,
+    StreamRestarted,
+    TextDelta,
+)
 from gistread.engine.remote.failures import RetryPolicy
 from gistread.errors import EngineError
 from gistread.memory.model import PageSize, ReadingMode
 from gistread.memory.reading import PageRead, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.engine.remote.conftest import Connect, until
-from tests.engine.remote.server import Event, Failure, Kind, RecordedRequest, Server, Status
+from tests.engine.remote.server import (
+    Event,
+    Failure,
+    Kind,
+    RecordedRequest,
+    Server,
+    Status,
+)
 from tests.memory.books import make_book, prose
 
 PROMPT: Prompt = (Message("user", "Say something."),)
@@ -34,7 +47,9 @@ PASSING: list[Failure | Status] = [
 
 
 @pytest.mark.parametrize("failure", PASSING, ids=str)
-async def test_transient_failures_are_retried(connect: Connect, failure: Failure | Status) -> None:
+async def test_transient_failures_are_retried(
+    connect: Connect, failure: Failure | Status
+) -> None:
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
@@ -94,7 +109,9 @@ async def test_a_key_is_in_no_message(
             "stream": Event({"error": {"message": echoed, "code": 500}}),
             "status": Status(500, echoed),
             "redirect": Status(
-                307, "", {"location": f"https://elsewhere.example/?token={quote(key, safe='')}"}
+                307,
+                "",
+                {"location": f"https://elsewhere.example/?token={quote(key, safe='')}"},
             ),
         }
         server.failing = failures[failure]
@@ -117,12 +134,16 @@ async def test_a_key_is_in_no_answer_that_is_kept(
         assert (await connect(server.url).complete(PROMPT)).text == "Your key is … ."
 
 
-async def test_a_silent_server_is_reported_before_the_request_is_repeated(connect: Connect) -> None:
+async def test_a_silent_server_is_reported_before_the_request_is_repeated(
+    connect: Connect,
+) -> None:
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
         notices: list[str] = []
-        engine.watch(lambda state: notices.append(state.notice) if state.is_fault else None)
+        engine.watch(
+            lambda state: notices.append(state.notice) if state.is_fault else None
+        )
         server.failures = ["stall"]
         assert (await engine.complete(PROMPT)).text == TEXT
         server.failing = "stall"
@@ -155,11 +176,17 @@ async def read(
     engine = connect(url)
     info = await engine.start()
     with store.open(
-        BOOK, MemoryRequest(info.name, info.fingerprint, PageSize(100, 300), ReadingMode.CAREFUL)
+        BOOK,
+        MemoryRequest(
+            info.name, info.fingerprint, PageSize(100, 300), ReadingMode.CAREFUL
+        ),
     ) as kept:
         try:
             async for event in read_book(kept, engine):
-                if isinstance(event, PageRead) and event.entry.page.number >= stop_after:
+                if (
+                    isinstance(event, PageRead)
+                    and event.entry.page.number >= stop_after
+                ):
                     break
         except EngineError as error:
             return len(kept.memory.entries), error
@@ -179,7 +206,9 @@ async def test_a_server_that_dies_while_reading_loses_no_page(
         assert error is not None
         assert "No answer from" in error.message
         assert "kept" in error.hint
-    async with Server(Kind(models=("/models/Test-Model.gguf",)), says=shorten) as elsewhere:
+    async with Server(
+        Kind(models=("/models/Test-Model.gguf",)), says=shorten
+    ) as elsewhere:
         whole, error = await read(connect, elsewhere.url, store)
         assert error is None
         gists = [

@@ -36,7 +36,16 @@ pytestmark = [
 
 
 def command(port: int, *options: str) -> list[str]:
-    return [str(PROGRAM), "--host", "127.0.0.1", "--port", str(port), "--threads", "1", *options]
+    return [
+        str(PROGRAM),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--threads",
+        "1",
+        *options,
+    ]
 
 
 @contextmanager
@@ -51,7 +60,9 @@ def prompt_of(text: str) -> Prompt:
     return (Message("user", text),)
 
 
-async def test_choices_and_greedy_words_are_those_of_the_local_engine(tiny: Path) -> None:
+async def test_choices_and_greedy_words_are_those_of_the_local_engine(
+    tiny: Path,
+) -> None:
     with serving("-m", str(tiny), "-c", "16384", "-np", "4") as url:
         async with both(tiny, url, 4096) as (remote, local):
             assert remote.info.context_tokens == 4096
@@ -64,7 +75,9 @@ async def test_choices_and_greedy_words_are_those_of_the_local_engine(tiny: Path
                     await engine.complete(prompt_of(text), Sampling(40))
                     for engine in (local, remote)
                 ]
-                shorter, longer = sorted((spelled(there.text), spelled(here.text)), key=len)
+                shorter, longer = sorted(
+                    (spelled(there.text), spelled(here.text)), key=len
+                )
                 assert longer.startswith(shorter)
                 assert len(shorter) >= max(1, len(longer) - 2)
                 for options in (
@@ -72,7 +85,9 @@ async def test_choices_and_greedy_words_are_those_of_the_local_engine(tiny: Path
                     ["Page 3", "STOP"],
                     ['a "q"', "a\\b", "(c)*", "e\nf", "é — ü"],
                 ):
-                    assert (await remote.choose(prompt_of(text), options)).index < len(options)
+                    assert (await remote.choose(prompt_of(text), options)).index < len(
+                        options
+                    )
 
 
 async def test_requests_that_share_one_window_do_not_end_one_another(
@@ -83,17 +98,26 @@ async def test_requests_that_share_one_window_do_not_end_one_another(
         engine = connect(url, retry_policy=PATIENT)
         assert (await engine.start()).context_tokens == 2048
         failed: set[str] = set()
-        engine.watch(lambda state: failed.add(state.notice) if "exceeded" in state.notice else None)
+        engine.watch(
+            lambda state: (
+                failed.add(state.notice) if "exceeded" in state.notice else None
+            )
+        )
         # Digits are a token each here and in the estimate.
         prompts = [prompt_of(f"{n} " + "7654321 " * 100) for n in range(8)]
         requests = [
-            engine.complete(prompt, Sampling(150), Priority.BACKGROUND) for prompt in prompts
+            engine.complete(prompt, Sampling(150), Priority.BACKGROUND)
+            for prompt in prompts
         ]
         assert all(answer.usage.generated for answer in await asyncio.gather(*requests))
-        assert (engine.info.parallel < 4) is bool(failed), "fewer at once if they did not fit"
+        assert (engine.info.parallel < 4) is bool(failed), (
+            "fewer at once if they did not fit"
+        )
 
 
-async def test_a_cancelled_answer_is_stopped_on_the_server(tiny: Path, connect: Connect) -> None:
+async def test_a_cancelled_answer_is_stopped_on_the_server(
+    tiny: Path, connect: Connect
+) -> None:
     with serving("-m", str(tiny), "-c", "4096", "-np", "1") as url:
         engine = connect(url, retry_policy=PATIENT)
         await engine.start()

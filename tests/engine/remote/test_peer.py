@@ -12,7 +12,13 @@ import pytest
 from gistread.engine.protocol import Message, Prompt, Sampling
 from tests.engine.remote.peers import both, free_port, running, spelled
 
-_NEEDS = ("fastapi", "uvicorn", "sse_starlette", "starlette_context", "pydantic_settings")
+_NEEDS = (
+    "fastapi",
+    "uvicorn",
+    "sse_starlette",
+    "starlette_context",
+    "pydantic_settings",
+)
 
 pytestmark = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in _NEEDS),
@@ -54,11 +60,17 @@ def url(tiny: Path) -> Iterator[str]:
 
 
 def prompts() -> list[Prompt]:
-    texts = ("Hello", "A longer one, with more to it: " * 20, "Ünïcödé — “quotes”\n\nand lines.")
+    texts = (
+        "Hello",
+        "A longer one, with more to it: " * 20,
+        "Ünïcödé — “quotes”\n\nand lines.",
+    )
     return [(Message("user", text),) for text in texts]
 
 
-async def test_answers_begin_like_those_of_the_local_engine(tiny: Path, url: str) -> None:
+async def test_answers_begin_like_those_of_the_local_engine(
+    tiny: Path, url: str
+) -> None:
     async with both(tiny, url, 4096) as (remote, local):
         for prompt in prompts():
             here = await local.complete(prompt, Sampling(40))
@@ -67,14 +79,18 @@ async def test_answers_begin_like_those_of_the_local_engine(tiny: Path, url: str
             assert spelled(there.text)[:3] == spelled(here.text)[:3] != ""
 
 
-async def test_concurrent_requests_do_not_abort_each_other(tiny: Path, url: str) -> None:
+async def test_concurrent_requests_do_not_abort_each_other(
+    tiny: Path, url: str
+) -> None:
     async with both(tiny, url, 4096) as (remote, _):
         requests = [
-            remote.complete((Message("user", f"Number {n}"),), Sampling(30)) for n in range(6)
+            remote.complete((Message("user", f"Number {n}"),), Sampling(30))
+            for n in range(6)
         ]
         answers = await asyncio.gather(*requests)
         assert all(answer.finish == "length" or answer.text for answer in answers)
         again = [
-            await remote.complete((Message("user", f"Number {n}"),), Sampling(30)) for n in range(6)
+            await remote.complete((Message("user", f"Number {n}"),), Sampling(30))
+            for n in range(6)
         ]
         assert [answer.text for answer in again] == [answer.text for answer in answers]

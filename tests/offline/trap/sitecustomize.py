@@ -22,6 +22,7 @@ _CLIENTS = {
 _FILE = os.environ.get("GISTREAD_TRAP", "")
 _UNIX = 1
 """Of a pair within one process, as asyncio has it to wake itself."""
+_NAMES = ("socket.gethostname", "socket.sethostname")  # Of this machine
 
 
 def _tell(*words: object) -> None:
@@ -40,7 +41,7 @@ def _hear(event: str, arguments: tuple[object, ...]) -> None:
     elif event == "socket.__new__":
         if arguments[1] != _UNIX:
             _tell("socket", os.getpid(), event, arguments[1:])
-    elif event.startswith("socket.") and event not in ("socket.gethostname", "socket.sethostname"):
+    elif event.startswith("socket.") and event not in _NAMES:
         _tell("socket", os.getpid(), event, arguments[1:])
 
 

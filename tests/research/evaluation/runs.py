@@ -26,14 +26,20 @@ def make_document(name: str, questions: int = 2, *, words: int = 240) -> Documen
     return Document(name, book, all_questions)
 
 
-def make_task(*documents: Document, metrics: tuple[str, ...] = ("f1", "page-recall")) -> Task:
-    def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "list[Document]":
+def make_task(
+    *documents: Document, metrics: tuple[str, ...] = ("f1", "page-recall")
+) -> Task:
+    def load(
+        path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS
+    ) -> "list[Document]":
         return list(documents)
 
     return Task("test", "a test", "nowhere", "none", "none", metrics, load)  # type: ignore[arg-type]
 
 
-def make_asked(document: str, question: str, reader: str, **scores: float) -> AnsweredQuestion:
+def make_asked(
+    document: str, question: str, reader: str, **scores: float
+) -> AnsweredQuestion:
     """An outcome with these scores; an underscore stands for a hyphen."""
     outcome = Outcome(
         task="test",
@@ -52,7 +58,9 @@ def make_asked(document: str, question: str, reader: str, **scores: float) -> An
         usage=Usage(10, 20, 3, 0.5),
         seconds=1.5,
         events=("1. page 2: why", "enough"),
-        scores=tuple((name.replace("_", "-"), float(value)) for name, value in scores.items()),
+        scores=tuple(
+            (name.replace("_", "-"), float(value)) for name, value in scores.items()
+        ),
     )
     return AnsweredQuestion(
         Question(question, "Who?", references=("Ann",), gold_places=((0, 5),)), outcome
@@ -62,5 +70,7 @@ def make_asked(document: str, question: str, reader: str, **scores: float) -> An
 def unended(answered: AnsweredQuestion) -> AnsweredQuestion:
     return replace(
         answered,
-        outcome=replace(answered.outcome, ended=False, answer="", error="It took longer than 1 s."),
+        outcome=replace(
+            answered.outcome, ended=False, answer="", error="It took longer than 1 s."
+        ),
     )

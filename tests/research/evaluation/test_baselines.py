@@ -8,7 +8,14 @@ import pytest
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import GAP
 from gistread.readers.answering import Asking, ReaderOptions
-from gistread.readers.events import Answered, Expanded, ReaderEvent, Started, Stopped, StopReason
+from gistread.readers.events import (
+    Answered,
+    Expanded,
+    ReaderEvent,
+    Started,
+    Stopped,
+    StopReason,
+)
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.all_readers import METHODS
@@ -46,7 +53,9 @@ def answered(events: Sequence[ReaderEvent]) -> Answered:
 
 
 @pytest.mark.parametrize("name", METHODS)
-async def test_every_reader_begins_with_started_and_ends_with_answered(name: str) -> None:
+async def test_every_reader_begins_with_started_and_ends_with_answered(
+    name: str,
+) -> None:
     events = await ask(name, engine())
     assert isinstance(events[0], Started)
     assert events[0].reader == ("gistread" if name == "auto" else name)
@@ -91,7 +100,9 @@ async def test_dos_shows_passages_in_the_order_of_the_book_within_the_budget() -
     assert 300 < await fake.count(text.partition("\n---")[0]) <= 450
 
 
-async def test_full_shows_a_short_book_whole_and_reports_the_share_of_a_long_one() -> None:
+async def test_full_shows_a_short_book_whole_and_reports_the_share_of_a_long_one() -> (
+    None
+):
     memory = make_memory()
     fake = engine()
     events = await ask("full", fake, memory)
@@ -139,4 +150,6 @@ async def test_nothing_past_the_spoiler_bound_reaches_the_model() -> None:
     for name in METHODS:
         fake = engine()
         await ask(name, fake, memory.upto(bound))
-        assert not any(fact in call.text for fact in FACTS[4:] for call in fake.calls), name
+        assert not any(
+            fact in call.text for fact in FACTS[4:] for call in fake.calls
+        ), name

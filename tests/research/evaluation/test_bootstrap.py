@@ -18,7 +18,11 @@ def values(*documents: list[float]) -> dict[tuple[str, str], float]:
 def test_the_mean_over_questions_is_inside_its_interval() -> None:
     interval = estimate(values([0, 100], [100], [0], [100, 100]))
     assert interval is not None
-    assert (interval.mean, interval.questions, interval.documents) == (pytest.approx(400 / 6), 6, 4)
+    assert (interval.mean, interval.questions, interval.documents) == (
+        pytest.approx(400 / 6),
+        6,
+        4,
+    )
     assert interval.low is not None
     assert interval.high is not None
     assert 0 <= interval.low < interval.mean < interval.high <= 100

@@ -55,7 +55,9 @@ def go(run: Run, data: Path, out: Path, *more: str) -> Ran:
 
 
 def lines(out: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (out / "outcomes.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line) for line in (out / "outcomes.jsonl").read_text().splitlines()
+    ]
 
 
 def test_a_run_ends_with_its_table_on_the_screen_and_in_files(
@@ -120,7 +122,9 @@ def test_other_settings_are_refused_before_any_question(
     assert engine.calls == []
 
 
-def test_a_report_needs_no_model(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
+def test_a_report_needs_no_model(
+    run: Run, data: Path, out: Path, engine: FakeEngine
+) -> None:
     first = go(run, data, out)
     (out / "table.md").unlink()
     again = run("report", out)
@@ -192,6 +196,8 @@ def test_a_run_ended_by_the_engine_resumes_later(
     assert ran.status == ExitStatus.ENGINE
     assert "The model is gone." in ran.err
     monkeypatch.setattr(engine, "_says", lambda _: "At sea.")
-    ran = run("fairytaleqa", "--data", data, "--readers", "dos,full", "--out", out, "--retry")
+    ran = run(
+        "fairytaleqa", "--data", data, "--readers", "dos,full", "--out", out, "--retry"
+    )
     assert ran.status == ExitStatus.DONE
     assert "did not end" not in ran.out

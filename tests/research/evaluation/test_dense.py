@@ -20,7 +20,13 @@ ANSWER = "Ferrand stole the key to find the ledger that would hang him."
 
 async def ask(question: str, options: ReaderOptions) -> list[ReaderEvent]:
     events = METHODS["dense"].reader()(
-        Asking(question, make_memory(), FakeEngine(says=lambda _: ANSWER), Steering(), options)
+        Asking(
+            question,
+            make_memory(),
+            FakeEngine(says=lambda _: ANSWER),
+            Steering(),
+            options,
+        )
     )
     return [event async for event in events]
 
@@ -37,7 +43,9 @@ async def test_the_nearest_pages_are_opened_and_cited(tmp_path: Path) -> None:
 def test_a_page_is_nearest_to_its_own_text(tmp_path: Path) -> None:
     embedder, memory = Embedder(write_tiny_bert(tmp_path / "bert.gguf")), make_memory()
     for entry in memory.entries[:5]:
-        scores = embedder.page_scores(memory.book.text[entry.page.start : entry.page.end], memory)
+        scores = embedder.page_scores(
+            memory.book.text[entry.page.start : entry.page.end], memory
+        )
         assert max(scores, key=lambda number: scores[number]) == entry.page.number
 
 

@@ -13,16 +13,22 @@ from tests.research.evaluation.runs import make_asked
 ASKED = [make_asked("a", str(number), "bm25", f1=10) for number in range(4)]
 
 
-async def rate(folder: Path, judge: FakeEngine, outcomes: object = ASKED) -> list[tuple[int, int]]:
+async def rate(
+    folder: Path, judge: FakeEngine, outcomes: object = ASKED
+) -> list[tuple[int, int]]:
     return [done async for done in rate_all(folder, outcomes, judge)]  # type: ignore[arg-type]
 
 
 def rated(folder: Path) -> list[float]:
-    return [dict(rating.outcome.scores)["lr-1"] for rating in with_ratings(folder, ASKED)[0]]
+    return [
+        dict(rating.outcome.scores)["lr-1"] for rating in with_ratings(folder, ASKED)[0]
+    ]
 
 
 async def test_rated_answers_are_not_rated_again(tmp_path: Path) -> None:
-    answers: Iterator[str | Exception] = iter(["yes", "no", "partly", EngineError("Gone.")])
+    answers: Iterator[str | Exception] = iter(
+        ["yes", "no", "partly", EngineError("Gone.")]
+    )
 
     def chooses(text: str, options: object) -> str:
         reply = next(answers)

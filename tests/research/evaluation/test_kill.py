@@ -65,14 +65,24 @@ def words(tmp_path: Path) -> list[str]:
     ]
     data.write_text("".join(json.dumps(tale) + "\n" for tale in tales))
     model = write_tiny_gguf(tmp_path / "tiny.gguf")
-    options = ["--data", data, "--model", model, "--page-size", "20-60", "--max-pages", "1"]
+    options = [
+        "--data",
+        data,
+        "--model",
+        model,
+        "--page-size",
+        "20-60",
+        "--max-pages",
+        "1",
+    ]
     return ["fairytaleqa", *map(str, options)]
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Callable[..., "subprocess.Popen[str]"]:
     homes = {
-        f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "CACHE", "STATE")
+        f"XDG_{name}_HOME": str(tmp_path / name)
+        for name in ("CONFIG", "DATA", "CACHE", "STATE")
     }
 
     def run(*command: str | Path) -> "subprocess.Popen[str]":
@@ -101,7 +111,10 @@ def lines(out: Path) -> list[Line]:
 def without_costs(outcomes: list[Line]) -> list[Line]:
     """Without the time it took, and what the model remembered of questions before the kill."""
     costs = {"seconds", "engine_seconds", "prefilled", "reused", "scores"}
-    return [{name: value for name, value in line.items() if name not in costs} for line in outcomes]
+    return [
+        {name: value for name, value in line.items() if name not in costs}
+        for line in outcomes
+    ]
 
 
 def wait_for(outcomes: int, process: "subprocess.Popen[str]", out: Path) -> None:
@@ -164,7 +177,8 @@ def test_a_run_killed_with_a_real_model_resumes_without_repeating_questions(
         tmp_path / "run",
     )
     kept: list[Line] = []
-    for outcomes in (1, 3, 6):  # Of 8: while a memory is read, between readers, in the second text.
+    # Of 8: while a memory is read, between readers, in the second text.
+    for outcomes in (1, 3, 6):
         process = start(*command)
         wait_for(outcomes, process, tmp_path / "run")
         kill(process)

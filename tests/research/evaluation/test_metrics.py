@@ -25,7 +25,8 @@ def test_not_found_is_wrong() -> None:
 
 
 def test_page_metrics_compare_look_ups_with_gold_pages() -> None:
-    with_pages = question(gold_places=((150, 160), (190, 210), (350, 360)))  # pages 2, 3 and 4
+    # pages 2, 3 and 4
+    with_pages = question(gold_places=((150, 160), (190, 210), (350, 360)))
 
     def recall_of(*lookups: int) -> float | None:
         return of("page-recall", Case(with_pages, outcome(lookups=lookups), PAGES))

@@ -43,9 +43,18 @@ def test_a_line_of_an_older_version_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["nonsense", "[]", "{}", '{"task": 3}', json.dumps({**to_json(FIRST), "scores": 3})]
+    "line",
+    [
+        "nonsense",
+        "[]",
+        "{}",
+        '{"task": 3}',
+        json.dumps({**to_json(FIRST), "scores": 3}),
+    ],
 )
-def test_a_damaged_line_is_reported_and_nothing_is_removed(path: Path, line: str) -> None:
+def test_a_damaged_line_is_reported_and_nothing_is_removed(
+    path: Path, line: str
+) -> None:
     write(path, FIRST)
     path.write_text(path.read_text() + line + "\n")
     before = path.read_bytes()

@@ -29,7 +29,9 @@ SIZE = PageSize(40, 80)
 
 
 def make_plan(
-    documents: Sequence[Document] = DOCUMENTS, readers: Sequence[str] = READERS, **options: Any
+    documents: Sequence[Document] = DOCUMENTS,
+    readers: Sequence[str] = READERS,
+    **options: Any,
 ) -> Plan:
     manner = options.pop("manner", RunConfig(size=SIZE))
     return Plan(
@@ -45,14 +47,19 @@ def make_plan(
 async def follow(plan: Plan, engine: FakeEngine, folder: Path) -> list[object]:
     with OutcomeFile(folder / "outcomes.jsonl") as outcomes:
         return [
-            event async for event in run(plan, engine, MemoryStore(folder / "memories"), outcomes)
+            event
+            async for event in run(
+                plan, engine, MemoryStore(folder / "memories"), outcomes
+            )
         ]
 
 
 async def test_every_reader_is_asked_every_question_once(tmp_path: Path) -> None:
     plan = make_plan()
     events = await follow(plan, FakeEngine(), tmp_path)
-    keys = [event.answered.key for event in events if isinstance(event, QuestionMeasured)]
+    keys = [
+        event.answered.key for event in events if isinstance(event, QuestionMeasured)
+    ]
     assert len(keys) == len(set(keys)) == plan.questions == 16
     assert set(read_outcomes(tmp_path / "outcomes.jsonl")) == set(keys)
     assert plan.todo(read_outcomes(tmp_path / "outcomes.jsonl")) == []
@@ -65,15 +72,21 @@ async def test_a_question_with_an_outcome_is_not_asked_again(tmp_path: Path) -> 
     assert engine.calls == []
 
 
-async def test_a_failed_question_is_an_outcome_and_the_run_continues(tmp_path: Path) -> None:
+async def test_a_failed_question_is_an_outcome_and_the_run_continues(
+    tmp_path: Path,
+) -> None:
     failing = DOCUMENTS[0].questions[1].text
     engine = FakeEngine(
-        says=lambda prompt: EngineError("The model is gone.") if failing in prompt else "Ann."
+        says=lambda prompt: (
+            EngineError("The model is gone.") if failing in prompt else "Ann."
+        )
     )
     await follow(make_plan(readers=("dos", "closed-book")), engine, tmp_path)
     outcomes = read_outcomes(tmp_path / "outcomes.jsonl")
     unended = {
-        key: answered.outcome for key, answered in outcomes.items() if not answered.outcome.ended
+        key: answered.outcome
+        for key, answered in outcomes.items()
+        if not answered.outcome.ended
     }
     assert set(unended) == {("one", "q1", "dos"), ("one", "q1", "closed-book")}
     assert {outcome.error for outcome in unended.values()} == {"The model is gone."}
@@ -99,20 +112,34 @@ async def test_a_question_has_a_timeout(tmp_path: Path) -> None:
             await asyncio.sleep(5)
             return 1
 
-    await follow(make_plan(DOCUMENTS[:1], ("closed-book",), timeout_s=0.05), Slow(), tmp_path)
-    errors = [kept.outcome.error for kept in read_outcomes(tmp_path / "outcomes.jsonl").values()]
+    await follow(
+        make_plan(DOCUMENTS[:1], ("closed-book",), timeout_s=0.05), Slow(), tmp_path
+    )
+    errors = [
+        kept.outcome.error
+        for kept in read_outcomes(tmp_path / "outcomes.jsonl").values()
+    ]
     assert errors == ["It took longer than 0.05 s."] * 2
 
 
 @pytest.mark.parametrize(
     "after",
-    [n if n in (1, 9, 21) else pytest.param(n, marks=pytest.mark.slow) for n in range(1, 30, 4)],
+    [
+        n if n in (1, 9, 21) else pytest.param(n, marks=pytest.mark.slow)
+        for n in range(1, 30, 4)
+    ],
 )
-async def test_a_stopped_run_resumes_to_the_same_outcomes(tmp_path: Path, after: int) -> None:
+async def test_a_stopped_run_resumes_to_the_same_outcomes(
+    tmp_path: Path, after: int
+) -> None:
     def results_in(folder: Path) -> dict[object, object]:
         outcomes = read_outcomes(folder / "outcomes.jsonl")
         return {
-            key: (answered.outcome.answer, answered.outcome.lookups, answered.outcome.seen)
+            key: (
+                answered.outcome.answer,
+                answered.outcome.lookups,
+                answered.outcome.seen,
+            )
             for key, answered in outcomes.items()
         }
 
@@ -121,7 +148,9 @@ async def test_a_stopped_run_resumes_to_the_same_outcomes(tmp_path: Path, after:
     parted.mkdir()
     await follow(make_plan(), FakeEngine(), whole)
     with OutcomeFile(parted / "outcomes.jsonl") as outcomes:
-        events = run(make_plan(), FakeEngine(), MemoryStore(parted / "memories"), outcomes)
+        events = run(
+            make_plan(), FakeEngine(), MemoryStore(parted / "memories"), outcomes
+        )
         for _ in range(after):
             await anext(events)
         await events.aclose()

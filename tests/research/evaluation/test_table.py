@@ -35,7 +35,11 @@ def test_a_row_has_the_means_of_a_reader(table: Table) -> None:
         ("closed-book", 1, 1),
     ]
     bm25, ours, closed = table.rows
-    assert (bm25.figures["f1"].mean, ours.figures["f1"].mean, closed.figures["f1"].mean) == (
+    assert (
+        bm25.figures["f1"].mean,
+        ours.figures["f1"].mean,
+        closed.figures["f1"].mean,
+    ) == (
         20,
         60,
         0,
@@ -45,17 +49,25 @@ def test_a_row_has_the_means_of_a_reader(table: Table) -> None:
     assert ours.figures["context-tokens"].mean == 21
 
 
-def test_readers_are_compared_with_the_baseline_question_by_question(table: Table) -> None:
+def test_readers_are_compared_with_the_baseline_question_by_question(
+    table: Table,
+) -> None:
     bm25, ours, closed = table.rows
     assert (bm25.against_baseline, bm25.baseline) == ({}, "")
     assert ours.baseline == "bm25"
     assert ours.against_baseline["f1"].mean == 40
     # Two documents: drawn are the means 30 (twice a), 40 (both), 60 (twice b).
-    assert (ours.against_baseline["f1"].low, ours.against_baseline["f1"].high) == (30, 60)
+    assert (ours.against_baseline["f1"].low, ours.against_baseline["f1"].high) == (
+        30,
+        60,
+    )
     assert ours.against_baseline["f1"].excludes_zero
     assert ours.against_baseline["page-recall"].mean == 0
     # The one question that closed-book was asked too.
-    assert (closed.against_baseline["f1"].mean, closed.against_baseline["f1"].questions) == (-10, 1)
+    assert (
+        closed.against_baseline["f1"].mean,
+        closed.against_baseline["f1"].questions,
+    ) == (-10, 1)
 
 
 def test_cells_show_figures_with_intervals(table: Table) -> None:

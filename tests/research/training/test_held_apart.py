@@ -24,7 +24,8 @@ def runs(text: str, step: int = 1) -> list[int]:
     """Hashes of the runs of words of a text, one beginning every `step` words."""
     words = re.findall(r"[a-z0-9]+", text.lower())
     return [
-        hash(tuple(words[at : at + RUN_WORDS])) for at in range(0, len(words) - RUN_WORDS + 1, step)
+        hash(tuple(words[at : at + RUN_WORDS]))
+        for at in range(0, len(words) - RUN_WORDS + 1, step)
     ]
 
 
@@ -41,7 +42,10 @@ def evaluated() -> Iterator[str]:
             re.sub("<[^>]+>", " ", story["article"])
             for story in records(SHARED / "quality" / f"{name}.jsonl")
         )
-    yield from (story["document"] for story in records(SHARED / "squality" / "squality_dev.jsonl"))
+    yield from (
+        story["document"]
+        for story in records(SHARED / "squality" / "squality_dev.jsonl")
+    )
     for meeting in records(SHARED / "qmsum" / "qmsum_val.jsonl"):
         yield " ".join(turn["content"] for turn in meeting["meeting_transcripts"])
     for book in records(SHARED / "literaryqa" / "literaryqa_dev.jsonl"):

@@ -16,7 +16,9 @@ WINDOWS = 60
 def tale(name: str, place: str) -> dict[str, object]:
     return {
         "story": name,
-        "sections": [f"One day the {animal} came to the {place}." for animal in ANIMALS],
+        "sections": [
+            f"One day the {animal} came to the {place}." for animal in ANIMALS
+        ],
         "questions": [
             {
                 "question": f"who came to the {place} on day {day} ?",
@@ -41,15 +43,23 @@ def test_every_window_makes_examples(source: type[FairyTales], path: Path) -> No
     tales = source(path, seed=1)
     windows = [tales.examples(number) for number in range(WINDOWS)]
     assert all(windows)
-    assert all(example.prompt and example.reply for window in windows for example in window)
+    assert all(
+        example.prompt and example.reply for window in windows for example in window
+    )
     assert source(path, seed=1).examples(3) == windows[3]
 
 
 def test_questions_are_asked_over_passages_and_over_a_memory(path: Path) -> None:
     tales = FairyTales(path, seed=1)
-    examples = [example for number in range(WINDOWS) for example in tales.examples(number)]
+    examples = [
+        example for number in range(WINDOWS) for example in tales.examples(number)
+    ]
     answers = {f"The {animal}." for animal in ANIMALS}
-    over_memory = [example for example in examples if "what you remember" in example.prompt]
+    over_memory = [
+        example for example in examples if "what you remember" in example.prompt
+    ]
     assert answers & {example.reply for example in over_memory}
-    assert answers & {example.reply for example in examples if example not in over_memory}
+    assert answers & {
+        example.reply for example in examples if example not in over_memory
+    }
     assert NOT_SAID in {example.reply for example in examples}

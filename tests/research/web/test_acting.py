@@ -40,7 +40,9 @@ def chapters(count: int = 8) -> WebPage:
         )
         for n in range(count)
     )
-    return read_page(f"<html><body>{''.join(parts)}</body></html>".encode(), "chapters.html")
+    return read_page(
+        f"<html><body>{''.join(parts)}</body></html>".encode(), "chapters.html"
+    )
 
 
 async def action_of(page: WebPage, engine: FakeEngine) -> Action:
@@ -51,7 +53,9 @@ def choosing(*preferred: str) -> FakeEngine:
     """An engine that answers with the first of these that is offered."""
 
     def choose(_: str, options: Sequence[str]) -> int | str:
-        return next((option for option in preferred if option in options), len(options) - 1)
+        return next(
+            (option for option in preferred if option in options), len(options) - 1
+        )
 
     return FakeEngine(
         chooses=choose, says=lambda text: GIST if "shop" in text[:2000] else "green tea"
@@ -90,9 +94,13 @@ async def test_snippets_are_opened_and_only_then_acted_on() -> None:
     action = await act(page, "Buy the red kettle", [], engine, steps.append)
     assert action.lookups[:2] == (3, 1)
     assert "1. part 3 of 8" in steps
-    whole = {index for number in action.lookups for index in page.snippet(number).elements}
+    whole = {
+        index for number in action.lookups for index in page.snippet(number).elements
+    }
     step = next(
-        call for call in engine.calls if call.options and call.options[0].startswith("Element")
+        call
+        for call in engine.calls
+        if call.options and call.options[0].startswith("Element")
     )
     assert {int(option.removeprefix("Element ")) for option in step.options} == whole
     assert 0 < action.compression_rate < 100
@@ -131,7 +139,9 @@ async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
         ),
     ],
 )
-async def test_whatever_a_model_says_the_step_is_legal(tiny: LlamaEngine, task: str) -> None:
+async def test_whatever_a_model_says_the_step_is_legal(
+    tiny: LlamaEngine, task: str
+) -> None:
     page = shop()
     action = await act(page, task, [], tiny, lambda line: None)
     assert action.element in page.elements

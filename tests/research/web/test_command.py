@@ -20,7 +20,9 @@ def shop(tmp_path: Path, engine: FakeEngine) -> Path:
     return path
 
 
-def test_json_is_one_document_with_element_operation_and_value(run: Run, shop: Path) -> None:
+def test_json_is_one_document_with_element_operation_and_value(
+    run: Run, shop: Path
+) -> None:
     document = run(shop, TASK, "--json").json
     assert set(document) == {
         *(
@@ -38,12 +40,22 @@ def test_json_is_one_document_with_element_operation_and_value(run: Run, shop: P
     assert document["task"] == TASK
     assert document["element"]["name"] == "Jobs"
     assert document["element"]["attributes"] == {"href": "/jobs"}
-    assert set(document["element"]) == {"index", "tag", "role", "name", "attributes", "xpath"}
+    assert set(document["element"]) == {
+        "index",
+        "tag",
+        "role",
+        "name",
+        "attributes",
+        "xpath",
+    }
     assert (document["operation"], document["value"]) == ("click", "")
 
 
 def test_earlier_steps_are_told(run: Run, shop: Path, engine: FakeEngine) -> None:
-    assert run(shop, TASK, "--done", "click Help", "--done", "click Tea").status == ExitStatus.DONE
+    assert (
+        run(shop, TASK, "--done", "click Help", "--done", "click Tea").status
+        == ExitStatus.DONE
+    )
     assert "Done so far: click Help; click Tea\n" in engine.calls[-1].text
 
 

@@ -48,10 +48,21 @@ def test_every_element_that_a_person_could_act_on_is_there_by_its_name() -> None
 
 
 def test_what_a_person_does_not_see_and_what_was_typed_is_not_told() -> None:
-    visible = "\n".join(snippet.text for snippet in read_page(SHOP.encode(), "shop.html").snippets)
-    for unseen in ("hidden", "evil", "s3cret", "what a person typed", "Atlantis", "closed"):
+    visible = "\n".join(
+        snippet.text for snippet in read_page(SHOP.encode(), "shop.html").snippets
+    )
+    for unseen in (
+        "hidden",
+        "evil",
+        "s3cret",
+        "what a person typed",
+        "Atlantis",
+        "closed",
+    ):
         assert unseen not in visible
-    assert "value" not in dict(read_page(SHOP.encode(), "shop.html").elements[3].attributes)
+    assert "value" not in dict(
+        read_page(SHOP.encode(), "shop.html").elements[3].attributes
+    )
 
 
 def test_the_xpath_of_each_selects_it_alone_in_the_file() -> None:
@@ -72,10 +83,25 @@ def test_the_xpath_of_each_selects_it_alone_in_the_file() -> None:
             (Operation.CLICK,),
         ),
         ('<a href="/checkout?x=1"></a>', "link", "/checkout?x=1", (Operation.CLICK,)),
-        ('<div role="button" tabindex="0">Open</div>', "button", "Open", (Operation.CLICK,)),
+        (
+            '<div role="button" tabindex="0">Open</div>',
+            "button",
+            "Open",
+            (Operation.CLICK,),
+        ),
         ('<span onclick="go()">Go on</span>', "button", "Go on", (Operation.CLICK,)),
-        ('<button aria-label="Close">×</button>', "button", "Close", (Operation.CLICK,)),
-        ('<input placeholder="City">', "text field", "City", (Operation.TYPE, Operation.CLICK)),
+        (
+            '<button aria-label="Close">×</button>',
+            "button",
+            "Close",
+            (Operation.CLICK,),
+        ),
+        (
+            '<input placeholder="City">',
+            "text field",
+            "City",
+            (Operation.TYPE, Operation.CLICK),
+        ),
         (
             '<input type="date" name="from">',
             "date field",

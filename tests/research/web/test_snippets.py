@@ -13,7 +13,8 @@ from tests.research.web.pages import SHOP
 def test_the_words_of_the_page_are_all_there_at_any_depth() -> None:
     pages = [read_page(SHOP.encode(), "shop.html", depth) for depth in (1, 4, 6, 9)]
     texts = {
-        " ".join(snippet.text for snippet in page.snippets).replace("\n", " ") for page in pages
+        " ".join(snippet.text for snippet in page.snippets).replace("\n", " ")
+        for page in pages
     }
     assert len(texts) == 1
     assert "1 litre, 64 euros." in texts.pop()
@@ -21,10 +22,14 @@ def test_the_words_of_the_page_are_all_there_at_any_depth() -> None:
 
 def test_a_long_page_and_one_nested_without_end_are_read_in_seconds() -> None:
     rows = "".join(
-        f"<li><a href='/item/{n}'>Item number {n} of the list</a></li>" for n in range(4_000)
+        f"<li><a href='/item/{n}'>Item number {n} of the list</a></li>"
+        for n in range(4_000)
     )
     nested = "<div>" * 5000 + "<a href='/deep'>deep</a>" + "</div>" * 5000
-    for body, least in ((f"<ul>{rows}</ul>", 4_000), (f"<a href='/'>Home</a>{nested}", 1)):
+    for body, least in (
+        (f"<ul>{rows}</ul>", 4_000),
+        (f"<a href='/'>Home</a>{nested}", 1),
+    ):
         started = time.process_time()
         page = read_page(f"<html><body>{body}</body></html>".encode(), "large.html")
         assert len(page.elements) >= least

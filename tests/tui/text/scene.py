@@ -19,7 +19,8 @@ class Book:
 
     def __init__(self, paragraphs: int = 200) -> None:
         self.texts = [
-            f"P{number} {WORDS * (1 + number % 5)}".strip() for number in range(paragraphs)
+            f"P{number} {WORDS * (1 + number % 5)}".strip()
+            for number in range(paragraphs)
         ]
         self.starts = [0]
         for text in self.texts:

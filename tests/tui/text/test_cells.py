@@ -28,7 +28,9 @@ def test_cleaning_keeps_the_length_and_is_done_at_once(text: str) -> None:
     assert clean(cleaned) == cleaned
 
 
-@pytest.mark.parametrize("character", ["\u202e", "\u2066", "\u200f", "\u00ad", "\ufeff"])
+@pytest.mark.parametrize(
+    "character", ["\u202e", "\u2066", "\u200f", "\u00ad", "\ufeff"]
+)
 def test_direction_overrides_and_soft_hyphens_become_invisible(character: str) -> None:
     assert clean(f"a{character}b") == "a\u2060b"
 

@@ -26,7 +26,10 @@ def column_texts(widget: LongText) -> list[list[str]]:
     """What stands in each column, row by row."""
     edge = widget._column_cells(0)
     lines = [widget.render_line(y).text for y in range(widget.size.height)]
-    return [[line[:edge].strip() for line in lines], [line[edge:].strip() for line in lines]]
+    return [
+        [line[:edge].strip() for line in lines],
+        [line[edge:].strip() for line in lines],
+    ]
 
 
 def words_in(widget: LongText) -> list[str]:
@@ -44,7 +47,9 @@ async def test_the_text_goes_on_at_the_top_of_the_second_column() -> None:
 
 
 @pytest.mark.parametrize("overlap", [0, 1, 2])
-async def test_screen_by_screen_every_row_is_shown_once_but_for_the_overlap(overlap: int) -> None:
+async def test_screen_by_screen_every_row_is_shown_once_but_for_the_overlap(
+    overlap: int,
+) -> None:
     book = Book(120)
     async with Screen(two_columns(book, overlap=overlap)).run_test(size=SIZE) as pilot:
         widget = pilot.app.query_one(LongText)
@@ -57,7 +62,9 @@ async def test_screen_by_screen_every_row_is_shown_once_but_for_the_overlap(over
             assert widget.spread.top == before.end - overlap
             shown += rows[overlap:]
         assert shown == sorted(set(shown))
-        assert all(_is_blank(widget, row) for row in {*range(widget.row_count)} - {*shown})
+        assert all(
+            _is_blank(widget, row) for row in {*range(widget.row_count)} - {*shown}
+        )
         while widget.spread.top > 0:
             before = widget.spread
             widget.action_turn(-1)
@@ -170,7 +177,9 @@ def test_a_place_in_a_spread() -> None:
     assert spread.row_at(1, 20) is None
 
 
-async def test_another_width_shows_one_column_and_coming_back_restores_the_view() -> None:
+async def test_another_width_shows_one_column_and_coming_back_restores_the_view() -> (
+    None
+):
     book = Book()
     async with Screen(two_columns(book)).run_test(size=SIZE) as pilot:
         widget = pilot.app.query_one(LongText)
@@ -279,4 +288,6 @@ async def test_what_covers_the_foot_of_the_last_column_is_not_in_view() -> None:
         assert widget.spread.end == widget.row_count
         widget.foot = 0
         await settle(pilot)
-        assert len(widget.spread.columns[1]) > 15 or widget.spread.end == widget.row_count
+        assert (
+            len(widget.spread.columns[1]) > 15 or widget.spread.end == widget.row_count
+        )

@@ -7,13 +7,19 @@ from tests.tui.text.scene import Screen, row, screen, settle
 
 
 async def test_marks_style_a_range_and_can_be_removed() -> None:
-    app = Screen(LongText([Block("never mind the gap", start=100, blank_before=0)], side_margin=0))
+    app = Screen(
+        LongText(
+            [Block("never mind the gap", start=100, blank_before=0)], side_margin=0
+        )
+    )
     async with app.run_test(size=(40, 5)):
         widget = app.long_text
 
         def underlined() -> str:
             return "".join(
-                s.text for s in widget.render_line(0) if s.style is not None and s.style.underline
+                s.text
+                for s in widget.render_line(0)
+                if s.style is not None and s.style.underline
             )
 
         assert underlined() == ""
@@ -25,9 +31,15 @@ async def test_marks_style_a_range_and_can_be_removed() -> None:
         assert underlined() == ""
 
 
-async def test_nothing_in_a_text_is_markup_or_reaches_the_terminal_as_a_control() -> None:
+async def test_nothing_in_a_text_is_markup_or_reaches_the_terminal_as_a_control() -> (
+    None
+):
     text = "[bold]not bold[/bold] \x1b[31mred\x07\x9b2J \ud800 end"
-    app = Screen(LongText([Block(text, hanging="\x1b[1m", tail="\x07[b]", rail="\x08", indent=6)]))
+    app = Screen(
+        LongText(
+            [Block(text, hanging="\x1b[1m", tail="\x07[b]", rail="\x08", indent=6)]
+        )
+    )
     async with app.run_test(size=(80, 6)):
         shown = "\n".join(screen(app.long_text))
         assert "[bold]not bold[/bold]" in shown
@@ -41,10 +53,22 @@ async def test_nothing_in_a_text_is_markup_or_reaches_the_terminal_as_a_control(
 async def test_label_rail_and_tail_have_their_places() -> None:
     blocks = [
         Block(
-            "one two three four five", key=10, hanging="10", indent=4, tail="← you", blank_before=0
+            "one two three four five",
+            key=10,
+            hanging="10",
+            indent=4,
+            tail="← you",
+            blank_before=0,
         ),
         Block("opened by you", key=11, hanging="11 ▾", indent=4),
-        Block("inside the page", key=11, rail="   ╎", indent=1, tail="(3 w)", blank_before=1),
+        Block(
+            "inside the page",
+            key=11,
+            rail="   ╎",
+            indent=1,
+            tail="(3 w)",
+            blank_before=1,
+        ),
     ]
     app = Screen(LongText(blocks, cursor=True, side_margin=0))
     async with app.run_test(size=(32, 9)) as pilot:
@@ -65,7 +89,9 @@ async def test_label_rail_and_tail_have_their_places() -> None:
 
 @pytest.mark.drawn
 async def test_only_the_rows_of_a_block_that_keeps_its_height_are_drawn_again() -> None:
-    app = Screen(LongText([Block(f"block {number}", key=number) for number in range(8)]))
+    app = Screen(
+        LongText([Block(f"block {number}", key=number) for number in range(8)])
+    )
     async with app.run_test(size=(20, 16)) as pilot:
         await settle(pilot)
         drawn: list[int] = []
@@ -82,7 +108,11 @@ async def test_another_theme_restyles_what_was_drawn() -> None:
     async with app.run_test(size=(20, 4)) as pilot:
 
         def colour() -> object:
-            return next(s.style.color for s in app.long_text.render_line(1) if "Chapter" in s.text)
+            return next(
+                s.style.color
+                for s in app.long_text.render_line(1)
+                if "Chapter" in s.text
+            )
 
         before = colour()
         app.theme = "textual-light"

@@ -37,10 +37,16 @@ async def test_a_selected_range_is_the_same_at_any_width() -> None:
         assert widget.selected_range is None
 
 
-async def test_the_character_below_is_in_the_next_row_with_text_and_near_to_the_column() -> None:
+async def test_the_character_below_is_in_the_next_row_with_text_and_near_to_the_column() -> (
+    None
+):
     app = Screen(
         LongText(
-            [Block("abcdef ghijkl", start=0), Block("title"), Block("mnopqr", start=100)],
+            [
+                Block("abcdef ghijkl", start=0),
+                Block("title"),
+                Block("mnopqr", start=100),
+            ],
             text_width=6,
         )
     )

@@ -32,7 +32,9 @@ async def test_a_jump_puts_the_words_at_the_top() -> None:
         assert app.heard_of(OffsetChanged)[-1].offset == book.starts[77]
 
 
-async def test_another_size_keeps_the_words_at_the_top_and_coming_back_restores_the_view() -> None:
+async def test_another_size_keeps_the_words_at_the_top_and_coming_back_restores_the_view() -> (
+    None
+):
     book = Book()
     app = Screen(LongText(book))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -76,7 +78,9 @@ async def test_text_that_opens_above_does_not_move_the_view() -> None:
         widget.scroll_to_offset(book.starts[100] + 90)
         await settle(pilot)
         before = screen(widget)
-        widget.splice(40, 1, [Block(WORDS * 9, key=40, style="page"), Block("more " * 50)])
+        widget.splice(
+            40, 1, [Block(WORDS * 9, key=40, style="page"), Block("more " * 50)]
+        )
         await settle(pilot)
         assert screen(widget) == before
         widget.splice(10, 20, [])

@@ -7,7 +7,11 @@ from tests.tui.text.scene import Book, Screen, row, screen, settle
 
 
 async def test_a_click_names_the_character_and_its_place_in_the_book() -> None:
-    app = Screen(LongText([Block("ab字de f", start=1000, key="p", blank_before=0)], side_margin=0))
+    app = Screen(
+        LongText(
+            [Block("ab字de f", start=1000, key="p", blank_before=0)], side_margin=0
+        )
+    )
     async with app.run_test(size=(20, 5)) as pilot:
         expected = [0, 1, 2, 2, 3, 4, 5, 6]
         for x, offset in enumerate(expected):
@@ -21,10 +25,17 @@ async def test_a_click_names_the_character_and_its_place_in_the_book() -> None:
             )
 
 
-async def test_a_click_on_a_citation_gives_its_link_and_beside_the_text_no_offset() -> None:
+async def test_a_click_on_a_citation_gives_its_link_and_beside_the_text_no_offset() -> (
+    None
+):
     text = "bent by the landing [11]"
     block = Block(
-        text, key="answer", blank_before=1, indent=4, hanging="A", spans=(Span(20, 24, "link", 11),)
+        text,
+        key="answer",
+        blank_before=1,
+        indent=4,
+        hanging="A",
+        spans=(Span(20, 24, "link", 11),),
     )
     app = Screen(LongText([block], side_margin=0))
     async with app.run_test(size=(40, 5)) as pilot:
@@ -34,15 +45,23 @@ async def test_a_click_on_a_citation_gives_its_link_and_beside_the_text_no_offse
         await pilot.click(LongText, offset=(0, 1))
         await pilot.pause()
         event = app.heard_of(Clicked)[-1]
-        assert (event.block_key, event.offset_in_block, event.link) == ("answer", None, None)
+        assert (event.block_key, event.offset_in_block, event.link) == (
+            "answer",
+            None,
+            None,
+        )
         count = len(app.heard_of(Clicked))
         await pilot.click(LongText, offset=(4, 0))  # An empty row.
         await pilot.click(LongText, offset=(4, 4))
         await pilot.pause()
-        assert [event.offset_in_block for event in app.heard_of(Clicked)[count:]] == [None]
+        assert [event.offset_in_block for event in app.heard_of(Clicked)[count:]] == [
+            None
+        ]
 
 
-async def test_the_mouse_selects_words_of_the_book_without_margins_and_broken_rows() -> None:
+async def test_the_mouse_selects_words_of_the_book_without_margins_and_broken_rows() -> (
+    None
+):
     book = Book()
     app = Screen(LongText(book, text_width=30))
     async with app.run_test(size=(60, 20)) as pilot:
@@ -99,7 +118,9 @@ async def test_the_cursor_goes_from_key_to_key_and_stays_in_view() -> None:
             await settle(pilot)
             assert widget.cursor_key == expected
             marked = [line for line in screen(widget) if line.startswith("▌")]
-            named = {int(gist) for line in marked for gist in re.findall(r"gist (\d+)", line)}
+            named = {
+                int(gist) for line in marked for gist in re.findall(r"gist (\d+)", line)
+            }
             assert named == {expected}
 
 
@@ -120,7 +141,9 @@ async def test_the_cursor_stays_on_its_key_when_blocks_change() -> None:
 
 
 async def test_a_key_comes_into_view_with_the_least_movement() -> None:
-    app = Screen(LongText([Block(f"gist {number}", key=number) for number in range(60)]))
+    app = Screen(
+        LongText([Block(f"gist {number}", key=number) for number in range(60)])
+    )
     async with app.run_test(size=(40, 10)) as pilot:
         widget = app.long_text
         assert widget.scroll_to_key(3)

@@ -42,7 +42,10 @@ class Lazy:
 
 
 def numbers(index: RowIndex) -> list[tuple[int, int]]:
-    return [(index.first_row(block), index.layout(block).rows) for block in range(len(index))]
+    return [
+        (index.first_row(block), index.layout(block).rows)
+        for block in range(len(index))
+    ]
 
 
 @given(DOCUMENTS, DOCUMENTS, st.integers(0, 12), st.integers(0, 4), st.integers(1, 30))
@@ -65,7 +68,9 @@ def test_a_splice_equals_a_rebuild(
 
 
 @given(DOCUMENTS, st.integers(1, 30), st.integers(1, 30))
-def test_each_row_is_found_by_its_position(blocks: list[Block], width: int, other: int) -> None:
+def test_each_row_is_found_by_its_position(
+    blocks: list[Block], width: int, other: int
+) -> None:
     index = RowIndex(blocks, width)
     for row in range(index.height):
         assert index.row_of(index.place_of(row)) == row
@@ -91,5 +96,9 @@ def test_all_marks_of_a_range_are_found(
 ) -> None:
     known = [Mark(first, first + size) for first, size in marks]
     marks_between = list(MarkIndex(known).between(start, start + length))
-    expected = [m for m in known if m.start < start + length and m.end > start and m.end > m.start]
+    expected = [
+        m
+        for m in known
+        if m.start < start + length and m.end > start and m.end > m.start
+    ]
     assert sorted(marks_between) == sorted(expected)

@@ -45,7 +45,10 @@ def test_justified_rows_end_at_the_edge_and_the_last_does_not() -> None:
 
 def test_words_are_hyphenated_by_their_language_in_short_rows() -> None:
     layout = lay_out(
-        Block("It was an extraordinary day for the very good old people", language="en"), 22
+        Block(
+            "It was an extraordinary day for the very good old people", language="en"
+        ),
+        22,
     )
     assert drawn(layout)[0] == "It was an extraordin-"
     assert not lay_out(layout.block, 60).parted
@@ -73,14 +76,17 @@ def test_row_widths_are_known_and_within_the_block(
     text: str, width: int, align: Literal["left", "center", "justify"], style: str
 ) -> None:
     layout = lay_out(
-        Block(text, align=align, style=style, language="en", indent=1, turnover=2), width
+        Block(text, align=align, style=style, language="en", indent=1, turnover=2),
+        width,
     )
     for row in range(layout.rows):
         cells = sum(cell_len(run.text) for run in set_row(layout, row))
         assert cells == layout.row_cells(row)
         if layout.span(row):
             assert layout.text_cell(row) >= 0
-            assert layout.text_cell(row) + cells <= max(width, layout.left + layout.turnover + 2)
+            assert layout.text_cell(row) + cells <= max(
+                width, layout.left + layout.turnover + 2
+            )
 
 
 @given(
@@ -89,14 +95,18 @@ def test_row_widths_are_known_and_within_the_block(
     st.sampled_from(["left", "justify"]),
     st.sampled_from(["text", "table"]),
 )
-def test_every_character_has_a_cell(text: str, width: int, align: str, style: str) -> None:
+def test_every_character_has_a_cell(
+    text: str, width: int, align: str, style: str
+) -> None:
     layout = lay_out(Block(text, align=align, style=style), width)  # type: ignore[arg-type]
     for row in range(layout.rows):
         if (span := layout.span(row)) is None:
             continue
         runs = set_row(layout, row)
         places = {offset_at(runs, cell) for cell in range(layout.row_cells(row))}
-        hidden = {at for at in range(*span) if layout.columns and layout.shown[at] in " |"}
+        hidden = {
+            at for at in range(*span) if layout.columns and layout.shown[at] in " |"
+        }
         assert set(range(*span)) <= places | hidden
         assert None not in places
 
@@ -127,10 +137,15 @@ def test_hebrew_is_left_in_its_own_order_for_a_terminal_that_orders_it() -> None
         ("-5 א", 0, "-5 א"),
     ],
 )
-def test_the_order_is_that_of_the_bidirectional_algorithm(text: str, base: int, shown: str) -> None:
+def test_the_order_is_that_of_the_bidirectional_algorithm(
+    text: str, base: int, shown: str
+) -> None:
     levels = bidi.levels_of(text, base)
     order = bidi.visual_order(levels)
-    assert "".join(bidi.mirrored(text[at]) if levels[at] % 2 else text[at] for at in order) == shown
+    assert (
+        "".join(bidi.mirrored(text[at]) if levels[at] % 2 else text[at] for at in order)
+        == shown
+    )
 
 
 def test_a_table_that_fits_stands_in_columns_with_its_figures_flush_right() -> None:
@@ -166,7 +181,9 @@ def test_chinese_stays_on_its_grid() -> None:
         ),
     ],
 )
-def test_a_paragraph_of_a_million_characters_is_laid_out_and_drawn_at_once(piece: str) -> None:
+def test_a_paragraph_of_a_million_characters_is_laid_out_and_drawn_at_once(
+    piece: str,
+) -> None:
     text = piece * (1_000_000 // len(piece))
     for style in ("text", "table"):
         started = time.process_time()
@@ -184,9 +201,17 @@ def test_the_character_below_follows_the_drawn_order(text: str) -> None:
     compared = 0
     for row in range(1, index.height - 1):
         for cell in range(30):
-            here, below = character_at(index, row, cell), character_at(index, row + 1, cell)
-            if here is None or below is None or character_at(index, row, cell - 1) == here:
-                continue  # beside the text, or not the first cell of a space that was made wider
+            here, below = (
+                character_at(index, row, cell),
+                character_at(index, row + 1, cell),
+            )
+            if (
+                here is None
+                or below is None
+                or character_at(index, row, cell - 1) == here
+            ):
+                # beside the text, or not the first cell of a space that was made wider
+                continue
             compared += 1
             assert offset_below(index, 1000 + here, 1) == 1000 + below
     assert compared > 20

@@ -87,7 +87,9 @@ def test_no_break_space_holds_words_together() -> None:
     assert rows("see Mr.\u00a0Darcy", 11) == ["see", "Mr.\u00a0Darcy"]
 
 
-def test_chinese_breaks_between_characters_but_never_before_closing_punctuation() -> None:
+def test_chinese_breaks_between_characters_but_never_before_closing_punctuation() -> (
+    None
+):
     assert rows("时间旅行者的机器", 8) == ["时间旅行", "者的机器"]
     assert rows("时间旅行，机器", 8) == ["时间旅", "行，机器"]
     assert all(row[0] not in "：”。" for row in rows("他说：“你好”。", 6))
@@ -119,10 +121,14 @@ def test_rows_without_spaces_end_between_words(text: str, words: str) -> None:
 
 
 # A place where a reader of the script sees a character cut in two
-_CUT = re.compile(r"[เแโใไເແໂໃໄ္្]\||\|[ะาำๅๆະາຳ\u0e31\u0e34-\u0e3a\u17b6-\u17d2\u102b-\u103e]")
+_CUT = re.compile(
+    r"[เแโใไເແໂໃໄ္្]\||\|[ะาำๅๆະາຳ\u0e31\u0e34-\u0e3a\u17b6-\u17d2\u102b-\u103e]"
+)
 
 
-@pytest.mark.parametrize("text", ["เรือข้ามฟากทำไมโดยไม่", "ទាំងអស់ក្នុងផ្នែក", "သိက္ခာလွတ်လပ်", "ເກີດມາເຳລ"])
+@pytest.mark.parametrize(
+    "text", ["เรือข้ามฟากทำไมโดยไม่", "ទាំងអស់ក្នុងផ្នែក", "သိက္ခာလွတ်လပ်", "ເກີດມາເຳລ"]
+)
 def test_without_a_dictionary_no_row_ends_inside_a_cluster(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

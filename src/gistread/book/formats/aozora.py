@@ -13,12 +13,16 @@ _LEGEND = "【テキスト中に現れる記号について】"
 _NOTE = re.compile("［＃[^］\n]{1,300}］")
 _FEWEST_MARKS = 2
 
-_IDEOGRAPHS = "\u2e80-\u2fdf々〆〇ヶ\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_IDEOGRAPHS = (
+    "\u2e80-\u2fdf々〆〇ヶ\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
 _READING = re.compile(
     rf"｜(?P<marked>[^《｜\n]{{1,100}})《(?P<first>[^》\n]{{1,100}})》"
     rf"|(?P<word>[{_IDEOGRAPHS}]{{1,40}})《(?P<second>[^》\n]{{1,100}})》"
 )
-_HEADING = re.compile(r"［＃「(?P<title>[^」\n]+)」は(?:同行|窓)?(?P<size>[大中小])見出し］")
+_HEADING = re.compile(
+    r"［＃「(?P<title>[^」\n]+)」は(?:同行|窓)?(?P<size>[大中小])見出し］"
+)
 _HEADING_BEGINS = re.compile(r"［＃(?:同行|窓)?(?P<size>[大中小])見出し］")
 _LEVELS = {"大": "#", "中": "##", "小": "###"}
 # A character that Shift-JIS lacks, by its place in JIS X 0213 or by its code point.

@@ -8,7 +8,8 @@ import zlib
 from typing import BinaryIO
 from urllib.parse import unquote
 
-ENTRY_LIMIT_BYTES = 32 * 1024 * 1024  # One unpacked file. War and Peace as one XHTML file has 4 MB.
+# One unpacked file. War and Peace as one XHTML file has 4 MB.
+ENTRY_LIMIT_BYTES = 32 * 1024 * 1024
 # Everything read from one archive: text, never pictures or fonts.
 TOTAL_LIMIT_BYTES = 64 * 1024 * 1024
 ENTRIES_LIMIT = 20_000
@@ -50,9 +51,13 @@ class Archive:
             self._zip = zipfile.ZipFile(stream)
         except _DAMAGE_ERRORS as error:
             raise ArchiveError("its zip archive is damaged or cut short") from error
-        entries = [info for info in self._zip.infolist() if info.filename and not info.is_dir()]
+        entries = [
+            info for info in self._zip.infolist() if info.filename and not info.is_dir()
+        ]
         if len(entries) > ENTRIES_LIMIT:
-            raise ArchiveError(f"its archive holds {len(entries):,} files, more than any book")
+            raise ArchiveError(
+                f"its archive holds {len(entries):,} files, more than any book"
+            )
         self.names = tuple(info.filename for info in entries)
         self._entries = {info.filename: info for info in entries}
         self._folded = {_fold_path(name): name for name in reversed(self.names)}

@@ -23,7 +23,9 @@ COMMAND = "ebook-convert"
 LIMIT_SECONDS = 300.0
 
 _INSTALL = f"Install Calibre, or convert it to EPUB elsewhere: {COMMAND} BOOK BOOK.epub"
-_BY_HAND = f"Try another Calibre, or convert it to EPUB by hand: {COMMAND} BOOK BOOK.epub"
+_BY_HAND = (
+    f"Try another Calibre, or convert it to EPUB by hand: {COMMAND} BOOK BOOK.epub"
+)
 _KINDLE_SUFFIXES = frozenset((".mobi", ".azw", ".azw3", ".prc", ".pdb"))
 # In a Kindle file: how many records it has, where the first one begins, and in that one whether
 # the book is encrypted.
@@ -51,7 +53,9 @@ def convert_to_epub(
     description = f"{name} is {kind.name}"
     command = converter_of(stream, name, kind)
     try:
-        temporary = tempfile.TemporaryDirectory(prefix="gistread-", ignore_cleanup_errors=True)
+        temporary = tempfile.TemporaryDirectory(
+            prefix="gistread-", ignore_cleanup_errors=True
+        )
     except OSError as error:
         raise BookError(
             f"Cannot create a temporary directory: {error.strerror or error}."
@@ -60,7 +64,9 @@ def convert_to_epub(
         directory = Path(path)
         # The converter detects the format by suffix, and distinguishes Kindle formats itself.
         own = PurePath(name).suffix.lower()
-        suffix = own if kind.suffix == ".mobi" and own in _KINDLE_SUFFIXES else kind.suffix
+        suffix = (
+            own if kind.suffix == ".mobi" and own in _KINDLE_SUFFIXES else kind.suffix
+        )
         source = directory / f"book{suffix}"
         target = directory / "book.epub"
         stream.seek(0)
@@ -117,7 +123,11 @@ def _run(
     command: list[str], directory: Path, description: str, cancelled: Callable[[], bool]
 ) -> None:
     log = directory / "output"
-    environment = {**os.environ, "TMPDIR": str(directory), "CALIBRE_TEMP_DIR": str(directory)}
+    environment = {
+        **os.environ,
+        "TMPDIR": str(directory),
+        "CALIBRE_TEMP_DIR": str(directory),
+    }
     with log.open("wb") as output:
         process = subprocess.Popen(
             command,
@@ -139,12 +149,16 @@ def _run(
         if "drm" in reason.lower():
             raise _drm_error(description)
         because = f": {reason}" if reason else ""
-        raise BookError(f"{description}; {COMMAND} could not convert it{because}.", _BY_HAND)
+        raise BookError(
+            f"{description}; {COMMAND} could not convert it{because}.", _BY_HAND
+        )
 
 
 def _reason(log: Path, directory: Path) -> str:
     """The last line of output, without the temporary path."""
-    output = log.read_text("utf-8", errors="replace").replace(f"{directory}{os.sep}", "")
+    output = log.read_text("utf-8", errors="replace").replace(
+        f"{directory}{os.sep}", ""
+    )
     lines = output.strip().splitlines()
     if not lines:
         return ""
@@ -159,7 +173,9 @@ def _wait(
         if cancelled():
             raise BookError(f"{description}; the conversion was cancelled.")
         if time.monotonic() > until:
-            stopped = f"was stopped after {LIMIT_SECONDS / 60:g} minutes without a result"
+            stopped = (
+                f"was stopped after {LIMIT_SECONDS / 60:g} minutes without a result"
+            )
             raise BookError(f"{description}; {COMMAND} {stopped}.", _BY_HAND)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_POLL_SECONDS)

@@ -28,7 +28,8 @@ _SAMPLE_BYTES = 48 * 1024
 _SOUND_FOR_ONE_BROKEN = 10
 _FEWEST_LETTERS = 20
 _SCRIPTS_OF_JAPANESE = 3
-_SHARE_OF_SCRIPTS = 0.95  # Of letters in few scripts; in a wrong order there are many scripts
+# Of letters in few scripts; in a wrong order there are many scripts
+_SHARE_OF_SCRIPTS = 0.95
 _ROW_BITS = 8
 _MOST_ODD = 0.001
 _SURELY_UTF8 = 8  # Continuation bytes in a line; so many are not valid by chance
@@ -61,7 +62,8 @@ class Decoded:
     text: str
     encoding: str
     replaced: int = 0  # Number of unreadable characters, each replaced by U+FFFD
-    is_guess: bool = False  # Whether neither a declaration nor the bytes determine the encoding
+    # Whether neither a declaration nor the bytes determine the encoding
+    is_guess: bool = False
 
 
 def decode(data: bytes) -> Decoded | None:
@@ -96,7 +98,9 @@ def _decode_surely(data: bytes) -> Decoded | None:
         return Decoded(data.decode("utf-8"), "utf-8")
     with contextlib.suppress(UnicodeDecodeError):
         # Some programs write a character beyond U+FFFF as two surrogates.
-        pairs = data.decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass")
+        pairs = data.decode("utf-8", "surrogatepass").encode(
+            "utf-16-le", "surrogatepass"
+        )
         text = pairs.decode("utf-16-le", "replace")
         return Decoded(text, "utf-8", text.count("\ufffd"))
     declared = _DECLARED.search(data[:_HEADER_BYTES])
@@ -104,7 +108,10 @@ def _decode_surely(data: bytes) -> Decoded | None:
     if codec and _is_encoded(data, codec):
         return Decoded(data.decode(codec), codec)
     lenient = _decode_leniently(data, "utf-8")
-    if len(_MULTIBYTE.findall(data)) >= lenient.text.count("\ufffd") * _SOUND_FOR_ONE_BROKEN:
+    if (
+        len(_MULTIBYTE.findall(data))
+        >= lenient.text.count("\ufffd") * _SOUND_FOR_ONE_BROKEN
+    ):
         return lenient
     return None
 
@@ -117,7 +124,8 @@ def decode_as(data: bytes, codec: str) -> Decoded:
 
 def _decode_guessed(data: bytes) -> Decoded:
     """Decode by letters; lines that another program added in UTF-8 are read as such."""
-    from gistread.book.formats.encoding_guess import decode_damaged, guess_codec  # Rarely needed
+    # Rarely needed
+    from gistread.book.formats.encoding_guess import decode_damaged, guess_codec
 
     lines = data.split(b"\n")
     in_utf8 = {number for number, line in enumerate(lines) if _is_surely_utf8(line)}
@@ -166,7 +174,9 @@ def _unmarked_utf16(data: bytes, *, is_binary: bool) -> str:
     for encoding in ("utf-16-le", "utf-16-be"):
         text = sample.decode(encoding, "ignore")
         if _is_encoded(data, encoding) and _is_plain_text(text, is_binary=is_binary):
-            rows_in_use[encoding] = len({ord(character) >> _ROW_BITS for character in text})
+            rows_in_use[encoding] = len(
+                {ord(character) >> _ROW_BITS for character in text}
+            )
     return min(rows_in_use, key=rows_in_use.__getitem__, default="")
 
 
@@ -180,13 +190,20 @@ def _is_plain_text(text: str, *, is_binary: bool) -> bool:
         for character in text
     )
     has_spaces = not {" ", "\n", "\u3000"}.isdisjoint(text)
-    return odd <= len(text) * _MOST_ODD and (has_spaces or (is_binary and _has_few_scripts(text)))
+    return odd <= len(text) * _MOST_ODD and (
+        has_spaces or (is_binary and _has_few_scripts(text))
+    )
 
 
 def _has_few_scripts(text: str) -> bool:
-    scripts = Counter(name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
+    scripts = Counter(
+        name(letter, "").partition(" ")[0] for letter in text if letter.isalpha()
+    )
     usual = sum(count for _, count in scripts.most_common(_SCRIPTS_OF_JAPANESE))
-    return scripts.total() >= _FEWEST_LETTERS and usual >= scripts.total() * _SHARE_OF_SCRIPTS
+    return (
+        scripts.total() >= _FEWEST_LETTERS
+        and usual >= scripts.total() * _SHARE_OF_SCRIPTS
+    )
 
 
 _DECLARATION = re.compile(
@@ -207,7 +224,9 @@ def decode_declared(data: bytes) -> Decoded | None:
     head = data[:_DECLARATION_BYTES]
     declaration = _DECLARATION.search(head)
     names = declaration.groups() if declaration else ()
-    codec = codec_of(next((name for name in names if name), b"").decode("ascii", "replace"))
+    codec = codec_of(
+        next((name for name in names if name), b"").decode("ascii", "replace")
+    )
     is_marked = data.startswith(tuple(mark for mark, _ in _MARKS))
     if not codec or is_marked or b"\0" in head:
         return decode(data)

@@ -38,16 +38,23 @@ class _Multibyte:
 
     def _is_usual(self, char: str) -> bool:
         if self.codec == "gb18030" and "\u3040" <= char <= "\u30ff":
-            return False  # Kana have the same bytes in EUC-JP, which is then the encoding
+            # Kana have the same bytes in EUC-JP, which is then the encoding
+            return False
         return self.usual.fullmatch(char.encode(self.codec, "ignore")) is not None
 
 
 _MEASURED_CHARACTERS = 20_000
 # Signs, kana or Hangul, and the frequent ideographs, which these encodings put first.
 _MULTIBYTE_CODECS = (
-    _Multibyte("cp932", ("cp932", "shift_jis"), re.compile(rb"[\xa1-\xdf]|[\x81-\x83\x88-\x97].")),
+    _Multibyte(
+        "cp932",
+        ("cp932", "shift_jis"),
+        re.compile(rb"[\xa1-\xdf]|[\x81-\x83\x88-\x97]."),
+    ),
     _Multibyte("euc_jis_2004", ("euc_j",), re.compile(rb"[\xa1-\xa5\xb0-\xcf].")),
-    _Multibyte("cp949", ("cp949", "euc_kr"), re.compile(rb"[\xa1-\xa3\xb0-\xc8][\xa1-\xfe]")),
+    _Multibyte(
+        "cp949", ("cp949", "euc_kr"), re.compile(rb"[\xa1-\xa3\xb0-\xc8][\xa1-\xfe]")
+    ),
     _Multibyte("big5hkscs", ("big5",), re.compile(rb"[\xa1-\xc6].")),
     _Multibyte("gb18030", ("gb",), re.compile(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]")),
 )
@@ -70,30 +77,56 @@ _GAIN_IF_KNOWN = 1e-6
 _GAIN_IF_UNCLEAR = 0.008
 # Candidates of chardet with less than this share of the best one's confidence do not count.
 _LEAST_RELATIVE_CONFIDENCE = 0.8
-_UNSURE = 0.25  # Below this confidence of chardet, usual encodings that it does not name join
+# Below this confidence of chardet, usual encodings that it does not name join
+_UNSURE = 0.25
 
 # Hardly ever used for books, but near to encodings that are.
-_RARE = frozenset({"iso8859-16", "hp-roman8", "hp_roman8", "cp720", "cp858", "cp860", "cp863"})
+_RARE = frozenset(
+    {"iso8859-16", "hp-roman8", "hp_roman8", "cp720", "cp858", "cp860", "cp863"}
+)
 
 # Encodings that chardet may not name for short texts with few letters beyond ASCII.
-_USUAL = ("cp1252", "iso8859-15", "cp1250", "iso8859-2", "mac_roman", "cp850", "cp437", "cp852")
+_USUAL = (
+    "cp1252",
+    "iso8859-15",
+    "cp1250",
+    "iso8859-2",
+    "mac_roman",
+    "cp850",
+    "cp437",
+    "cp852",
+)
 _MOST_NAMED = 8  # Of chardet's candidates; it gives all there are
 # Of other scripts and of the Baltic
-_OTHERS_IN_USE = ("cp1251", "koi8-r", "cp866", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257")
+_OTHERS_IN_USE = (
+    "cp1251",
+    "koi8-r",
+    "cp866",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+)
 _PUNCTUATION = frozenset("‘’‚“”„«»‹›–—…•§©¡¿\u00a0\u00ad№")
-_DRAWN_LINE = re.compile("[\u2500-\u259f]{3,}")  # One alone is a letter in another encoding
+# One alone is a letter in another encoding
+_DRAWN_LINE = re.compile("[\u2500-\u259f]{3,}")
 _SIGNS = frozenset("·°®™£€¢†‡½¼¾²³¹×ªº´")  # Rarer: half as likely as a letter
 _APOSTROPHES = "’‘ʼ´·\u00ad‑-"
 
 # Never inside a word: a sign, a control character, a capital after a small letter. Never at the end
 # of one: capitals that are quotes, dashes and spaces in Macintosh text.
 _MISPLACED = re.compile(
-    r"(?<=[^\W\d_])[^\w\s\x00-\x7f" + re.escape(_APOSTROPHES) + r"—–…\u0300-\u036f](?=[^\W\d_])"
+    r"(?<=[^\W\d_])[^\w\s\x00-\x7f"
+    + re.escape(_APOSTROPHES)
+    + r"—–…\u0300-\u036f](?=[^\W\d_])"
     r"|[\x80-\x9f]|(?<=[a-zß-öø-ÿ])[À-ÖØ-ÞŒŠŸŽ](?=[a-zß-öø-ÿ])"
     r"|(?<![A-ZÀ-ÖØ-Þ])[ÊÐÑÒÔÕ](?![^\W\d_])"
 )
 
-_MIXED_WORD = re.compile(r"[a-zA-Z](?![\x00-\u024f])[^\W\d_]|(?![\x00-\u024f])[^\W\d_][a-zA-Z]")
+_MIXED_WORD = re.compile(
+    r"[a-zA-Z](?![\x00-\u024f])[^\W\d_]|(?![\x00-\u024f])[^\W\d_][a-zA-Z]"
+)
 _LETTERS_FOR_ONE_MIXED = 5
 
 
@@ -126,7 +159,9 @@ def likely_codecs(data: bytes) -> list[str]:
 
 def decode_damaged(data: bytes, codec: str) -> str:
     """Decode text, and after damage in a multibyte codec go on where characters begin again."""
-    multibyte = next((known for known in _MULTIBYTE_CODECS if codec.startswith(known.names)), None)
+    multibyte = next(
+        (known for known in _MULTIBYTE_CODECS if codec.startswith(known.names)), None
+    )
     if multibyte is None:
         return data.decode(codec, "replace")
     lines = data.split(b"\n")
@@ -142,7 +177,10 @@ def _decode_line(line: bytes, codec: str, multibyte: _Multibyte) -> str:
             damaged = error.start
         tails = [line[damaged + skipped :] for skipped in _SKIPPED]
         text += line[:damaged].decode(codec) + "\ufffd"
-        line = max(tails, key=lambda tail: multibyte.share_of_usual(tail.decode(codec, "ignore")))
+        line = max(
+            tails,
+            key=lambda tail: multibyte.share_of_usual(tail.decode(codec, "ignore")),
+        )
     return text + line.decode(codec, "replace")
 
 
@@ -169,7 +207,10 @@ def _words_of_another_script(sample: bytes) -> bytes:
     runs = b"".join(_LONG_RUN.findall(sample))
     beyond = len(_BEYOND_ASCII.findall(sample))
     is_quoted = beyond < len(_LETTERS_OF_ASCII.findall(sample))
-    are_words = len(runs) >= beyond * _SHARE_IN_LONG_RUNS and len(set(runs)) >= _FEWEST_OF_A_SCRIPT
+    are_words = (
+        len(runs) >= beyond * _SHARE_IN_LONG_RUNS
+        and len(set(runs)) >= _FEWEST_OF_A_SCRIPT
+    )
     if is_quoted and are_words:
         return b"".join(_WORD_BEYOND_ASCII.findall(sample))
     return b""
@@ -198,7 +239,8 @@ def _multibyte(sample: bytes, first: str) -> str:
 
 def _candidates(sample: bytes) -> list[_Candidate]:
     """Encodings of `sample` by chardet's confidence, best first."""
-    from chardet import detect_all  # imported here: most books are UTF-8 and need none of it
+    # imported here: most books are UTF-8 and need none of it
+    from chardet import detect_all
 
     if not sample:
         return []
@@ -219,7 +261,9 @@ def _best_fitting(sample: bytes, candidates: Sequence[_Candidate]) -> str:
         return best
     alphabets = _alphabets(text)
     best_fit = _fit(text, alphabets)
-    equal = {each.codec for each in candidates if each.confidence == candidates[0].confidence}
+    equal = {
+        each.codec for each in candidates if each.confidence == candidates[0].confidence
+    }
     for codec in _rivals(candidates):
         fit = _fit(sample.decode(codec, "replace"), alphabets)
         is_clear = len(alphabets) == 1 or codec in equal
@@ -233,7 +277,9 @@ def _rivals(candidates: Sequence[_Candidate]) -> list[str]:
     """Codecs to compare the first candidate with, without repetition."""
     most = candidates[0].confidence if candidates else 0
     least = most * _LEAST_RELATIVE_CONFIDENCE
-    near = [candidate.codec for candidate in candidates if candidate.confidence >= least]
+    near = [
+        candidate.codec for candidate in candidates if candidate.confidence >= least
+    ]
     usual = _USUAL if most < _UNSURE else ()
     return list(dict.fromkeys((*near, *usual)))
 
@@ -270,7 +316,8 @@ def _fit(text: str, alphabets: Sequence[frozenset[str]]) -> float:
     if not total:
         return 1
     known = max(
-        sum(count for char, count in beyond.items() if char in alphabet) for alphabet in alphabets
+        sum(count for char, count in beyond.items() if char in alphabet)
+        for alphabet in alphabets
     )
     punctuation = sum(count for char, count in beyond.items() if char in _PUNCTUATION)
     signs = sum(count for char, count in beyond.items() if char in _SIGNS)

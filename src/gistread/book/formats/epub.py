@@ -74,7 +74,9 @@ class _Pages:
     def documents(self, package: Package) -> Iterator[tuple[str, XhtmlDocument]]:
         sheets = _sheets(self.archive)
         # EPUB 3.3, 3.4.12: no item stands in the spine twice.
-        for path in dict.fromkeys(self.archive.find(path) or path for path in package.spine):
+        for path in dict.fromkeys(
+            self.archive.find(path) or path for path in package.spine
+        ):
             try:
                 tree = self.parse(path)
             except ArchiveError as error:
@@ -88,7 +90,10 @@ class _Pages:
             split_at_empty_lines(tree.root)
             if path in package.contents_pages:
                 mark_as_navigation(tree.root)
-            yield path, read_document(tree.root, package.language, sheets(path, tree.root))
+            yield (
+                path,
+                read_document(tree.root, package.language, sheets(path, tree.root)),
+            )
 
     def damaged(self) -> str:
         """A sentence about a page that could not be read well; empty if there is none."""
@@ -105,7 +110,10 @@ class _Pages:
             lines = [*lines[:-others], f"{others} more files could not be read."]
         yield from lines
         if self.repaired:
-            files = "1 file is" if len(self.repaired) == 1 else f"{len(self.repaired)} files are"
+            if len(self.repaired) == 1:
+                files = "1 file is"
+            else:
+                files = f"{len(self.repaired)} files are"
             yield f"{files} not well-formed ({self.repaired[0]}); read as a browser would."
 
 
@@ -132,14 +140,19 @@ def read_epub(archive: Archive, name: str, *, has_contents: bool = True) -> Book
     builder = BookBuilder()
     places = _Places(archive)
     linked = LinkedDocuments(
-        _mark_other_languages(documents, package.language), places.locate, places.picture
+        _mark_other_languages(documents, package.language),
+        places.locate,
+        places.picture,
     )
     resolve = assemble(builder, linked, _chapters(archive, package, documents))
     has_words = any(document.has_words for document in documents.values())
     if not (has_words and builder.characters):  # Words may be only controls
         reason = pages.damaged() or "It may contain only pictures."
         raise BookError(f"{name} is an EPUB without readable text. {reason}")
-    languages = (package.language, *(document.language for document in documents.values()))
+    languages = (
+        package.language,
+        *(document.language for document in documents.values()),
+    )
     return builder.build(
         title=package.title or PurePath(name).stem,
         authors=package.authors,
@@ -221,7 +234,9 @@ def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
     @cache
     def sheet(path: str) -> StyleSheet:
         try:
-            return read_sheet(archive.read(path, limit=MOST_CHARACTERS).decode("utf-8", "replace"))
+            return read_sheet(
+                archive.read(path, limit=MOST_CHARACTERS).decode("utf-8", "replace")
+            )
         except ArchiveError:
             return {}
 
@@ -231,10 +246,14 @@ def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
 
     def linked(path: str, root: etree._Element) -> StyleSheet:
         links = in_head(root, "link")
-        to_sheets = (link for link in links if "stylesheet" in (link.get("rel") or "").lower())
+        to_sheets = (
+            link for link in links if "stylesheet" in (link.get("rel") or "").lower()
+        )
         paths = []
         for link in islice(to_sheets, _MOST_SHEETS):
-            sheet_path, _ = resolve_reference(link.get("href") or "", posixpath.dirname(path))
+            sheet_path, _ = resolve_reference(
+                link.get("href") or "", posixpath.dirname(path)
+            )
             paths.append(archive.find(sheet_path) if sheet_path else None)
         return together(*filter(None, paths))
 
@@ -268,7 +287,8 @@ def _chapters(
     archive: Archive, package: Package, documents: Mapping[str, XhtmlDocument]
 ) -> dict[str, list[ChapterStart]]:
     contents = [
-        replace(entry, path=archive.find(entry.path) or entry.path) for entry in package.contents
+        replace(entry, path=archive.find(entry.path) or entry.path)
+        for entry in package.contents
     ]
     if _nests_out_of_order(contents, documents):
         contents = [replace(entry, level=1) for entry in contents]
@@ -280,7 +300,9 @@ def _chapters(
     chapters = {}
     for path, document in documents.items():
         starts = list(
-            _chapter_starts(document, entries.get(path), level, has_contents=has_contents)
+            _chapter_starts(
+                document, entries.get(path), level, has_contents=has_contents
+            )
         )
         if starts:
             level = sorted(starts, key=lambda start: start.index)[-1].level
@@ -297,7 +319,11 @@ def _nests_out_of_order(
     """
     order = {path: number for number, path in enumerate(documents)}
     placed = [
-        (order[entry.path], documents[entry.path].anchors.get(entry.fragment, 0), number)
+        (
+            order[entry.path],
+            documents[entry.path].anchors.get(entry.fragment, 0),
+            number,
+        )
         for number, entry in enumerate(contents)
         if entry.path in order
     ]
@@ -322,7 +348,11 @@ def _parents(order: Iterable[int], levels: Sequence[int]) -> dict[int, int | Non
 
 
 def _chapter_starts(
-    document: XhtmlDocument, entries: list[ContentsEntry] | None, level: int, *, has_contents: bool
+    document: XhtmlDocument,
+    entries: list[ContentsEntry] | None,
+    level: int,
+    *,
+    has_contents: bool,
 ) -> Iterator[ChapterStart]:
     paragraphs = document.paragraphs
     if not paragraphs:
@@ -330,11 +360,15 @@ def _chapter_starts(
     if entries:
         for entry in entries:
             index = document.anchors.get(entry.fragment, 0) if entry.fragment else 0
-            yield ChapterStart(min(len(paragraphs) - 1, index), entry.title, entry.level)
+            yield ChapterStart(
+                min(len(paragraphs) - 1, index), entry.title, entry.level
+            )
     elif has_contents:
         # A file missing from the contents continues the previous chapter, unless it starts with a
         # heading.
-        headings = (each for each in paragraphs[:2] if each.kind is ParagraphKind.HEADING)
+        headings = (
+            each for each in paragraphs[:2] if each.kind is ParagraphKind.HEADING
+        )
         for heading in islice(headings, 1):
             yield ChapterStart(0, heading.words, level)
     else:

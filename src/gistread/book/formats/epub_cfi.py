@@ -37,8 +37,10 @@ _CONTEXTS = (
     (0, 0),
 )
 _MOST_OCCURRENCES = 1_000  # Of words that say nothing about their place
-_LETTERS = "LN"  # General categories of letters and digits; the order of accents differs
-_EDGE_LETTERS = (16, 8, 4, 2)  # By which each end of a place is found that has other letters inside
+# General categories of letters and digits; the order of accents differs
+_LETTERS = "LN"
+# By which each end of a place is found that has other letters inside
+_EDGE_LETTERS = (16, 8, 4, 2)
 _MOST_INSERTED = 24  # Letters that one form has inside a place, and the other has not
 _MOST_EDGE = 20  # Signs before the first letter of a place, and behind its last
 _WITHOUT_TEXT = frozenset(("script", "style"))
@@ -64,13 +66,17 @@ class _Letters:
     def offsets(self) -> "array[int]":
         """Where each of the letters stands in the raw text."""
         letters = self._letters
-        return array("I", (at for at, sign in enumerate(self.raw) for _ in letters[sign]))
+        return array(
+            "I", (at for at, sign in enumerate(self.raw) for _ in letters[sign])
+        )
 
     @cached_property
     def _letters(self) -> dict[str, str]:
         return {sign: _letters_of(sign) for sign in set(self.raw)}
 
-    def counterpart(self, start: int, end: int, other: "_Letters") -> tuple[int, int] | None:
+    def counterpart(
+        self, start: int, end: int, other: "_Letters"
+    ) -> tuple[int, int] | None:
         """Where `raw[start:end]` stands in the other form; None if it is not there."""
         first = bisect_left(self.offsets, start)
         behind = bisect_left(self.offsets, end)
@@ -85,7 +91,9 @@ class _Letters:
             _end_with(after, other.raw, other.offsets[letters[1] - 1] + 1),
         )
 
-    def _same_letters(self, first: int, behind: int, other: "_Letters") -> tuple[int, int] | None:
+    def _same_letters(
+        self, first: int, behind: int, other: "_Letters"
+    ) -> tuple[int, int] | None:
         """The range in `other.text` of `text[first:behind]`."""
         at = _find(self.text, first, behind, other.text)
         return None if at is None else (at, at + behind - first)
@@ -98,7 +106,9 @@ class _Letters:
         end = _find_edge(self.text, first, behind, other.text, from_end=True)
         if start is None or end is None or start >= end:
             return None
-        shorter, longer = sorted((self.text[first:behind], other.text[start:end]), key=len)
+        shorter, longer = sorted(
+            (self.text[first:behind], other.text[start:end]), key=len
+        )
         is_inserted = 0 < len(longer) - len(shorter) <= _MOST_INSERTED
         if is_inserted and _has_in_order(longer, shorter):
             return start, end
@@ -107,7 +117,9 @@ class _Letters:
 
 def _letters_of(sign: str) -> str:
     decomposed = unicodedata.normalize("NFD", sign)
-    return "".join(part for part in decomposed if unicodedata.category(part)[0] in _LETTERS)
+    return "".join(
+        part for part in decomposed if unicodedata.category(part)[0] in _LETTERS
+    )
 
 
 def _has_in_order(longer: str, shorter: str) -> bool:
@@ -261,8 +273,12 @@ class SourceText:
         if chunk is None:
             return None
         number = self._chunks.index(chunk)
-        written = self._letters.raw[chunk.start : self._end_of(number)].encode("utf-16-le")
-        return chunk.start + len(written[: 2 * int(units or 0)].decode("utf-16-le", "ignore"))
+        written = self._letters.raw[chunk.start : self._end_of(number)].encode(
+            "utf-16-le"
+        )
+        return chunk.start + len(
+            written[: 2 * int(units or 0)].decode("utf-16-le", "ignore")
+        )
 
     def _first_chunk(self, reference: str, steps: str) -> _Chunk | None:
         for chunk in self._chunks:
@@ -299,7 +315,11 @@ def _documents(archive: Archive) -> Iterator[tuple[str, etree._Element]]:
             tree = parse(archive.read(path))
         except ArchiveError:
             continue
-        if tree is None or tree.repaired or any(True for _ in tree.root.iter(etree.Entity)):
+        if (
+            tree is None
+            or tree.repaired
+            or any(True for _ in tree.root.iter(etree.Entity))
+        ):
             continue
         yield "".join(_steps_to(reference)), tree.root
 
@@ -361,7 +381,9 @@ def _find(text: str, start: int, end: int, other: str) -> int | None:
     return None
 
 
-def _find_edge(text: str, start: int, end: int, other: str, *, from_end: bool) -> int | None:
+def _find_edge(
+    text: str, start: int, end: int, other: str, *, from_end: bool
+) -> int | None:
     """Where `text[start:end]` begins or ends in another form that has letters more inside."""
     for length in _EDGE_LETTERS:
         size = min(length, (end - start) // 2)

@@ -60,10 +60,12 @@ class Package:
     language: str
     identifiers: tuple[str, ...]  # The unique one first
     cover: str
-    spine: tuple[str, ...]  # Paths of the text files in reading order, possibly repeated
+    # Paths of the text files in reading order, possibly repeated
+    spine: tuple[str, ...]
     contents: tuple[ContentsEntry, ...]
     contents_pages: frozenset[str]  # Paths of pages that show the table of contents
-    unlisted: tuple[str, ...]  # Paths of pages that are neither in the spine nor navigation
+    # Paths of pages that are neither in the spine nor navigation
+    unlisted: tuple[str, ...]
     notices: tuple[str, ...]
 
 
@@ -87,6 +89,9 @@ def read_package(archive: Archive) -> Package:
         raise ArchiveError("its package lists no text")
     folder = posixpath.dirname(path)
     contents = _contents(archive, root, items)
+    contents_pages: frozenset[str] = frozenset()
+    if contents:
+        contents_pages = _contents_pages(archive, root, folder)
     languages = (language_tag(plain_text(each)) for each in _metadata(root, "language"))
     return Package(
         title=_title(root),
@@ -96,7 +101,7 @@ def read_package(archive: Archive) -> Package:
         cover=_cover(archive, root, items, folder),
         spine=spine,
         contents=contents,
-        contents_pages=_contents_pages(archive, root, folder) if contents else frozenset(),
+        contents_pages=contents_pages,
         unlisted=_unlisted(archive, listed, spine),
         notices=tuple(notices),
     )
@@ -196,7 +201,9 @@ def encrypted_paths(archive: Archive) -> frozenset[str]:
     paths: set[str] = set()
     root = parse_entry(archive, "META-INF/encryption.xml")
     for data in each_named(root, "encrypteddata"):
-        methods = {method.get("algorithm", "") for method in data.iter("encryptionmethod")}
+        methods = {
+            method.get("algorithm", "") for method in data.iter("encryptionmethod")
+        }
         is_obfuscated_font = methods and methods <= _FONT_OBFUSCATION
         if not is_obfuscated_font:
             addresses = (each.get("uri", "") for each in data.iter("cipherreference"))
@@ -239,7 +246,9 @@ def _is_text(item: _Item) -> bool:
     return item.media_type in _TEXT_TYPES or item.path.lower().endswith(_TEXT_NAMES)
 
 
-def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) -> tuple[str, ...]:
+def _spine(
+    root: etree._Element, items: dict[str, _Item], notices: list[str]
+) -> tuple[str, ...]:
     paths: list[str] = []
     known: set[str] = set()
     for reference in islice(root.iterfind(".//spine//itemref"), _MOST_ENTRIES):
@@ -253,7 +262,8 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
         if not path:
             kind = item.media_type or "of no known type"
             notices.append(f"{item.path} is {kind}, not text; it was left out.")
-        elif path == item.path or path not in known:  # Pictures may share a text in their place
+        elif path == item.path or path not in known:
+            # Pictures may share a text in their place
             paths.append(path)
             known.add(path)
     if paths:
@@ -267,16 +277,22 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
     return tuple(paths)
 
 
-def _unlisted(archive: Archive, listed: "_Manifest", spine: tuple[str, ...]) -> tuple[str, ...]:
+def _unlisted(
+    archive: Archive, listed: "_Manifest", spine: tuple[str, ...]
+) -> tuple[str, ...]:
     """Pages of the archive that are neither read nor the table of contents."""
     pages = {item.path for item in listed.items if item.media_type in _PAGE_TYPES}
     pages |= {name for name in archive.names if name.lower().endswith(_TEXT_NAMES)}
     navigation = {item.path for item in listed.items if "nav" in item.properties}
     read = {archive.find(path) or path for path in (*spine, *navigation)}
-    return tuple(sorted(path for path in pages if (archive.find(path) or path) not in read))
+    return tuple(
+        sorted(path for path in pages if (archive.find(path) or path) not in read)
+    )
 
 
-def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str) -> str:
+def _cover(
+    archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str
+) -> str:
     declared = [item for item in items.values() if "cover-image" in item.properties]
     named = [
         meta.get("content", "")
@@ -298,9 +314,13 @@ def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], fold
     return ""
 
 
-def _contents_pages(archive: Archive, root: etree._Element, folder: str) -> frozenset[str]:
+def _contents_pages(
+    archive: Archive, root: etree._Element, folder: str
+) -> frozenset[str]:
     """The pages that the guide of EPUB 2 calls the table of contents."""
-    named = [each for each in root.iter("reference") if each.get("type", "").lower() == "toc"]
+    named = [
+        each for each in root.iter("reference") if each.get("type", "").lower() == "toc"
+    ]
     targets = (resolve_reference(each.get("href", ""), folder)[0] for each in named)
     return frozenset(filter(None, map(archive.find, targets)))
 
@@ -340,14 +360,18 @@ def _contents(
     archive: Archive, root: etree._Element, items: dict[str, _Item]
 ) -> tuple[ContentsEntry, ...]:
     """The navigation document's entries, else those of the NCX."""
-    navigation = next((item for item in items.values() if "nav" in item.properties), None)
+    navigation = next(
+        (item for item in items.values() if "nav" in item.properties), None
+    )
     entries = _usable_entries(archive, navigation)
     if not entries:
         entries = _usable_entries(archive, _ncx_item(root, items))
     if not entries:
         return ()
     texts = {item.path: _text_path(item, items) or item.path for item in items.values()}
-    return tuple(replace(entry, path=texts.get(entry.path, entry.path)) for entry in entries)
+    return tuple(
+        replace(entry, path=texts.get(entry.path, entry.path)) for entry in entries
+    )
 
 
 def _ncx_item(root: etree._Element, items: dict[str, _Item]) -> _Item | None:
@@ -356,7 +380,9 @@ def _ncx_item(root: etree._Element, items: dict[str, _Item]) -> _Item | None:
     spine = root.find(".//spine")
     if spine is not None and (named := items.get(spine.get("toc", ""))):
         candidates.insert(0, named)
-    return next((item for item in candidates if item.media_type == _CONTENTS_TYPE), None)
+    return next(
+        (item for item in candidates if item.media_type == _CONTENTS_TYPE), None
+    )
 
 
 def _usable_entries(archive: Archive, item: _Item | None) -> list[ContentsEntry]:
@@ -389,7 +415,9 @@ def _ncx_entries(tree: etree._Element, path: str) -> Iterator[ContentsEntry]:
         yield from _ncx(top, path)
 
 
-def _navigation(ordered: etree._Element, path: str, level: int = 1) -> Iterator[ContentsEntry]:
+def _navigation(
+    ordered: etree._Element, path: str, level: int = 1
+) -> Iterator[ContentsEntry]:
     for item in ordered:
         label = next((child for child in item if child.tag in ("a", "span")), None)
         inner = item.findall("ol")
@@ -409,7 +437,10 @@ def _ncx(parent: etree._Element, path: str, level: int = 1) -> Iterator[Contents
         parts = {child.tag: child for child in reversed(point)}
         if {"navlabel", "content"} <= parts.keys():
             yield _entry(
-                plain_text(parts["navlabel"]), parts["content"].get("src", ""), path, level
+                plain_text(parts["navlabel"]),
+                parts["content"].get("src", ""),
+                path,
+                level,
             )
         if level < _DEEPEST_CONTENTS:
             yield from _ncx(point, path, level + 1)
@@ -421,7 +452,11 @@ def _entry(title: str, reference: str, path: str, level: int) -> ContentsEntry:
 
 
 def _metadata(root: etree._Element, name: str) -> list[etree._Element]:
-    return [element for element in root.iterfind(f".//metadata//{name}") if plain_text(element)]
+    return [
+        element
+        for element in root.iterfind(f".//metadata//{name}")
+        if plain_text(element)
+    ]
 
 
 def _refined(root: etree._Element, name: str) -> dict[str, str]:

@@ -10,7 +10,11 @@ from types import MappingProxyType
 from lxml import etree
 
 from gistread.book.builder import Metadata
-from gistread.book.formats.elements.markup import append_text_before, parse_xml, plain_text
+from gistread.book.formats.elements.markup import (
+    append_text_before,
+    parse_xml,
+    plain_text,
+)
 from gistread.book.formats.elements.omissions import words_in
 from gistread.book.formats.elements.semantics import EPUB_TYPE, HEADINGS, has_own_text
 from gistread.book.formats.elements.single_document import Section, book_from_tree
@@ -22,7 +26,9 @@ from gistread.errors import BookError
 from gistread.words import count_words
 
 # Pictures are most of the bytes; a parser would keep them all.
-_BINARY = re.compile(r"<(?:\w+:)?binary\b([^>]*)>([^<]*)</(?:\w+:)?binary\s*>", re.IGNORECASE)
+_BINARY = re.compile(
+    r"<(?:\w+:)?binary\b([^>]*)>([^<]*)</(?:\w+:)?binary\s*>", re.IGNORECASE
+)
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 _BINARY_ID = re.compile(r"""\bid\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
 
@@ -38,7 +44,9 @@ def read_fb2(data: bytes, name: str) -> Book:
         notices.append("The file is not well-formed XML; the readable parts were read.")
     metadata = _metadata(tree.root)
     left_out = Counter({"word(s) in damaged markup": tree.lost})
-    left_out["word(s) of the annotation"] = sum(map(words_in, tree.root.iterfind(_ANNOTATION)))
+    left_out["word(s) of the annotation"] = sum(
+        map(words_in, tree.root.iterfind(_ANNOTATION))
+    )
     parts = [part for part in tree.root if part.tag not in _NOT_TEXT]
     if tree.root.find("body") is None:
         notices.append("The file has no <body>; all its text was read.")
@@ -89,7 +97,9 @@ def _without_picture(match: re.Match[str]) -> str:
     """Nothing for a picture; the words of an element that is only called so."""
     lines = match[2].split()
     has_even_lines = len({len(line) for line in lines[:-1]}) <= 1
-    is_picture = has_even_lines and _BINARY_ID.search(match[1]) and _BASE64.fullmatch(match[2])
+    is_picture = (
+        has_even_lines and _BINARY_ID.search(match[1]) and _BASE64.fullmatch(match[2])
+    )
     if is_picture:
         return ""
     return match[0]
@@ -124,7 +134,9 @@ def _metadata(root: etree._Element) -> Metadata:
 
 
 def _name(author: etree._Element) -> str:
-    parts = (plain_text(author.find(f"{part}-name")) for part in ("first", "middle", "last"))
+    parts = (
+        plain_text(author.find(f"{part}-name")) for part in ("first", "middle", "last")
+    )
     return " ".join(filter(None, parts)) or plain_text(author.find("nickname"))
 
 
@@ -135,8 +147,17 @@ _ANNOTATION = "description/title-info/annotation"
 _NOT_TEXT = frozenset(("description", "stylesheet", "binary"))
 # XHTML elements by name.
 _TAGS = {
-    **{name: name for name in (*word_set("strong sub sup code p table tr td th hr"), *HEADINGS)},
-    **{"emphasis": "em", "strikethrough": "s", "text-author": "p", "date": "p", "v": "div"},
+    **{
+        name: name
+        for name in (*word_set("strong sub sup code p table tr td th hr"), *HEADINGS)
+    },
+    **{
+        "emphasis": "em",
+        "strikethrough": "s",
+        "text-author": "p",
+        "date": "p",
+        "v": "div",
+    },
     **dict.fromkeys(("cite", "epigraph", "annotation"), "blockquote"),
 }
 _DEEPEST_HEADING = 6
@@ -151,7 +172,9 @@ def _mark_breaks(root: etree._Element) -> None:
     are_breaks = len(empty) * _PARAGRAPHS_FOR_ONE_BREAK <= paragraphs
     for line in empty:
         around = (line.getprevious(), line.getnext())
-        is_break = are_breaks and all(each is not None and each.tag == "p" for each in around)
+        is_break = are_breaks and all(
+            each is not None and each.tag == "p" for each in around
+        )
         line.tag = "hr" if is_break and not plain_text(line) else "span"
 
 
@@ -232,7 +255,9 @@ class _Translator:
         below = [child for child in poem if child.tag in ("text-author", "date")]
         for child in list(poem):
             if child.tag == "stanza":
-                for heading in [line for line in child if line.tag in ("title", "subtitle")]:
+                for heading in [
+                    line for line in child if line.tag in ("title", "subtitle")
+                ]:
                     child.addprevious(heading)
                     self._element(heading, _DEEPEST_HEADING)
                 _rename(child, "div", {"class": "stanza"})
@@ -240,7 +265,9 @@ class _Translator:
                     self._element(line, depth)
                     line.tag = "div"
             else:
-                self._element(child, _DEEPEST_HEADING if child.tag == "title" else depth)
+                self._element(
+                    child, _DEEPEST_HEADING if child.tag == "title" else depth
+                )
         for child in reversed(below):
             quote = etree.Element("blockquote")
             append_text_before(child, " ")
@@ -288,7 +315,9 @@ def _rename_image(image: etree._Element) -> None:
 
 
 def _rename(
-    element: etree._Element, tag: str, attributes: Mapping[str, str] = MappingProxyType({})
+    element: etree._Element,
+    tag: str,
+    attributes: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Make an element of XHTML of one of FictionBook, which keeps its id and language."""
     kept = {key: element.get(key, "") for key in ("id", "lang") if element.get(key)}

@@ -61,21 +61,26 @@ _CONTENTS = re.compile(_TABLES["contents"], re.IGNORECASE)
 
 # Emphasis, rules and Markdown brackets around a heading.
 _DECORATION = " \t_=*~#-—–[]"
-_ARTICLE = re.compile(r"(?:the|das|der|die|den|le|la|el|il|lo|o|a|het|de)\s+", re.IGNORECASE)
+_ARTICLE = re.compile(
+    r"(?:the|das|der|die|den|le|la|el|il|lo|o|a|het|de)\s+", re.IGNORECASE
+)
 _SIGNS = "\u0900-\u0963\u0e31-\u0e4e"  # Hindi and Thai write vowels so, which are no \w
 _WORD_NUMBER = re.compile(
     rf"([^\W\d_][\w{_SIGNS}’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?"
     rf"(\w[\w{_SIGNS}]*(?:-\w+|[״׳΄ʹ]\w*)*)(.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_NUMBER_WORD = re.compile(rf"([\w{_SIGNS}-]+?)\.?\s+([^\W\d_][\w{_SIGNS}-]*)(.*)$", re.DOTALL)
+_NUMBER_WORD = re.compile(
+    rf"([\w{_SIGNS}-]+?)\.?\s+([^\W\d_][\w{_SIGNS}-]*)(.*)$", re.DOTALL
+)
 _CJK = re.compile(
     r"[第제]\s*([〇零一二三四五六七八九十百千0-9０-９]{1,6})\s*"
     r"([部巻卷編编篇集冊册章回話话節节幕折장부권편막절])(.*)$",
     re.DOTALL,
 )
 _VOLUME = re.compile(
-    r"([卷巻])[之の]?([〇零一二三四五六七八九十百千0-9０-９]{1,4})(?:$|[\s：:、](.*)$)", re.DOTALL
+    r"([卷巻])[之の]?([〇零一二三四五六七八九十百千0-9０-９]{1,4})(?:$|[\s：:、](.*)$)",
+    re.DOTALL,
 )
 _NAMED_WITHOUT_SPACES = re.compile(
     r"(番外[篇编編]?|尾[声聲]|楔子|引子|序[章言曲]|[终終]章|自序|[后後][记記]|附[录錄]|[间間幕]章|外[传傳])"
@@ -87,7 +92,9 @@ _LONGEST_TITLE = 40
 _BARE = re.compile(
     r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四五六七八九十百]{1,4})[.):]?$"
 )
-_NUMBER_TITLE = re.compile(r"([IVXLC]{1,8}|\d{1,3})(?:[.):]|\s?[—–-])\s+(\S.*)$", re.DOTALL)
+_NUMBER_TITLE = re.compile(
+    r"([IVXLC]{1,8}|\d{1,3})(?:[.):]|\s?[—–-])\s+(\S.*)$", re.DOTALL
+)
 # "01 My Early Home": begins with a zero.
 _PADDED_TITLE = re.compile(r"(0[1-9]|[1-9]\d)\s+([^\W\d_].*)$", re.DOTALL)
 _MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
@@ -123,7 +130,11 @@ def is_contents(block: TextBlock) -> bool:
 
 def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
     lines = block.lines
-    if _is_apart(block) or len(lines) > _MOST_LINES or len(lines[0]) > _LONGEST_CHARACTERS:
+    if (
+        _is_apart(block)
+        or len(lines) > _MOST_LINES
+        or len(lines[0]) > _LONGEST_CHARACTERS
+    ):
         return None
     first = lines[0].strip()
     if first.startswith("#"):
@@ -131,7 +142,9 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
             return None
         return _markdown(index, first)
     if first and _is_underlined(lines):
-        return Candidate(index, Rank.CHAPTER, "markdown", None, first, bare=False, level=1)
+        return Candidate(
+            index, Rank.CHAPTER, "markdown", None, first, bare=False, level=1
+        )
     text = _undecorated(first, lines[1:])
     if not text or sum(map(len, lines)) > _LONGEST_CHARACTERS:
         return None
@@ -157,7 +170,9 @@ def _markdown(index: int, line: str) -> Candidate | None:
         return None
     title = one_line(match[2])
     level = len(match[1])
-    return Candidate(index, Rank.CHAPTER, "markdown", None, title, bare=False, level=level)
+    return Candidate(
+        index, Rank.CHAPTER, "markdown", None, title, bare=False, level=level
+    )
 
 
 def _is_underlined(lines: Sequence[str]) -> bool:
@@ -183,7 +198,9 @@ def _keyword(index: int, text: str) -> Candidate | None:
         return _east_asian(index, text)
     named = _NAMED_WITHOUT_SPACES.match(text)
     if named and _is_title(named[3] or ""):
-        return Candidate(index, Rank.NAMED, named[1], None, one_line(text), bare=not named[3])
+        return Candidate(
+            index, Rank.NAMED, named[1], None, one_line(text), bare=not named[3]
+        )
     return _word_and_number(index, text) or _number_and_word(index, text)
 
 
@@ -215,7 +232,9 @@ def _number_and_word(index: int, text: str) -> Candidate | None:
     rank = Rank.NAMED if is_named else RANKS.get(word)
     if rank is None or number is None or not _may_follow(rest, keyword):
         return None
-    return Candidate(index, rank, word, number, one_line(text), bare=not _bare_rest(rest))
+    return Candidate(
+        index, rank, word, number, one_line(text), bare=not _bare_rest(rest)
+    )
 
 
 def _east_asian(index: int, text: str) -> Candidate | None:
@@ -279,7 +298,9 @@ def _named(index: int, text: str) -> Candidate | None:
         is_title = _SEPARATOR.match(rest) and rest.strip()[-1] not in ".,;"
         if not is_title:
             return None
-    return Candidate(index, Rank.NAMED, head[0].lower(), None, one_line(text), bare=is_bare)
+    return Candidate(
+        index, Rank.NAMED, head[0].lower(), None, one_line(text), bare=is_bare
+    )
 
 
 def _numeral(index: int, text: str) -> Candidate | None:
@@ -342,5 +363,9 @@ def is_capitals(block: TextBlock) -> bool:
 
 
 # Ranks of the keywords of numbered headings.
-RANKS = {word: Rank[rank] for rank, words in _TABLES["ranks"].items() for word in words.split()}
+RANKS = {
+    word: Rank[rank]
+    for rank, words in _TABLES["ranks"].items()
+    for word in words.split()
+}
 NAMED_HEADINGS, SMALL_WORDS = (word_set(_TABLES[name]) for name in ("named", "small"))

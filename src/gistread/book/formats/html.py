@@ -35,7 +35,12 @@ from gistread.book.formats.elements.semantics import (
     classes_of,
 )
 from gistread.book.formats.elements.single_document import book_from_tree
-from gistread.book.formats.encoding import Decoded, codec_of, decode_declared, encoding_notices
+from gistread.book.formats.encoding import (
+    Decoded,
+    codec_of,
+    decode_declared,
+    encoding_notices,
+)
 from gistread.book.formats.text import read_text, strip_gutenberg
 from gistread.book.model import Book
 from gistread.book.normalise import language_tag, one_line, word_set
@@ -43,7 +48,8 @@ from gistread.errors import BookError
 from gistread.words import count_words
 
 _IS_XHTML = re.compile(
-    r"(?:\s|<!--.*?-->)*(?:<\?xml\b|<!doctype[^>]*xhtml|<html\b[^>]*xmlns\s*=)", re.I | re.S
+    r"(?:\s|<!--.*?-->)*(?:<\?xml\b|<!doctype[^>]*xhtml|<html\b[^>]*xmlns\s*=)",
+    re.I | re.S,
 )
 EMBEDDED = "embedded:"  # Begins the sources of pictures that the page itself holds
 _TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title", "title")
@@ -55,7 +61,12 @@ _AUTHORS = (
     "article:author",
     "book:author",
 )
-_LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language")
+_LANGUAGES = (
+    "dc.language",
+    "dcterms.language",
+    "citation_language",
+    "content-language",
+)
 _COVER_RELATIONS = frozenset(("coverpage", "cover"))
 _LONGEST_NAMES = 120
 _LEAST_PLAIN_TEXT = 2_000  # Characters of a page that is plain text
@@ -75,7 +86,9 @@ def read_html(data: bytes, name: str) -> Book:
     return _read_page(decoded, name)
 
 
-def _read_page(decoded: Decoded, name: str, others: Mapping[str, int] | None = None) -> Book:
+def _read_page(
+    decoded: Decoded, name: str, others: Mapping[str, int] | None = None
+) -> Book:
     """`others`: what is left out beside the page."""
     root = _tree(decoded.text.lstrip("\ufeff"))
     if root is None:
@@ -90,7 +103,12 @@ def _read_page(decoded: Decoded, name: str, others: Mapping[str, int] | None = N
     split_at_empty_lines(root)
     left_out = Counter({_MENU_WORDS: removed}) + Counter(dict(others or {}))
     return book_from_tree(
-        root, name, "html", metadata, notices=encoding_notices(decoded), left_out=left_out
+        root,
+        name,
+        "html",
+        metadata,
+        notices=encoding_notices(decoded),
+        left_out=left_out,
     )
 
 
@@ -123,9 +141,14 @@ def _authors(meta: dict[str, list[str]]) -> tuple[str, ...]:
 
 def _is_plain_text(root: etree._Element) -> bool:
     """Whether a page is mostly one <pre>: plain text with a few tags around it."""
-    lengths = [len("".join(map(str, each.itertext()))) for each in elements_named(root, "pre")]
+    lengths = [
+        len("".join(map(str, each.itertext()))) for each in elements_named(root, "pre")
+    ]
     longest = max(lengths, default=0)
-    return longest >= _LEAST_PLAIN_TEXT and longest >= len(plain_text(root)) * _LEAST_PLAIN_SHARE
+    return (
+        longest >= _LEAST_PLAIN_TEXT
+        and longest >= len(plain_text(root)) * _LEAST_PLAIN_SHARE
+    )
 
 
 def _read_plain_text(root: etree._Element, name: str) -> Book:
@@ -248,7 +271,12 @@ def _meta(root: etree._Element) -> dict[str, list[str]]:
     """The contents of <meta> elements by name in lower case."""
     values: dict[str, list[str]] = {}
     for element in elements_named(root, "meta"):
-        key = element.get("name") or element.get("property") or element.get("http-equiv") or ""
+        key = (
+            element.get("name")
+            or element.get("property")
+            or element.get("http-equiv")
+            or ""
+        )
         value = one_line(element.get("content") or "")
         if key and value:
             values.setdefault(key.lower(), []).append(value)
@@ -268,7 +296,9 @@ def _title(root: etree._Element, meta: dict[str, list[str]]) -> str:
         for each in elements_named(root, "title")
         if "svg" not in map(local_name, each.iterancestors())
     )
-    title = next(map(plain_text, titles), "") or next(iter(_first_present(meta, _TITLES)), "")
+    title = next(map(plain_text, titles), "") or next(
+        iter(_first_present(meta, _TITLES)), ""
+    )
     headings = [plain_text(each) for each in elements_named(root, "h1")]
     parts = _SITE.split(title)
     if len(headings) == 1 and len(parts) > 1 and headings[0] in (parts[0], parts[-1]):
@@ -280,7 +310,9 @@ def _names(value: str) -> list[str]:
     """Names in reading order: catalogues write "Tolstoy, Leo, graf, 1828-1910"."""
     if ";" in value:
         return [name for part in value.split(";") for name in _names(part.strip())]
-    parts = [part.strip() for part in _AUTHOR_DATES.sub("", value).split(",") if part.strip()]
+    parts = [
+        part.strip() for part in _AUTHOR_DATES.sub("", value).split(",") if part.strip()
+    ]
     if len(parts) > 1 and all(" " in part for part in parts):
         return parts
     if len(parts) in (2, 3):
@@ -293,14 +325,22 @@ def _names(value: str) -> list[str]:
 def _cover(root: etree._Element) -> str:
     for element in root.iter():
         name = local_name(element)
-        if name == "link" and set((element.get("rel") or "").lower().split()) & _COVER_RELATIONS:
+        if (
+            name == "link"
+            and set((element.get("rel") or "").lower().split()) & _COVER_RELATIONS
+        ):
             return element.get("href") or ""
-        if name == "img" and (element.get("id") or "").lower() in ("coverpage", "cover"):
+        if name == "img" and (element.get("id") or "").lower() in (
+            "coverpage",
+            "cover",
+        ):
             return element.get("src") or ""
     return ""
 
 
-_ROLES = frozenset(("navigation", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar"))
+_ROLES = frozenset(
+    ("navigation", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar")
+)
 _CONSENT = re.compile(
     r"(?:^|[-_ ])(?:cookies?|gdpr|ccpa|onetrust|didomi|cookiebot|usercentrics|truste|qc-cmp2?"
     r"|cmp(?=[-_ ]|$))"
@@ -317,11 +357,20 @@ _NOT_PRINTED = word_set(
 )
 _PERMALINKS = frozenset(("¶", "#", "§", "🔗", "⚓", "∞"))
 _PERMALINK_CLASSES = frozenset(
-    ("headerlink", "anchor", "permalink", "anchor-link", "anchorjs-link", "header-anchor")
+    (
+        "headerlink",
+        "anchor",
+        "permalink",
+        "anchor-link",
+        "anchorjs-link",
+        "header-anchor",
+    )
 )
 _BARS = frozenset(("header", "footer", "aside"))
 _CANDIDATES = _BARS | {"nav", "noscript", "dialog", "canvas"}
-_NEVER = frozenset(("html", "body", "main", "article", "img", "br", "hr", "td", "th", "tr"))
+_NEVER = frozenset(
+    ("html", "body", "main", "article", "img", "br", "hr", "td", "th", "tr")
+)
 
 _PROSE_WORDS = 40  # A paragraph with this many words outside links is prose
 _LARGE_SHARE = 0.3  # Of the words of the page: such an element holds the text
@@ -362,13 +411,17 @@ def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]
         elif name in HEADINGS:
             measure["headings"] += 1
             measure["main headings"] += name == "h1"
-        if element is root or (name not in _NEVER and (name in _CANDIDATES or element.attrib)):
+        if element is root or (
+            name not in _NEVER and (name in _CANDIDATES or element.attrib)
+        ):
             yield element, measure
         open_ones[-1].update(measure)
         open_ones[-1]["words"] += count_words(element.tail or "")
 
 
-def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: int) -> bool:
+def _is_boilerplate(
+    element: etree._Element, measure: _Measure, words_of_page: int
+) -> bool:
     name = local_name(element)
     classes = classes_of(element)
     is_large = measure["words"] > words_of_page * _LARGE_SHARE
@@ -421,7 +474,9 @@ def _is_permalink(link: etree._Element, name: str, classes: frozenset[str]) -> b
     if name != "a" or not (link.get("href") or "").startswith("#"):
         return False
     text = plain_text(link)
-    return text in _PERMALINKS or (not text and not classes.isdisjoint(_PERMALINK_CLASSES))
+    return text in _PERMALINKS or (
+        not text and not classes.isdisjoint(_PERMALINK_CLASSES)
+    )
 
 
 def _remove(element: etree._Element) -> None:
@@ -439,7 +494,13 @@ def _remove(element: etree._Element) -> None:
 
 
 _BACK_CLASSES = frozenset(
-    ("footnote-back", "footnote-backref", "mw-cite-backlink", "reversefootnote", "backlink")
+    (
+        "footnote-back",
+        "footnote-backref",
+        "mw-cite-backlink",
+        "reversefootnote",
+        "backlink",
+    )
 )
 _NOTES_CLASSES = frozenset(("footnotes", "endnotes", "footnotes-sep"))
 _ARROWS = re.compile(
@@ -480,4 +541,6 @@ def _mark_link(link: etree._Element) -> None:
 
 def _is_above_notes(rule: etree._Element, parent: etree._Element) -> bool:
     around = (rule, parent, rule.getnext())
-    return any(each is not None and classes_of(each) & _NOTES_CLASSES for each in around)
+    return any(
+        each is not None and classes_of(each) & _NOTES_CLASSES for each in around
+    )

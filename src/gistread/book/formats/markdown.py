@@ -29,7 +29,8 @@ from gistread.words import count_words
 
 _SLUG_DROPPED = re.compile(r"[^\w\- ]")
 _YAML = re.compile(
-    r"\s*---[ \t]*\n(?![ \t]*\n)(.*?)^(?:---|\.\.\.)[ \t]*$\n?", re.DOTALL | re.MULTILINE
+    r"\s*---[ \t]*\n(?![ \t]*\n)(.*?)^(?:---|\.\.\.)[ \t]*$\n?",
+    re.DOTALL | re.MULTILINE,
 )
 _TOML = re.compile(r"\s*\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 # Title, authors and date as pandoc writes them, continued on indented lines.
@@ -37,12 +38,15 @@ _PERCENT_FIELD = r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n"
 _PERCENT = re.compile(rf"{_PERCENT_FIELD}(?:{_PERCENT_FIELD})?(?:%[^\n]*\n)?")
 _KEY = re.compile(r"[\w.-]{1,40}(?: [\w.-]{1,20})?")  # "cover-image", "Date created"
 _AUTHOR_KEYS = ("author", "authors", "creator")
-_KNOWN_FIELD = re.compile(r"[-+.]{3}|(?:title|authors?|creator|lang|language)\s*[:=]|cover", re.I)
+_KNOWN_FIELD = re.compile(
+    r"[-+.]{3}|(?:title|authors?|creator|lang|language)\s*[:=]|cover", re.I
+)
 _LONGEST_FRONT_MATTER = 20_000
 _MOST_BRACKETS_OF_YAML = 500
 # An empty line, a marked line, a cell.
 _BLOCK = re.compile(r"^[ \t]*(?:$|[#>*+|:-]|\d+[.)])|\|", re.MULTILINE)
-_MOST_BLOCKS = 60_000  # War and Peace has 25,000. The parser makes several objects of each.
+# War and Peace has 25,000. The parser makes several objects of each.
+_MOST_BLOCKS = 60_000
 _MOST_BRACKETS = 40_000  # The parser looks for the end of each, at every level
 # Levels, counting a list and its item. The parser drops deeper text, and nested signs slow it down.
 _USUAL_DEPTH = 20
@@ -126,7 +130,9 @@ def _left_out(tokens: Sequence[Token], env: Mapping[str, Any]) -> dict[str, int]
     }
 
 
-def _unused_links(parts: Sequence[Token], env: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def _unused_links(
+    parts: Sequence[Token], env: Mapping[str, Any]
+) -> dict[str, dict[str, str]]:
     """The definitions of links that no link or picture uses, by label."""
     used = {part.attrs.get("href") or part.attrs.get("src") for part in parts}
     definitions = env.get("references", {})
@@ -155,7 +161,9 @@ def _keep_unused_notes(state: StateCore) -> None:
 
     Of notes with one label, the last is the one that references name.
     """
-    definitions = [token for token in state.tokens if token.type == "footnote_reference_open"]
+    definitions = [
+        token for token in state.tokens if token.type == "footnote_reference_open"
+    ]
     if not definitions:
         return
     notes = state.env["footnotes"]
@@ -181,7 +189,9 @@ def _number_headings(tokens: Sequence[Token]) -> None:
 
 
 def _slug(heading: Token) -> str:
-    parts = (part for part in heading.children or () if part.type in ("text", "code_inline"))
+    parts = (
+        part for part in heading.children or () if part.type in ("text", "code_inline")
+    )
     words = "".join(part.content for part in parts).strip().lower()
     return _SLUG_DROPPED.sub("", words).replace(" ", "-")
 

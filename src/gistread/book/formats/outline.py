@@ -65,7 +65,9 @@ class _Text:
 
     def characters(self, first: int, end: int | None = None) -> int:
         """The length of the blocks `[first, end)`, by default of all from `first`."""
-        return self._starts[len(self.blocks) if end is None else end] - self._starts[first]
+        return (
+            self._starts[len(self.blocks) if end is None else end] - self._starts[first]
+        )
 
     def characters_under(self, candidates: list[Candidate], i: int) -> int:
         """The length of the text between a candidate and the next one."""
@@ -75,12 +77,18 @@ class _Text:
 
 def outline(blocks: Sequence[TextBlock]) -> Outline:
     text = _Text(blocks)
-    listed = (headings.heading_candidate(index, block) for index, block in enumerate(blocks))
+    listed = (
+        headings.heading_candidate(index, block) for index, block in enumerate(blocks)
+    )
     candidates = [candidate for candidate in listed if candidate]
-    in_markdown = [candidate for candidate in candidates if candidate.family == "markdown"]
+    in_markdown = [
+        candidate for candidate in candidates if candidate.family == "markdown"
+    ]
     if len(in_markdown) >= 2:
         return _markdown_outline(in_markdown)
-    candidates = [candidate for candidate in candidates if candidate.family != "markdown"]
+    candidates = [
+        candidate for candidate in candidates if candidate.family != "markdown"
+    ]
     candidates = _without_names_of_chapters(candidates)
     candidates = _without_contents(candidates, text)
     candidates = _without_stray_numerals(candidates, text)
@@ -102,7 +110,10 @@ def _markdown_outline(candidates: list[Candidate]) -> Outline:
     highest = min(candidate.level for candidate in candidates)
     first, *others = candidates
     title = ""
-    if first.level == highest < min(other.level for other in others) and len(others) >= 2:
+    if (
+        first.level == highest < min(other.level for other in others)
+        and len(others) >= 2
+    ):
         title = first.title
         candidates = others
         highest = min(candidate.level for candidate in candidates)
@@ -115,8 +126,12 @@ def _markdown_outline(candidates: list[Candidate]) -> Outline:
 
 def _levels(candidates: list[Candidate]) -> list[int]:
     """Parts above chapters above sections; each kind of part has a level of its own."""
-    containers = (candidate.family for candidate in candidates if candidate.rank is Rank.CONTAINER)
-    level_of_part = {family: level for level, family in enumerate(dict.fromkeys(containers), 1)}
+    containers = (
+        candidate.family for candidate in candidates if candidate.rank is Rank.CONTAINER
+    )
+    level_of_part = {
+        family: level for level, family in enumerate(dict.fromkeys(containers), 1)
+    }
     has_chapters = any(candidate.rank is Rank.CHAPTER for candidate in candidates)
     below_parts = len(level_of_part) + 1
     # An epilogue with chapters of its own stands beside the parts, like a prologue.
@@ -133,7 +148,11 @@ def _levels(candidates: list[Candidate]) -> list[int]:
 
 def _without_names_of_chapters(candidates: list[Candidate]) -> list[Candidate]:
     """Drop names that are titles: "Conclusion" below "CHAPTER LIII"."""
-    numbered = {candidate.index for candidate in candidates if candidate.bare and candidate.number}
+    numbered = {
+        candidate.index
+        for candidate in candidates
+        if candidate.bare and candidate.number
+    }
     return [
         candidate
         for candidate in candidates
@@ -195,18 +214,30 @@ def _is_named_alike(heading: Candidate, entry: Candidate) -> bool:
     return heading.number is not None or heading.family == entry.family
 
 
-def _without_stray_numerals(candidates: list[Candidate], text: _Text) -> list[Candidate]:
+def _without_stray_numerals(
+    candidates: list[Candidate], text: _Text
+) -> list[Candidate]:
     """Keep numerals without a keyword only in sequence.
 
     Years, page numbers and the pronoun "I" are not headings.
     """
-    numerals = [candidate for candidate in candidates if candidate.family in headings.NUMERALS]
-    others = [candidate for candidate in candidates if candidate.family not in headings.NUMERALS]
+    numerals = [
+        candidate for candidate in candidates if candidate.family in headings.NUMERALS
+    ]
+    others = [
+        candidate
+        for candidate in candidates
+        if candidate.family not in headings.NUMERALS
+    ]
     keywords = sum(candidate.rank is Rank.CHAPTER for candidate in others)
     longest: list[Candidate] = []
     for style in dict.fromkeys(candidate.family for candidate in numerals):
-        sequence = _sequence([candidate for candidate in numerals if candidate.family == style])
-        if len(sequence) > len(longest) and _is_plausible(style, sequence, keywords, text):
+        sequence = _sequence(
+            [candidate for candidate in numerals if candidate.family == style]
+        )
+        if len(sequence) > len(longest) and _is_plausible(
+            style, sequence, keywords, text
+        ):
             longest = sequence
     rank = Rank.SECTION if keywords >= 2 else Rank.CHAPTER
     chosen = [replace(candidate, rank=rank) for candidate in longest]
@@ -225,14 +256,18 @@ def _sequence(candidates: list[Candidate]) -> list[Candidate]:
     return chosen
 
 
-def _is_plausible(style: str, sequence: list[Candidate], keywords: int, text: _Text) -> bool:
+def _is_plausible(
+    style: str, sequence: list[Candidate], keywords: int, text: _Text
+) -> bool:
     if len(sequence) < _FEWEST_NUMERALS:
         return False
     mean = text.characters(sequence[0].index) / len(sequence)
     if mean < _LEAST_BETWEEN_NUMERALS:
         return False
     if style == "digits":
-        are_pages = len(sequence) > _MANY_NUMERALS and mean < _CHARACTERS_OF_A_PRINTED_PAGE
+        are_pages = (
+            len(sequence) > _MANY_NUMERALS and mean < _CHARACTERS_OF_A_PRINTED_PAGE
+        )
         return not keywords and not are_pages
     return not keywords or style.startswith("roman")
 
@@ -298,7 +333,9 @@ def _with_capitals(candidates: list[Candidate], text: _Text) -> list[Candidate]:
     lines = [
         _line_heading(index, block, "capitals")
         for index, block in enumerate(text.blocks)
-        if index not in known and headings.is_capitals(block) and not headings.is_contents(block)
+        if index not in known
+        and headings.is_capitals(block)
+        and not headings.is_contents(block)
     ]
     merged = _in_order([*candidates, *lines])
     chosen = [
@@ -326,7 +363,9 @@ def _titles(candidates: list[Candidate], blocks: Sequence[TextBlock]) -> list[_T
     """The title of each heading, with the subtitle in the block below it."""
     taken = {candidate.index for candidate in candidates}
     below = {c.index: _short_line_below(c, taken, blocks) for c in candidates}
-    bare = [c for c in candidates if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)]
+    bare = [
+        c for c in candidates if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)
+    ]
     with_line_below = sum(below[candidate.index] is not None for candidate in bare)
     always = with_line_below >= max(_FEWEST_SUBTITLES, len(bare) * _LEAST_WITH_SUBTITLE)
     titles = []

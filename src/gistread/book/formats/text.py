@@ -7,7 +7,11 @@ from pathlib import PurePath
 
 from gistread.book.builder import BookBuilder, Metadata, left_out_notices
 from gistread.book.formats.encoding import decode, encoding_notices
-from gistread.book.formats.headings import heading_candidate, is_short_line, split_heading
+from gistread.book.formats.headings import (
+    heading_candidate,
+    is_short_line,
+    split_heading,
+)
 from gistread.book.formats.outline import Outline, outline
 from gistread.book.formats.text_blocks import TextBlock, split_into_blocks
 from gistread.book.model import Book, ParagraphKind
@@ -32,7 +36,9 @@ _HEADER_CHARACTERS = 30_000
 _OLD_HEADER_CHARACTERS = 600  # Of a header that no line ends
 
 # "Title: The Time Machine", continued on indented lines.
-_FIELD = re.compile(r"^(Title|Author|Language):[ \t]*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE)
+_FIELD = re.compile(
+    r"^(Title|Author|Language):[ \t]*(.*(?:\n[ \t]+\S.*)*)", re.MULTILINE
+)
 _FIRST_LINE = re.compile(
     r"Project Gutenberg(?:'s|’s)? (?:E-?(?:text|book) (?:of |, )|)(?P<title>.+?),? by "
     r"(?P<author>[^\n]+)",
@@ -133,7 +139,9 @@ _BYLINE = re.compile(r"by (?P<author>\w[^,:;!?]{1,79})", re.IGNORECASE)
 _SIGNS_OF_AOZORA = ("［＃", "【テキスト中に現れる記号について】")
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 # Colours of a terminal, and the addresses of its links.
-_ESCAPE_SEQUENCE = re.compile("\x1b(?:\\[[0-9;:]*m|\\]8;[^\x07\x1b\n]*(?:\x07|\x1b\\\\))")
+_ESCAPE_SEQUENCE = re.compile(
+    "\x1b(?:\\[[0-9;:]*m|\\]8;[^\x07\x1b\n]*(?:\x07|\x1b\\\\))"
+)
 # Typewriters struck a letter twice to make it bold, and "_" below it to underline it.
 _OVERSTRUCK = re.compile("_\x08(?=[^\n\x08])|[^\n\x08]\x08(?=[^\n_\x08])|\x08_")
 
@@ -146,7 +154,8 @@ def read_text(data: bytes, name: str) -> Book:
     decoded = decode(data)
     if decoded is None:
         raise BookError(
-            f"{name} is not a book but unknown binary data.", f"gistread reads {SUPPORTED_FORMATS}."
+            f"{name} is not a book but unknown binary data.",
+            f"gistread reads {SUPPORTED_FORMATS}.",
         )
     text = clean(_without_terminal_codes(decoded.text))
     stripped = strip_gutenberg(text)
@@ -157,14 +166,17 @@ def read_text(data: bytes, name: str) -> Book:
         "word(s) of the licence": count_words(stripped.licence),
     }
     if any(sign in body for sign in _SIGNS_OF_AOZORA):
-        from gistread.book.formats.aozora import read_aozora  # imported here: few texts need it
+        # imported here: few texts need it
+        from gistread.book.formats.aozora import read_aozora
 
         aozora = read_aozora(body)
         if aozora is not None:
             body = aozora.text
             header = aozora.metadata
             left_out["word(s) of notes for typesetters"] = aozora.left_out
-    blocks = [part for block in split_into_blocks(body) for part in split_heading(block)]
+    blocks = [
+        part for block in split_into_blocks(body) for part in split_heading(block)
+    ]
     shape = outline(blocks)
     builder = BookBuilder()
     _add_blocks(builder, blocks, shape)
@@ -216,7 +228,9 @@ def _add_blocks(builder: BookBuilder, blocks: list[TextBlock], shape: Outline) -
             level = chapter.level
         text = _remove_emphasis(block.text)
         if index < heading_until:
-            builder.add(text.strip().lstrip("#").strip("=\n "), ParagraphKind.HEADING, level)
+            builder.add(
+                text.strip().lstrip("#").strip("=\n "), ParagraphKind.HEADING, level
+            )
         else:
             if not block.keeps_lines:
                 text = _DASH_AT_LINE_END.sub(r"\1", text)
@@ -234,7 +248,11 @@ _LONGEST_TITLE = 80
 
 
 def _first_line(blocks: list[TextBlock]) -> str:
-    if len(blocks) < 2 or not is_short_line(blocks[0]) or heading_candidate(0, blocks[0]):
+    if (
+        len(blocks) < 2
+        or not is_short_line(blocks[0])
+        or heading_candidate(0, blocks[0])
+    ):
         return ""
     text = _remove_emphasis(one_line(blocks[0].text))
     is_sentence = text[-1] in ".,;:!?…。！？」』" and not text.isupper()

@@ -25,7 +25,11 @@ class TextBlock:
 
     @property
     def keeps_lines(self) -> bool:
-        return self.kind in (ParagraphKind.VERSE, ParagraphKind.LIST, ParagraphKind.TABLE)
+        return self.kind in (
+            ParagraphKind.VERSE,
+            ParagraphKind.LIST,
+            ParagraphKind.TABLE,
+        )
 
 
 # Lines up to this length were wrapped (Project Gutenberg: 72 to 80).
@@ -72,7 +76,8 @@ _NOTE = re.compile(r"\s*\[(?:Foot)?note\b", re.IGNORECASE)
 class _Wrapping:
     width: int
     in_bytes: bool  # Whether the width counts UTF-8 bytes, as some English tools do
-    has_indents: bool = False  # Whether an indent begins a paragraph, and not an empty line
+    # Whether an indent begins a paragraph, and not an empty line
+    has_indents: bool = False
 
     def is_short(self, line: str, following: str, share: float = 1.0) -> bool:
         """Whether the first word of `following` would fit.
@@ -160,7 +165,9 @@ def _begins_paragraphs_by_indents(filled: Sequence[str]) -> bool:
 
 def _ends_sentences(filled: Sequence[str]) -> bool:
     """Whether most lines end with a sentence."""
-    ends = sum(_SENTENCE_END.search(line[-_END_CHARACTERS:]) is not None for line in filled)
+    ends = sum(
+        _SENTENCE_END.search(line[-_END_CHARACTERS:]) is not None for line in filled
+    )
     return ends > len(filled) * _MOST_SENTENCE_ENDS
 
 
@@ -236,7 +243,11 @@ def is_break(line: str) -> bool:
 def _single_kind(line: str) -> ParagraphKind:
     if is_break(line):
         return ParagraphKind.BREAK
-    if _BULLET.match(line) and line.lstrip()[0] in "-*•" and len(line) < _WRAPPED_COLUMNS:
+    if (
+        _BULLET.match(line)
+        and line.lstrip()[0] in "-*•"
+        and len(line) < _WRAPPED_COLUMNS
+    ):
         return ParagraphKind.LIST
     if _NOTE.match(line):
         return ParagraphKind.NOTE

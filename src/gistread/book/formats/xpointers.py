@@ -77,7 +77,8 @@ class _Node:
         is_white = [character in _WHITE for character in self.text]
         after_white = [False, *is_white]
         return [
-            not (white and before) for white, before in zip(is_white, after_white, strict=False)
+            not (white and before)
+            for white, before in zip(is_white, after_white, strict=False)
         ]
 
 
@@ -88,13 +89,16 @@ class SpineText:
     text: str = ""
     _nodes: list[_Node] = field(default_factory=list)
     _places: _Places = field(default_factory=dict)
-    _fragments: list[int] = field(default_factory=list)  # The first node of each spine item
+    # The first node of each spine item
+    _fragments: list[int] = field(default_factory=list)
 
     def pointer_at(self, offset: int) -> str:
         """The pointer to a character of the text; empty for a text without words."""
         if not self._nodes:
             return ""
-        number = max(0, bisect_right(self._nodes, offset, key=lambda node: node.start) - 1)
+        number = max(
+            0, bisect_right(self._nodes, offset, key=lambda node: node.start) - 1
+        )
         node = self._nodes[number]
         fragment = bisect_right(self._fragments, number)
         within = node.written_offset(offset - node.start)
@@ -118,7 +122,8 @@ class SpineText:
             starts, point = self._places.get((fragment, steps[:-1])), 0
         if starts is None:
             return None
-        return self._start_of(starts[min(point, len(starts) - 1)])  # The start of a child
+        # The start of a child
+        return self._start_of(starts[min(point, len(starts) - 1)])
 
     def fragment_of(self, pointer: str) -> tuple[int, int] | None:
         """Start and end of the spine item that a pointer names; None if there is none."""
@@ -210,7 +215,9 @@ class _Reader:
             return
         keeps_space = keeps_space or local_name(element) in _KEEPS_SPACE
         children = list(_children(element, keeps_space=keeps_space))
-        names = [_TEXT if isinstance(child, str) else local_name(child) for child in children]
+        names = [
+            _TEXT if isinstance(child, str) else local_name(child) for child in children
+        ]
         totals, so_far = Counter(names), Counter[str]()
         for name, child in zip(names, children, strict=True):
             so_far[name] += 1
@@ -223,13 +230,19 @@ class _Reader:
                 starts.append(len(self.nodes))
             below_starts = self._starts(below)
             if isinstance(child, str):
-                self.nodes.append(_Node(self.characters, child, below_written, keeps_space))
+                self.nodes.append(
+                    _Node(self.characters, child, below_written, keeps_space)
+                )
                 self.characters += len(child)
             else:
-                self._read(child, below, below_written, below_starts, keeps_space=keeps_space)
+                self._read(
+                    child, below, below_written, below_starts, keeps_space=keeps_space
+                )
 
 
-def _children(element: etree._Element, *, keeps_space: bool) -> Iterator[etree._Element | str]:
+def _children(
+    element: etree._Element, *, keeps_space: bool
+) -> Iterator[etree._Element | str]:
     """The elements and text nodes in an element, as the engine has them."""
     children = list(_source_children(element))
     name = local_name(element)
@@ -254,9 +267,13 @@ def _source_children(element: etree._Element) -> Iterator[etree._Element | str]:
             yield child.tail
 
 
-def _is_dropped(name: str, children: Sequence[etree._Element | str], number: int) -> bool:
+def _is_dropped(
+    name: str, children: Sequence[etree._Element | str], number: int
+) -> bool:
     """Whether white space between the children of an element is no text node."""
-    around = [children[at] for at in (number - 1, number + 1) if 0 <= at < len(children)]
+    around = [
+        children[at] for at in (number - 1, number + 1) if 0 <= at < len(children)
+    ]
     near = {local_name(child) for child in around if not isinstance(child, str)}
     if name not in _BLOCKS:
         return not near.isdisjoint(_BLOCKS)
@@ -267,7 +284,10 @@ def _is_dropped(name: str, children: Sequence[etree._Element | str], number: int
 
 
 def _has_block(children: Iterable[etree._Element | str]) -> bool:
-    return any(not isinstance(child, str) and local_name(child) in _BLOCKS for child in children)
+    return any(
+        not isinstance(child, str) and local_name(child) in _BLOCKS
+        for child in children
+    )
 
 
 def _without_first_line_end(name: str, text: str, number: int) -> str:

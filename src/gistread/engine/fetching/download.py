@@ -60,7 +60,9 @@ class RemoteFile:
     repository: str
 
 
-async def download(file: RemoteFile, part: PartialFile, network: Network, report: Report) -> None:
+async def download(
+    file: RemoteFile, part: PartialFile, network: Network, report: Report
+) -> None:
     """Complete a partial file and verify it; an interrupted download can resume.
 
     Raises FetchError, StorageError.
@@ -72,7 +74,8 @@ async def download(file: RemoteFile, part: PartialFile, network: Network, report
     if sha256 != file.sha256:
         part.restart()
         problem = (
-            f"{file.name} has the wrong SHA-256: {sha256[:16]}… in place of {file.sha256[:16]}…."
+            f"{file.name} has the wrong SHA-256: {sha256[:16]}… in place of "
+            f"{file.sha256[:16]}…."
         )
         raise FetchError(problem, "Nothing was kept; try again.")
 
@@ -126,22 +129,28 @@ class _Download:
         if part.length > self.file.size_bytes:
             part.restart()
         headers = {"Range": f"bytes={part.length}-"} if part.length else {}
-        async with open_response(client, self.network, self.file.url, headers) as response:
+        async with open_response(
+            client, self.network, self.file.url, headers
+        ) as response:
             if response.status_code == HTTPStatus.OK:
                 part.restart()  # It cannot resume.
             elif not _continues_at(part.length, response):
                 raise self._refusal(response)
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 raise FetchError(
-                    f"{response.url.host} sends {self.file.name} compressed.", "Try again later."
+                    f"{response.url.host} sends {self.file.name} compressed.",
+                    "Try again later.",
                 )
             left = self.file.size_bytes - part.length
             if int(response.headers.get("Content-Length", left)) != left:
-                raise RetryError(f"{response.url.host} sends another file than {self.file.name}")
+                raise RetryError(
+                    f"{response.url.host} sends another file than {self.file.name}"
+                )
             check_room(part.path.parent, left, self.file.name)
             began_s, before = time.monotonic(), part.length
             async for data in response.aiter_raw():
-                part.write(data[: self.file.size_bytes - part.length])  # A server may send more.
+                # A server may send more.
+                part.write(data[: self.file.size_bytes - part.length])
                 self._report_received(part.length - before, time.monotonic() - began_s)
                 if part.length == self.file.size_bytes:
                     return
@@ -162,9 +171,12 @@ class _Download:
         if status in BUSY:
             return busy_error(response, self.part)
         is_denied = status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
-        if is_denied and response.history:  # The signed address from the hub may have expired.
+        # The signed address from the hub may have expired.
+        if is_denied and response.history:
             return RetryError(f"{response.url.host} refused ({status})")
-        return refusal_error(response, self.network, self.file.repository, self.file.name)
+        return refusal_error(
+            response, self.network, self.file.repository, self.file.name
+        )
 
     async def _wait(self, reason: str, wait_s: float) -> None:
         until = time.monotonic() + wait_s
@@ -172,7 +184,10 @@ class _Download:
             notice = f"{reason}; again in {math.ceil(left_s)} s"
             self.report(
                 Progress(
-                    DownloadStep.WAITING, self.part.length, self.file.size_bytes, notice=notice
+                    DownloadStep.WAITING,
+                    self.part.length,
+                    self.file.size_bytes,
+                    notice=notice,
                 )
             )
             await asyncio.sleep(min(1.0, left_s))

@@ -21,20 +21,25 @@ from gistread.units import format_list
 if TYPE_CHECKING:
     import httpx2
 
-_ON_THE_HUB = re.compile(r"hf:(//)?|(https?://)?(www\.)?(hf\.co|huggingface\.co)/", re.IGNORECASE)
+_ON_THE_HUB = re.compile(
+    r"hf:(//)?|(https?://)?(www\.)?(hf\.co|huggingface\.co)/", re.IGNORECASE
+)
 _NAME = r"[A-Za-z0-9][\w.-]*"
 # A repository without `hf:`. A name that ends in .gguf is taken for a local file.
 _BARE = re.compile(rf"{_NAME}/{_NAME}(?<!\.gguf)(@[^:]*)?(:.*)?", re.IGNORECASE)
 _PAGES = ("resolve", "blob", "raw", "tree")
 _REPOSITORY = re.compile(f"{_NAME}/{_NAME}")
 _REVISION = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
-_FORMS = "Use a catalogue name, hf:owner/repository:file.gguf or hf:owner/repository:Q4_K_M."
+_FORMS = (
+    "Use a catalogue name, hf:owner/repository:file.gguf or hf:owner/repository:Q4_K_M."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class HubAddress:
     repository: str
-    file: str = ""  # Path of the file, or a quantization such as `Q4_K_M`; empty: the only model
+    # Path of the file, or a quantization such as `Q4_K_M`; empty: the only model
+    file: str = ""
     revision: str = "main"
 
 
@@ -87,9 +92,11 @@ def file_url(endpoint: str, repository: str, revision: str, file: str) -> str:
     return f"{endpoint}/{repository}/resolve/{quote(revision, safe='')}/{quote(file)}"
 
 
-_PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)  # Of a model in several files
+# Of a model in several files
+_PART = re.compile(r"-\d{5}-of-\d{5}\.gguf$", re.IGNORECASE)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_MOST_BYTES = 20_000_000  # Of an answer; a repository with thousands of files takes 2 MB
+# Of an answer; a repository with thousands of files takes 2 MB
+_MOST_BYTES = 20_000_000
 _MOST_LISTED = 12  # Models in a hint
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -103,9 +110,13 @@ async def read_repository(
     """
     revision = quote(address.revision, safe="")
     url = f"{network.endpoint}/api/models/{address.repository}/revision/{revision}?blobs=true"
-    async with open_response(client, network, url, {"Accept": "application/json"}) as response:
+    async with open_response(
+        client, network, url, {"Accept": "application/json"}
+    ) as response:
         if response.status_code != HTTPStatus.OK:
-            raise refusal_error(response, network, address.repository, address.repository)
+            raise refusal_error(
+                response, network, address.repository, address.repository
+            )
         body = await _limited_body(response, address)
     try:
         document = orjson.loads(body)
@@ -135,7 +146,8 @@ async def _limited_body(response: "httpx2.Response", address: HubAddress) -> byt
         body += data
         if len(body) > _MOST_BYTES:
             raise FetchError(
-                f"{address.repository} is too large a repository.", "Use the file's address."
+                f"{address.repository} is too large a repository.",
+                "Use the file's address.",
             )
     return bytes(body)
 
@@ -170,7 +182,9 @@ def select_model(models: dict[str, RemoteFile], address: HubAddress) -> RemoteFi
         for path, file in models.items()
         if f"/{plain_name(path)}".casefold().endswith(f"/{name}")
     ]
-    word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(address.file)}(?![A-Za-z0-9_])", re.IGNORECASE)
+    word = re.compile(
+        rf"(?<![A-Za-z0-9_]){re.escape(address.file)}(?![A-Za-z0-9_])", re.IGNORECASE
+    )
     named = [file for file in models.values() if word.search(plain_name(file.name))]
     candidates = list(models.values())
     if address.file:
@@ -185,9 +199,12 @@ def select_model(models: dict[str, RemoteFile], address: HubAddress) -> RemoteFi
             "Look for a repository whose name ends in -GGUF.",
         )
     if not candidates:
-        raise FetchError(f"{repository} has no {address.file} in one file.", f"It has: {listed}.")
+        raise FetchError(
+            f"{repository} has no {address.file} in one file.", f"It has: {listed}."
+        )
     raise FetchError(
-        f"{repository} has several models.", f"Name one: hf:{repository}:FILE, of {listed}."
+        f"{repository} has several models.",
+        f"Name one: hf:{repository}:FILE, of {listed}.",
     )
 
 

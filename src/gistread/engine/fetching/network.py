@@ -36,7 +36,8 @@ def network_of(environment: Mapping[str, str] = os.environ) -> Network:
     endpoint = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or _HUB
     if not re.fullmatch(r"https?://[\w.:-]+(/[^\s?#]*)?", endpoint):
         raise UsageError(
-            "HF_ENDPOINT is not a valid address.", "It must begin with https://, or be unset."
+            "HF_ENDPOINT is not a valid address.",
+            "It must begin with https://, or be unset.",
         )
     token = environment.get("HF_TOKEN", "").strip()
     if not re.fullmatch(r"[!-~]*", token):
@@ -56,7 +57,9 @@ def split_address(address: str, hint: str) -> SplitResult:
     except ValueError:
         raise invalid from None
     if parts.username is not None:
-        raise UsageError("The address contains a login, but addresses are stored and shown.", hint)
+        raise UsageError(
+            "The address contains a login, but addresses are stored and shown.", hint
+        )
     if not parts.hostname or port == 0:
         raise invalid
     return parts
@@ -69,13 +72,18 @@ def new_client(network: Network) -> "httpx2.AsyncClient":
     try:
         return httpx2.AsyncClient(
             timeout=network.stall_s,
-            headers={"User-Agent": f"gistread/{__version__}", "Accept-Encoding": "identity"},
+            headers={
+                "User-Agent": f"gistread/{__version__}",
+                "Accept-Encoding": "identity",
+            },
             follow_redirects=True,
             max_redirects=10,
             event_hooks={"response": [_refuse_decryption]},
         )
     except ImportError:
-        raise FetchError("A SOCKS proxy needs another package.", pip_install("socksio")) from None
+        raise FetchError(
+            "A SOCKS proxy needs another package.", pip_install("socksio")
+        ) from None
     except ValueError as error:  # an invalid proxy address in the environment
         raise FetchError(
             f"The proxy cannot be used: {error}", "See HTTPS_PROXY and ALL_PROXY."
@@ -89,7 +97,9 @@ async def _refuse_decryption(response: "httpx2.Response") -> None:
     if response.has_redirect_location and response.url.scheme == "https":
         target = response.url.join(response.headers["Location"])
         if target.scheme == "http":
-            problem = f"{response.url.host} redirects to {target.host} without encryption."
+            problem = (
+                f"{response.url.host} redirects to {target.host} without encryption."
+            )
             raise FetchError(problem, "Nothing was fetched.")
 
 
@@ -106,17 +116,22 @@ async def open_response(
     try:
         address = urlsplit(url)
     except ValueError:
-        raise FetchError("The server names an invalid address.", "Try again later.") from None
+        raise FetchError(
+            "The server names an invalid address.", "Try again later."
+        ) from None
     host = address.hostname
     is_hub = address[:2] == urlsplit(network.endpoint)[:2]  # Scheme, host and port
     # The client leaves it out of redirects to other hosts.
-    token = {"Authorization": f"Bearer {network.token}"} if network.token and is_hub else {}
+    token = (
+        {"Authorization": f"Bearer {network.token}"} if network.token and is_hub else {}
+    )
     try:
         async with client.stream("GET", url, headers={**headers, **token}) as response:
             yield response
     except httpx2.InvalidURL:
         raise FetchError(
-            f"{host or 'The server'} has or leads to an invalid address.", "Try again later."
+            f"{host or 'The server'} has or leads to an invalid address.",
+            "Try again later.",
         ) from None
     except httpx2.TooManyRedirects:
         raise FetchError(f"{host} redirects in a circle.", "Try again later.") from None
@@ -129,7 +144,9 @@ async def open_response(
             ) from None
         raise
     except httpx2.RequestError:  # Such as data that is not compressed as announced
-        raise FetchError(f"{host} sent data that cannot be read.", "Try again later.") from None
+        raise FetchError(
+            f"{host} sent data that cannot be read.", "Try again later."
+        ) from None
 
 
 def refusal_error(
@@ -156,14 +173,18 @@ def refusal_error(
         return FetchError(f"Access to {repository} requires accepting its terms.", hint)
     if status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
         return FetchError(
-            f"{host} has no {name}.", "Check the name; files on the hub are sometimes renamed."
+            f"{host} has no {name}.",
+            "Check the name; files on the hub are sometimes renamed.",
         )
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         wait = retry_after_s(headers)
         when = f"in {wait:.0f} s" if wait else "in some minutes"
-        return FetchError(f"{host} limits requests from this address (429).", f"Try again {when}.")
+        return FetchError(
+            f"{host} limits requests from this address (429).", f"Try again {when}."
+        )
     return FetchError(
-        f"{host} returned {status} for {name}.", "Try again later, or choose another model."
+        f"{host} returned {status} for {name}.",
+        "Try again later, or choose another model.",
     )
 
 
@@ -173,7 +194,9 @@ def describe(error: "httpx2.TransportError", network: Network) -> str:
     if isinstance(error, httpx2.TimeoutException):
         return f"no data for {network.stall_s:.0f} s"
     if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
-        return f"cannot connect to {error.request.url.host}, or to the proxy if one is set"
+        return (
+            f"cannot connect to {error.request.url.host}, or to the proxy if one is set"
+        )
     return "the connection was lost"
 
 
@@ -195,6 +218,8 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 def system_error(error: BaseException) -> OSError | None:
     cause: BaseException | None = error
-    while cause is not None and not (isinstance(cause, OSError) and cause.errno is not None):
+    while cause is not None and not (
+        isinstance(cause, OSError) and cause.errno is not None
+    ):
         cause = cause.__cause__ or cause.__context__
     return cause

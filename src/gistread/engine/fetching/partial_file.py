@@ -31,7 +31,10 @@ def partial_path(folder: Path, name: str, sha256: str) -> Path:
     path = folder / f"{name}.{sha256[:12]}.part"
     begun = folder / f"{name}.part"
     with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-        if not path.exists() and orjson.loads(_state_of(begun).read_bytes())["sha256"] == sha256:
+        if (
+            not path.exists()
+            and orjson.loads(_state_of(begun).read_bytes())["sha256"] == sha256
+        ):
             return begun
     return path
 
@@ -109,15 +112,21 @@ class PartialFile:
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 hint = "Free some space and try again: the download resumes where it stopped."
-                raise StorageError(f"The disk is full: {self.path.parent}.", hint) from error
+                raise StorageError(
+                    f"The disk is full: {self.path.parent}.", hint
+                ) from error
             hint = "`gistread paths` shows every folder in use."
-            raise StorageError(f"{self.path}: {error.strerror or error}.", hint) from error
+            raise StorageError(
+                f"{self.path}: {error.strerror or error}.", hint
+            ) from error
 
 
 async def sha256_of(path: Path) -> str:
     """Raises OSError."""
     with path.open("rb") as file:
-        return (await asyncio.to_thread(hashlib.file_digest, file, "sha256")).hexdigest()
+        return (
+            await asyncio.to_thread(hashlib.file_digest, file, "sha256")
+        ).hexdigest()
 
 
 def check_room(
@@ -141,7 +150,9 @@ def discard_download(folder: Path, name: str) -> list[Path]:
 
     Raises FetchError while another process fetches it.
     """
-    paths = [path for path in folder.glob("*.part") if _model_name(path) == plain_name(name)]
+    paths = [
+        path for path in folder.glob("*.part") if _model_name(path) == plain_name(name)
+    ]
     for path in paths:
         with PartialFile(path) as partial:
             partial.discard()

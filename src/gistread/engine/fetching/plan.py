@@ -8,7 +8,13 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from gistread.engine.catalogue import Catalogue, CatalogueEntry
-from gistread.engine.fetching.download import DownloadStep, Progress, RemoteFile, Report, download
+from gistread.engine.fetching.download import (
+    DownloadStep,
+    Progress,
+    RemoteFile,
+    Report,
+    download,
+)
 from gistread.engine.fetching.hub import (
     file_url,
     is_on_the_hub,
@@ -18,7 +24,12 @@ from gistread.engine.fetching.hub import (
     select_model,
 )
 from gistread.engine.fetching.network import Network, describe, new_client
-from gistread.engine.fetching.partial_file import PartialFile, check_room, partial_path, sha256_of
+from gistread.engine.fetching.partial_file import (
+    PartialFile,
+    check_room,
+    partial_path,
+    sha256_of,
+)
 from gistread.engine.model_search import plain_name
 from gistread.errors import FetchError, StorageError, UsageError
 
@@ -42,7 +53,9 @@ class Plan:
 
 def plan_entry(entry: CatalogueEntry, network: Network) -> Plan:
     url = file_url(network.endpoint, entry.repository, entry.revision, entry.file)
-    file = RemoteFile(url, local_name(entry.file), entry.size_bytes, entry.sha256, entry.repository)
+    file = RemoteFile(
+        url, local_name(entry.file), entry.size_bytes, entry.sha256, entry.repository
+    )
     page = f"{network.endpoint}/{entry.repository}"
     return Plan(entry.name, entry.name, file, page, entry.licence, "catalogue")
 
@@ -57,11 +70,17 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
     if not is_on_the_hub(spec) and "://" not in spec:
         if Path(spec).is_file():
             raise UsageError(
-                f"{spec} is a local file.", f"`gistread models use {shlex.quote(spec)}` uses it."
+                f"{spec} is a local file.",
+                f"`gistread models use {shlex.quote(spec)}` uses it.",
             )
         near = " or ".join(catalogue.similar(spec))
-        hint = f"Did you mean {near}?" if near else "`gistread models catalogue` lists all names."
-        raise UsageError(f"The catalogue has no {spec!r}.", f"{hint} Or use hf:owner/repository.")
+        if near:
+            hint = f"Did you mean {near}?"
+        else:
+            hint = "`gistread models catalogue` lists all names."
+        raise UsageError(
+            f"The catalogue has no {spec!r}.", f"{hint} Or use hf:owner/repository."
+        )
     address = read_address(spec, network.endpoint)
     import httpx2
 
@@ -73,7 +92,12 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
         raise FetchError(f"No response: {describe(error, network)}.", hint) from None
     file = select_model(models, address)
     return Plan(
-        spec, plain_name(file.name), file, f"{network.endpoint}/{file.repository}", licence, "hub"
+        spec,
+        plain_name(file.name),
+        file,
+        f"{network.endpoint}/{file.repository}",
+        licence,
+        "hub",
     )
 
 
@@ -94,7 +118,10 @@ async def get(plan: Plan, folder: Path, network: Network, report: Report) -> Pat
 
 def present_bytes(plan: Plan, folder: Path) -> int:
     """Bytes on disk already, complete or not."""
-    for path in (folder / plan.file.name, partial_path(folder, plan.file.name, plan.file.sha256)):
+    for path in (
+        folder / plan.file.name,
+        partial_path(folder, plan.file.name, plan.file.sha256),
+    ):
         with contextlib.suppress(OSError):
             return path.stat().st_size
     return 0

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import httpx2
 
 BUSY = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524)
-_UNREACHED_ATTEMPTS = 3  # Attempts if no server ever responded: probably there is no network
+# Attempts if no server ever responded: probably there is no network
+_UNREACHED_ATTEMPTS = 3
 _LONGEST_PAUSE_S = 60.0
 _LONGEST_WAIT_S = 300.0  # The longest delay accepted from a server
 _SECONDS_OF_MINUTE = 60
@@ -39,7 +40,9 @@ def busy_error(response: "httpx2.Response", part: PartialFile) -> Exception:
     wait_s = retry_after_s(response.headers) or 0.0
     if wait_s > _LONGEST_WAIT_S:
         minutes = wait_s / _SECONDS_OF_MINUTE
-        return FetchError(f"{host} asks to retry in {minutes:.0f} minutes.", _try_later(part))
+        return FetchError(
+            f"{host} asks to retry in {minutes:.0f} minutes.", _try_later(part)
+        )
     return RetryError(f"{host} is busy ({response.status_code})", wait_s)
 
 
@@ -74,6 +77,8 @@ async def with_retries(
         fruitless = 0 if part.length > furthest else fruitless + 1
         furthest = max(furthest, part.length)
         if fruitless >= attempts:
-            raise FetchError(f"{name} cannot be fetched: {again.reason}.", _try_later(part))
+            raise FetchError(
+                f"{name} cannot be fetched: {again.reason}.", _try_later(part)
+            )
         pause_s = min(_LONGEST_PAUSE_S, network.pause_s * 2 ** max(0, fruitless - 1))
         await wait(again.reason, max(pause_s, again.wait_s))

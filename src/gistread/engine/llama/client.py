@@ -73,15 +73,20 @@ class LlamaEngine(Observable, Engine):
     adapter: Path | None = None  # LoRA adapter
     options: LoadOptions = DEFAULT_OPTIONS
     log: Path | None = None  # File for llama.cpp's messages
-    cache: Path | None = None  # Directory of rates and fast copies; None: there are none
-    snapshots: Path | None = None  # Directory of prompt cache files; by default a folder in `cache`
-    measures_pace: bool = True  # Runs a short request if the pace of this machine is unknown
+    # Directory of rates and fast copies; None: there are none
+    cache: Path | None = None
+    # Directory of prompt cache files; by default a folder in `cache`
+    snapshots: Path | None = None
+    # Runs a short request if the pace of this machine is unknown
+    measures_pace: bool = True
 
     def __post_init__(self) -> None:
         super().__init__()
-        self._setup = ""  # Begins with the fingerprint and names all that the speed depends on
+        # Begins with the fingerprint and names all that the speed depends on
+        self._setup = ""
         self._stored_rates: Rates | None = None
-        self._counter: asyncio.Task[TokenCounter | None] | None = None  # Being read, or read
+        # Being read, or read
+        self._counter: asyncio.Task[TokenCounter | None] | None = None
         self._info: EngineInfo | None = None
         self._rates: dict[Phase, float] = {}  # Tokens a second
         self._worker: WorkerProcess | None = None
@@ -156,13 +161,20 @@ class LlamaEngine(Observable, Engine):
                 and (tokens := await asyncio.to_thread(counter.count, text)) is not None
             ):
                 return tokens
-        return (await first_of(self._ask(messages.Count(text)), messages.Counted)).tokens
+        return (
+            await first_of(self._ask(messages.Count(text)), messages.Counted)
+        ).tokens
 
     async def measure(self, prompt: Prompt) -> int:
-        return (await first_of(self._ask(messages.Count(prompt=prompt)), messages.Counted)).tokens
+        return (
+            await first_of(self._ask(messages.Count(prompt=prompt)), messages.Counted)
+        ).tokens
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> AsyncGenerator[StreamEvent]:
         room, spent = 0, NO_USAGE
         while True:
@@ -180,20 +192,33 @@ class LlamaEngine(Observable, Engine):
             may_be_cut = not (room or done.text or done.finish == "end")
             # Without text, a thought took all the tokens: it is repeated once with more.
             if may_be_cut:
-                left = self.info.context_tokens - await self.measure(prompt) - sampling.max_tokens
+                left = (
+                    self.info.context_tokens
+                    - await self.measure(prompt)
+                    - sampling.max_tokens
+                )
                 room = max(0, min(_THINKING_TOKENS, left))
             if not (may_be_cut and room):
                 yield replace(done, usage=spent)
                 return
 
     async def choose(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        options: Sequence[str],
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Choice:
         check_options(options)
-        return await first_of(self._ask(messages.Choose(prompt, tuple(options), priority)), Choice)
+        return await first_of(
+            self._ask(messages.Choose(prompt, tuple(options), priority)), Choice
+        )
 
-    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
-        request = messages.Generate(prompt, Sampling(max_tokens=1), priority, only_warms=True)
+    async def prepare(
+        self, prompt: Prompt, priority: Priority = Priority.BACKGROUND
+    ) -> Usage:
+        request = messages.Generate(
+            prompt, Sampling(max_tokens=1), priority, only_warms=True
+        )
         return (await first_of(self._ask(request), Completion)).usage
 
     async def _measure_pace(self) -> None:
@@ -213,20 +238,25 @@ class LlamaEngine(Observable, Engine):
         info = loaded.info
         threads = info.placement.threads if info.placement else 0
         self._setup = (
-            f"{info.fingerprint} {info.weights}, {info.device}, {threads} threads, {loaded.library}"
+            f"{info.fingerprint} {info.weights}, {info.device}, {threads} "
+            f"threads, {loaded.library}"
         )
         if self.cache is not None:
             match _read_rates(self.cache / MEASUREMENTS).get(self._setup):
                 case [float(prefill), float(decode)] if prefill > 0 and decode > 0:
                     self._stored_rates = Rates(prefill, decode)
-        return replace(info, name=self.name or info.name, wording=TRAINED if self.adapter else "")
+        return replace(
+            info, name=self.name or info.name, wording=TRAINED if self.adapter else ""
+        )
 
     async def _load(self) -> messages.Loaded:
         """Load the model or its fast copy, trying smaller layouts, each in a process of its own."""
         message = messages.Load(
             str(self.path),
             self.options,
-            cache_directory=str(self.snapshots or (self.cache / SNAPSHOTS if self.cache else "")),
+            cache_directory=str(
+                self.snapshots or (self.cache / SNAPSHOTS if self.cache else "")
+            ),
             adapter=str(self.adapter or ""),
             copies=str(self.cache / WEIGHTS) if self.cache else "",
         )
@@ -250,15 +280,21 @@ class LlamaEngine(Observable, Engine):
 
     async def _start_worker(self) -> None:
         lost, self._lost = self._lost, ""
-        notice = f"The model's process ended ({lost}) and is being restarted." if lost else ""
+        if lost:
+            notice = f"The model's process ended ({lost}) and is being restarted."
+        else:
+            notice = ""
         for pending in self._pending.values():
             pending.replies.put_nowait(StreamRestarted(notice))
-        self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=notice, is_fault=bool(lost)))
+        self.publish(
+            EngineState(Phase.LOADING, fraction=0.0, notice=notice, is_fault=bool(lost))
+        )
         try:
             self._info = await self._load_model()
             if self.worker_pid is None:
                 raise EngineError(
-                    "The model's process ended as soon as the model was loaded.", _SEE_LOG
+                    "The model's process ended as soon as the model was loaded.",
+                    _SEE_LOG,
                 )
         except asyncio.CancelledError:
             await self._end_worker()
@@ -276,7 +312,9 @@ class LlamaEngine(Observable, Engine):
     def _on_event(self, request_id: int, event: messages.Event) -> None:
         match event:
             case EngineState(phase=Phase.LOADING):
-                self.publish(replace(self.state, phase=Phase.LOADING, fraction=event.fraction))
+                self.publish(
+                    replace(self.state, phase=Phase.LOADING, fraction=event.fraction)
+                )
             case EngineState():
                 # The worker is idle before the load has finished here.
                 if self.state.phase is not Phase.LOADING:
@@ -286,7 +324,9 @@ class LlamaEngine(Observable, Engine):
             case messages.LoadAttempt():
                 self.publish(
                     EngineState(
-                        Phase.LOADING, fraction=0.0, notice=event.notice or self.state.notice
+                        Phase.LOADING,
+                        fraction=0.0,
+                        notice=event.notice or self.state.notice,
                     )
                 )
             case reply:
@@ -294,7 +334,8 @@ class LlamaEngine(Observable, Engine):
                     pending.replies.put_nowait(reply)
 
     def _on_lost(self, worker: WorkerProcess, reason: str) -> None:
-        if worker is not self._worker or self._start.under_way:  # the start under way reports it
+        # the start under way reports it
+        if worker is not self._worker or self._start.under_way:
             return
         self._worker = None
         self._lost = reason
@@ -332,7 +373,9 @@ class LlamaEngine(Observable, Engine):
                         raise reply
                     case messages.TooLong():
                         raise PromptTooLongError(
-                            reply.prompt_tokens, reply.answer_tokens, reply.context_tokens
+                            reply.prompt_tokens,
+                            reply.answer_tokens,
+                            reply.context_tokens,
                         )
                     case messages.Failed():
                         raise EngineError(f"The model failed: {reply.message}.")

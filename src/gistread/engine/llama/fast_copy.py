@@ -36,7 +36,9 @@ def lacks_kernels(header: GgufHeader) -> bool:
 
 
 def needs_copy(header: GgufHeader) -> bool:
-    return lacks_kernels(header) and header.parameters * _BYTES_PER_WEIGHT <= _MOST_BYTES
+    return (
+        lacks_kernels(header) and header.parameters * _BYTES_PER_WEIGHT <= _MOST_BYTES
+    )
 
 
 def copy_path(header: GgufHeader, folder: Path) -> Path:

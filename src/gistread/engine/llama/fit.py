@@ -14,7 +14,8 @@ from gistread.engine.protocol import STREAM_TOKENS
 
 # Bytes per number in the KV cache, by data type
 KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
-SEQUENCES = 48  # Sequences in a context, running and cached; they take no memory of their own
+# Sequences in a context, running and cached; they take no memory of their own
+SEQUENCES = 48
 STATES = 6  # The same in recurrent models, where each sequence has a state
 
 # Default window: as in the papers, and small enough for most machines
@@ -34,7 +35,8 @@ _LEAST_VOCABULARY = 32_000  # Assumed if the header has none
 _FLOAT_BYTES = 4  # Of a logit
 _GPU_RESERVE_BYTES = 256 * 2**20  # Of each card, for its driver and other programs
 _GPU_RESERVE_SHARE = 0.05  # The same, of its memory
-_FEWER_LAYERS = (0.75, 0.5, 0.25)  # Shares of those that should fit, to try if they do not
+# Shares of those that should fit, to try if they do not
+_FEWER_LAYERS = (0.75, 0.5, 0.25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class ModelSizes:
     layers: int  # Number of layers, without the output; at least 1
     cell: int  # Per token in an F16 KV cache of all layers; 0 if unknown or without one
     states: int  # Recurrent states of all sequences
-    scratch: int  # Buffers for evaluating a batch, mostly logits; streams have their own
+    # Buffers for evaluating a batch, mostly logits; streams have their own
+    scratch: int
     # Whether every layer has full attention and a KV cache, as streams need
     has_streams: bool = False
 
@@ -62,12 +65,14 @@ def sizes_of(header: GgufHeader, batch_tokens: int) -> ModelSizes:
         scratch=(batch_tokens + sequences)
         * max(header.vocabulary, _LEAST_VOCABULARY)
         * _FLOAT_BYTES,
-        has_streams=memory.kind is MemoryKind.ATTENTION and memory.kv_bytes_per_token > 0,
+        has_streams=memory.kind is MemoryKind.ATTENTION
+        and memory.kv_bytes_per_token > 0,
     )
 
 
 _SMALL_PARAMETERS = 1_000_000_000  # Fewer take large batches on a processor
-_LARGE_PARAMETERS = 5_000_000_000  # From here on small ones: each batch can be interrupted
+# From here on small ones: each batch can be interrupted
+_LARGE_PARAMETERS = 5_000_000_000
 
 
 def batch_tokens_of(parameters: int, *, on_gpu: bool) -> int:
@@ -84,7 +89,12 @@ def cell_bytes(sizes: ModelSizes, kv_type: str) -> float:
 
 
 def needed_bytes(sizes: ModelSizes, cells: int, kv_type: str = "f16") -> int:
-    return sizes.weights + sizes.states + sizes.scratch + round(cells * cell_bytes(sizes, kv_type))
+    return (
+        sizes.weights
+        + sizes.states
+        + sizes.scratch
+        + round(cells * cell_bytes(sizes, kv_type))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +116,9 @@ def memory_fit(sizes: ModelSizes, trained_for: int, free_bytes: int) -> MemoryFi
     elif sizes.cell:
         context = min(trained, int(spare / sizes.cell))
     needed = needed_bytes(sizes, min(DEFAULT_CONTEXT_TOKENS, trained))
-    return MemoryFit(context, needed, free_bytes, enough=context >= min(LEAST_WINDOW, trained))
+    return MemoryFit(
+        context, needed, free_bytes, enough=context >= min(LEAST_WINDOW, trained)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +126,8 @@ class LoadOptions:
     """The person's settings for loading. None and `auto` are chosen here."""
 
     context_tokens: int | None = None
-    gpu_layers: int | None = None  # The output counts as a layer; larger numbers mean all
+    # The output counts as a layer; larger numbers mean all
+    gpu_layers: int | None = None
     kv_cache: KvCache = "auto"
     threads: int | None = None
 
@@ -161,7 +174,9 @@ def free_memory(memory_bytes: int, gpus: tuple[Gpu, ...]) -> FreeMemory:
             continue
         reserve = _GPU_RESERVE_BYTES + round(_GPU_RESERVE_SHARE * gpu.total_bytes)
         usable += max(0, gpu.free_bytes - reserve)
-    return FreeMemory(memory_bytes, usable, shared=all(gpu.shares_memory for gpu in gpus))
+    return FreeMemory(
+        memory_bytes, usable, shared=all(gpu.shares_memory for gpu in gpus)
+    )
 
 
 def layouts(
@@ -172,7 +187,8 @@ def layouts(
     `trained_for`: the model's context length; 0 if unknown.
     """
     window = min(
-        options.context_tokens or DEFAULT_CONTEXT_TOKENS, trained_for or DEFAULT_CONTEXT_TOKENS
+        options.context_tokens or DEFAULT_CONTEXT_TOKENS,
+        trained_for or DEFAULT_CONTEXT_TOKENS,
     )
     kv_type = "f16" if options.kv_cache == "auto" else options.kv_cache
     whole = Layout(window, window, kv_type, 0)
@@ -184,14 +200,20 @@ def layouts(
         considered += _on_gpu(sizes, replace(whole, gpu_layers=layers), options, room)
     if room.gpu_bytes is None or not options.gpu_layers:
         streams = _streams(sizes, whole, room.memory_bytes)
-        cells = window if streams else _cells(sizes, whole, room.memory_bytes, _EXTRA_WINDOWS)
+        if streams:
+            cells = window
+        else:
+            cells = _cells(sizes, whole, room.memory_bytes, _EXTRA_WINDOWS)
         considered.append(replace(whole, cells=cells, streams=streams))
         considered += _smaller_caches(whole, options)
     return list(dict.fromkeys(considered))
 
 
 def fits(
-    sizes: ModelSizes, layout: Layout, room: FreeMemory, options: LoadOptions = DEFAULT_OPTIONS
+    sizes: ModelSizes,
+    layout: Layout,
+    room: FreeMemory,
+    options: LoadOptions = DEFAULT_OPTIONS,
 ) -> bool:
     """Whether a layout is estimated to fit.
 
@@ -199,7 +221,9 @@ def fits(
     """
     on_gpu, in_memory = required_bytes(sizes, layout)
     if room.shared:
-        return on_gpu + in_memory <= room.memory_bytes and on_gpu <= (room.gpu_bytes or 0)
+        return on_gpu + in_memory <= room.memory_bytes and on_gpu <= (
+            room.gpu_bytes or 0
+        )
     return in_memory <= room.memory_bytes and (
         options.gpu_layers is not None or on_gpu <= (room.gpu_bytes or 0)
     )
@@ -207,7 +231,9 @@ def fits(
 
 def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
     """Bytes needed on graphics cards, and in the machine's memory."""
-    everything = needed_bytes(sizes, layout.cells + layout.streams * STREAM_TOKENS, layout.kv_type)
+    everything = needed_bytes(
+        sizes, layout.cells + layout.streams * STREAM_TOKENS, layout.kv_type
+    )
     if layout.streams:
         everything += sizes.scratch
     if not layout.gpu_layers:
@@ -227,7 +253,9 @@ def reduction_notice(before: Layout, after: Layout, layers: int) -> str:
     if after.kv_type != before.kv_type:
         what.append(f"a KV cache of {after.kv_type}")
     if after.window < before.window:
-        what.append(f"a window of {after.window:,} tokens in place of {before.window:,}")
+        what.append(
+            f"a window of {after.window:,} tokens in place of {before.window:,}"
+        )
     if not what:
         return ""
     return f"Memory is short: the model has {' and '.join(what)}."
@@ -237,13 +265,19 @@ def _on_gpu(
     sizes: ModelSizes, whole: Layout, options: LoadOptions, room: FreeMemory
 ) -> Iterator[Layout]:
     assert room.gpu_bytes is not None
-    on_card = replace(sizes, weights=round(sizes.weights * whole.gpu_layers / (sizes.layers + 1)))
-    yield replace(whole, cells=_cells(on_card, whole, room.gpu_bytes, _EXTRA_WINDOWS_ON_GPU))
+    on_card = replace(
+        sizes, weights=round(sizes.weights * whole.gpu_layers / (sizes.layers + 1))
+    )
+    yield replace(
+        whole, cells=_cells(on_card, whole, room.gpu_bytes, _EXTRA_WINDOWS_ON_GPU)
+    )
     yield whole
     if options.gpu_layers is not None:
         yield from _smaller_caches(whole, options)
         return
-    fewer = (replace(whole, gpu_layers=count) for count in range(whole.gpu_layers, 0, -1))
+    fewer = (
+        replace(whole, gpu_layers=count) for count in range(whole.gpu_layers, 0, -1)
+    )
     most = next((layout.gpu_layers for layout in fewer if fits(sizes, layout, room)), 0)
     for count in (most, *(int(most * share) for share in _FEWER_LAYERS)):
         if count:

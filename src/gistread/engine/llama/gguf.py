@@ -49,7 +49,8 @@ MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
 _ALIGNMENT = "general.alignment"
 _DEFAULT_ALIGNMENT = 32
-_MOST_ALIGNMENT_BITS = 20  # An alignment of gigabytes would count the whole file as header
+# An alignment of gigabytes would count the whole file as header
+_MOST_ALIGNMENT_BITS = 20
 _LARGEST_NUMBER = 1 << 48  # Larger ones are no sizes
 _LONGEST_KEY_BYTES = 1024
 _MOST_TENSORS = 65_536
@@ -71,7 +72,9 @@ _MOST_BYTES = 64 << 20  # Largest header; real ones have some megabytes
 _MOST_STRINGS = 2_000_000
 
 # Architectures whose files may name a window that llama.cpp ignores.
-_WINDOW_UNUSED = frozenset({"llama", "phi3", "phimoe", "qwen2", "qwen2moe", "qwen3", "qwen3moe"})
+_WINDOW_UNUSED = frozenset(
+    {"llama", "phi3", "phimoe", "qwen2", "qwen2moe", "qwen3", "qwen3moe"}
+)
 _RECURRENT = ("mamba", "rwkv", "arwkv")
 _STATE_KEYS = ("ssm.state_size", "wkv.head_size", "shortconv.l_cache", "kda.head_dim")
 
@@ -80,7 +83,8 @@ class MemoryKind(StrEnum):
     """The value is for people."""
 
     ATTENTION = "attention"
-    SLIDING_WINDOW = "sliding window"  # Some layers see only the last few thousand tokens
+    # Some layers see only the last few thousand tokens
+    SLIDING_WINDOW = "sliding window"
     RECURRENT = "recurrent"  # No attention: the beginning of a long text fades
     HYBRID = "hybrid"  # Attention in some layers, recurrence in others
 
@@ -127,7 +131,8 @@ class GgufHeader:
     chat_template: str
     split_count: int  # Files of the model
     missing_bytes: int  # How much shorter the file is than its tensors require
-    fingerprint: str  # Hash of the header and samples of the weights; empty if not requested
+    # Hash of the header and samples of the weights; empty if not requested
+    fingerprint: str
     title: str  # `general.name`
     contains: str  # `general.type`: `model`, `adapter`, `mmproj` …
     pooling: int  # Pooling type of an embedding model, as numbered by llama.cpp
@@ -135,7 +140,9 @@ class GgufHeader:
     adapter: Path | None = None
 
 
-def read_header(path: Path, adapter: Path | None = None, *, fingerprint: bool = True) -> GgufHeader:
+def read_header(
+    path: Path, adapter: Path | None = None, *, fingerprint: bool = True
+) -> GgufHeader:
     """Read the header of a model, with a LoRA adapter if given.
 
     Raises EngineError, also if they do not match.
@@ -144,11 +151,19 @@ def read_header(path: Path, adapter: Path | None = None, *, fingerprint: bool = 
     if adapter is None:
         return header
     lora = read_header(adapter)
-    if lora.contains != "adapter" or lora.architecture != header.architecture or lora.missing_bytes:
+    if (
+        lora.contains != "adapter"
+        or lora.architecture != header.architecture
+        or lora.missing_bytes
+    ):
         problem = f"{adapter.name} is not a LoRA adapter for {header.name}."
         raise EngineError(problem, "Name a GGUF adapter made for this model.")
-    both = hashlib.sha256(f"{header.fingerprint} {lora.fingerprint}".encode()).hexdigest()[:32]
-    return replace(header, name=f"{header.name}+{adapter.stem}", fingerprint=both, adapter=adapter)
+    both = hashlib.sha256(
+        f"{header.fingerprint} {lora.fingerprint}".encode()
+    ).hexdigest()[:32]
+    return replace(
+        header, name=f"{header.name}+{adapter.stem}", fingerprint=both, adapter=adapter
+    )
 
 
 class Tensor(NamedTuple):
@@ -166,8 +181,10 @@ class Contents:
     pairs: dict[str, int | float | bool | str] = field(default_factory=dict)
     # Short arrays of integers or booleans
     arrays: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    array_lengths: dict[str, int] = field(default_factory=dict)  # The length of every array
-    strings: dict[str, list[bytes]] = field(default_factory=dict)  # Of the arrays asked for
+    # The length of every array
+    array_lengths: dict[str, int] = field(default_factory=dict)
+    # Of the arrays asked for
+    strings: dict[str, list[bytes]] = field(default_factory=dict)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     header_bytes: int = 0  # Without padding
     file_bytes: int = 0
@@ -182,14 +199,19 @@ class Contents:
     def number(self, key: str, default: int = 0) -> int:
         """A count; `default` if missing or implausible."""
         value = self.pairs.get(key, default)
-        return value if isinstance(value, int) and 0 <= value <= _LARGEST_NUMBER else default
+        if isinstance(value, int) and 0 <= value <= _LARGEST_NUMBER:
+            return value
+        return default
 
     def of_layers(self, key: str, layers: int, default: int = 0) -> tuple[int, ...]:
         """A count for each layer; the file has one for all layers, or an array."""
         array = self.arrays.get(key)
         if array is None:
             return (self.number(key, default),) * layers
-        sound = [number if 0 <= number <= _LARGEST_NUMBER else default for number in array[:layers]]
+        sound = [
+            number if 0 <= number <= _LARGEST_NUMBER else default
+            for number in array[:layers]
+        ]
         return tuple(sound + [default] * (layers - len(sound)))
 
     @property
@@ -202,7 +224,9 @@ class Contents:
     def data_bytes(self) -> int:
         """From the start of the first tensor to the end of the last."""
         last = max(
-            self.tensors.values(), key=lambda tensor: tensor.offset, default=Tensor((0,), 0, 0)
+            self.tensors.values(),
+            key=lambda tensor: tensor.offset,
+            default=Tensor((0,), 0, 0),
         )
         _, per_block, block_bytes = _TENSOR_TYPES.get(last.kind, ("", 1, 0))
         return last.offset + last.weights // per_block * block_bytes
@@ -224,10 +248,13 @@ def read_contents(
     """Read the whole header, with these arrays however long they are. Raises EngineError."""
     if _BAD_PATH.search(str(path)):
         raise BrokenModelError(
-            path, "its path contains line breaks or bytes that are not UTF-8", "Rename it."
+            path,
+            "its path contains line breaks or bytes that are not UTF-8",
+            "Rename it.",
         )
     try:
-        if not path.is_file() and path.exists():  # Reading a pipe or a device could block forever
+        # Reading a pipe or a device could block forever
+        if not path.is_file() and path.exists():
             raise BrokenModelError(path, "it is not a regular file", _LIST_HINT)
         with path.open("rb", buffering=1 << 15) as file:
             _check_format(path, file)
@@ -242,7 +269,9 @@ def read_contents(
         ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise BrokenModelError(path, f"it cannot be read ({reason})", _LIST_HINT) from None
+        raise BrokenModelError(
+            path, f"it cannot be read ({reason})", _LIST_HINT
+        ) from None
 
 
 def _check_format(path: Path, file: BinaryIO) -> None:
@@ -252,7 +281,9 @@ def _check_format(path: Path, file: BinaryIO) -> None:
     version = int.from_bytes(file.read(4), "little")
     if version and version not in _VERSIONS:
         reason = f"it is GGUF version {version}, which is not supported"
-        raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).")
+        raise BrokenModelError(
+            path, reason, "Fetch a newer conversion of this model (GGUF 3)."
+        )
 
 
 def _header_from(path: Path, contents: Contents) -> GgufHeader:
@@ -277,7 +308,9 @@ def _header_from(path: Path, contents: Contents) -> GgufHeader:
         vocabulary=contents.array_lengths.get("tokenizer.ggml.tokens", 0),
         chat_template=contents.text("tokenizer.chat_template").strip(),
         split_count=max(1, contents.number("split.count", 1)),
-        missing_bytes=max(0, contents.data_start + contents.data_bytes - contents.file_bytes),
+        missing_bytes=max(
+            0, contents.data_start + contents.data_bytes - contents.file_bytes
+        ),
         fingerprint=contents.fingerprint,
         title=title,
         contains=contents.text("general.type"),
@@ -292,7 +325,9 @@ def _memory_of(contents: Contents, architecture: str) -> Memory:
     layers = min(number("block_count"), _MOST_LAYERS)
     state = 0
     heads = contents.of_layers(f"{architecture}.attention.head_count", layers)
-    kv_heads = contents.of_layers(f"{architecture}.attention.head_count_kv", layers, default=-1)
+    kv_heads = contents.of_layers(
+        f"{architecture}.attention.head_count_kv", layers, default=-1
+    )
     width = number("embedding_length")
     if any(map(number, _STATE_KEYS)):
         attends = any(heads) and not architecture.startswith(_RECURRENT)
@@ -315,7 +350,9 @@ def _memory_of(contents: Contents, architecture: str) -> Memory:
     numbers = 0
     for layer in attending:
         size = width // heads[layer] if heads[layer] else 0
-        each = number("attention.key_length", size) + number("attention.value_length", size)
+        each = number("attention.key_length", size) + number(
+            "attention.value_length", size
+        )
         numbers += each * (kv_heads[layer] if kv_heads[layer] >= 0 else heads[layer])
     return Memory(kind, 2 * numbers, _STATE_BYTES * layers * state)
 
@@ -390,7 +427,9 @@ class _Reader:
     def _array(self, key: str, kind: int, length: int) -> None:
         self._contents.array_lengths[key] = length
         if kind == STRING:
-            self._contents.strings[key] = self._strings(length, keep=key in self._arrays_to_read)
+            self._contents.strings[key] = self._strings(
+                length, keep=key in self._arrays_to_read
+            )
         elif kind not in SCALARS or length > _MOST_BYTES:
             raise _DamagedError
         elif SCALARS[kind] in "fd":

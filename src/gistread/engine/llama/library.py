@@ -50,7 +50,9 @@ def ask_library() -> Library:
         message = "This build of llama.cpp uses instructions that this processor lacks."
         options = f"--force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
         rebuild = pip_install(f"{options} {_PACKAGE}=={installed_version()}")
-        raise EngineError(message, f"Rebuild it, with a C++ compiler installed: {rebuild}")
+        raise EngineError(
+            message, f"Rebuild it, with a C++ compiler installed: {rebuild}"
+        )
     if described is None:
         log = process.stderr.decode("utf-8", "replace").strip().splitlines()
         raise _unusable(log[-1] if log else f"exit status {process.returncode}")

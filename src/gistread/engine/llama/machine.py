@@ -39,7 +39,9 @@ def available_bytes() -> int:
     try:
         limit = (_GROUP / "memory.max").read_text().strip()
         used = int((_GROUP / "memory.current").read_text())
-        counts = dict(line.split() for line in (_GROUP / "memory.stat").read_text().splitlines())
+        counts = dict(
+            line.split() for line in (_GROUP / "memory.stat").read_text().splitlines()
+        )
     except (OSError, ValueError):
         return free
     if limit == "max":
@@ -52,7 +54,9 @@ def available_bytes() -> int:
 def free_disk_bytes(folder: Path) -> int | None:
     """Free bytes on the disk of a folder, which need not exist; None if unknown."""
     existing = next(
-        parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists()
+        parent
+        for parent in (folder.absolute(), *folder.absolute().parents)
+        if parent.exists()
     )
     try:
         return shutil.disk_usage(existing).free
@@ -71,7 +75,9 @@ def file_bytes(path: Path) -> int:
 def physical_cores() -> int:
     """Physical cores this process may use, given its affinity and control group."""
     cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    allowed = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
+    )
     with contextlib.suppress(OSError, ValueError):  # The quota may be `max`
         quota, period = map(int, (_GROUP / "cpu.max").read_text().split())
         allowed = min(allowed, math.ceil(quota / period))
@@ -97,7 +103,9 @@ def gpu_maker() -> str:
         if platform.machine() != "arm64":
             return ""
         return APPLE
-    if driven := next((maker for sign, maker in _DRIVERS.items() if Path(sign).exists()), ""):
+    if driven := next(
+        (maker for sign, maker in _DRIVERS.items() if Path(sign).exists()), ""
+    ):
         return driven
     for vendor in sorted(_CARDS.glob("renderD*/device/vendor")):
         try:

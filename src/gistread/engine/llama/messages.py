@@ -35,7 +35,8 @@ class Load:
     cache_directory: str = ""  # Directory of prompt cache files; empty: none are used
     adapter: str = ""  # Path of a LoRA adapter; empty: none
     copies: str = ""  # Directory of fast copies; empty: none are made
-    layout: int = -1  # Number of the layout to try; those before it failed. -1: the fast copy
+    # Number of the layout to try; those before it failed. -1: the fast copy
+    layout: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,10 @@ _KINDS: dict[str, type[Any]] = {
 
 def encode(message: Request | Command | Loaded | Event, request_id: int) -> bytes:
     content = {field.name: getattr(message, field.name) for field in fields(message)}
-    return orjson.dumps({"kind": type(message).__name__, "id": request_id, **content}) + b"\n"
+    return (
+        orjson.dumps({"kind": type(message).__name__, "id": request_id, **content})
+        + b"\n"
+    )
 
 
 def decode(line: bytes) -> tuple[int, Any]:

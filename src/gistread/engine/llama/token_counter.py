@@ -27,9 +27,13 @@ _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 _GPT2 = rf" ?{_L}+|'(?:[stmd]|re|ve|ll)| ?{_N}+| ?[^\s{_L}{_N}]+|\s+(?!\S)|\s+"
 # llama.cpp splits off each digit first and then the text between, so spaces before a digit stay
 # together.
-_DIGITS_ALONE = rf" ?{_L}+|'(?:[stmd]|re|ve|ll)|{_N}| ?[^\s{_L}{_N}]+|\s+(?![^\s{_N}])|\s+"
+_DIGITS_ALONE = (
+    rf" ?{_L}+|'(?:[stmd]|re|ve|ll)|{_N}| ?[^\s{_L}{_N}]+|\s+(?![^\s{_N}])|\s+"
+)
 _LLAMA3 = rf"{_CONTRACTIONS}|[^\r\n{_L}{_N}]?{_L}+|{_N}{{1,3}}| ?[^\s{_L}{_N}]+[\r\n]*|{_SPACES}"
-_QWEN2 = rf"{_CONTRACTIONS}|[^\r\n{_L}{_N}]?{_L}+|{_N}| ?[^\s{_L}{_N}]+[\r\n]*|{_SPACES}"
+_QWEN2 = (
+    rf"{_CONTRACTIONS}|[^\r\n{_L}{_N}]?{_L}+|{_N}| ?[^\s{_L}{_N}]+[\r\n]*|{_SPACES}"
+)
 _QWEN35 = rf"{_CONTRACTIONS}|[^\r\n{_L}{_N}]?[{_L}{_M}]+|{_N}| ?[^\s{_L}{_M}{_N}]+[\r\n]*|{_SPACES}"
 _RULES = {
     **dict.fromkeys(("command-r", "refact", "smollm", "starcoder"), _DIGITS_ALONE),
@@ -73,7 +77,9 @@ class TokenCounter:
             parted = [piece.split(added) for piece in pieces]
             tokens += sum(len(parts) - 1 for parts in parted)
             pieces = [piece for parts in parted for piece in parts]
-        return tokens + sum(len(self._encoding.encode_ordinary(piece)) for piece in pieces)
+        return tokens + sum(
+            len(self._encoding.encode_ordinary(piece)) for piece in pieces
+        )
 
 
 def read_counter(path: Path) -> TokenCounter | None:
@@ -81,7 +87,8 @@ def read_counter(path: Path) -> TokenCounter | None:
 
     Takes a second for 150,000 tokens.
     """
-    from tiktoken import Encoding  # the encodings that tiktoken registers would be downloaded
+    # the encodings that tiktoken registers would be downloaded
+    from tiktoken import Encoding
 
     byte_of = {character: byte for byte, character in enumerate(_alphabet())}
     try:
@@ -92,7 +99,9 @@ def read_counter(path: Path) -> TokenCounter | None:
         ranks = {bytes([byte]): byte for byte in range(256)}
         for merge in merges:
             left, right = merge.decode().split(" ")
-            ranks.setdefault(bytes(byte_of[character] for character in left + right), len(ranks))
+            ranks.setdefault(
+                bytes(byte_of[character] for character in left + right), len(ranks)
+            )
         encoding = Encoding(
             "gistread",
             pat_str=_RULES[contents.text("tokenizer.ggml.pre")],
@@ -104,6 +113,8 @@ def read_counter(path: Path) -> TokenCounter | None:
     written = [token.decode("utf-8", "replace") for token in tokens]
     kinds = contents.arrays.get(_ARRAYS[2], ())
     added = [
-        text for text, kind in zip(written, kinds, strict=False) if kind == _USER_DEFINED and text
+        text
+        for text, kind in zip(written, kinds, strict=False)
+        if kind == _USER_DEFINED and text
     ]
     return TokenCounter(encoding, added)

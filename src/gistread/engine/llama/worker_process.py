@@ -37,12 +37,17 @@ class LoadError(EngineError):
     """`next_layout`: number of the layout to try next, if there is one that may succeed."""
 
     def __init__(
-        self, message: str, hint: str, attempt: LoadAttempt | None, *, next_may_succeed: bool
+        self,
+        message: str,
+        hint: str,
+        attempt: LoadAttempt | None,
+        *,
+        next_may_succeed: bool,
     ) -> None:
         super().__init__(message, hint)
-        self.next_layout = (
-            attempt.number + 1 if next_may_succeed and attempt and attempt.remaining else None
-        )
+        self.next_layout: int | None = None
+        if next_may_succeed and attempt and attempt.remaining:
+            self.next_layout = attempt.number + 1
 
 
 class WorkerProcess:
@@ -86,7 +91,9 @@ class WorkerProcess:
             except BaseException as error:
                 ours.close()
                 if isinstance(error, OSError):
-                    raise EngineError(f"The model's process cannot be started: {error}.") from None
+                    raise EngineError(
+                        f"The model's process cannot be started: {error}."
+                    ) from None
                 raise
         self._incoming, self._outgoing = await asyncio.open_unix_connection(
             sock=ours, limit=_LINE_LIMIT_BYTES
@@ -99,7 +106,9 @@ class WorkerProcess:
             return None
         return self._process.pid
 
-    def send(self, message: messages.Request | messages.Command, request_id: int = 0) -> None:
+    def send(
+        self, message: messages.Request | messages.Command, request_id: int = 0
+    ) -> None:
         # The listener notices a worker that has ended.
         with contextlib.suppress(ConnectionError, RuntimeError):
             self._outgoing.write(messages.encode(message, request_id))
@@ -114,7 +123,9 @@ class WorkerProcess:
         while (received := await self._receive()) is not None:
             match received[1]:
                 case messages.Loaded() as loaded:
-                    self._listener = asyncio.create_task(self._listen(), name="engine-listener")
+                    self._listener = asyncio.create_task(
+                        self._listen(), name="engine-listener"
+                    )
                     return loaded
                 case messages.Failed() as failed:
                     raise LoadError(

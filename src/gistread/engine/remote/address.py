@@ -70,7 +70,11 @@ def named_fingerprint(model: str) -> str:
 
 
 def is_address(spec: str) -> bool:
-    return spec.strip().casefold().startswith(tuple(f"{scheme}://" for scheme in _USUAL_PORTS))
+    return (
+        spec.strip()
+        .casefold()
+        .startswith(tuple(f"{scheme}://" for scheme in _USUAL_PORTS))
+    )
 
 
 def parse_address(spec: str) -> ServerAddress:
@@ -112,9 +116,13 @@ def _origin(scheme: str, host: str, port: int | None) -> str:
 
 # For servers on this machine; followed by a host's name, for that host
 VARIABLE = "GISTREAD_API_KEY"
-KEYRING = "gistread"  # Service name in the keyring; the user name is the server's origin
+# Service name in the keyring; the user name is the server's origin
+KEYRING = "gistread"
 # Customary variables of well-known hosts.
-_OWN_VARIABLES = {"api.openai.com": "OPENAI_API_KEY", "openrouter.ai": "OPENROUTER_API_KEY"}
+_OWN_VARIABLES = {
+    "api.openai.com": "OPENAI_API_KEY",
+    "openrouter.ai": "OPENROUTER_API_KEY",
+}
 
 
 def variable_of(address: ServerAddress) -> str:

@@ -34,7 +34,8 @@ class ChatRequest:
     sampling: Sampling
     # Additional fields of the body, such as a JSON schema
     extra: Mapping[str, Any] = field(default_factory=dict)
-    only_warms: bool = False  # Whether only the server's prefix cache matters, not the answer
+    # Whether only the server's prefix cache matters, not the answer
+    only_warms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,9 @@ class Chat:
                 return
             except RequestRefusedError as refusal:
                 # Constraints must not be dropped silently.
-                refused = _refused_field(refusal, body, {"model", "messages", *request.extra})
+                refused = _refused_field(
+                    refusal, body, {"model", "messages", *request.extra}
+                )
                 if started or not refused:
                     raise
                 self.unsupported.add(refused)
@@ -92,7 +95,9 @@ class Chat:
         most_pieces = _PIECES_PER_TOKEN * max_tokens + _SPARE_PIECES
         most_characters = most_pieces * _CHARACTERS_PER_PIECE
         path = f"{self.model.base}/chat/completions"
-        async with aclosing(self.connection.stream(path, body, is_last=is_last)) as events:
+        async with aclosing(
+            self.connection.stream(path, body, is_last=is_last)
+        ) as events:
             try:
                 async for event in events:
                     if event is DONE:
@@ -102,7 +107,9 @@ class Chat:
                     finish = ended or finish
                     usage = event.get("usage") or usage
                     if piece is not None:
-                        piece = replace(piece, text=piece.text[: most_characters - characters])
+                        piece = replace(
+                            piece, text=piece.text[: most_characters - characters]
+                        )
                         pieces += 1
                         characters += len(piece.text)
                         yield piece
@@ -122,7 +129,8 @@ class Chat:
         body: dict[str, Any] = {
             "model": self.model.model,
             "messages": [
-                {"role": message.role, "content": message.content} for message in request.prompt
+                {"role": message.role, "content": message.content}
+                for message in request.prompt
             ],
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
@@ -135,9 +143,9 @@ class Chat:
             body["stop"] = list(sampling.stop)
         if "max_tokens" in self.unsupported:
             body["max_completion_tokens"] = body["max_tokens"]  # OpenAI's newer name
-        return {name: value for name, value in body.items() if name not in self.unsupported} | dict(
-            request.extra
-        )
+        return {
+            name: value for name, value in body.items() if name not in self.unsupported
+        } | dict(request.extra)
 
 
 def _read(event: Json) -> tuple[AnswerPiece | None, str]:
@@ -145,7 +153,9 @@ def _read(event: Json) -> tuple[AnswerPiece | None, str]:
         case {"choices": [{**choice}, *_]}:
             message = choice.get("delta") or choice.get("message")
             text, thinks = _parts(member(message, "content"))
-            separate = member(message, "reasoning_content") or member(message, "reasoning")
+            separate = member(message, "reasoning_content") or member(
+                message, "reasoning"
+            )
             reasoning = thinks or bool(separate)
             finish = choice.get("finish_reason")
             piece = AnswerPiece(text, reasoning) if text or reasoning else None
@@ -168,13 +178,17 @@ def _parts(content: Json) -> tuple[str, bool]:
 
 def _end_of(finish: str, usage: Json, pieces: int) -> AnswerEnd:
     """The end of an answer. Without reported usage, a piece counts as a token."""
-    reused = tokens_of(member(member(usage, "prompt_tokens_details"), "cached_tokens")) or 0
+    reused = (
+        tokens_of(member(member(usage, "prompt_tokens_details"), "cached_tokens")) or 0
+    )
     prefilled = max(0, (tokens_of(member(usage, "prompt_tokens")) or 0) - reused)
     generated = tokens_of(member(usage, "completion_tokens")) or pieces
     return AnswerEnd(_FINISHES.get(finish, "end"), Usage(prefilled, reused, generated))
 
 
-def _refused_field(refusal: RequestRefusedError, body: Mapping[str, Any], kept: set[str]) -> str:
+def _refused_field(
+    refusal: RequestRefusedError, body: Mapping[str, Any], kept: set[str]
+) -> str:
     if refusal.status not in _REFUSES_FIELD or refusal.is_too_long:
         return ""
     named = [name for name in body if name not in kept and name in refusal.message]

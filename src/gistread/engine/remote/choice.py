@@ -117,7 +117,9 @@ async def stream_in_form(
             if not _may_refuse_schema(refusal):
                 raise
             requester.schema_misses = _MOST_MISSES
-    async with aclosing(requester.stream(ChatRequest(prompt, sampling), priority)) as events:
+    async with aclosing(
+        requester.stream(ChatRequest(prompt, sampling), priority)
+    ) as events:
         async for event in events:
             yield event
 
@@ -143,7 +145,8 @@ def match_option(reply: str, options: Sequence[str]) -> int | None:
         forms = [reply, first, re.split(r"[.,:;)\n]|\s[-–—]", first, maxsplit=1)[0]]
 
     def letters(text: str) -> str:
-        return "".join(filter(str.isalnum, text.casefold()))  # `<12>` and `12` are the same label
+        # `<12>` and `12` are the same label
+        return "".join(filter(str.isalnum, text.casefold()))
 
     for key in (str.strip, lambda text: text.strip(_TRIMMED).casefold(), letters):
         keys = [key(option) for option in options]

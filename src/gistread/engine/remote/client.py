@@ -40,7 +40,8 @@ from gistread.engine.remote.pace import ServerPace
 from gistread.engine.remote.requester import Activity, Requester, RequestSlots
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
-_LOADING_S = 1.0  # A first reply that took longer may have waited for the model to be loaded
+# A first reply that took longer may have waited for the model to be loaded
+_LOADING_S = 1.0
 
 
 @dataclass(eq=False)
@@ -49,7 +50,8 @@ class RemoteEngine(Activity, Engine):
 
     address: ServerAddress
     _: KW_ONLY
-    context_tokens: int | None = None  # The window, if the server's is larger or not reported
+    # The window, if the server's is larger or not reported
+    context_tokens: int | None = None
     # Concurrent requests; None: as many as usual for the server's program
     connections: int | None = None
     retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
@@ -67,7 +69,9 @@ class RemoteEngine(Activity, Engine):
         if self._info is None or self._requester is None:
             raise EngineError("The model is not loaded yet.")
         requester = self._requester
-        return replace(self._info, parallel=requester.slots.limit, rates=requester.pace.rates)
+        return replace(
+            self._info, parallel=requester.slots.limit, rates=requester.pace.rates
+        )
 
     async def start(self) -> EngineInfo:
         await self._started()
@@ -87,7 +91,9 @@ class RemoteEngine(Activity, Engine):
         return await self._start.wait()
 
     async def _discover(self) -> Requester:
-        self.publish(EngineState(Phase.LOADING, notice=f"Connecting to {self.address.origin} …"))
+        self.publish(
+            EngineState(Phase.LOADING, notice=f"Connecting to {self.address.origin} …")
+        )
         ended = EngineState(Phase.STOPPED)
         try:
             self._requester, notice = await self._connect()
@@ -116,10 +122,17 @@ class RemoteEngine(Activity, Engine):
             model = await connection.call(lambda: discovery.find(connection))
             dialect = model.dialect
             slots = RequestSlots(self.connections or model.slots or dialect.connections)
-            requester = Requester(Chat(connection, model), slots, self, dialect.default_window)
+            requester = Requester(
+                Chat(connection, model), slots, self, dialect.default_window
+            )
             await _greet(requester)
-            reported = await discovery.loaded_window(connection, model) or model.context_tokens
-        window = min(filter(None, (reported, self.context_tokens)), default=dialect.default_window)
+            reported = (
+                await discovery.loaded_window(connection, model) or model.context_tokens
+            )
+        window = min(
+            filter(None, (reported, self.context_tokens)),
+            default=dialect.default_window,
+        )
         requester.window = window
         self._info = EngineInfo(
             name=short_name(model.model),  # The same on every server
@@ -150,7 +163,9 @@ class RemoteEngine(Activity, Engine):
         return estimate_prompt(prompt)
 
     @asynccontextmanager
-    async def _server_for(self, prompt: Prompt, answer_tokens: int) -> AsyncIterator[Requester]:
+    async def _server_for(
+        self, prompt: Prompt, answer_tokens: int
+    ) -> AsyncIterator[Requester]:
         """The started server, once it is sure that prompt and answer fit its window.
 
         Raises PromptTooLongError, EngineError.
@@ -161,18 +176,28 @@ class RemoteEngine(Activity, Engine):
         with requester.chat.connection.translate_refusals():
             yield requester
 
-    async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
+    async def prepare(
+        self, prompt: Prompt, priority: Priority = Priority.BACKGROUND
+    ) -> Usage:
         stable = prompt[-1].content[: prompt[-1].cacheable_prefix]
-        if not stable or not (await self._started()).chat.model.dialect.has_prefix_cache:
+        if (
+            not stable
+            or not (await self._started()).chat.model.dialect.has_prefix_cache
+        ):
             return NO_USAGE
         beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
         async with self._server_for(beginning, 1) as requester:
             return (
-                await requester.ask(ChatRequest(beginning, Sampling(1), only_warms=True), priority)
+                await requester.ask(
+                    ChatRequest(beginning, Sampling(1), only_warms=True), priority
+                )
             ).usage
 
     async def stream(
-        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        sampling: Sampling = GREEDY,
+        priority: Priority = Priority.INTERACTIVE,
     ) -> AsyncGenerator[StreamEvent]:
         async with (
             self._server_for(prompt, sampling.max_tokens) as requester,
@@ -182,7 +207,10 @@ class RemoteEngine(Activity, Engine):
                 yield event
 
     async def choose(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self,
+        prompt: Prompt,
+        options: Sequence[str],
+        priority: Priority = Priority.INTERACTIVE,
     ) -> Choice:
         check_options(options)
         async with self._server_for(prompt, max(map(len, options))) as requester:

@@ -48,8 +48,10 @@ _BUSY = {429, 503, 529}
 _TRANSIENT = {408, 425, 500, 502, 504, *_BUSY}
 _MOST_BYTES = 64 * 2**20  # Largest answer or event
 _SHORT_CHARACTERS = 300  # Of what a server says
-_JITTER = 0.25  # Share of a wait: requests that failed together are not retried together
-_LONGEST_WAITS = 4  # A server that asks for a longer pause is not waited for, in longest waits
+# Share of a wait: requests that failed together are not retried together
+_JITTER = 0.25
+# A server that asks for a longer pause is not waited for, in longest waits
+_LONGEST_WAITS = 4
 
 
 @dataclass(eq=False, slots=True)
@@ -74,7 +76,9 @@ class Connection:
         client = self._open_client()
         method = "GET" if body is None else "POST"
         async with (
-            self._limited(self.policy.answer_s if loads else self.policy.short_s, "giving up"),
+            self._limited(
+                self.policy.answer_s if loads else self.policy.short_s, "giving up"
+            ),
             client.stream(method, self.address.origin + path, json=body) as response,
         ):
             content = await _content(response)
@@ -82,7 +86,9 @@ class Connection:
             raise self._failure(response.status_code, response.headers, content)
         return _decode(content)
 
-    async def stream(self, path: str, body: Json, *, is_last: bool = False) -> AsyncGenerator[Json]:
+    async def stream(
+        self, path: str, body: Json, *, is_last: bool = False
+    ) -> AsyncGenerator[Json]:
         """POST and yield the events of the answer, then `DONE` if it ends normally.
 
         `is_last`: no other attempt follows. Raises as `fetch`.
@@ -107,7 +113,8 @@ class Connection:
                 yield self._checked(_decode(content))
                 yield DONE
                 return
-            response.encoding = "utf-8-sig"  # Some servers send a byte order mark first.
+            # Some servers send a byte order mark first.
+            response.encoding = "utf-8-sig"
             source = httpx2.EventSource(response, _MOST_BYTES)
             events = (event.data async for event in source if event.data)
             while True:
@@ -137,7 +144,9 @@ class Connection:
     async def wait_before_retry(self, lost: ServerLostError, failures: int) -> None:
         """Wait before the next attempt. Raises EngineError after too many failures."""
         policy = self.policy
-        attempts = policy.silent_attempts if isinstance(lost, SilentError) else policy.attempts
+        attempts = (
+            policy.silent_attempts if isinstance(lost, SilentError) else policy.attempts
+        )
         if failures >= attempts * (2 if lost.busy else 1):
             raise lost_error(self.address, lost, failures) from None
         back_off_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1))
@@ -149,7 +158,9 @@ class Connection:
                     f"{lost.retry_after_s:,.0f} s.",
                     f"Try again then. {KEPT}",
                 ) from None
-            wait_s = lost.retry_after_s + policy.back_off_s * random.uniform(0.0, _JITTER)
+            wait_s = lost.retry_after_s + policy.back_off_s * random.uniform(
+                0.0, _JITTER
+            )
         self.notice(retry_notice(self.address, lost, wait_s))
         await asyncio.sleep(wait_s)
 
@@ -158,7 +169,9 @@ class Connection:
         try:
             yield
         except RequestRefusedError as refusal:
-            raise refused_error(self.address, refusal, with_key=bool(self.key)) from None
+            raise refused_error(
+                self.address, refusal, with_key=bool(self.key)
+            ) from None
 
     async def close(self) -> None:
         client, self._client = self._client, None
@@ -176,7 +189,9 @@ class Connection:
                     None, connect=self.policy.connect_s, write=self.policy.short_s
                 ),
                 # Concurrency is limited in slots.py.
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
+                limits=httpx2.Limits(
+                    max_connections=None, max_keepalive_connections=64
+                ),
                 # No proxy for a server on this machine.
                 trust_env=not self.address.is_loopback,
                 verify=_ssl_context(encrypted=self.address.is_encrypted),
@@ -192,15 +207,18 @@ class Connection:
         silent_s = self.policy.silent_s
 
         def tell() -> None:
-            until = time.strftime("%H:%M:%S", time.localtime(time.time() + limit_s - silent_s))
+            until = time.strftime(
+                "%H:%M:%S", time.localtime(time.time() + limit_s - silent_s)
+            )
             host = self.address.origin.partition("://")[2]
             self.notice(
                 f"no reply from {host} for {silent_s:.0f} s; waiting until {until}, then {then}"
             )
 
-        timer = (
-            asyncio.get_running_loop().call_later(silent_s, tell) if silent_s < limit_s else None
-        )
+        if silent_s < limit_s:
+            timer = asyncio.get_running_loop().call_later(silent_s, tell)
+        else:
+            timer = None
         try:
             with self._failures():
                 async with asyncio.timeout(limit_s):
@@ -215,10 +233,17 @@ class Connection:
 
         try:
             yield
-        except (TimeoutError, httpx2.ReadTimeout, httpx2.WriteTimeout, httpx2.PoolTimeout):
+        except (
+            TimeoutError,
+            httpx2.ReadTimeout,
+            httpx2.WriteTimeout,
+            httpx2.PoolTimeout,
+        ):
             raise SilentError("did not answer in time") from None
         except httpx2.ConnectTimeout:
-            raise UnreachableError(f"no connection within {self.policy.connect_s:.0f} s") from None
+            raise UnreachableError(
+                f"no connection within {self.policy.connect_s:.0f} s"
+            ) from None
         except (httpx2.ConnectError, httpx2.ProxyError) as error:
             if isinstance(cause := system_error(error), ssl.SSLCertVerificationError):
                 raise UntrustedError(cause.verify_message) from None
@@ -230,7 +255,9 @@ class Connection:
         except (httpx2.InvalidURL, UnicodeError) as error:
             raise RequestRefusedError(0, _shorten(str(error))) from None
 
-    def _failure(self, status: int, headers: "httpx2.Headers", content: bytes) -> Exception:
+    def _failure(
+        self, status: int, headers: "httpx2.Headers", content: bytes
+    ) -> Exception:
         if status < HTTPStatus.BAD_REQUEST:
             target = _shorten(headers.get("location", "another address"))
             return RequestRefusedError(status, f"it redirects to {target}")
@@ -253,20 +280,26 @@ class Connection:
         error = member(event, "error")
         if not error:
             return event
-        message = _shorten(str(error.get("message", "") if isinstance(error, dict) else error))
+        message = _shorten(
+            str(error.get("message", "") if isinstance(error, dict) else error)
+        )
         code = member(error, "code")
         if isinstance(code, str) and code.isdecimal():
             code = int(code)  # LiteLLM's are strings.
         if _is_refusal(code):
             raise RequestRefusedError(code, message)
         raise ServerLostError(
-            f"failed in the middle of an answer ({message})", busy=code in _BUSY, message=message
+            f"failed in the middle of an answer ({message})",
+            busy=code in _BUSY,
+            message=message,
         )
 
 
 def _is_refusal(code: Json) -> bool:
     """Whether a status says that the request itself is at fault."""
-    is_client_error = isinstance(code, int) and code // 100 == HTTPStatus.BAD_REQUEST // 100
+    is_client_error = (
+        isinstance(code, int) and code // 100 == HTTPStatus.BAD_REQUEST // 100
+    )
     return is_client_error and code not in _TRANSIENT
 
 
@@ -319,7 +352,11 @@ def _message(content: bytes) -> str:
     text = content.decode("utf-8", "replace")
     with contextlib.suppress(ValueError):
         match json.loads(content):
-            case {"error": {"message": str(text)}} | {"error": str(text)} | {"message": str(text)}:
+            case (
+                {"error": {"message": str(text)}}
+                | {"error": str(text)}
+                | {"message": str(text)}
+            ):
                 pass
             case {"detail": detail}:
                 text = detail if isinstance(detail, str) else json.dumps(detail)

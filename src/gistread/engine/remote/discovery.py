@@ -26,10 +26,13 @@ _MOST_NAMED = 8  # Models in a message
 @dataclass(frozen=True, slots=True)
 class Dialect:
     title: str  # For people
-    connections: int = 4  # Concurrent requests, unless the settings or the server say otherwise
-    no_reasoning: dict[str, Any] = field(default_factory=dict)  # Fields that turn reasoning off
+    # Concurrent requests, unless the settings or the server say otherwise
+    connections: int = 4
+    # Fields that turn reasoning off
+    no_reasoning: dict[str, Any] = field(default_factory=dict)
     has_prefix_cache: bool = False
-    default_window: int = 8192  # Window in tokens if neither the server nor the settings give one
+    # Window in tokens if neither the server nor the settings give one
+    default_window: int = 8192
 
 
 _TABLES = tomllib.loads(Path(__file__).with_name("servers.toml").read_text("utf-8"))
@@ -98,7 +101,8 @@ async def _list_models(
         except ServerLostError as error:
             if error.busy or not error.answered:
                 raise
-            why = f": it {error.reason}"  # An HTML page, or a server that cannot list its models.
+            # An HTML page, or a server that cannot list its models.
+            why = f": it {error.reason}"
             continue
         match answer:
             case {"data": [*entries]} | {"models": [*entries]}:
@@ -115,7 +119,9 @@ def _has_id(entry: Json) -> bool:
     return isinstance(member(entry, "id"), str)
 
 
-def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _select(
+    address: ServerAddress, listed: list[Mapping[str, Any]]
+) -> Mapping[str, Any]:
     """The listed model that the address names, or the only one for texts."""
     if not address.model:
         return _only_model(address, listed)
@@ -125,11 +131,13 @@ def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[
             return matches[0]
         if matches:
             raise EngineError(
-                f"{address.model!r} is ambiguous: {_names(matches)}.", "Name one of them."
+                f"{address.model!r} is ambiguous: {_names(matches)}.",
+                "Name one of them.",
             )
     if listed:
         raise EngineError(
-            f"{address.origin} has no model {address.model!r}.", f"It has: {_names(listed)}."
+            f"{address.origin} has no model {address.model!r}.",
+            f"It has: {_names(listed)}.",
         )
     return {"id": address.model}
 
@@ -144,12 +152,18 @@ def _name_tests(name: str) -> tuple[Callable[[str], bool], ...]:
     )
 
 
-def _only_model(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[str, Any]:
-    texts = [entry for entry in listed if "embed" not in entry["id"].casefold()] or listed
+def _only_model(
+    address: ServerAddress, listed: list[Mapping[str, Any]]
+) -> Mapping[str, Any]:
+    texts = [
+        entry for entry in listed if "embed" not in entry["id"].casefold()
+    ] or listed
     if len(texts) == 1:
         return texts[0]
     if not texts:
-        raise EngineError(f"{address.origin} has no model.", "Load one there and try again.")
+        raise EngineError(
+            f"{address.origin} has no model.", "Load one there and try again."
+        )
     raise EngineError(
         f"{address.origin} has several models: {_names(texts)}.",
         f"Name one: {address.origin}{address.path or _V1}#{texts[0]['id']}",
@@ -160,43 +174,69 @@ def _names(entries: list[Mapping[str, Any]]) -> str:
     return format_list([entry["id"] for entry in entries], _MOST_NAMED)
 
 
-async def _with_details(connection: Connection, model: DiscoveredModel) -> DiscoveredModel:
+async def _with_details(
+    connection: Connection, model: DiscoveredModel
+) -> DiscoveredModel:
     match model.dialect.title:
         case _LLAMA_SERVER.title:
             props = await _props(connection, model)
-            window = tokens_of(member(member(props, "default_generation_settings"), "n_ctx"))
+            window = tokens_of(
+                member(member(props, "default_generation_settings"), "n_ctx")
+            )
             slots = tokens_of(member(props, "total_slots"))
-            return replace(model, context_tokens=window or model.context_tokens, slots=slots)
+            return replace(
+                model, context_tokens=window or model.context_tokens, slots=slots
+            )
         case _OLLAMA.title:
-            shown = await _query(connection, f"{model.root}/api/show", {"model": model.model})
+            shown = await _query(
+                connection, f"{model.root}/api/show", {"model": model.model}
+            )
             number = re.search(
-                r"^\s*num_ctx\s+(\d+)\s*$", str(member(shown, "parameters")), re.MULTILINE
+                r"^\s*num_ctx\s+(\d+)\s*$",
+                str(member(shown, "parameters")),
+                re.MULTILINE,
             )
             return replace(model, context_tokens=int(number[1]) if number else None)
         case _LM_STUDIO.title:
-            details = await _query(connection, f"{model.root}/api/v0/models/{model.model}")
+            details = await _query(
+                connection, f"{model.root}/api/v0/models/{model.model}"
+            )
             loaded = tokens_of(member(details, "loaded_context_length"))
             return replace(
-                model, context_tokens=loaded or tokens_of(member(details, "max_context_length"))
+                model,
+                context_tokens=loaded
+                or tokens_of(member(details, "max_context_length")),
             )
     return model
 
 
-async def _detect_dialect(connection: Connection, model: DiscoveredModel) -> DiscoveredModel:
+async def _detect_dialect(
+    connection: Connection, model: DiscoveredModel
+) -> DiscoveredModel:
     props = await _query(connection, f"{model.root}/props")
     if member(props, "default_generation_settings") is not None:
         return replace(model, dialect=_LLAMA_SERVER)
     version = await _query(connection, f"{model.root}/api/version")
     shown: Json = None
     if version:
-        shown = await _query(connection, f"{model.root}/api/show", {"model": model.model})
-    if member(shown, "model_info") is not None or member(shown, "modelfile") is not None:
+        shown = await _query(
+            connection, f"{model.root}/api/show", {"model": model.model}
+        )
+    if (
+        member(shown, "model_info") is not None
+        or member(shown, "modelfile") is not None
+    ):
         return replace(model, dialect=_OLLAMA)
     return model
 
 
 def _listed_window(entry: Mapping[str, Any]) -> int | None:
-    for name in ("max_model_len", "context_length", "context_window", "max_context_length"):
+    for name in (
+        "max_model_len",
+        "context_length",
+        "context_window",
+        "max_context_length",
+    ):
         if tokens := tokens_of(entry.get(name)):
             return tokens
     meta = entry.get("meta")
@@ -226,7 +266,9 @@ async def _props(connection: Connection, model: DiscoveredModel) -> Json:
 
 
 def tokens_of(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    return None
 
 
 async def _query(connection: Connection, path: str, body: Json = None) -> Json:

@@ -46,7 +46,9 @@ class RequestRefusedError(Exception):
     def is_too_long(self) -> bool:
         """Whether prompt and answer exceed the window, going by the message."""
         message = self.message.casefold()
-        return self.status in _MAY_BE_TOO_LONG and any(words in message for words in _TOO_LONG)
+        return self.status in _MAY_BE_TOO_LONG and any(
+            words in message for words in _TOO_LONG
+        )
 
 
 class WebPageError(RequestRefusedError):
@@ -90,7 +92,8 @@ class RetryPolicy:
     silent_s: float = 10.0  # Silence after which the user is told
     attempts: int = 6
     silent_attempts: int = 2  # For a server that sends nothing within `answer_s`
-    back_off_s: float = 1.0  # Pause before the second attempt; doubles each time, up to `longest_s`
+    # Pause before the second attempt; doubles each time, up to `longest_s`
+    back_off_s: float = 1.0
     longest_s: float = 30.0
 
 
@@ -101,7 +104,9 @@ def cut(text: str, most: int) -> str:
     return f"{text[: most - 1]}…"
 
 
-def lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
+def lost_error(
+    address: ServerAddress, lost: ServerLostError, attempts: int = 1
+) -> EngineError:
     if isinstance(lost, UntrustedError):
         return EngineError(
             f"The certificate of {address.origin} is not trusted: {lost.reason}.",
@@ -130,7 +135,8 @@ def refused_error(
     if refusal.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         what = "rejects the key" if with_key else "requires a key"
         return EngineError(
-            f"The server at {address.origin} {what} ({refusal.status}).", key_hint(address)
+            f"The server at {address.origin} {what} ({refusal.status}).",
+            key_hint(address),
         )
     if isinstance(refusal, WebPageError):
         return EngineError(

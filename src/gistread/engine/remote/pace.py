@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 from gistread.engine.protocol import Rates
 
-_LEAST_PROMPT_TOKENS = 40  # A shorter prompt says more about the network than about the model
+# A shorter prompt says more about the network than about the model
+_LEAST_PROMPT_TOKENS = 40
 _LEAST_SECONDS = 0.02
 _LATEST_WEIGHT = 0.5  # Of the latest reply
-_DECODED_SLOWER = 10  # Times as slow as prompts, until an answer of several pieces has been seen
+# Times as slow as prompts, until an answer of several pieces has been seen
+_DECODED_SLOWER = 10
 
 
 @dataclass(slots=True)

@@ -24,10 +24,20 @@ from gistread.engine.protocol import (
     Usage,
     first_of,
 )
-from gistread.engine.remote.chat import AnswerEnd, AnswerPiece, Chat, ChatRequest, estimate_prompt
+from gistread.engine.remote.chat import (
+    AnswerEnd,
+    AnswerPiece,
+    Chat,
+    ChatRequest,
+    estimate_prompt,
+)
 from gistread.engine.remote.failures import ServerLostError
 from gistread.engine.remote.pace import ServerPace
-from gistread.engine.text_filters import ReasoningFilter, StopStringFilter, seems_thought
+from gistread.engine.text_filters import (
+    ReasoningFilter,
+    StopStringFilter,
+    seems_thought,
+)
 from gistread.errors import without_keys
 
 # Added to `max_tokens` for a model that reasons; doubled when a thought was cut off
@@ -49,7 +59,10 @@ class Activity(Observable):
         if line != self.state.notice:
             self.publish(
                 EngineState(
-                    self.state.phase, priority=self.state.priority, notice=line, is_fault=True
+                    self.state.phase,
+                    priority=self.state.priority,
+                    notice=line,
+                    is_fault=True,
                 )
             )
 
@@ -67,7 +80,9 @@ class Activity(Observable):
 
     def piece(self) -> None:
         if self.state.phase in (Phase.IDLE, Phase.PREFILL):
-            self.publish(EngineState(Phase.DECODE, priority=min(self._running, default=None)))
+            self.publish(
+                EngineState(Phase.DECODE, priority=min(self._running, default=None))
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +108,8 @@ class RequestSlots:
     """A priority semaphore. An interactive request preempts a background one."""
 
     def __init__(self, limit: int) -> None:
-        self.limit = max(1, limit)  # Concurrent requests; halved when the server reports overload
+        # Concurrent requests; halved when the server reports overload
+        self.limit = max(1, limit)
         self._taken: list[RequestSlot] = []
         self._waiting = Counter[Priority]()
         self._changed = asyncio.Condition()
@@ -113,7 +129,8 @@ class RequestSlots:
         try:
             yield slot
         except ServerLostError as lost:
-            if lost.busy and slot.limit == self.limit:  # Requests that fail together count once.
+            # Requests that fail together count once.
+            if lost.busy and slot.limit == self.limit:
                 self.limit = max(1, self.limit // 2)
             raise
         finally:
@@ -122,7 +139,9 @@ class RequestSlots:
                 self._changed.notify_all()
 
     def _is_free(self, priority: Priority) -> bool:
-        goes_first = priority is Priority.INTERACTIVE or not self._waiting[Priority.INTERACTIVE]
+        goes_first = (
+            priority is Priority.INTERACTIVE or not self._waiting[Priority.INTERACTIVE]
+        )
         return goes_first and len(self._taken) < self.limit
 
     def _preempt(self) -> None:
@@ -130,7 +149,9 @@ class RequestSlots:
         free = max(0, self.limit - len(self._taken))
         lacking = max(0, self._waiting[Priority.INTERACTIVE] - free)
         background = [
-            slot for slot in reversed(self._taken) if slot.priority is Priority.BACKGROUND
+            slot
+            for slot in reversed(self._taken)
+            if slot.priority is Priority.BACKGROUND
         ]
         for slot in background[:lacking]:
             slot.preempted.set()
@@ -149,13 +170,16 @@ class Requester:
     schema_misses: int = 0  # Replies outside a schema; many if the server takes none
     thinking_tokens: int = 0  # Added to each request once the model is known to reason
     pace: ServerPace = field(default_factory=ServerPace)
-    begins_thinking: bool = False  # Whether its replies begin within a thought, without a tag
+    # Whether its replies begin within a thought, without a tag
+    begins_thinking: bool = False
 
     async def ask(self, request: ChatRequest, priority: Priority) -> Completion:
         """The whole answer. Raises as `stream`."""
         return await first_of(self.stream(request, priority), Completion)
 
-    async def stream(self, request: ChatRequest, priority: Priority) -> AsyncGenerator[StreamEvent]:
+    async def stream(
+        self, request: ChatRequest, priority: Priority
+    ) -> AsyncGenerator[StreamEvent]:
         """Yield the answer as it arrives, without thoughts, then the whole.
 
         A thought that was cut off is repeated once with more room, and an empty answer is asked for
@@ -168,7 +192,9 @@ class Requester:
             streamed = False
             try:
                 async with self.slots.slot(priority) as slot:
-                    is_last = failures + 1 >= self.chat.connection.policy.silent_attempts
+                    is_last = (
+                        failures + 1 >= self.chat.connection.policy.silent_attempts
+                    )
                     sending = self._send(request, repeats.room, slot, is_last=is_last)
                     async with aclosing(sending) as events:
                         async for event in events:
@@ -177,7 +203,9 @@ class Requester:
                                 yield event
                                 continue
                             spent += event.usage
-                            if request.only_warms or not self._asks_again(event, repeats):
+                            if request.only_warms or not self._asks_again(
+                                event, repeats
+                            ):
                                 yield Completion(event.text, event.finish, spent)
                                 return
                             if streamed:
@@ -199,7 +227,9 @@ class Requester:
     def _asks_again(self, reply: _Reply, repeats: "_Repeats") -> bool:
         """Whether a request is to be repeated, each time for one reason."""
         if reply.reasoned:
-            self.thinking_tokens = max(self.thinking_tokens, repeats.room, _THINKING_TOKENS)
+            self.thinking_tokens = max(
+                self.thinking_tokens, repeats.room, _THINKING_TOKENS
+            )
         if reply.is_cut_thought and repeats.may_think_longer:
             repeats.may_think_longer = False
             repeats.room = max(2 * repeats.room, _THINKING_TOKENS)
@@ -325,7 +355,9 @@ class _Incoming:
             return True
         if self.ended.finish != "length":
             return False
-        return self.reasoning.begins_withheld or (not has_room and seems_thought(self.text))
+        return self.reasoning.begins_withheld or (
+            not has_room and seems_thought(self.text)
+        )
 
 
 async def _next(

@@ -30,7 +30,10 @@ _LOOK_BACK = 200
 
 
 def word_at(book: Book, offset: int) -> Range:
-    spans = (match.span() for match in HYPHENATED.finditer(book.text, max(0, offset - _LOOK_BACK)))
+    spans = (
+        match.span()
+        for match in HYPHENATED.finditer(book.text, max(0, offset - _LOOK_BACK))
+    )
     return next((span for span in spans if span[1] > offset), None) or previous_word(
         book, len(book.text)
     )

@@ -50,7 +50,8 @@ class MarkController:
         `define`: asks the model what the selection means.
         """
         self._define = define
-        self.on_change: Callable[[], None] = lambda: None  # Called when the marks have changed
+        # Called when the marks have changed
+        self.on_change: Callable[[], None] = lambda: None
         self._context = context
         self._book = context.book
         self._pane = context.book_pane
@@ -99,7 +100,9 @@ class MarkController:
             self._context.notify(text)
 
     def _notify_removed(self, what: str) -> None:
-        self._context.notify(f"{what} {self._context.key_hint('undo-deletion')} restores it.")
+        self._context.notify(
+            f"{what} {self._context.key_hint('undo-deletion')} restores it."
+        )
 
     def select(self) -> None:
         self._pane.focus()
@@ -109,15 +112,21 @@ class MarkController:
             f"Arrows move the caret, {key} begins the selection, then arrows extend it."
         )
 
-    def _selection(self, purpose: str, unit: Unit = Unit.SENTENCE) -> tuple[int, int] | None:
+    def _selection(
+        self, purpose: str, unit: Unit = Unit.SENTENCE
+    ) -> tuple[int, int] | None:
         """The selection; without one, start selecting by this unit and return None."""
         selected = self._pane.selected_range
         if selected is None:
             self._pane.focus()
             self._pane.begin_selecting(unit)
             key = self._context.key_hint
-            steps = [key(f"caret-{direction}-{unit}") for direction in ("previous", "next")]
-            extend = " ".join(key(f"extend-{direction}-word") for direction in ("previous", "next"))
+            steps = [
+                key(f"caret-{direction}-{unit}") for direction in ("previous", "next")
+            ]
+            extend = " ".join(
+                key(f"extend-{direction}-word") for direction in ("previous", "next")
+            )
             self._notify_once(
                 f"{' '.join(steps)} choose another {unit}, {extend} extend; the same key again "
                 f"{purpose}."
@@ -173,10 +182,16 @@ class MarkController:
             self._notify_removed("Highlight removed.")
             return
         if same is not None:
-            self._sync.put(with_changes(same, kind=MarkKind.HIGHLIGHT, color=color), same)
+            self._sync.put(
+                with_changes(same, kind=MarkKind.HIGHLIGHT, color=color), same
+            )
         else:
             self._sync.put(
-                new_mark(MarkKind.HIGHLIGHT, quote_at(self._book.text, *selected), color=color)
+                new_mark(
+                    MarkKind.HIGHLIGHT,
+                    quote_at(self._book.text, *selected),
+                    color=color,
+                )
             )
         self._notify_once(
             f"{COLOR_SIGNS[color]} {color} highlight. Click it to change or delete it."
@@ -224,7 +239,9 @@ class MarkController:
         """Add a note on these words, below an existing one."""
         known = mark_around(self.marks, *place)
         mark = known or new_mark(MarkKind.NOTE, quote_at(self._book.text, *place))
-        self._sync.put(with_changes(mark, note="\n\n".join(filter(None, (mark.note, note)))), known)
+        self._sync.put(
+            with_changes(mark, note="\n\n".join(filter(None, (mark.note, note)))), known
+        )
         self._context.notify(f"Note on {short(mark.place.exact, 48)}")
 
     def _edit_note(self, mark: Mark, *, is_new: bool) -> None:
@@ -271,7 +288,9 @@ class MarkController:
     def _open(self, mark: Mark) -> None:
         from gistread.tui.marking.screens import MarkScreen
 
-        self._context.push(MarkScreen(mark, self._book), lambda done: self._do_with(mark, done))
+        self._context.push(
+            MarkScreen(mark, self._book), lambda done: self._do_with(mark, done)
+        )
 
     def _do_with(self, mark: Mark, verb: str) -> None:
         """`verb`: of a `MarksScreen`, or what a `MarkScreen` is dismissed with."""
@@ -301,13 +320,19 @@ class MarkController:
         if mark is None:
             self._context.warn("No mark has been deleted.")
         else:
-            self._context.notify(f"Restored: {name_of(mark)}, {short(mark.place.exact, 60)}")
+            self._context.notify(
+                f"Restored: {name_of(mark)}, {short(mark.place.exact, 60)}"
+            )
 
     def bookmark(self) -> None:
         """Set a bookmark at the first character in view, or remove the one there."""
         place = quote_at(self._book.text, self._context.place)
         for mark in self.marks:
-            if mark.kind is MarkKind.BOOKMARK and mark.start == place.start and not mark.lost:
+            if (
+                mark.kind is MarkKind.BOOKMARK
+                and mark.start == place.start
+                and not mark.lost
+            ):
                 self._sync.remove(mark)
                 self._notify_removed("Bookmark removed.")
                 return
@@ -361,7 +386,10 @@ class MarkController:
         user_data = self._context.services.user_data
         try:
             questions = user_data.questions(self._book.sha256)
-            names = names_to_learn(self._book, user_data) if form is ExportFormat.ANKI else []
+            if form is ExportFormat.ANKI:
+                names = names_to_learn(self._book, user_data)
+            else:
+                names = []
         except StorageError:
             questions, names = [], []
         export = Export(self._book, marks, questions, names=names)

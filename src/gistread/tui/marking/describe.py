@@ -76,6 +76,9 @@ def mark_around(marks: Iterable[Mark], start: int, end: int) -> Mark | None:
     around = [
         mark
         for mark in marks
-        if is_passage(mark) and not mark.lost and mark.start <= start and end <= mark.end
+        if is_passage(mark)
+        and not mark.lost
+        and mark.start <= start
+        and end <= mark.end
     ]
     return min(around, key=lambda mark: mark.end - mark.start, default=None)

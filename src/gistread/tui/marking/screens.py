@@ -131,7 +131,9 @@ class MarkScreen(ListScreen[str]):
             Row("copy", "Copy", tail="y"),
             Row("delete", "Delete", tail="x"),
         ]
-        super().__init__(title_of(mark, book), in_quotes(short(mark.place.exact, 240)), rows)
+        super().__init__(
+            title_of(mark, book), in_quotes(short(mark.place.exact, 240)), rows
+        )
 
 
 class NoteScreen(Panel[str | None]):
@@ -151,7 +153,9 @@ class NoteScreen(Panel[str | None]):
     CLOSE = ""  # Its actions say what would be lost
     _SAVE = ("Ctrl+S", "save", "save")
 
-    def __init__(self, title: str, words: str, note: str, keep: Callable[[str], None]) -> None:
+    def __init__(
+        self, title: str, words: str, note: str, keep: Callable[[str], None]
+    ) -> None:
         super().__init__(title)
         self.keep = keep
         self._words = words
@@ -166,7 +170,11 @@ class NoteScreen(Panel[str | None]):
     def compose_panel(self) -> ComposeResult:
         yield Static(clean(self._words), classes="panel-note", markup=False)
         yield TextArea(
-            self._note, id="note-text", soft_wrap=True, compact=True, show_line_numbers=False
+            self._note,
+            id="note-text",
+            soft_wrap=True,
+            compact=True,
+            show_line_numbers=False,
         )
         yield Actions()
 
@@ -189,7 +197,10 @@ class NoteScreen(Panel[str | None]):
             self.dismiss(None)
             return
         self._asking = True
-        discard, go_on = ("Esc", "discard the changes", "leave"), ("F2", "keep writing", "go_on")
+        discard, go_on = (
+            ("Esc", "discard the changes", "leave"),
+            ("F2", "keep writing", "go_on"),
+        )
         self._show("The note is not saved", self._SAVE, discard, go_on)
 
     def action_go_on(self) -> None:
@@ -250,7 +261,9 @@ class LookupScreen(Panel[bool | None]):
             self._offers_model = True
             about = "Enter asks the model."
         if self._offers_model:
-            self.query_one(Actions).show_actions(("Enter", "ask the model", "ask_or_close"))
+            self.query_one(Actions).show_actions(
+                ("Enter", "ask the model", "ask_or_close")
+            )
         self.query_one("#lookup-note", Static).update(about)
         lines = [Block(line, style=style, blank_before=0) for line in text.split("\n")]
         self.query_one("#lookup-text", LookupText).show(lines)
@@ -275,7 +288,9 @@ class ExportScreen(ListScreen[ExportFormat]):
     ENTER = "write"
     FILTERS = False
 
-    def __init__(self, book: Book, folder: Path, gather: Callable[[ExportFormat], Export]) -> None:
+    def __init__(
+        self, book: Book, folder: Path, gather: Callable[[ExportFormat], Export]
+    ) -> None:
         self._folder = folder
         self._book = book
         self._form = ExportFormat.MARKDOWN
@@ -291,10 +306,15 @@ class ExportScreen(ListScreen[ExportFormat]):
 
         For Obsidian also of an existing note, which is extended.
         """
-        first = self._folder / export_file_name(self._book.title, form, self._book.authors)
+        first = self._folder / export_file_name(
+            self._book.title, form, self._book.authors
+        )
         if form is ExportFormat.OBSIDIAN or not first.exists():
             return first
-        numbered = (first.with_name(f"{first.stem} ({number}){form.suffix}") for number in count(2))
+        numbered = (
+            first.with_name(f"{first.stem} ({number}){form.suffix}")
+            for number in count(2)
+        )
         return next(path for path in numbered if not path.exists())
 
     def filtered(self) -> None:
@@ -308,7 +328,10 @@ class ExportScreen(ListScreen[ExportFormat]):
             return
         was_offered = line.value == str(self._free(self._form))
         self._form = form
-        path = self._free(form) if was_offered else Path(line.value).with_suffix(form.suffix)
+        if was_offered:
+            path = self._free(form)
+        else:
+            path = Path(line.value).with_suffix(form.suffix)
         line.value = str(path)
         line.cursor_position = len(line.value)
 

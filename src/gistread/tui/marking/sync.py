@@ -56,7 +56,9 @@ class MarkSync:
         """Delete a mark; `undo` restores it."""
         self._marks.pop(mark.id, None)
         self._removed.append(mark)
-        self._do(_Change(mark, partial(self._store.remove, self._sha256, mark), remove=True))
+        self._do(
+            _Change(mark, partial(self._store.remove, self._sha256, mark), remove=True)
+        )
 
     def undo(self) -> Mark | None:
         """Restore and return the mark that was removed last; None without one."""
@@ -108,7 +110,9 @@ class MarkSync:
             try:
                 kept = await asyncio.to_thread(change.save)
             except StorageError as error:
-                self._refuse(f"Your marks cannot be saved yet; gistread keeps trying. {error}")
+                self._refuse(
+                    f"Your marks cannot be saved yet; gistread keeps trying. {error}"
+                )
                 return
             self._pending.pop(0)
             self._refused = False

@@ -32,7 +32,9 @@ _SOURCE_TOP = 0.3  # In its section of the memory
 
 
 class AnswerController:
-    def __init__(self, context: ReadingContext, pages: MemoryPages, marks: MarkController) -> None:
+    def __init__(
+        self, context: ReadingContext, pages: MemoryPages, marks: MarkController
+    ) -> None:
         self._context = context
         self._pages = pages
         self._marks = marks
@@ -45,7 +47,9 @@ class AnswerController:
                 self._go_to_place(start, end)
             case ToSource(index=index):
                 self._go_to_citation(
-                    self._context.answers_pane.exchanges[event.exchange].record.citations[index]
+                    self._context.answers_pane.exchanges[
+                        event.exchange
+                    ].record.citations[index]
                 )
             case Unfold():
                 self._context.panes.fit_answers()
@@ -84,12 +88,18 @@ class AnswerController:
         if number is None:
             number = self._context.chosen_exchange
         exchange = answers.exchanges[number] if number >= 0 else None
-        if exchange is None or exchange.record.passage is None or not exchange.offers_note:
+        if (
+            exchange is None
+            or exchange.record.passage is None
+            or not exchange.offers_note
+        ):
             self._context.warn("No answer about a passage here.")
             return
         lines = [exchange.answer.strip()]
         if exchange.ends_in_quotes:
-            lines += (in_quotes(citation.quote) for citation in exchange.record.citations)
+            lines += (
+                in_quotes(citation.quote) for citation in exchange.record.citations
+            )
         self._marks.add_note(exchange.record.passage, "\n".join(lines))
         answers.mark_kept(number)
 
@@ -112,7 +122,10 @@ class AnswerController:
     def _go_to_citation(self, citation: Citation) -> None:
         pane = self._context.memory_pane
         pane.cite([(citation.start, citation.end)])
-        if pane.memory is not None and (page := pane.memory.page_at(citation.start)) is not None:
+        if (
+            pane.memory is not None
+            and (page := pane.memory.page_at(citation.start)) is not None
+        ):
             if page.number not in pane.view.opened:
                 pane.open_page(page.number, OpenedBy.PERSON, "a source of the answer")
             pane.set_cursor(("page", page.number), scroll=False)
@@ -123,7 +136,9 @@ class AnswerController:
     def _jump(self, offset: int, top: float = 0.0) -> None:
         panes = self._context.panes
         from_answers = panes.narrow and panes.current is Pane.ANSWERS
-        self._context.navigation.jump(offset, top, return_to=Pane.ANSWERS if from_answers else None)
+        self._context.navigation.jump(
+            offset, top, return_to=Pane.ANSWERS if from_answers else None
+        )
         if panes.narrow:
             panes.show(Pane.BOOK)
 
@@ -156,11 +171,15 @@ class ThreadController(InputLineClient):
                     self._open(thread)
                 case "name":
                     self._named = thread.id
-                    context.input_line.ask(self, "name", "empty: the first question", thread.name)
+                    context.input_line.ask(
+                        self, "name", "empty: the first question", thread.name
+                    )
                 case "copy":
                     self._to_clipboard(thread.questions, "The thread was copied.")
 
-        screen = ThreadsScreen(threads, self._line.thread.id, self._delete, self._restore)
+        screen = ThreadsScreen(
+            threads, self._line.thread.id, self._delete, self._restore
+        )
         context.push(screen, chosen)
 
     def copy_answer(self) -> None:
@@ -168,7 +187,8 @@ class ThreadController(InputLineClient):
         exchanges = self._context.answers_pane.exchanges
         if exchanges:
             self._to_clipboard(
-                (exchanges[self._context.chosen_exchange].record,), "The answer was copied."
+                (exchanges[self._context.chosen_exchange].record,),
+                "The answer was copied.",
             )
         else:
             self._context.warn("There is no answer to copy.")
@@ -212,4 +232,6 @@ class ThreadController(InputLineClient):
     def accepted(self, words: str, choice: int | None) -> None:
         self._context.input_line.close()
         named = self._named
-        self._context.user_data.save(lambda data, sha256: data.rename_thread(sha256, named, words))
+        self._context.user_data.save(
+            lambda data, sha256: data.rename_thread(sha256, named, words)
+        )

@@ -33,7 +33,9 @@ class AskingController:
     @property
     def config(self) -> Config:
         """The settings, with what was chosen for this book in place of theirs."""
-        return settings_of_book(self._context.services.config, self._context.asking_choice)
+        return settings_of_book(
+            self._context.services.config, self._context.asking_choice
+        )
 
     def method_and_sections(self) -> tuple[str, str]:
         """The method, then who opens sections and how many if that was chosen for this book."""
@@ -44,7 +46,10 @@ class AskingController:
     def show_panel(self) -> None:
         usual = self._context.services.config
         words = ", ".join(
-            (title_of(usual.reader), sections_words(Steps(usual.steps), usual.max_pages))
+            (
+                title_of(usual.reader),
+                sections_words(Steps(usual.steps), usual.max_pages),
+            )
         )
         panel = ReaderScreen(
             lambda: self.config,
@@ -65,7 +70,9 @@ class AskingController:
             case "max_pages", int():
                 self._use_max_pages(value)
         choice = self._context.asking_choice
-        self._context.user_data.save(lambda data, sha256: data.choose_asking(sha256, choice))
+        self._context.user_data.save(
+            lambda data, sha256: data.choose_asking(sha256, choice)
+        )
         self._context.refresh()
 
     def _use_reader(self, reader: str) -> None:

@@ -32,7 +32,9 @@ class BookFileController:
         """Offer the likely encodings of a plain text, with a line of it in each."""
         path = self._context.path
         if path is None:
-            self._context.warn("Standard input keeps no encoding: open the text as a file.")
+            self._context.warn(
+                "Standard input keeps no encoding: open the text as a file."
+            )
             return
         try:
             choices = await asyncio.to_thread(choices_for, path)
@@ -40,7 +42,9 @@ class BookFileController:
             self._context.warn(str(error))
             return
         if not choices:
-            self._context.warn("The file names its own encoding: there is nothing to choose.")
+            self._context.warn(
+                "The file names its own encoding: there is nothing to choose."
+            )
             return
         encodings = self._context.services.paths.encodings
         digest = await asyncio.to_thread(file_digest, path)
@@ -48,12 +52,21 @@ class BookFileController:
         guess = choices[0]
         rows = [
             _row(
-                replace(guess, codec=DETECTED), f"automatic: {guess.codec}", is_current=not chosen
+                replace(guess, codec=DETECTED),
+                f"automatic: {guess.codec}",
+                is_current=not chosen,
             ),
-            *(_row(choice, choice.codec, is_current=choice.codec == chosen) for choice in choices),
+            *(
+                _row(choice, choice.codec, is_current=choice.codec == chosen)
+                for choice in choices
+            ),
         ]
-        note = "Choose the line that reads correctly. The encoding is kept for this book."
-        panel = ListScreen("Encoding", note, rows, DETECTED, placeholder="type to filter")
+        note = (
+            "Choose the line that reads correctly. The encoding is kept for this book."
+        )
+        panel = ListScreen(
+            "Encoding", note, rows, DETECTED, placeholder="type to filter"
+        )
         self._context.push(panel, self._read_in)
 
     async def _read_in(self, codec: str) -> None:
@@ -83,14 +96,19 @@ class BookFileController:
         place = self._context.navigation.saved_place
         try:
             book = await asyncio.to_thread(
-                open_cached, path, services.paths.texts, encodings=services.paths.encodings
+                open_cached,
+                path,
+                services.paths.texts,
+                encodings=services.paths.encodings,
             )
         except GistreadError as error:
             self._context.warn(str(error))  # The old text stays.
             return old.title
 
         def carry() -> None:
-            carry_place(book, old, place, services.user_data, MarkStore(services.paths), path)
+            carry_place(
+                book, old, place, services.user_data, MarkStore(services.paths), path
+            )
 
         await services.reopen(path, carry)
         return book.title

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from gistread.tui.commands import Command, Scope
 
-if TYPE_CHECKING:  # `gistread keys` lists the commands, and needs nothing that they control
+# `gistread keys` lists the commands, and needs nothing that they control
+if TYPE_CHECKING:
     from gistread.tui.reading.controllers import Controllers
 
 

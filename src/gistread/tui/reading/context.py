@@ -66,7 +66,8 @@ class ReadingContext:
         pace, shown = ReadingSpeed(services.paths), services.config.progress.split()
         self.progress = Progress(book, pace, services.user_data, shown)
         self.user_data = UserDataWriter(book, path, services, screen.warn, saved)
-        self.corrections: tuple[NameCorrection, ...] = ()  # Corrections of names in the book
+        # Corrections of names in the book
+        self.corrections: tuple[NameCorrection, ...] = ()
         self.asking_choice = AskingChoice()  # Choices for this book, over the settings
         self.navigation = Navigation(self)
         self.session: Session | None = None  # None until the first page has been drawn
@@ -113,7 +114,9 @@ class ReadingContext:
         self.warn(self.services.with_keys(_OBSTACLES[obstacle]))
 
     def push(
-        self, screen: Screen[Result | None], done: Callable[[Result], Any] = lambda _: None
+        self,
+        screen: Screen[Result | None],
+        done: Callable[[Result], Any] = lambda _: None,
     ) -> None:
         """Show a screen over this one; `done` is called with its result, if it has one.
 
@@ -140,12 +143,20 @@ class Navigation(InputLineClient):
     def saved_place(self) -> ReadingPlace:
         """The position to save for the next start."""
         position, behind = self._context.position, tuple(self.jumps.behind)
-        if position.looking and position.place in behind:  # The jumps of a look end with it.
+        # The jumps of a look end with it.
+        if position.looking and position.place in behind:
             behind = behind[: -1 - behind[::-1].index(position.place)]
-        return ReadingPlace(position.place, position.read, behind[-_REMEMBERED:], position.end)
+        return ReadingPlace(
+            position.place, position.read, behind[-_REMEMBERED:], position.end
+        )
 
     def jump(
-        self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None
+        self,
+        offset: int,
+        top: float = 0.0,
+        *,
+        series: str = "",
+        return_to: Pane | None = None,
     ) -> None:
         """Show a place, `top` (0 to 1) down the screen.
 
@@ -205,7 +216,9 @@ class Navigation(InputLineClient):
 
     def step_paragraph(self, step: int) -> None:
         starts = [paragraph.start for paragraph in self._book.paragraphs]
-        self._context.book_pane.scroll_to_offset(step_among(starts, self._context.place, step))
+        self._context.book_pane.scroll_to_offset(
+            step_among(starts, self._context.place, step)
+        )
 
     def contents(self) -> None:
         context = self._context
@@ -217,7 +230,10 @@ class Navigation(InputLineClient):
         seen_by_model = context.answers_pane.shown_places
         speed = context.progress.words_per_minute
         context.push(
-            ContentsScreen(self._book, context.place, speed, context.position, seen_by_model), go
+            ContentsScreen(
+                self._book, context.place, speed, context.position, seen_by_model
+            ),
+            go,
         )
 
     # The input line for a place: `40%`, `page 12`, a chapter
@@ -235,14 +251,18 @@ class Navigation(InputLineClient):
             return
         target = destinations_of(words, context.book, context.place, context.path)
         self._destinations = target.destinations
-        context.input_line.choose_from([destination.words for destination in target.destinations])
+        context.input_line.choose_from(
+            [destination.words for destination in target.destinations]
+        )
         context.input_line.say(target.problem, problem=bool(target.problem))
 
     def accepted(self, words: str, choice: int | None) -> None:
         if choice is not None and choice < len(self._destinations):
             self._go(self._destinations[choice])
         elif is_cfi(words):
-            self._context.screen.run_worker(self._look_up(words), group="go to", exclusive=True)
+            self._context.screen.run_worker(
+                self._look_up(words), group="go to", exclusive=True
+            )
         elif not words.strip():
             self._context.input_line.close()
             if self._context.position.looking:

@@ -37,7 +37,8 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.progress_rule import ProgressRule
 
 REDRAW_S = 0.1
-_BEING_READ, _SIGN = "being-read", "◌"  # the page the model is reading: only a sign in the margin
+# the page the model is reading: only a sign in the margin
+_BEING_READ, _SIGN = "being-read", "◌"
 
 
 def _raise(error: Exception) -> None:
@@ -55,7 +56,9 @@ class Controllers:
         self.search = SearchController(context)
         self.links = LinkController(context)
         self.pictures = Pictures(context)
-        self.marks = MarkController(context, lambda: self.questions.ask_about_selected(DEFINE))
+        self.marks = MarkController(
+            context, lambda: self.questions.ask_about_selected(DEFINE)
+        )
         self.marks_beside = MarksBeside(context, self.marks)
         self.speech = ReadAloud(context)
         self.typography = Typography(context)
@@ -75,7 +78,8 @@ class Controllers:
         self.section_names = SectionNamer(context, self.pages, self.line, self.people)
         self._redraw_due = False
         self.is_closed = False  # Its screen is being removed: nothing is drawn any more
-        self._was_running = False  # whether the model was reading when the lines were last drawn
+        # whether the model was reading when the lines were last drawn
+        self._was_running = False
 
     def on_session_event(self, event: events.SessionEvent) -> None:
         """Called in the event loop; quick."""
@@ -85,7 +89,9 @@ class Controllers:
                 pane.show_memory(memory)
                 # First: hidden text would move the section in view later.
                 pane.change_view(bound=self.line.bound)
-                context.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
+                context.answers_pane.places = Places(
+                    len(memory.book.text), memory, memory.book
+                )
                 self.pages.show_here(scroll=True)
             case events.QuestionAsked(question=question):
                 self.questions.on_asked(question)
@@ -112,7 +118,8 @@ class Controllers:
 
     def _redraw(self) -> None:
         self._redraw_due = False
-        is_ending = not self.context.screen.app.is_running  # Its widgets leave before the screen
+        # Its widgets leave before the screen
+        is_ending = not self.context.screen.app.is_running
         if self.is_closed or is_ending:
             return
         self.questions.flush()
@@ -129,7 +136,9 @@ class Controllers:
                 signals.ended(f"The memory of {context.book.title} is complete.")
             self._was_running = running
             begun, draft = activity.page, session.reading.draft
-            if context.memory_pane.show_reading(begun=begun, draft=draft, reading=running):
+            if context.memory_pane.show_reading(
+                begun=begun, draft=draft, reading=running
+            ):
                 self.pages.show_here(scroll=context.panes.current is not Pane.MEMORY)
             view = context.book_pane.visible_range or (0, 0)
             marks: list[Mark] = []
@@ -189,7 +198,9 @@ class Controllers:
             return
         if pane == Pane.BOOK and any(click(event) for click in in_book):
             return
-        if pane in (Pane.BOOK, Pane.MEMORY, Pane.ANSWERS) and self.people.may_be_name(event):
+        if pane in (Pane.BOOK, Pane.MEMORY, Pane.ANSWERS) and self.people.may_be_name(
+            event
+        ):
             self.context.screen.run_worker(self._name_clicked(event))
         elif pane == Pane.MEMORY:
             self.pages.clicked(event)

@@ -36,7 +36,9 @@ class JumpList:
 
         None without one.
         """
-        source, target = (self.behind, self._ahead) if back else (self._ahead, self.behind)
+        source, target = (
+            (self.behind, self._ahead) if back else (self._ahead, self.behind)
+        )
         self._series = ""
         while source and source[-1] == here:
             source.pop()

@@ -9,7 +9,13 @@ from urllib.parse import urlsplit
 from gistread.book.model import Book
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
-from gistread.tui.reading.note_blocks import AIR, has_note, note_blocks, note_key, note_of
+from gistread.tui.reading.note_blocks import (
+    AIR,
+    has_note,
+    note_blocks,
+    note_key,
+    note_of,
+)
 from gistread.tui.reading.note_previews import NotePreviews
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Clicked, Mark
@@ -30,7 +36,9 @@ def shown_links(book: Book, start: int, end: int, notes: list[int]) -> list[Plac
     for paragraph in book.paragraphs_between(start, end):
         shown += (
             (None, link)
-            for link in links_in(book, max(start, paragraph.start), min(end, paragraph.end))
+            for link in links_in(
+                book, max(start, paragraph.start), min(end, paragraph.end)
+            )
         )
         for note in sorted(notes):
             link = book.links[note]
@@ -82,8 +90,12 @@ class LinkController:
             if note not in concerned:
                 continue
             is_in_note = chosen is not None and chosen[0] == note
-            redrawn = note_blocks(self._book, note, chosen[1] if chosen and is_in_note else None)
-            for index, block in zip(self._pane.blocks_of(note_key(note)), redrawn, strict=True):
+            redrawn = note_blocks(
+                self._book, note, chosen[1] if chosen and is_in_note else None
+            )
+            for index, block in zip(
+                self._pane.blocks_of(note_key(note)), redrawn, strict=True
+            ):
                 if self._pane.block(index) != block:
                     self._pane.splice(index, 1, (block,))
         marks = []
@@ -98,7 +110,11 @@ class LinkController:
         if view is None or self._chosen is None:
             return False
         note, link = self._chosen
-        if note is None and link in self._notes() and self._pane.shows_key(note_key(link)):
+        if (
+            note is None
+            and link in self._notes()
+            and self._pane.shows_key(note_key(link))
+        ):
             self._close_note(link)
             return True
         if self._chosen not in shown_links(self._book, *view, self._notes()):
@@ -115,7 +131,11 @@ class LinkController:
         note = note_of(event.block_key)
         is_shown = index == self.preview.shown or index in self._notes()
         in_text = event.control is self._pane
-        if is_shown or not has_note(self._book.links[index]) or (in_text and note is not None):
+        if (
+            is_shown
+            or not has_note(self._book.links[index])
+            or (in_text and note is not None)
+        ):
             self._follow(note, index)
         elif in_text:
             self._preview(index)
@@ -129,7 +149,9 @@ class LinkController:
         if view is None:
             return
         references = [
-            index for index in links_in(self._book, *view) if has_note(self._book.links[index])
+            index
+            for index in links_in(self._book, *view)
+            if has_note(self._book.links[index])
         ]
         if not references:
             self._context.warn("No note on the screen.")
@@ -199,14 +221,20 @@ class LinkController:
 
     def _notes(self) -> list[int]:
         """The open notes. A new layout of the page has closed them all."""
-        gone = [note for note in self._open_notes if not self._pane.blocks_of(note_key(note))]
+        gone = [
+            note
+            for note in self._open_notes
+            if not self._pane.blocks_of(note_key(note))
+        ]
         for note in gone:
             del self._open_notes[note]
         return list(self._open_notes)
 
     def _open_note(self, note: int) -> None:
         pane = self._pane
-        end = pane.blocks_of(self._book.paragraph_index(self._book.links[note].start)).stop
+        end = pane.blocks_of(
+            self._book.paragraph_index(self._book.links[note].start)
+        ).stop
         # Notes of earlier links come first.
         while (
             end < pane.block_count
@@ -224,7 +252,9 @@ class LinkController:
     def _fit_air_below(self, note: int) -> None:
         """Leave an empty row between the last open note of a paragraph and the text below it."""
         pane = self._pane
-        first = pane.blocks_of(self._book.paragraph_index(self._book.links[note].start)).stop
+        first = pane.blocks_of(
+            self._book.paragraph_index(self._book.links[note].start)
+        ).stop
         end = first
         while end < pane.block_count and note_of(pane.block(end).key) is not None:
             end += 1

@@ -50,7 +50,11 @@ class MemoryPages:
             return
         offset, end = view
         page = self._page_at(offset)
-        if page is not None and page.start < offset and page.end < offset + (end - offset) // _MOST:
+        if (
+            page is not None
+            and page.start < offset
+            and page.end < offset + (end - offset) // _MOST
+        ):
             offset = page.end  # of the page before only a few lines are left
             page = self._page_at(offset)
         pane.set_here(offset, scroll=scroll, level=self._level(offset, page))
@@ -163,7 +167,8 @@ class MemoryPages:
         question = self._context.last_question
         if session is None or question is None or pane.memory is None:
             return
-        memory = question.memory or pane.memory  # Its numbers are those of its beginning.
+        # Its numbers are those of its beginning.
+        memory = question.memory or pane.memory
         page = memory.page_at(pane.memory.entry(number).page.start)
         if page is None:
             return

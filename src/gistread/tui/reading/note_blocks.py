@@ -30,11 +30,16 @@ def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]
         return []
     blocks: list[Block] = []
     for paragraph in book.paragraphs_between(link.target, link.target_end):
-        start, end = max(paragraph.start, link.target), min(paragraph.end, link.target_end)
+        start, end = (
+            max(paragraph.start, link.target),
+            min(paragraph.end, link.target_end),
+        )
         spans = inline_spans(book, start, end)
         if chosen is not None:
             spans += tuple(
-                replace(span, style="current-link") for span in spans if span.link == chosen
+                replace(span, style="current-link")
+                for span in spans
+                if span.link == chosen
             )
         blocks.append(
             Block(
@@ -47,7 +52,9 @@ def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]
                 spans=spans,
             )
         )
-    return blocks or [Block("This note is empty.", key=note_key(note), style="muted", rail=_RAIL)]
+    return blocks or [
+        Block("This note is empty.", key=note_key(note), style="muted", rail=_RAIL)
+    ]
 
 
 def note_of(key: Hashable) -> int | None:

@@ -51,7 +51,9 @@ class NotePreviews:
         if note is None or not pane.size.height:
             return
         text = pane.last_column
-        frame = Frame.around(text, pane_width=pane.size.width, pane_height=pane.size.height)
+        frame = Frame.around(
+            text, pane_width=pane.size.width, pane_height=pane.size.height
+        )
         rows = frame.rows_for(self._blocks(note))
         covered = max(0, rows - pane.styles.padding.bottom)
         at_foot = not self._covers(self._reference, covered)

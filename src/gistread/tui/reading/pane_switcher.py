@@ -14,13 +14,16 @@ from gistread.tui.widgets.input_line import InputLine, QuestionInput
 from gistread.tui.widgets.lines import Tab
 from gistread.tui.widgets.memory_pane import MemoryPane
 
-ROOMY_COLUMNS = 140  # from this width the conversation stands below the memory, beside the book
+# from this width the conversation stands below the memory, beside the book
+ROOMY_COLUMNS = 140
 WIDE_COLUMNS = (
-    100  # from this width book and memory stand side by side; below it, one pane at a time
+    # from this width book and memory stand side by side; below it, one pane at a time
+    100
 )
 TWO_COLUMNS = 150  # columns of the screen from which the text may have two of its own
 KEY_LINE_ROWS = 14
-HEADER_ROWS = 8  # below these heights the key line and the header give their rows to the text
+# below these heights the key line and the header give their rows to the text
+HEADER_ROWS = 8
 STRIP_ROWS = 3
 
 
@@ -37,7 +40,8 @@ _NO_MEMORY = "-no-memory"
 _MARKS = "-marks"
 _TWO_COLUMNS = "-two-columns"
 _LARGEST_HEIGHT = 0.48  # Of the answers beside the book, as a share of the screen's
-_SHARE_BELOW_BOOK = 0.33  # Of the screen for answers and question line: the book keeps the rest
+# Of the screen for answers and question line: the book keeps the rest
+_SHARE_BELOW_BOOK = 0.33
 _ROWS_AROUND_ANSWERS = 2  # The rule above them and the question line
 _FOLDED_ROWS = 4  # The last question and the first lines of its answer
 _LEAST_ROWS = 3
@@ -90,10 +94,12 @@ class PaneSwitcher:
         self._answers = screen.answers_pane
         self._services = screen.services
         self.current = Pane.BOOK
-        self._answers_folded = False  # Whether only the first lines of the last answer are shown
+        # Whether only the first lines of the last answer are shown
+        self._answers_folded = False
         self._memory_chosen: bool | None = None  # as chosen since the book was opened
         self.pointed_at: Pane | None = None  # by the tour
-        self.unseen_answer = False  # whether an answer has not been shown yet, on a narrow screen
+        # whether an answer has not been shown yet, on a narrow screen
+        self.unseen_answer = False
 
     @property
     def narrow(self) -> bool:
@@ -206,7 +212,9 @@ class PaneSwitcher:
             shown = self._services.config.memory and (can_grow or not empty)
         else:
             shown = chosen
-        marks = self._services.config.beside == "marks" and self.current is not Pane.MEMORY
+        marks = (
+            self._services.config.beside == "marks" and self.current is not Pane.MEMORY
+        )
         self.show_marks(marks and chosen is not False)
         if not self.marks_shown:
             self._screen.set_class(not shown, _NO_MEMORY)
@@ -229,7 +237,9 @@ class PaneSwitcher:
             self.fit_answers()
             self._answers.show_newest()
         else:
-            self._screen.warn(f"No questions yet. Press {self._services.key_hint('ask')} to ask.")
+            self._screen.warn(
+                f"No questions yet. Press {self._services.key_hint('ask')} to ask."
+            )
         self._screen.redraw_lines()
 
     def show_answers(self, shown: bool = True) -> None:
@@ -251,7 +261,9 @@ class PaneSwitcher:
             most = int(_SHARE_BELOW_BOOK * height) - _ROWS_AROUND_ANSWERS
             # What other passages say instead belongs to the answer.
             most = max(most, min(self._answers.rows_to_rivals, largest))
-        self._answers.styles.height = max(_LEAST_ROWS, min(self._answers.last_rows, most))
+        self._answers.styles.height = max(
+            _LEAST_ROWS, min(self._answers.last_rows, most)
+        )
 
     def fit_columns(self, width: int) -> None:
         """Show the book in two columns, if so set and the screen is wide enough."""

@@ -72,7 +72,8 @@ class ReadingPosition:
         if before[0] == start and not turned:
             self._resized(end)
             return
-        has_skipped = not turned and start - before[1] > end - start  # More than a screen
+        # More than a screen
+        has_skipped = not turned and start - before[1] > end - start
         jumped = self._jumped or has_skipped
         self._jumped = False
         if self._looking_from is None and not jumped:
@@ -114,7 +115,9 @@ class ReadingPosition:
 
     def share_read(self, start: int, end: int) -> float:
         """Share (0 to 1) of a part of the book that has been read."""
-        read = sum(max(0, min(end, last) - max(start, first)) for first, last in self.read)
+        read = sum(
+            max(0, min(end, last) - max(start, first)) for first, last in self.read
+        )
         return read / max(1, end - start)
 
 
@@ -126,7 +129,10 @@ class ModelPlace:
     """
 
     def __init__(
-        self, position: ReadingPosition, book: Book, now: Callable[[], float] = time.monotonic
+        self,
+        position: ReadingPosition,
+        book: Book,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._position = position
         self._book = book

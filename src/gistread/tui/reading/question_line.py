@@ -31,7 +31,10 @@ from gistread.units import format_place, in_quotes, short
 _HINT = "40% · page:12 · section:4 · chapter:3 · a title · here · all"
 _QUOTED = 36  # maximum characters quoted
 _LEAST_SHARE = 0.01  # Of the book that is told as a percentage
-_MAY_LIFT = ("no: answers stop where they did", "yes: gists, people and answers may tell the end")
+_MAY_LIFT = (
+    "no: answers stop where they did",
+    "yes: gists, people and answers may tell the end",
+)
 
 
 @dataclass(slots=True)
@@ -41,7 +44,8 @@ class OpenThread:
     id: float = 0.0  # When its first question was asked, in seconds since the epoch
     exchanges: Thread = ()
     follows: bool | None = (
-        None  # Whether the next question continues it; None: if it reads like a follow-up
+        # Whether the next question continues it; None: if it reads like a follow-up
+        None
     )
 
     @classmethod
@@ -94,7 +98,8 @@ class _LiftedBound(InputLineClient):
 class QuestionLine(InputLineClient):
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
-        self.selection: Passage | None = None  # The selected text that the next question is about
+        # The selected text that the next question is about
+        self.selection: Passage | None = None
         self._translation = CHOICES[-1][1]  # with the language of the last translation
         self._chosen = BoundChoice()  # Where answers stop
         self._has_plot: bool | None = None  # Of the whole book; None until it is loaded
@@ -106,7 +111,9 @@ class QuestionLine(InputLineClient):
         book, user_data = self._context.book, self._context.services.user_data
         self._has_plot = has_plot(book)
         with suppress(StorageError):
-            chosen = user_data.bound_choice(book.sha256) or BoundChoice(whole=not self._has_plot)
+            chosen = user_data.bound_choice(book.sha256) or BoundChoice(
+                whole=not self._has_plot
+            )
             self._chosen = replace(chosen, may_lift=chosen.may_lift or chosen.whole)
             if threads := user_data.threads(book.sha256):
                 self.thread = OpenThread.of(threads[-1])
@@ -185,7 +192,9 @@ class QuestionLine(InputLineClient):
         if place is not None:
             quote = in_quotes(short(self._context.book.text[slice(*place)], _QUOTED))
             drop = self.drop_selection
-            line.show_actions(("¶", quote, drop), (display_key(THREAD_KEY), "drop", drop))
+            line.show_actions(
+                ("¶", quote, drop), (display_key(THREAD_KEY), "drop", drop)
+            )
         line.set_class(place is not None, "-some")
 
     # How much of the book it may use
@@ -217,7 +226,9 @@ class QuestionLine(InputLineClient):
 
         `answers stop at 12%`, `answers use the whole book`.
         """
-        if (bound := extend_bound(self.selection, self.bound, self._context.book)) is None:
+        if (
+            bound := extend_bound(self.selection, self.bound, self._context.book)
+        ) is None:
             return "answers use the whole book"
         share = bound / len(self._context.book.text)
         if share >= _LEAST_SHARE:
@@ -304,7 +315,9 @@ class QuestionLine(InputLineClient):
         """Let answers stop there; remembered for this book."""
         choice = replace(choice, may_lift=choice.may_lift or self._chosen.may_lift)
         self._chosen = choice
-        self._context.user_data.save(lambda data, sha256: data.choose_bound(sha256, choice))
+        self._context.user_data.save(
+            lambda data, sha256: data.choose_bound(sha256, choice)
+        )
         self._context.refresh()
 
     def known(self) -> GistMemory:

@@ -17,7 +17,12 @@ from gistread.readers.selection import extend_bound, question_alone
 from gistread.readers.steering import Decision, Steps
 from gistread.readers.thread import GO_ON, QuestionAnswer, within_bound
 from gistread.readers.walk import with_steps
-from gistread.session.estimate import find_cheaper, is_costly, seconds_to_answer, tokens_to_send
+from gistread.session.estimate import (
+    find_cheaper,
+    is_costly,
+    seconds_to_answer,
+    tokens_to_send,
+)
 from gistread.session.events import Obstacle, QuestionStarted
 from gistread.session.questions import (
     MAX_QUESTION_CHARACTERS,
@@ -54,11 +59,14 @@ class QuestionController:
         self._pages = pages
         self._line = line
         self._asking = asking
-        self._deltas: list[events.AnswerDelta] = []  # parts of the answer that have not been drawn
+        # parts of the answer that have not been drawn
+        self._deltas: list[events.AnswerDelta] = []
         self._reason = ""  # why the agent looks something up
         self._opens_pages = False  # whether the reader opens pages one by one
-        self._waiting = ""  # a question entered before the book was open or a model chosen
-        self._record_to_ask = SavedQuestion("", "", found=False)  # Of the question being started
+        # a question entered before the book was open or a model chosen
+        self._waiting = ""
+        # Of the question being started
+        self._record_to_ask = SavedQuestion("", "", found=False)
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     async def ask(self) -> None:
@@ -101,7 +109,9 @@ class QuestionController:
         except UsageError as error:
             context.warn(str(error))
             return
-        obstacle = session.questions.obstacle(session.reader, about_selection=passage is not None)
+        obstacle = session.questions.obstacle(
+            session.reader, about_selection=passage is not None
+        )
         self._waiting = ""
         if obstacle in _NO_MODEL:
             self._waiting = question
@@ -122,7 +132,9 @@ class QuestionController:
         if session is None or self._context.opening or session.answering:
             return
         text = self._context.question.value
-        is_worthwhile = count_words(text) >= LEAST_WORDS and len(text) <= MAX_QUESTION_CHARACTERS
+        is_worthwhile = (
+            count_words(text) >= LEAST_WORDS and len(text) <= MAX_QUESTION_CHARACTERS
+        )
         if self._line.selection or not is_worthwhile:
             session.anticipate(None)
             return
@@ -140,7 +152,9 @@ class QuestionController:
         known = self._line.known()
         tokens = await tokens_to_send(session, self._line.bound)
         quick = None
-        if session.reader != QUICK and is_costly(session.reader, seconds, tokens, known):
+        if session.reader != QUICK and is_costly(
+            session.reader, seconds, tokens, known
+        ):
             quick = await find_cheaper(session, seconds, self._line.bound)
         if quick is None:
             if tokens:
@@ -175,7 +189,9 @@ class QuestionController:
         if not question or session is None or session.answering:
             return
         about_selection = self._line.selection is not None
-        obstacle = session.questions.obstacle(session.reader, about_selection=about_selection)
+        obstacle = session.questions.obstacle(
+            session.reader, about_selection=about_selection
+        )
         if obstacle is None:
             self._waiting = ""
             if " ".join(self._context.question.value.split()) == question:
@@ -208,7 +224,9 @@ class QuestionController:
         if session.answering:
             context.warn(self._busy)
             return
-        obstacle = session.questions.obstacle(reader, about_selection=record.passage is not None)
+        obstacle = session.questions.obstacle(
+            reader, about_selection=record.passage is not None
+        )
         if obstacle:
             context.warn_of(obstacle)
             return
@@ -225,7 +243,9 @@ class QuestionController:
         """The number of the chosen exchange without an answer, or else of the last one."""
         exchanges = self._context.answers_pane.exchanges
         interrupted = [
-            number for number, exchange in enumerate(exchanges) if not exchange.record.answer
+            number
+            for number, exchange in enumerate(exchanges)
+            if not exchange.record.answer
         ]
         if self._context.chosen_exchange in interrupted:
             return self._context.chosen_exchange
@@ -259,7 +279,11 @@ class QuestionController:
         return next((thread for thread in threads if thread.id == identifier), empty)
 
     def _start(
-        self, session: Session, question: str, reader: str = "", again: SavedQuestion | None = None
+        self,
+        session: Session,
+        question: str,
+        reader: str = "",
+        again: SavedQuestion | None = None,
     ) -> None:
         """`again`: the record of an interrupted question, which is asked with the same options."""
         context = self._context
@@ -311,7 +335,9 @@ class QuestionController:
         else:
             context.panes.show(Pane.BOOK)
 
-    def _pinned(self, memory: GistMemory | None, again: SavedQuestion | None) -> tuple[int, ...]:
+    def _pinned(
+        self, memory: GistMemory | None, again: SavedQuestion | None
+    ) -> tuple[int, ...]:
         """The sections that were and are pinned, of those that the model has read."""
         if memory is None:
             return ()
@@ -329,7 +355,9 @@ class QuestionController:
             return
         record = exchange.record
         reader = _reader_of(record) or session.reader
-        obstacle = session.questions.obstacle(reader, about_selection=record.passage is not None)
+        obstacle = session.questions.obstacle(
+            reader, about_selection=record.passage is not None
+        )
         if obstacle:
             context.warn_of(obstacle)
             return
@@ -380,7 +408,11 @@ class QuestionController:
             return
         page = opened[-1]
         if context.panes.current is Pane.MEMORY:
-            chosen = (number for number in opened if self.in_pane(number) == self._pages.chosen)
+            chosen = (
+                number
+                for number in opened
+                if self.in_pane(number) == self._pages.chosen
+            )
             page = next(chosen, page)
         session.steering.refused.add(page)
         context.memory_pane.refuse(self.in_pane(page))
@@ -476,7 +508,9 @@ class QuestionController:
             return
         answers = self._context.answers_pane
         memory = question.memory or unread_memory(self._context.book)
-        record = with_steps(self._record, answers.exchanges[-1].trace, question.steering, memory)
+        record = with_steps(
+            self._record, answers.exchanges[-1].trace, question.steering, memory
+        )
         answers.change_last(record=record, thread=question.options.thread)
 
     def in_pane(self, number: int) -> int:
@@ -522,7 +556,9 @@ class QuestionController:
     def question_out_of_view(self) -> str:
         """The question that is being answered, if it is not on the screen; else empty."""
         answers, panes = self._context.answers_pane, self._context.panes
-        if not answers.exchanges or (panes.narrow and panes.current is not Pane.ANSWERS):
+        if not answers.exchanges or (
+            panes.narrow and panes.current is not Pane.ANSWERS
+        ):
             return ""  # The strip has it.
         is_shown = panes.narrow or panes.answers_shown
         if is_shown and answers.is_in_view(("question", len(answers.exchanges) - 1)):
@@ -539,7 +575,9 @@ class QuestionController:
         if not self._context.panes.narrow:  # back from the sections that were opened
             self._pages.show_here(scroll=self._context.panes.current is not Pane.MEMORY)
         self._context.panes.fit_answers()
-        self._context.panes.unseen_answer = self._context.panes.current is not Pane.ANSWERS
+        self._context.panes.unseen_answer = (
+            self._context.panes.current is not Pane.ANSWERS
+        )
 
     def flush(self) -> None:
         if self._deltas:
@@ -553,7 +591,9 @@ class QuestionController:
 
     def _save(self, record: SavedQuestion) -> None:
         self._context.answers_pane.change_last(record=record)
-        self._context.user_data.save(lambda data, sha256: data.add_question(sha256, record))
+        self._context.user_data.save(
+            lambda data, sha256: data.add_question(sha256, record)
+        )
 
 
 def _has_cost(session: Session) -> bool:

@@ -84,7 +84,9 @@ class ReadingAlong:
             mark = "● " if preset.name == current else "  "
             hint = "   suggested" if preset.name == suggested else ""
             rows.append(Row(preset.name, f"{mark}{preset.title}{hint}", preset.summary))
-        self._context.push(ListScreen("Read this book as …", note, rows, current or suggested), use)
+        self._context.push(
+            ListScreen("Read this book as …", note, rows, current or suggested), use
+        )
 
     async def choose_memory(self) -> None:
         session = self._context.session

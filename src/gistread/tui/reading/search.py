@@ -9,7 +9,12 @@ from functools import partial
 from typing import Any
 
 from gistread.errors import GistreadError
-from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
+from gistread.search.book_search import (
+    BookSearch,
+    SearchCancelled,
+    SearchHits,
+    SearchMode,
+)
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
 from gistread.tui.reading.pane_switcher import Pane
@@ -38,13 +43,19 @@ class SearchController(InputLineClient):
         self._stop = threading.Event()
         # The part of the book whose hits are marked; None if the marks are out of date.
         self._marked: tuple[int, int] | None = None
-        self.note = ""  # the last search and its hits for the status line; empty once cleared
+        # the last search and its hits for the status line; empty once cleared
+        self.note = ""
 
     def find(self) -> None:
         context = self._context
         context.panes.show(Pane.BOOK)
-        self._place_before, self._hits_before = context.place, (self.hits, self._current)
-        context.input_line.ask(self, "/", "words of the book; Enter alone repeats the last search")
+        self._place_before, self._hits_before = (
+            context.place,
+            (self.hits, self._current),
+        )
+        context.input_line.ask(
+            self, "/", "words of the book; Enter alone repeats the last search"
+        )
         self._say("")
         # Prepared while the first key is being typed.
         prepare = asyncio.to_thread(self._search.prepare, self._mode)
@@ -66,7 +77,10 @@ class SearchController(InputLineClient):
             self._context.input_line.close()
             self._set_hits(*self._hits_before)
             self.step(1)
-        elif (self.hits.words, self.hits.mode) == (words, self._mode) and not self._busy:
+        elif (self.hits.words, self.hits.mode) == (
+            words,
+            self._mode,
+        ) and not self._busy:
             self._stay()
         else:
             self.typed(words, stay=True)
@@ -90,7 +104,9 @@ class SearchController(InputLineClient):
     @property
     def _busy(self) -> bool:
         workers = self._context.screen.workers
-        return any(worker.group == _GROUP and not worker.is_finished for worker in workers)
+        return any(
+            worker.group == _GROUP and not worker.is_finished for worker in workers
+        )
 
     def _cancel(self) -> None:
         self._stop.set()
@@ -103,12 +119,16 @@ class SearchController(InputLineClient):
         work: Any = partial(self._find, words, self._mode, self._stop, stay)
         self._context.screen.run_worker(work, group=_GROUP)
 
-    async def _find(self, words: str, mode: SearchMode, stop: threading.Event, stay: bool) -> None:
+    async def _find(
+        self, words: str, mode: SearchMode, stop: threading.Event, stay: bool
+    ) -> None:
         if not self._search.is_ready(mode):
             self._say("building the index …")
         problem = "not in the book" if words.strip() else ""
         try:
-            hits = await asyncio.to_thread(self._search.find, words, mode, stopped=stop.is_set)
+            hits = await asyncio.to_thread(
+                self._search.find, words, mode, stopped=stop.is_set
+            )
         except SearchCancelled:
             return
         except GistreadError as error:
@@ -219,14 +239,20 @@ class SearchController(InputLineClient):
         view = self._context.book_pane.visible_range
         if view is None or (self._marked is not None and not self.note):
             return
-        if self._marked is None or not (self._marked[0] <= view[0] and view[1] <= self._marked[1]):
+        if self._marked is None or not (
+            self._marked[0] <= view[0] and view[1] <= self._marked[1]
+        ):
             hits = self.hits
             self._marked = around = max(0, view[0] - _AROUND), view[1] + _AROUND
             marks = [
-                Mark(*part, "hit") for index in hits.between(*around) for part in hits.marked(index)
+                Mark(*part, "hit")
+                for index in hits.between(*around)
+                for part in hits.marked(index)
             ]
             self._context.layers.set(Layer.HITS, marks)
             current: list[Mark] = []
             if len(hits):
-                current = [Mark(*part, "current-hit") for part in hits.marked(self._current)]
+                current = [
+                    Mark(*part, "current-hit") for part in hits.marked(self._current)
+                ]
             self._context.layers.set(Layer.CURRENT_HIT, current)

@@ -46,15 +46,18 @@ class PeopleController:
     def __init__(self, context: ReadingContext, line: QuestionLine) -> None:
         self._context = context
         self._line = line
-        self._indexing: asyncio.Task[Index] | None = None  # Of the whole book; begun once
+        # Of the whole book; begun once
+        self._indexing: asyncio.Task[Index] | None = None
         self._view: Index | None = None
         self._joining = asyncio.Lock()
 
     def load_corrections(self) -> None:
         """Call it in a thread."""
         try:
-            self._context.corrections = self._context.services.user_data.name_corrections(
-                self._context.book.sha256
+            self._context.corrections = (
+                self._context.services.user_data.name_corrections(
+                    self._context.book.sha256
+                )
             )
         except StorageError as error:
             self._context.screen.app.call_from_thread(self._context.warn, str(error))
@@ -66,7 +69,9 @@ class PeopleController:
         if not supports_names(self._context.book):
             context.warn("Names are found in English books only.")
             return
-        context.screen.run_worker(self._show_at(selected), group="names", exclusive=True)
+        context.screen.run_worker(
+            self._show_at(selected), group="names", exclusive=True
+        )
 
     async def _show_at(self, selected: tuple[int, int] | None) -> None:
         context, view = self._context, await self._collected()
@@ -76,7 +81,9 @@ class PeopleController:
             self._list(view)
             return
         words = context.book.text[slice(*whole_words(context.book, selected))]
-        entity = view.named_at(context.book.text, selected[0]) or next(iter(view.find(words)), None)
+        entity = view.named_at(context.book.text, selected[0]) or next(
+            iter(view.find(words)), None
+        )
         if entity:
             self._show(entity, view)
         else:
@@ -85,8 +92,17 @@ class PeopleController:
     def may_be_name(self, event: Clicked) -> bool:
         """Whether a capitalised word was clicked that is not a link."""
         at, key = event.offset_in_block, event.block_key
-        leads = event.control.id == Pane.ANSWERS and isinstance(key, tuple) and key[0] != "answer"
-        if at is None or leads or event.link is not None or not supports_names(self._context.book):
+        leads = (
+            event.control.id == Pane.ANSWERS
+            and isinstance(key, tuple)
+            and key[0] != "answer"
+        )
+        if (
+            at is None
+            or leads
+            or event.link is not None
+            or not supports_names(self._context.book)
+        ):
             return False
         start = max(event.text.rfind(space, 0, at) for space in " \n\t") + 1
         word = event.text[start : at + 1].lstrip("“”\"‘’'([—-")
@@ -126,8 +142,13 @@ class PeopleController:
         async with self._joining:
             corrections = self._context.corrections
             view = self._view
-            if view is None or (len(view.book.text), view.corrections) != (end, corrections):
-                view = self._view = await asyncio.to_thread(_joined, index, end, corrections)
+            if view is None or (len(view.book.text), view.corrections) != (
+                end,
+                corrections,
+            ):
+                view = self._view = await asyncio.to_thread(
+                    _joined, index, end, corrections
+                )
         return view
 
     async def _whole_index(self) -> Index:
@@ -151,7 +172,9 @@ class PeopleController:
         is_bounded = len(view.book.text) < len(self._context.book.text)
         self._choose(view, "up to here" if is_bounded else "", chosen)
 
-    def _choose(self, view: Index, note: str, chosen: _Chosen, but: Entity | None = None) -> None:
+    def _choose(
+        self, view: Index, note: str, chosen: _Chosen, but: Entity | None = None
+    ) -> None:
         names = [
             (entity, strip)
             for entity, strip in zip(view.entities, view.strips, strict=True)
@@ -162,7 +185,9 @@ class PeopleController:
         screen = PeopleScreen(groups, len(self._context.book.text), note)
         self._context.screen.app.push_screen(screen, chosen)
 
-    def _show(self, entity: Entity, view: Index, closed: Callable[[], None] = lambda: None) -> None:
+    def _show(
+        self, entity: Entity, view: Index, closed: Callable[[], None] = lambda: None
+    ) -> None:
         """Show the card; `closed` is called if nothing is chosen on it."""
 
         def chosen(choice: Choice | None) -> None:
@@ -192,7 +217,9 @@ class PeopleController:
                     if isinstance(other, Entity):
                         run(self._correct("merge", entity, other.forms[0].text))
 
-                self._choose(view, f"· who is the same as {entity.name}?", chosen, but=entity)
+                self._choose(
+                    view, f"· who is the same as {entity.name}?", chosen, but=entity
+                )
 
     async def _show_named(self, form: str) -> None:
         view = await self.known()
@@ -205,7 +232,9 @@ class PeopleController:
         data, sha256 = self._context.services.user_data, self._context.book.sha256
         if await self._write(lambda: data.correct_names(sha256, correction)):
             key = self._context.key_hint("people")
-            self._context.notify(f"{describe_correction(correction)} {key}, Ctrl+U undoes it.")
+            self._context.notify(
+                f"{describe_correction(correction)} {key}, Ctrl+U undoes it."
+            )
             if verb != "hide":
                 await self._show_named(forms[0])
 
@@ -265,15 +294,21 @@ class RecapController:
         is_bounded = len(known.book.text) < len(self._context.book.text)
         people = f"\nPeople here: {', '.join(story.people)}" if story.people else ""
         rows = story_rows(story, known, self._context.book, ends_here=is_bounded)
-        screen = StoryScreen("The story so far", f"{describe_sources(story)}{people}", rows)
+        screen = StoryScreen(
+            "The story so far", f"{describe_sources(story)}{people}", rows
+        )
         self._context.push(screen, self._context.navigation.jump)
 
 
-def story_rows(story: Recap, memory: GistMemory, book: Book, *, ends_here: bool) -> list[Row[int]]:
+def story_rows(
+    story: Recap, memory: GistMemory, book: Book, *, ends_here: bool
+) -> list[Row[int]]:
     """The story in paragraphs under its chapters; with the words at which the user stopped."""
     rows: list[Row[int]] = []
     sentences = (*story.before, *story.chapter)
-    chapters = groupby(sentences, key=lambda sentence: book.chapter_title(sentence.start))
+    chapters = groupby(
+        sentences, key=lambda sentence: book.chapter_title(sentence.start)
+    )
     for title, of_chapter in chapters:
         if title:
             rows.append(Row(None, title))
@@ -292,7 +327,9 @@ def _paragraphs(
     """The sentences of each page; a page joins the paragraph before while that is short."""
     paragraphs: list[list[RecapSentence]] = []
     words = _PARAGRAPH_WORDS
-    for _, of_page in groupby(sentences, key=lambda sentence: memory.page_at(sentence.start)):
+    for _, of_page in groupby(
+        sentences, key=lambda sentence: memory.page_at(sentence.start)
+    ):
         if words >= _PARAGRAPH_WORDS:
             paragraphs.append([])
             words = 0

@@ -40,7 +40,8 @@ class SpeechError(GistreadError):
 class Voice:
     # May contain `{text}` and `{language}`; without `{text}`, the text is passed on standard input.
     argv: tuple[str, ...]
-    hush: tuple[str, ...] = ()  # A command that silences the voice, if ending the process does not
+    # A command that silences the voice, if ending the process does not
+    hush: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -68,7 +69,8 @@ def find_voice(setting: str) -> Voice:
             ) from None
         if shutil.which(argv[0]) is None:
             raise SpeechError(
-                f"No such command: {argv[0]}", "It is set as speech_command in the settings."
+                f"No such command: {argv[0]}",
+                "It is set as speech_command in the settings.",
             )
         return Voice(argv)
     candidates = (_MAC, *_VOICES) if sys.platform == "darwin" else _VOICES
@@ -87,7 +89,9 @@ def sentences(book: Book, start: int, end: int) -> Iterator[tuple[int, int]]:
     for paragraph in book.paragraphs_between(start, end):
         if paragraph.kind is not ParagraphKind.BREAK:
             whole = sentences_of(book, paragraph.start, paragraph.end)
-            yield from ((first, last) for first, last in whole if last > start and first < end)
+            yield from (
+                (first, last) for first, last in whole if last > start and first < end
+            )
 
 
 _LONGEST_COMPLAINT = 200  # Characters of what a command writes about an error
@@ -124,17 +128,20 @@ class Speaker:
             self._silent = self._silent + 1 if quick else 0
         if self._silent >= _SILENT_RUN:
             raise SpeechError(
-                f"{self._voice.name} ends at once without speaking.", "Is there a sound device?"
+                f"{self._voice.name} ends at once without speaking.",
+                "Is there a sound device?",
             )
 
     async def _run(self, argv: list[str], given: bytes | None) -> tuple[int, str]:
+        subprocess = asyncio.subprocess
         starting = asyncio.ensure_future(
             asyncio.create_subprocess_exec(
                 *argv,
-                stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
+                stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,  # its own process group, so that its children end with it
+                # its own process group, so that its children end with it
+                start_new_session=True,
             )
         )
         try:
@@ -194,7 +201,9 @@ class ReadAloud:
             start = self._stopped_at
         start, end = pane.selected_range or (start, len(self._context.book.text))
         # In a worker, a defect ends the app like any other.
-        self._worker = self._context.screen.run_worker(self._read(start, end), group="read aloud")
+        self._worker = self._context.screen.run_worker(
+            self._read(start, end), group="read aloud"
+        )
         self._context.refresh()
 
     async def stop(self) -> None:
@@ -212,7 +221,8 @@ class ReadAloud:
         context = self._context
         try:
             speaker = Speaker(
-                find_voice(context.services.config.speech_command), context.book.language
+                find_voice(context.services.config.speech_command),
+                context.book.language,
             )
             for first, last in sentences(context.book, start, end):
                 context.layers.set(Layer.SPOKEN, (Mark(first, last, "spoken"),))

@@ -21,7 +21,14 @@ from gistread.tui.reading.pane_switcher import STRIP_ROWS, BookScreen, Pane
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
 from gistread.tui.text.cells import cell_len, crop
-from gistread.tui.widgets.lines import Action, Actions, HeaderLine, KeyLine, Line, StatusLine
+from gistread.tui.widgets.lines import (
+    Action,
+    Actions,
+    HeaderLine,
+    KeyLine,
+    Line,
+    StatusLine,
+)
 from gistread.tui.widgets.progress_rule import BookProgress, ProgressRule
 from gistread.units import counted
 
@@ -78,7 +85,9 @@ def is_starter(model: str) -> bool:
 
 
 class StatusLines:
-    def __init__(self, screen: BookScreen, controllers: Callable[[], Controllers | None]) -> None:
+    def __init__(
+        self, screen: BookScreen, controllers: Callable[[], Controllers | None]
+    ) -> None:
         self._screen = screen
         self._controllers = controllers
         self._services = screen.services
@@ -110,12 +119,16 @@ class StatusLines:
             header.show_place("Opening the book …", "", (), self._panes.tabs)
             return
         context = controllers.context
-        words = context.progress.place(context.place, context.book_pane.share_read(context.book))
+        words = context.progress.place(
+            context.place, context.book_pane.share_read(context.book)
+        )
         chapter = words.chapter
         if words.title.startswith(chapter):  # The first of a paper is its title.
             chapter = ""
         clicks = (context.navigation.contents, context.navigation.ask)
-        header.show_place(words.title, chapter, words.progress, self._panes.tabs, clicks)
+        header.show_place(
+            words.title, chapter, words.progress, self._panes.tabs, clicks
+        )
         context.memory_pane.change_view(bound=controllers.line.bound)
         self._show_progress(controllers)
         self.show_question()
@@ -165,7 +178,9 @@ class StatusLines:
         self._screen.query_one("#question-chips", Actions).show_actions(*below)
         side.set_class(bool(below), "-chips")
         left = side.size.width - mark.outer_size.width - _cells_of(beside)
-        context.question.placeholder = self._placeholder(controllers, left if width else None)
+        context.question.placeholder = self._placeholder(
+            controllers, left if width else None
+        )
 
     def _question_laid_out(self) -> None:
         """Show the question again once it is known how wide it is."""
@@ -191,7 +206,9 @@ class StatusLines:
         method, sections = asking.method_and_sections()
         if typing:
             method = f"method: {method}"
-        choose_method = partial(self._services.run_command, self._services.keys["choose-reader"])
+        choose_method = partial(
+            self._services.run_command, self._services.keys["choose-reader"]
+        )
         steps_key = self._services.key_hint("switch-steps")
         return [
             (display_key(BOUND_KEY), line.bound_words, line.ask_bound),
@@ -272,7 +289,10 @@ class StatusLines:
                 words += f" · {key('back')}: back · {key('open-page')}: read on"
             return words, context.navigation.back
         if self._panes.rivals_below:
-            return "Further down: what other passages say", context.answers_pane.scroll_to_rivals
+            return (
+                "Further down: what other passages say",
+                context.answers_pane.scroll_to_rivals,
+            )
         offer = controllers.recap.offer
         if not offer:
             return "", ""
@@ -290,7 +310,9 @@ class StatusLines:
                 hidden = "open-page"  # It opens what is wanted: the line above has it.
         keys = self._screen.query_one("#keys", KeyLine)
         pane = self._panes.current
-        keys.show_keys(key_hints(self._services, pane, leading, typing=typing, hidden=hidden))
+        keys.show_keys(
+            key_hints(self._services, pane, leading, typing=typing, hidden=hidden)
+        )
         # On a narrow screen, what can be done with selected text takes the room of the status.
         selected = bool(leading) and leading[-1] == _SELECTED[-1]
         status = self._screen.query_one("#status", StatusLine)
@@ -304,9 +326,15 @@ class StatusLines:
             steps += _reading_steps(session)
             if is_starter(session.models.reading.spec):
                 weak = f"{TRYING_OUT}: its gists are quotations, and its answers are often wrong."
-                steps.append((f"{weak} {{choose-model}} offers better ones.", "choose-model"))
-        steps.append(("{ask} asks about the book, also before a section is read.", "ask"))
-        return tuple((self._services.with_keys(text), command) for text, command in steps)
+                steps.append(
+                    (f"{weak} {{choose-model}} offers better ones.", "choose-model")
+                )
+        steps.append(
+            ("{ask} asks about the book, also before a section is read.", "ask")
+        )
+        return tuple(
+            (self._services.with_keys(text), command) for text, command in steps
+        )
 
     def _show_memory_header(self, context: ReadingContext) -> None:
         memory = context.memory_pane.memory
@@ -335,16 +363,22 @@ class StatusLines:
         if had_origin != bool(origin) and controllers is not None:
             # The line takes its row from the memory.
             self._screen.call_after_refresh(controllers.pages.rows_changed)
-        self._screen.query_one("#memory-origin", Line).show(Content(clean(" · ".join(origin))))
+        self._screen.query_one("#memory-origin", Line).show(
+            Content(clean(" · ".join(origin)))
+        )
 
     def _show_strip(self, context: ReadingContext) -> None:
         answers = context.answers_pane
         panes = self._panes
         session = context.session
-        running = session is not None and session.activity.asking is not AskingState.IDLE
+        running = (
+            session is not None and session.activity.asking is not AskingState.IDLE
+        )
         is_covered = panes.narrow and panes.current is not Pane.ANSWERS
         room = max(0, self._screen.size.width - 2)
-        is_waiting = session is not None and session.activity.asking is AskingState.PERSON
+        is_waiting = (
+            session is not None and session.activity.asking is AskingState.PERSON
+        )
         # What is wanted stands below, and needs the rows of the steps before it.
         rows = 1 if is_waiting else STRIP_ROWS
         lines: Sequence[str] = ()
@@ -445,7 +479,9 @@ def _leading_unselected(controllers: Controllers) -> list[tuple[str, str]]:
     session = _settled(context)
     of_session: list[tuple[str, str]] = []
     if session:
-        of_session = _of_session(session.activity, bool(controllers.questions.opened_pages))
+        of_session = _of_session(
+            session.activity, bool(controllers.questions.opened_pages)
+        )
     look = _LOOK if context.position.looking else []
     if context.panes.current is not Pane.BOOK:
         return [*look[:1], *of_session]
@@ -481,6 +517,9 @@ def _of_reading(activity: Activity) -> list[tuple[str, str]]:
         return [] if is_read else [("resume", "read along")]
     if activity.problem:
         return [("resume", "try again"), ("choose-model", "model")]
-    if (making and making.paused) or activity.reading in (ReadingState.PAUSED, ReadingState.FAILED):
+    if (making and making.paused) or activity.reading in (
+        ReadingState.PAUSED,
+        ReadingState.FAILED,
+    ):
         return [("resume", "resume")]
     return _PAUSE if making or activity.reading is not ReadingState.DONE else []

@@ -36,10 +36,12 @@ class _Review:
 
     proposal: Proposed
     at: int = 0  # Index of the section that is shown
-    accepted: set[int] = field(default_factory=set)  # Indexes of the sections; likewise `refused`
+    # Indexes of the sections; likewise `refused`
+    accepted: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
     instead: list[int] = field(default_factory=list)  # Pages that the user named
-    named: set[int] = field(default_factory=set)  # Indexes of sections that are among these pages
+    # Indexes of sections that are among these pages
+    named: set[int] = field(default_factory=set)
 
     @property
     def sections(self) -> tuple[WantedSection, ...]:
@@ -95,7 +97,9 @@ class _Review:
         if self.sections and len(self.refused) == len(self.sections):
             return Decision(refuses=True, pages=chosen)
         refused = (self.sections[index].pages for index in sorted(self.refused))
-        return Decision(pages=chosen, refused=tuple(page for pages in refused for page in pages))
+        return Decision(
+            pages=chosen, refused=tuple(page for pages in refused for page in pages)
+        )
 
 
 class StepController(InputLineClient):
@@ -111,7 +115,8 @@ class StepController(InputLineClient):
         self._asking = asking
         self._walk = walk
         self._review: _Review | None = None
-        self._return_to: Pane | None = None  # The pane left for the memory, on a narrow screen
+        # The pane left for the memory, on a narrow screen
+        self._return_to: Pane | None = None
 
     @property
     def _steering(self) -> Steering | None:
@@ -216,7 +221,9 @@ class StepController(InputLineClient):
     def _leave_memory(self) -> None:
         """Go back from the memory, on a narrow screen, once nothing is wanted."""
         pane, self._return_to = self._return_to, None
-        is_there = self._context.panes.narrow and self._context.panes.current is Pane.MEMORY
+        is_there = (
+            self._context.panes.narrow and self._context.panes.current is Pane.MEMORY
+        )
         if pane is not None and is_there:
             self._context.panes.show(pane)
 
@@ -292,7 +299,9 @@ class StepController(InputLineClient):
         if self.proposal is None or not self.proposal.last_page:
             self._context.warn("No section is waiting for your decision.")
         else:
-            self._context.input_line.ask(self, "open", "another section: 12 instead, +12 as well")
+            self._context.input_line.ask(
+                self, "open", "another section: 12 instead, +12 as well"
+            )
 
     def typed(self, words: str) -> None:
         self._context.input_line.say("")

@@ -48,7 +48,8 @@ class SyncController:
         self._synced: SyncedBook | None = None
         self._offered: _Offer | None = None
         self._offer_notice = LatestNotice(context.screen)
-        self._known: RemotePlace | None = None  # What the server had when it was asked last
+        # What the server had when it was asked last
+        self._known: RemotePlace | None = None
         # The place that the server has, or need not have; None: the present one is to be sent
         self._sent: int | None = context.position.place
         self._obstacle = _OFF  # Why there is no sync, while there is none
@@ -63,7 +64,9 @@ class SyncController:
         from gistread.syncing.books import synced_book
         from gistread.syncing.sync import progress_sync
 
-        self._sync = await asyncio.to_thread(progress_sync, services.config, services.paths)
+        self._sync = await asyncio.to_thread(
+            progress_sync, services.config, services.paths
+        )
         if self._sync is None:
             return
         if context.path is None:
@@ -129,7 +132,11 @@ class SyncController:
             await sync.push(waiting, self._known)
 
     async def _push(
-        self, sync: "ProgressSync", synced: "SyncedBook", waiting: "WaitingPlace", place: int
+        self,
+        sync: "ProgressSync",
+        synced: "SyncedBook",
+        waiting: "WaitingPlace",
+        place: int,
     ) -> None:
         try:
             winner = await sync.push(waiting, self._known)
@@ -137,7 +144,8 @@ class SyncController:
             self._tell_refusal(error)
             return
         self._sent = place
-        if winner is not None:  # Another device has gone on: its place stays until one reads on.
+        # Another device has gone on: its place stays until one reads on.
+        if winner is not None:
             self._known = winner
             self._offer(await self._offer_of(synced, winner))
 
@@ -157,7 +165,9 @@ class SyncController:
         if position.place <= offer.offset < position.end:
             return
         there = replace(remote, percentage=synced.converter.percentage_of(offer.offset))
-        if sync.wins(there, replace(here, at=await sync.waiting_since(synced.document))):
+        if sync.wins(
+            there, replace(here, at=await sync.waiting_since(synced.document))
+        ):
             self._offer(offer)
         else:
             self._mark_unsent(position.place)

@@ -93,12 +93,16 @@ class UserDataWriter:
             pause = max(0.0, self._written_at + LEAST_PAUSE_S - loop.time())
             self._timer = loop.call_later(pause, self._write_place)
 
-    def save(self, write: Callable[[UserData, str], object], *, replaces: str = "") -> None:
+    def save(
+        self, write: Callable[[UserData, str], object], *, replaces: str = ""
+    ) -> None:
         """Call `write` with the data and the SHA-256 of the text, in a thread and in order.
 
         `replaces`: a kind of writes of which only the last is needed.
         """
-        self._write(_Write(replaces, lambda: write(self._services.user_data, self._book.sha256)))
+        self._write(
+            _Write(replaces, lambda: write(self._services.user_data, self._book.sha256))
+        )
 
     async def flush(self) -> str:
         """Write everything now. Returns a message about what was not saved."""
@@ -132,7 +136,9 @@ class UserDataWriter:
                 behind=place.behind,
                 end=place.end,
                 base=self._stored,
-                chapter=chapter_name(self._book.chapter_title(place.offset), self._book.language),
+                chapter=chapter_name(
+                    self._book.chapter_title(place.offset), self._book.language
+                ),
             )
             self._stored = place
 
@@ -141,7 +147,9 @@ class UserDataWriter:
     def _write(self, write: _Write) -> None:
         if write.replaces:
             self._unwritten = [
-                earlier for earlier in self._unwritten if earlier.replaces != write.replaces
+                earlier
+                for earlier in self._unwritten
+                if earlier.replaces != write.replaces
             ]
         self._unwritten.append(write)
         task = asyncio.create_task(self._write_all())
@@ -165,4 +173,6 @@ class UserDataWriter:
     def _refuse(self, error: StorageError) -> None:
         if not self._refused:
             self._refused = True
-            self._warn(f"Your place cannot be saved yet; gistread keeps trying. {error}")
+            self._warn(
+                f"Your place cannot be saved yet; gistread keeps trying. {error}"
+            )

@@ -40,7 +40,9 @@ class Pictures:
         if not self._sources or not app.size.height:
             return
         shown = config.pictures and context.services.drawer.mode is not ImageMode.DOTS
-        most_rows = max(_LEAST_ROWS, int((app.size.height - _ROWS_AROUND) * _MOST_SHARE))
+        most_rows = max(
+            _LEAST_ROWS, int((app.size.height - _ROWS_AROUND) * _MOST_SHARE)
+        )
         if (shown, most_rows) != (self._shown, self._most_rows):
             self._shown, self._most_rows = shown, most_rows
             self._show(self._figures)
@@ -64,7 +66,9 @@ class Pictures:
         if event.book_offset is None:
             return False
         book = self._context.book
-        image = next(iter(book.images_between(event.book_offset, event.book_offset + 1)), None)
+        image = next(
+            iter(book.images_between(event.book_offset, event.book_offset + 1)), None
+        )
         if image is not None:
             self._open(book.images.index(image))
         return image is not None
@@ -75,7 +79,9 @@ class Pictures:
 
         context = self._context
         screen = ImageScreen(context.book, context.path, index, context.services.drawer)
-        context.push(screen, lambda offset: context.navigation.jump(offset, top=_RETURN_TOP))
+        context.push(
+            screen, lambda offset: context.navigation.jump(offset, top=_RETURN_TOP)
+        )
 
     def _show(self, figures: Mapping[int, Figure | None]) -> None:
         drawn = {
@@ -84,7 +90,9 @@ class Pictures:
             if figure is not None
         }
         if drawn:
-            self._context.book_pane.show_figures(drawn if self._shown else dict.fromkeys(drawn))
+            self._context.book_pane.show_figures(
+                drawn if self._shown else dict.fromkeys(drawn)
+            )
 
     def _next_to_load(self) -> int | None:
         """The next paragraph near the view with a picture to load.
@@ -112,7 +120,9 @@ class Pictures:
                 # The caption stays in the text; the viewer shows the error.
                 with suppress(GistreadError):
                     context = self._context
-                    data = await asyncio.to_thread(read_picture, context.path, self._sources[index])
+                    data = await asyncio.to_thread(
+                        read_picture, context.path, self._sources[index]
+                    )
                     self._figures[index] = figure = await asyncio.to_thread(
                         context.services.drawer.figure, data
                     )
@@ -128,7 +138,9 @@ def _sources(book: Book) -> dict[int, str]:
         index = book.paragraph_index(image.start)
         if book.paragraphs[index].kind is ParagraphKind.IMAGE:
             sources.setdefault(index, image.source)  # The first of each
-    in_text = any(sources.get(index) == book.cover for index in range(_FIRST_PARAGRAPHS))
+    in_text = any(
+        sources.get(index) == book.cover for index in range(_FIRST_PARAGRAPHS)
+    )
     if not book.cover or in_text or not book.paragraphs:
         return sources
     return {0: book.cover} | sources
@@ -152,7 +164,9 @@ class Typography:
         if width >= TWO_COLUMNS:
             return
         if columns > 1:
-            words = f"Two columns of text, once the terminal is {TWO_COLUMNS} columns wide"
+            words = (
+                f"Two columns of text, once the terminal is {TWO_COLUMNS} columns wide"
+            )
         else:
             words = f"One column of text, also where the terminal is {TWO_COLUMNS} columns wide"
         self._context.notify(f"{words}: now it has {width}.")
@@ -163,11 +177,15 @@ class Typography:
         screen.toggle_class(FOCUS_MODE)
         if screen.has_class(FOCUS_MODE):
             key = self._context.key_hint("focus-mode")
-            self._context.notify(f"{key} or a click beside the text leaves focus mode.", timeout=2)
+            self._context.notify(
+                f"{key} or a click beside the text leaves focus mode.", timeout=2
+            )
 
     def clicked(self, event: Clicked) -> bool:
         """A click beside the text leaves focus mode, which shows nothing else to click on."""
-        leaves = event.book_offset is None and self._context.screen.has_class(FOCUS_MODE)
+        leaves = event.book_offset is None and self._context.screen.has_class(
+            FOCUS_MODE
+        )
         if leaves:
             self.focus_mode()
         return leaves
@@ -175,7 +193,9 @@ class Typography:
     def show_panel(self) -> None:
         context = self._context
         context.panes.show(Pane.BOOK)
-        context.screen.app.push_screen(TypographyScreen(lambda: context.services.config, self.set))
+        context.screen.app.push_screen(
+            TypographyScreen(lambda: context.services.config, self.set)
+        )
 
     def set(self, key: str, value: Value) -> None:
         settings = self._context.services.settings

@@ -98,7 +98,9 @@ class WalkController:
             return
         sections = self._sections
         assert sections is not None, "no step is shown"
-        left_out = {sections.number_at(offset) for offset in steered.refused} ^ {step.number}
+        left_out = {sections.number_at(offset) for offset in steered.refused} ^ {
+            step.number
+        }
         refused = tuple(start for start, _ in sections.places_of(left_out))
         self.close()
         self._questions.write_anew(number, replace(steered, refused=refused))
@@ -130,7 +132,9 @@ class WalkController:
     def about(self) -> list[ActionItem]:
         """The step that is shown: where it stands, why it was read, what is cited from it."""
         step = self._current
-        title = f"Step {self._at + 1} of {len(self._steps)}: section {self._in_pane(step)}"
+        title = (
+            f"Step {self._at + 1} of {len(self._steps)}: section {self._in_pane(step)}"
+        )
         items: list[ActionItem] = [
             (title, "", self._go_to),
             ("", self._questions.place_words(step.place[0]), self._go_to),
@@ -183,7 +187,9 @@ class WalkController:
             words = f"step {self._at + 1} of {len(self._steps)}"
             change = _LEAVE_OUT
         keys = self._context.services.with_keys(_KEYS + change)
-        pane.show_note(SectionNote(self._in_pane(step), with_reason(words, step.reason), keys))
+        pane.show_note(
+            SectionNote(self._in_pane(step), with_reason(words, step.reason), keys)
+        )
         if step.cited:
             marks = [Mark(*place, "cited") for place in step.cited]
         else:

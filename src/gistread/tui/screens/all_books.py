@@ -39,7 +39,8 @@ class _State:
     asking: bool
     unread: bool = False  # Whether books not begun are asked too
     question: str = ""  # The one that the rows answer, or that is being answered
-    searched: str | None = None  # The words that the rows were found for; None for an answer
+    # The words that the rows were found for; None for an answer
+    searched: str | None = None
     rows: Sequence[Row[Opening]] = ()
     note: str = ""
 
@@ -72,7 +73,9 @@ class AllBooksScreen(ListScreen[Opening]):
             typed = at.words
             if isinstance(at.came_from, _State):
                 self._state = at.came_from
-        super().__init__("All books", at=at, placeholder="words, or a question", typed=typed)
+        super().__init__(
+            "All books", at=at, placeholder="words, or a question", typed=typed
+        )
         self._books = books
         self._asker = asker
         self.rows, self.note = self._state.rows, self._state.note
@@ -188,7 +191,10 @@ class AllBooksScreen(ListScreen[Opening]):
 
     def _hit_row(self, hit: LibraryHit) -> Row[Opening]:
         text, spans = quote_around(
-            hit.before + hit.text + hit.after, hit.start - len(hit.before), hit.core, hit.words
+            hit.before + hit.text + hit.after,
+            hit.start - len(hit.before),
+            hit.core,
+            hit.words,
         )
         row = _row(hit.book, (hit.start, hit.end), self.typed, text, titled=False)
         return replace(row, spans=spans)
@@ -206,11 +212,16 @@ class AllBooksScreen(ListScreen[Opening]):
             async for event in self._asker.stream(question):
                 match event:
                     case BooksNamed(books=books):
-                        named = [Row(None, "From"), *(_named_row(book, text) for book in books)]
+                        named = [
+                            Row(None, "From"),
+                            *(_named_row(book, text) for book in books),
+                        ]
                         self._show(named, self._note("asking …"))
                     case AnswerDelta(text=part):
                         answer += part
-                        self._show([_answer_row(answer), *named], self._note("answering …"))
+                        self._show(
+                            [_answer_row(answer), *named], self._note("answering …")
+                        )
                     case Restarted():
                         answer = ""
                     case Answered():
@@ -220,7 +231,9 @@ class AllBooksScreen(ListScreen[Opening]):
             self._state.question = ""
             self._show(named, self._note(error.message))
 
-    def _show(self, rows: Sequence[Row[Opening]], note: str, *, anew: bool = False) -> None:
+    def _show(
+        self, rows: Sequence[Row[Opening]], note: str, *, anew: bool = False
+    ) -> None:
         """Show these rows; the cursor stays unless they are shown `anew`."""
         with suppress(NoMatches):  # The screen was closed meanwhile.
             at = self.at
@@ -239,7 +252,9 @@ class AllBooksScreen(ListScreen[Opening]):
         books = self._shelf.books if self._shelf else ()
         begun = sum(book.begun for book in books)
         if self._state.unread:
-            return self._note(f"asks all {counted(len(books), 'book')}, also unread ones")
+            return self._note(
+                f"asks all {counted(len(books), 'book')}, also unread ones"
+            )
         words = f"asks {counted(begun, 'book')}"
         if begun < len(books):
             words += f", {len(books) - begun} unread left out"
@@ -251,7 +266,9 @@ class AllBooksScreen(ListScreen[Opening]):
         return " · ".join(filter(None, (mode, *facts, progress)))
 
 
-def _answer_rows(question: LibraryQuestion, text: str, answered: Answered) -> list[Row[Opening]]:
+def _answer_rows(
+    question: LibraryQuestion, text: str, answered: Answered
+) -> list[Row[Opening]]:
     """The whole answer and its sources."""
     marked = with_messages(answered.answer, answered.marks).text
     sources = [
@@ -293,7 +310,9 @@ def _row(
 def _named_row(named: NamedBook, question: str) -> Row[Opening]:
     best = named.best
     about = f"{named.reason}\n{_quoted(best.text)}"
-    return _row(named.book, (best.start, best.end), question, named.book.entry.title, about)
+    return _row(
+        named.book, (best.start, best.end), question, named.book.entry.title, about
+    )
 
 
 def _quoted(words: str) -> str:

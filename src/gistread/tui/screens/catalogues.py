@@ -25,7 +25,13 @@ from gistread.acquisition.download import (
     is_same_server,
     open_catalogue,
 )
-from gistread.acquisition.finding import CataloguePage, cover_of, file_of, open_page, search
+from gistread.acquisition.finding import (
+    CataloguePage,
+    cover_of,
+    file_of,
+    open_page,
+    search,
+)
 from gistread.acquisition.opds import OfferedBook
 from gistread.acquisition.sources import (
     Source,
@@ -129,7 +135,9 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         problems = address_problems(self._services.config.catalogues)
         if problems:
             where = f"See catalogues in {self._services.paths.config_file}."
-            self.notify(" ".join([*problems, where]), severity="warning", timeout=_PROBLEM_S)
+            self.notify(
+                " ".join([*problems, where]), severity="warning", timeout=_PROBLEM_S
+            )
 
     def on_resize(self) -> None:
         super().on_resize()
@@ -171,7 +179,9 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         elif isinstance(key, OfferedBook) and key in page.books:
             self._run(self._download(key), when_stopped=_DOWNLOAD_STOPPED)
         elif isinstance(key, OfferedBook):
-            self._run(self._open(lambda client: open_page(client, key.feed), deeper=True))
+            self._run(
+                self._open(lambda client: open_page(client, key.feed), deeper=True)
+            )
 
     def action_next_source(self) -> None:
         if self._is_busy:
@@ -222,7 +232,9 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             return
         if "://" not in typed:
             source = self._source
-            self._run(self._open(lambda client: search(client, source, typed), typed=typed))
+            self._run(
+                self._open(lambda client: search(client, source, typed), typed=typed)
+            )
             return
         try:
             source = find_source(typed)
@@ -231,9 +243,13 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
             return
         self._run(self._open_own(source, typed))
 
-    def _run(self, job: Coroutine[None, None, None], *, when_stopped: str = "Stopped.") -> None:
+    def _run(
+        self, job: Coroutine[None, None, None], *, when_stopped: str = "Stopped."
+    ) -> None:
         self._when_stopped = when_stopped
-        self._job = self.run_worker(self._with_errors(job), group="catalogue", exclusive=True)
+        self._job = self.run_worker(
+            self._with_errors(job), group="catalogue", exclusive=True
+        )
 
     async def _with_errors(self, job: Coroutine[None, None, None]) -> None:
         """Say in place what went wrong."""
@@ -271,7 +287,8 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         except (GistreadError, asyncio.CancelledError):
             self._source = before
             raise
-        self.query_one("#typed", Input).select_all()  # The next words replace the address
+        # The next words replace the address
+        self.query_one("#typed", Input).select_all()
         if source not in self._sources:
             self._sources.append(source)
             known = self._services.config.catalogues.split()
@@ -301,11 +318,15 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         added = await asyncio.to_thread(add_file, Catalogue(paths), path)
         self.dismiss(added.path)
 
-    async def _with_login(self, fetch: Callable[[CatalogueClient], Awaitable[Result]]) -> Result:
+    async def _with_login(
+        self, fetch: Callable[[CatalogueClient], Awaitable[Result]]
+    ) -> Result:
         """Use the network, after asking for a login if the server wants one. Raises FetchError."""
         source = self._source
         try:
-            async with open_catalogue(Network(), self._logins.get(source.url)) as client:
+            async with open_catalogue(
+                Network(), self._logins.get(source.url)
+            ) as client:
                 return await fetch(client)
         except LoginNeededError as error:
             if not is_same_server(error.url, source.url):  # It would not get the login.
@@ -345,14 +366,19 @@ class CatalogueScreen(ListScreen[OfferedBook | NextPage | Path]):
         self.note = f"{where} · {summary}"
         self.show_rows(at or self.chosen)
 
-    def _rows(self, books: Sequence[OfferedBook]) -> list[Row[OfferedBook | NextPage | Path]]:
+    def _rows(
+        self, books: Sequence[OfferedBook]
+    ) -> list[Row[OfferedBook | NextPage | Path]]:
         """The books in columns; some catalogues tell language and size only with the file."""
         facts = [_facts(book) for book in books]
         facts_cells = max(map(len, facts), default=0)
         width = max(0, self.list.row_width - facts_cells - _GAP)
         authors = int(_AUTHOR_SHARE * width) if any(book.by for book in books) else 0
         titles = max(_LEAST_TITLE, width - authors - _GAP)
-        return [_row(book, tail, titles, authors) for book, tail in zip(books, facts, strict=True)]
+        return [
+            _row(book, tail, titles, authors)
+            for book, tail in zip(books, facts, strict=True)
+        ]
 
 
 def _row(

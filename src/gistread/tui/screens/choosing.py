@@ -11,7 +11,11 @@ from textual import on
 from gistread.config import Config, Value
 from gistread.engine.protocol import EngineInfo
 from gistread.library.entries import list_entries
-from gistread.library.figures import describe_book_figures, describe_figures, reading_figures
+from gistread.library.figures import (
+    describe_book_figures,
+    describe_figures,
+    reading_figures,
+)
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import RemainingWork
 from gistread.readers.cost import WHOLE_BOOK
@@ -58,7 +62,9 @@ def title_of(reader: str) -> str:
     return title
 
 
-def cost_words(reader: str, memory: GistMemory, seconds: float | None, tokens: int = 0) -> str:
+def cost_words(
+    reader: str, memory: GistMemory, seconds: float | None, tokens: int = 0
+) -> str:
     """`Thorough reads ~120 sections: about 14 min`. `memory`: what a question may use.
 
     `tokens`: what a server is sent, if that is much.
@@ -76,7 +82,9 @@ def cost_words(reader: str, memory: GistMemory, seconds: float | None, tokens: i
     return words
 
 
-def cost_panel(reader: str, cost: str, quick: str, seconds: float | None) -> ListScreen[str]:
+def cost_panel(
+    reader: str, cost: str, quick: str, seconds: float | None
+) -> ListScreen[str]:
     """Confirms a costly question; dismissed with the name of a reader.
 
     `cost`: what the answer takes, in words; `quick`: a quicker reader, which takes so many seconds
@@ -92,15 +100,23 @@ USUAL = {  # Three readers by their plain names: (name, what it does)
         "Quick",
         "Reads a short text whole, else the passages that fit the question best.",
     ),
-    "auto": ("Careful", "Reads what suits the question: all of it, sections, gists or passages."),
-    "notes": ("Thorough", "Reads everything up to where answers stop, and takes notes."),
+    "auto": (
+        "Careful",
+        "Reads what suits the question: all of it, sections, gists or passages.",
+    ),
+    "notes": (
+        "Thorough",
+        "Reads everything up to where answers stop, and takes notes.",
+    ),
 }
 _NAME_CELLS = 12
 
 
 _MOST_PAGES = 20  # Of those that the panel offers; the settings take more
 _WHO_OPENS = {Steps.ALONE: "sections: automatic", Steps.ASK: "sections: ask me"}
-FOR_BOOKS = "For all books without their own choice. To choose for one book, open it first."
+FOR_BOOKS = (
+    "For all books without their own choice. To choose for one book, open it first."
+)
 
 
 def sections_words(steps: Steps, most: int | None) -> str:
@@ -152,24 +168,34 @@ class ReaderScreen(ListScreen[str]):
     async def _measure(self, session: Session) -> None:
         """Add times to the rows. Measuring takes a moment for a long book."""
         self._left = await artifacts_left(session)
-        self._times = {name: await seconds_to_answer(session, name, self._upto) for name in USUAL}
+        self._times = {
+            name: await seconds_to_answer(session, name, self._upto) for name in USUAL
+        }
         self.show_rows(self.chosen)
 
     def rows_for(self, typed: str) -> Sequence[Row[str]]:
         rows = [
-            self._row(name, *words, seconds=self._times.get(name)) for name, words in USUAL.items()
+            self._row(name, *words, seconds=self._times.get(name))
+            for name, words in USUAL.items()
         ]
         rows += map(self._setting, ASKING_SETTINGS)
         if not self._whole:
-            return [*rows, Row(_MORE, "  Methods …", "Those of the research papers, by name.")]
+            return [
+                *rows,
+                Row(_MORE, "  Methods …", "Those of the research papers, by name."),
+            ]
         return rows + [
-            self._method(method) for method in METHODS.values() if method.name not in USUAL
+            self._method(method)
+            for method in METHODS.values()
+            if method.name not in USUAL
         ]
 
     def _setting(self, setting: "Setting") -> Row[str]:
         return setting_row(setting, getattr(self._config(), setting.key), setting.key)
 
-    def _row(self, name: str, title: str, about: str, *, seconds: float | None = None) -> Row[str]:
+    def _row(
+        self, name: str, title: str, about: str, *, seconds: float | None = None
+    ) -> Row[str]:
         mark = "● " if name == self._current else "  "
         text = f"{mark}{title}"
         if seconds:
@@ -183,7 +209,9 @@ class ReaderScreen(ListScreen[str]):
         about = [method.summary]
         if not method.needs_memory:
             about.append("needs no memory")
-        about += (need_words(name, self._left.get(name), info) for name in method.artifacts)
+        about += (
+            need_words(name, self._left.get(name), info) for name in method.artifacts
+        )
         return self._row(method.name, method.name, " · ".join(filter(None, about)))
 
     def choose(self, key: str) -> None:
@@ -296,7 +324,9 @@ class TypographyScreen(ListScreen[Setting]):
     BINDINGS = own_keys(*KEYS, ("equals_sign", "leave"))
     LETTERS = True
 
-    def __init__(self, config: Callable[[], Config], change: Callable[[str, Value], None]) -> None:
+    def __init__(
+        self, config: Callable[[], Config], change: Callable[[str, Value], None]
+    ) -> None:
         super().__init__("Typography")
         self._config = config
         self._change = change
@@ -341,13 +371,20 @@ class ThemeScreen(ListScreen[str]):
     """Dismissed with the name of a theme. The screen behind shows each as the cursor moves."""
 
     def __init__(
-        self, palettes: Sequence[Palette], current: str, problems: Sequence[str], usual: str
+        self,
+        palettes: Sequence[Palette],
+        current: str,
+        problems: Sequence[str],
+        usual: str,
     ) -> None:
         """`current`: empty if none is chosen: `usual` is shown.
 
         `problems`: one line for each invalid theme file.
         """
-        rows = [Row(palette.name, palette.title, tail=_ground(palette)) for palette in palettes]
+        rows = [
+            Row(palette.name, palette.title, tail=_ground(palette))
+            for palette in palettes
+        ]
         note = "\n".join((*problems, "Enter keeps it, Esc keeps the one before."))
         super().__init__(
             "Choose a theme",
@@ -371,10 +408,15 @@ async def figures_panel(services: AppServices) -> ListScreen[str]:
     entries, _ = await asyncio.to_thread(
         list_entries, services.user_data, Catalogue(services.paths)
     )
-    figures = await asyncio.to_thread(reading_figures, services.user_data, entries, date.today())
+    figures = await asyncio.to_thread(
+        reading_figures, services.user_data, entries, date.today()
+    )
     lines = list(describe_figures(figures))
     if not figures.books:
         lines.append("Time is counted while you read on in a book.")
     note = "\n".join(lines)
-    rows = [Row(book.sha256, book.title, describe_book_figures(book)) for book in figures.books]
+    rows = [
+        Row(book.sha256, book.title, describe_book_figures(book))
+        for book in figures.books
+    ]
     return ListScreen("Reading figures", note, rows)

@@ -20,7 +20,9 @@ def ancestors(book: Book) -> list[tuple[int, ...]]:
     open_chapters: tuple[int, ...] = ()
     for index, chapter in enumerate(book.chapters):
         above = tuple(
-            other for other in open_chapters if book.chapters[other].level < chapter.level
+            other
+            for other in open_chapters
+            if book.chapters[other].level < chapter.level
         )
         of_chapters.append(above)
         open_chapters = (*above, index)
@@ -34,7 +36,9 @@ def matches(title: str, typed: str) -> bool:
     words = folded(typed.casefold()).split()
     if any(word.isdecimal() for word in words):
         words = [word for word in words if word != "chapter"]
-    return all(word in title or (word.isdecimal() and int(word) in numbers) for word in words)
+    return all(
+        word in title or (word.isdecimal() and int(word) in numbers) for word in words
+    )
 
 
 # Share from which a chapter counts as read: its last lines need not leave the screen.
@@ -59,7 +63,9 @@ class ContentsScreen(ListScreen[int]):
         """`place`: offset of the view; `shown`: places given to the model for the last answer."""
         self._here = book.chapter_index(place)
         super().__init__(
-            book.title or "Contents", at=self._here, placeholder="type to find a chapter"
+            book.title or "Contents",
+            at=self._here,
+            placeholder="type to find a chapter",
         )
         self._position = position
         self._given = shown
@@ -118,4 +124,6 @@ class ContentsScreen(ListScreen[int]):
             facts.append("← you")
         facts += (f"{read:>4}", f"{minutes:>8} ")
         indent = _STEP * (len(self._ancestors[index]) + 1)
-        return Row(index, chapter.title or "Untitled", tail="  ".join(facts), indent=indent)
+        return Row(
+            index, chapter.title or "Untitled", tail="  ".join(facts), indent=indent
+        )

@@ -63,21 +63,33 @@ def nearest_scopes(
     return of_panes[pane]
 
 
-def lines_of_panel(active: Iterable[ActiveBinding], all_keys: CommandKeys) -> list[HelpLine]:
+def lines_of_panel(
+    active: Iterable[ActiveBinding], all_keys: CommandKeys
+) -> list[HelpLine]:
     of_commands = {command.id for command in all_keys.commands}
     keys: dict[str, list[str]] = {}
     for node, binding, *_ in active:
         own = isinstance(node, Screen) and binding.id not in of_commands
         if own and binding.description:
-            keys.setdefault(binding.description.capitalize(), []).append(display_key(binding.key))
-    return [HelpLine("On this panel", " ".join(those), what) for what, those in keys.items()]
+            keys.setdefault(binding.description.capitalize(), []).append(
+                display_key(binding.key)
+            )
+    return [
+        HelpLine("On this panel", " ".join(those), what) for what, those in keys.items()
+    ]
 
 
 def sorted_help(
     keys: CommandKeys, first: Sequence[Scope], panel: Sequence[HelpLine] = ()
 ) -> list[HelpLine]:
     table = [
-        HelpLine(entry.command.scope, entry.keys, entry.command.title, entry.about, entry.command)
+        HelpLine(
+            entry.command.scope,
+            entry.keys,
+            entry.command.title,
+            entry.about,
+            entry.command,
+        )
         for entry in keys.help_entries()
     ]
     rank = {place: number for number, place in enumerate(first)}
@@ -108,7 +120,9 @@ class HelpScreen(ListScreen[HelpLine]):
                     rows.append(Row(None, heading))
                 text = f"{line.title}. {line.about}" if line.about else line.title
                 spans = (Span(len(line.title), len(text), "muted"),)
-                rows.append(Row(line, text, hanging=line.keys, indent=_KEY_COLUMNS, spans=spans))
+                rows.append(
+                    Row(line, text, hanging=line.keys, indent=_KEY_COLUMNS, spans=spans)
+                )
         return rows
 
     @property

@@ -35,7 +35,9 @@ class ImageScreen(ModalScreen[int | None]):
         ("enter,o", "go", "Go to it in the book"),
     )
 
-    def __init__(self, book: Book, path: Path | None, first: int, drawer: Drawer) -> None:
+    def __init__(
+        self, book: Book, path: Path | None, first: int, drawer: Drawer
+    ) -> None:
         """`path`: the book's file, None if read from a pipe; `first`: index in `book.images`."""
         super().__init__()
         self._book = book
@@ -49,7 +51,9 @@ class ImageScreen(ModalScreen[int | None]):
             yield Container(id="viewer-picture")
             yield Static("", id="viewer-caption", markup=False)
             yield Actions(
-                *(_OTHERS if len(self._book.images) > 1 else ()), *_CHOICES, id="viewer-keys"
+                *(_OTHERS if len(self._book.images) > 1 else ()),
+                *_CHOICES,
+                id="viewer-keys",
             )
 
     def on_mount(self) -> None:
@@ -74,7 +78,9 @@ class ImageScreen(ModalScreen[int | None]):
         return self._book.images[self._at]
 
     def _show(self) -> None:
-        words = clean(" ".join(self._book.text[self._image.start : self._image.end].split()))
+        words = clean(
+            " ".join(self._book.text[self._image.start : self._image.end].split())
+        )
         title = f"Picture {self._at + 1} of {len(self._book.images)}"
         self.query_one("#viewer-title", Line).update(title)
         self.query_one("#viewer-caption", Static).update(words)
@@ -123,7 +129,9 @@ class CoverScreen(ModalScreen[None]):
         self.dismiss(None)
 
 
-async def _drawn(drawer: Drawer, read: Callable[[], Picture]) -> tuple[Widget, Picture | None]:
+async def _drawn(
+    drawer: Drawer, read: Callable[[], Picture]
+) -> tuple[Widget, Picture | None]:
     """A picture as large as possible; or why it cannot be drawn, and None."""
     try:
         picture = await asyncio.to_thread(read)
@@ -158,4 +166,6 @@ class FigureView(Widget):
         return self._figure.limited(container.height).cells_in(container.width)[1]
 
     def render_line(self, y: int) -> Strip:
-        return Strip(self._figure.row(y, *self.size), self.size.width).apply_style(self.rich_style)
+        return Strip(self._figure.row(y, *self.size), self.size.width).apply_style(
+            self.rich_style
+        )

@@ -59,14 +59,22 @@ class PathScreen(Panel[Path | None]):
     """Asks for a path. Dismissed with it if it has no `problem`."""
 
     def __init__(
-        self, title: str, typed: str = "", problem: Callable[[Path], str] = lambda path: ""
+        self,
+        title: str,
+        typed: str = "",
+        problem: Callable[[Path], str] = lambda path: "",
     ) -> None:
         super().__init__(title)
         self._typed = typed
         self._problem = problem
 
     def compose_panel(self) -> ComposeResult:
-        yield Static("Tab completes what is typed.", id="note", classes="panel-note", markup=False)
+        yield Static(
+            "Tab completes what is typed.",
+            id="note",
+            classes="panel-note",
+            markup=False,
+        )
         yield PathInput(self._typed, id="path")
 
     @on(Input.Submitted)
@@ -129,7 +137,10 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
 
     def on_resize(self, event: events.Resize) -> None:
         self.update_classes(
-            {"-short": event.size.height < _KEY_LINE_ROWS, "-wide": event.size.width >= _ONE_ROW}
+            {
+                "-short": event.size.height < _KEY_LINE_ROWS,
+                "-wide": event.size.width >= _ONE_ROW,
+            }
         )
         self.call_after_refresh(self._show_lines)
 
@@ -211,7 +222,9 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         else:
             closes_nothing = self._session is None and not self._adding
             hidden = "library-close" if closes_nothing else ""
-            hints = key_hints(self._services, "library", self._leading_keys(), hidden=hidden)
+            hints = key_hints(
+                self._services, "library", self._leading_keys(), hidden=hidden
+            )
         self.query_one("#keys", KeyLine).show_keys(hints)
 
     def _leading_keys(self) -> list[tuple[str, str]]:
@@ -277,7 +290,9 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         if entry is None:
             return
         if entry.path is None:
-            self._warn("This book came from standard input: pipe it in again, or open its file.")
+            self._warn(
+                "This book came from standard input: pipe it in again, or open its file."
+            )
         elif entry.missing:
             self.find_chosen()
         else:
@@ -348,7 +363,9 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
                 return ""
             return f"No such file: {path}"
 
-        path = await self.app.push_screen_wait(PathScreen("Open a book", problem=problem))
+        path = await self.app.push_screen_wait(
+            PathScreen("Open a book", problem=problem)
+        )
         if path is not None:
             self.dismiss(Opening(path))
 
@@ -392,7 +409,9 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
                 for number, failure in enumerate(added.failed)
             ]
             title = f"{counted(len(rows), 'file')} could not be read"
-            await self.app.push_screen(ListScreen(title, "The others were added.", rows))
+            await self.app.push_screen(
+                ListScreen(title, "The others were added.", rows)
+            )
 
     async def on_unmount(self) -> None:
         self._stops_adding = True

@@ -113,7 +113,10 @@ class Row(Generic[T]):
         about = [line for line in self.about.split("\n") if line]
         return [
             text,
-            *(Block(line, key=number, style="muted", indent=2, blank_before=0) for line in about),
+            *(
+                Block(line, key=number, style="muted", indent=2, blank_before=0)
+                for line in about
+            ),
         ]
 
     def holds(self, words: Sequence[str]) -> bool:
@@ -148,7 +151,8 @@ class ListScreen(Panel[T | None]):
     LETTERS = False
     FILTERS = True  # Whether only rows with the words in the line are shown
     SPACED = False  # Whether empty rows stand between the rows
-    verb = "go"  # What to do with the chosen row; a key of the list may say another (`leave_with`)
+    # What to do with the chosen row; a key of the list may say another (`leave_with`)
+    verb = "go"
 
     def __init__(
         self,
@@ -174,7 +178,10 @@ class ListScreen(Panel[T | None]):
         yield Static(self.note, classes="panel-note", id="note", markup=False)
         if self._placeholder:
             yield OrderedInput(
-                self._first_typed, placeholder=self._placeholder, compact=True, id="typed"
+                self._first_typed,
+                placeholder=self._placeholder,
+                compact=True,
+                id="typed",
             )
         rows = RowList(cursor=True, side_margin=0, id="rows")
         rows.can_focus = self.LETTERS or not self._placeholder
@@ -221,7 +228,10 @@ class ListScreen(Panel[T | None]):
 
     @property
     def _first_key(self) -> int | None:
-        return next((number for number, row in enumerate(self.shown) if row.key is not None), None)
+        return next(
+            (number for number, row in enumerate(self.shown) if row.key is not None),
+            None,
+        )
 
     def _number_of(self, key: T | None) -> int | None:
         """The row with this key, else the first that can be chosen."""
@@ -252,7 +262,8 @@ class ListScreen(Panel[T | None]):
     def _actions(self) -> Sequence[ActionItem]:
         """The keys of the list, with Enter and the filter if it has rows."""
         actions: list[ActionItem] = [
-            (display_key(keys.split(",")[0]), word, action) for keys, action, word in self.KEYS
+            (display_key(keys.split(",")[0]), word, action)
+            for keys, action, word in self.KEYS
         ]
         if not self.shown:
             if self.LETTERS:
@@ -304,7 +315,9 @@ class ListScreen(Panel[T | None]):
         """The line has changed."""
         self.show_rows(None if self.typed else self.at)
         is_filtered = self.query_one("#typed", Input).value != self._first_typed
-        self.query_one(".panel").border_subtitle = self.CLEAR if is_filtered else self.CLOSE
+        self.query_one(".panel").border_subtitle = (
+            self.CLEAR if is_filtered else self.CLOSE
+        )
 
     def action_move(self, action: str, *arguments: int) -> None:
         getattr(self.list, f"action_{action}")(*arguments)
@@ -327,7 +340,10 @@ class ListScreen(Panel[T | None]):
 
     def action_leave(self) -> None:
         """Restore the line and go back to the list first, then close."""
-        if self._placeholder and self.query_one("#typed", Input).value != self._first_typed:
+        if (
+            self._placeholder
+            and self.query_one("#typed", Input).value != self._first_typed
+        ):
             self.query_one("#typed", Input).value = self._first_typed
         elif self.list.can_focus and not self.list.has_focus:
             self.set_focus(self.list)

@@ -54,7 +54,9 @@ class ModelScreen(ListScreen[ModelKey]):
 
         `words`: length of the open book, for estimates of time; 0 without one.
         """
-        super().__init__(_TITLES[Role.READING], placeholder="filter, or a path or address")
+        super().__init__(
+            _TITLES[Role.READING], placeholder="filter, or a path or address"
+        )
         self._chosen = {role: str(getattr(config, role)) for role in Role}
         self._downloads = downloads
         self.role = Role.READING
@@ -98,7 +100,9 @@ class ModelScreen(ListScreen[ModelKey]):
                 return models, {}
             result_of = self._results.by_file()
             results = {model.path: result_of(model.path) for model in models}
-            checked = {path: result for path, result in results.items() if result is not None}
+            checked = {
+                path: result for path, result in results.items() if result is not None
+            }
             return models, checked
 
         try:
@@ -115,10 +119,16 @@ class ModelScreen(ListScreen[ModelKey]):
 
     def rows_for(self, typed: str) -> Sequence[Row[ModelKey]]:
         chooser = Chooser(
-            self.role, self._chosen[self.role], self._free_bytes, self._starter, self._checked
+            self.role,
+            self._chosen[self.role],
+            self._free_bytes,
+            self._starter,
+            self._checked,
         )
         self.rows = chooser.rows(
-            self._models, self._downloads.rows(self._words), whole=self._whole or bool(typed)
+            self._models,
+            self._downloads.rows(self._words),
+            whole=self._whole or bool(typed),
         )
         usable = sum(model.usable for model in self._models)
         if self._searching:
@@ -126,7 +136,8 @@ class ModelScreen(ListScreen[ModelKey]):
         elif usable:
             free = format_size(self._free_bytes)
             self.note = (
-                f"{usable} on this machine · {free} of memory free · larger ones understand more"
+                f"{usable} on this machine · {free} of memory free · larger "
+                "ones understand more"
             )
         else:
             self.note = (
@@ -137,7 +148,10 @@ class ModelScreen(ListScreen[ModelKey]):
 
     @property
     def nothing(self) -> str:
-        use = "download it" if is_fetched(self.typed) else "use it if it is a path or an address"
+        if is_fetched(self.typed):
+            use = "download it"
+        else:
+            use = "use it if it is a path or an address"
         return f"No model with this name. Press Enter to {use}: {self.typed}"
 
     def _draw(self) -> None:
@@ -152,7 +166,12 @@ class ModelScreen(ListScreen[ModelKey]):
         if at is None:
             rows = self.rows_for(self.typed)
             at = next(
-                (row.key for row in rows if isinstance(row, ModelRow) and row.is_current), None
+                (
+                    row.key
+                    for row in rows
+                    if isinstance(row, ModelRow) and row.is_current
+                ),
+                None,
             )
         super().show_rows(at)
         self._show_detail()
@@ -160,7 +179,10 @@ class ModelScreen(ListScreen[ModelKey]):
     @on(RowList.Moved)
     def _show_detail(self) -> None:
         number = self.list.cursor_key
-        row = self.shown[number] if isinstance(number, int) and number < len(self.shown) else None
+        if isinstance(number, int) and number < len(self.shown):
+            row = self.shown[number]
+        else:
+            row = None
         detail = row.detail if isinstance(row, ModelRow) else ""
         if (
             isinstance(row, ModelRow)
@@ -169,7 +191,9 @@ class ModelScreen(ListScreen[ModelKey]):
             and self._loaded
         ):
             detail = f"Loaded: {self._loaded}\n{detail}"
-        self.query_one("#model-detail", Static).update("\n".join(map(clean, detail.splitlines())))
+        self.query_one("#model-detail", Static).update(
+            "\n".join(map(clean, detail.splitlines()))
+        )
 
     def action_move(self, action: str, *arguments: int) -> None:
         self._moved = True
@@ -184,7 +208,9 @@ class ModelScreen(ListScreen[ModelKey]):
     def action_choose(self) -> None:
         typed = self.typed
         is_place = (
-            "://" in typed or typed.startswith(("/", "~", ".")) or typed.casefold().endswith(SUFFIX)
+            "://" in typed
+            or typed.startswith(("/", "~", "."))
+            or typed.casefold().endswith(SUFFIX)
         )
         if is_fetched(typed):
             self.choose(Fetch(typed))
@@ -209,7 +235,12 @@ class ModelScreen(ListScreen[ModelKey]):
 
     def choose(self, key: ModelKey) -> None:
         refusal = next(
-            (row.refusal for row in self.shown if isinstance(row, ModelRow) and row.key == key), ""
+            (
+                row.refusal
+                for row in self.shown
+                if isinstance(row, ModelRow) and row.key == key
+            ),
+            "",
         )
         if refusal:
             self.notify(refusal, severity="warning")

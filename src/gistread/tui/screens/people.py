@@ -15,7 +15,8 @@ from gistread.tui.text import Span
 from gistread.units import bars, counted, short
 
 _MOST_BARS = 56
-_ROW_BARS, _BARS_FROM = 16, 100  # In a row of the list; columns of a screen that has them
+# In a row of the list; columns of a screen that has them
+_ROW_BARS, _BARS_FROM = 16, 100
 _OTHERS_FROM = 72  # columns of a screen whose rows name others
 _TITLES = {Kind.PERSON: "People", Kind.PLACE: "Places", Kind.OTHER: "Other names"}
 _MOST_OTHERS = 24  # characters of other names in a row; the card has all
@@ -46,7 +47,9 @@ def name_groups(
     later = [name for name in names if not name[0].is_in(on_screen)]
     groups = [NameGroup("On this screen", here)]
     for kind, title in _TITLES.items():
-        groups.append(NameGroup(title, [name for name in later if name[0].kind is kind]))
+        groups.append(
+            NameGroup(title, [name for name in later if name[0].kind is kind])
+        )
     return tuple(group for group in groups if group.names)
 
 
@@ -71,7 +74,10 @@ class PeopleScreen(ListScreen[Choice]):
         for group in self._groups:
             if len(self._groups) > 1:
                 rows.append(Row(None, group.title))
-            rows += [_row(entity, strip, self._length, width) for entity, strip in group.names]
+            rows += [
+                _row(entity, strip, self._length, width)
+                for entity, strip in group.names
+            ]
         self.rows = rows
 
     def show_rows(self, at: Choice | None) -> None:
@@ -124,7 +130,9 @@ class CardScreen(ListScreen[Choice]):
         else:
             in_chapters = ""
         mentions = f"{counted(entity.count, 'mention')}{in_chapters}"
-        super().__init__(entity.name, f"{also}{mentions}\n{bars(card.strip, _MOST_BARS)}")
+        super().__init__(
+            entity.name, f"{also}{mentions}\n{bars(card.strip, _MOST_BARS)}"
+        )
         self._card = card
         self._view = view
         self._length = length
@@ -133,7 +141,9 @@ class CardScreen(ListScreen[Choice]):
         self.run_worker(self._fill())
 
     async def _fill(self) -> None:
-        self.rows = await asyncio.to_thread(card_rows, self._card, self._view, self._length)
+        self.rows = await asyncio.to_thread(
+            card_rows, self._card, self._view, self._length
+        )
         if self in self.app.screen_stack:  # not closed meanwhile
             self.show_rows(None)
 

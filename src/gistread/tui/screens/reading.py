@@ -44,7 +44,14 @@ from gistread.tui.text import Block, Clicked, EndChanged, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.input_line import InputLine, QuestionInput
-from gistread.tui.widgets.lines import Actions, HeaderLine, KeyLine, Line, Rule, StatusLine
+from gistread.tui.widgets.lines import (
+    Actions,
+    HeaderLine,
+    KeyLine,
+    Line,
+    Rule,
+    StatusLine,
+)
 from gistread.tui.widgets.marks_column import MarksColumn
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.note_preview import NotePreview
@@ -87,7 +94,8 @@ class ReadingScreen(CommandTarget, BookScreen):
         self._left = threading.Event()
         self.controllers: Controllers | None = None  # None until the book is open
         self._opening: Worker[None] | None = None  # Opens the book, then its session
-        self._model_ahead: ModelAhead | None = None  # Of a file, until the book's model is known
+        # Of a file, until the book's model is known
+        self._model_ahead: ModelAhead | None = None
         self.unsaved = ""  # after `close`: what could not be saved, in words
 
     @property
@@ -145,7 +153,9 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.panes.fit_columns(self.app.size.width)
         self.lines = StatusLines(self, lambda: self.controllers)
         if isinstance(self._source, Path):
-            self.book_pane.show((Block(f"Opening {self._source.name} …", style="muted"),))
+            self.book_pane.show(
+                (Block(f"Opening {self._source.name} …", style="muted"),)
+            )
             self._model_ahead = ModelAhead(self._source, self.services)
         self._opening = self.run_worker(self._open(), exit_on_error=True)
 
@@ -155,7 +165,9 @@ class ReadingScreen(CommandTarget, BookScreen):
         if controllers is not None and not controllers.is_closed:
             # A defect ends the app without `close`; a disk that hangs must not keep it.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(controllers.context.user_data.flush(), _LAST_WRITE_S)
+                await asyncio.wait_for(
+                    controllers.context.user_data.flush(), _LAST_WRITE_S
+                )
 
     def on_resize(self, event: events.Resize) -> None:
         self._set_size_classes(event.size)
@@ -179,9 +191,11 @@ class ReadingScreen(CommandTarget, BookScreen):
     def redraw_lines(self) -> None:
         self.panes.fit_answers()
         self.lines.show()
-        self.call_after_refresh(self._stress_focused)  # once the panes have their new places
+        # once the panes have their new places
+        self.call_after_refresh(self._stress_focused)
         if self.answers_pane.rows_to_rivals:
-            self.call_after_refresh(self.lines.show_status)  # It says if they have no room.
+            # It says if they have no room.
+            self.call_after_refresh(self.lines.show_status)
         if self.controllers is not None:
             self.controllers.pictures.update()
             self.call_after_refresh(self.controllers.links.preview.fit)
@@ -200,7 +214,9 @@ class ReadingScreen(CommandTarget, BookScreen):
     async def _open(self) -> None:
         services = self.services
         try:
-            opened = await asyncio.to_thread(read_book, self._source, services, self._left.is_set)
+            opened = await asyncio.to_thread(
+                read_book, self._source, services, self._left.is_set
+            )
         except GistreadError as error:
             await self._close_model_ahead()
             services.cannot_open(error)
@@ -214,14 +230,18 @@ class ReadingScreen(CommandTarget, BookScreen):
         self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
         path = self._source if isinstance(self._source, Path) else None
-        self.controllers = controllers = Controllers(ReadingContext(self, book, path, saved))
+        self.controllers = controllers = Controllers(
+            ReadingContext(self, book, path, saved)
+        )
         controllers.navigation.jumps.behind += saved.behind
         controllers.typography.apply_text_order()
         self.redraw_lines()
         if self._tour:
             self.start_tour()
         if notices := "\n".join(filter(None, (*book.notices, opened.notice))):
-            self.notify(notices.replace(CHOOSE_ENCODING, self._encoding_hint), timeout=8)
+            self.notify(
+                notices.replace(CHOOSE_ENCODING, self._encoding_hint), timeout=8
+            )
         self.call_after_refresh(self._start, controllers)
 
     def _start(self, controllers: Controllers) -> None:
@@ -327,7 +347,10 @@ class ReadingScreen(CommandTarget, BookScreen):
         if controllers is None:
             return ""
         self._save_place(controllers)
-        problems = [await controllers.context.user_data.flush(), await controllers.marks.flush()]
+        problems = [
+            await controllers.context.user_data.flush(),
+            await controllers.marks.flush(),
+        ]
         return " ".join(filter(None, problems))
 
     def _save_place(self, controllers: Controllers) -> None:
@@ -429,7 +452,9 @@ class ReadingScreen(CommandTarget, BookScreen):
         Beside the book, or the tab of a pane that is not shown.
         """
         self.panes.pointed_at = {1: Pane.MEMORY, 2: Pane.ANSWERS}.get(event.step)
-        for step, marked in enumerate(("#memory-header", "#question-mark", "#status"), start=1):
+        for step, marked in enumerate(
+            ("#memory-header", "#question-mark", "#status"), start=1
+        ):
             self.query_one(marked).set_class(step == event.step, "-pointed")
         self.redraw_lines()
 
@@ -449,7 +474,10 @@ class ReadingScreen(CommandTarget, BookScreen):
                 self.warn("This line has no target.")
         elif self.panes.current is Pane.BOOK and self.controllers.links.follow_chosen():
             return
-        elif self.panes.current is Pane.BOOK and self.controllers.context.position.looking:
+        elif (
+            self.panes.current is Pane.BOOK
+            and self.controllers.context.position.looking
+        ):
             self.controllers.context.position.settle()
             self.redraw_lines()
         else:
@@ -519,10 +547,16 @@ class ReadingScreen(CommandTarget, BookScreen):
                 self._look(controllers, self._look_at.place or view)
         if context.position.looking is not looked:
             self.lines.show_status()
-        if view is not None and self.panes.current is Pane.BOOK and not controllers.speech.running:
+        if (
+            view is not None
+            and self.panes.current is Pane.BOOK
+            and not controllers.speech.running
+        ):
             context.progress.meter.moved(*view)
             if context.progress.is_due:
-                context.user_data.save(lambda *_: context.progress.keep(), replaces="figures")
+                context.user_data.save(
+                    lambda *_: context.progress.keep(), replaces="figures"
+                )
         else:
             context.progress.meter.interrupt()
         self.lines.show_place()

@@ -59,7 +59,9 @@ class ThreadsScreen(ListScreen[SavedThread]):
         self._deleted.append((at, thread))
         await self._delete(thread)
         self.note = "Deleted; U restores it."
-        self.show_rows(self._threads[min(at, len(self._threads) - 1)] if self._threads else None)
+        self.show_rows(
+            self._threads[min(at, len(self._threads) - 1)] if self._threads else None
+        )
 
     async def action_undo(self) -> None:
         if self._deleted:

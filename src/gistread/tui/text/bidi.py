@@ -18,10 +18,15 @@ _RIGHT_TO_LEFT = re.compile(
 _PAIRS = "()[]{}<>«»‹›⁅⁆⁽⁾₍₎≤≥⟨⟩⟪⟫⦅⦆〈〉《》「」『』【】〔〕〖〗（）［］｛｝＜＞"
 _MIRRORED = str.maketrans(
     _PAIRS,
-    "".join(closing + opening for opening, closing in zip(_PAIRS[::2], _PAIRS[1::2], strict=True)),
+    "".join(
+        closing + opening
+        for opening, closing in zip(_PAIRS[::2], _PAIRS[1::2], strict=True)
+    ),
 )
 _OPENING = {
-    a: b for a, b in zip(_PAIRS[::2], _PAIRS[1::2], strict=True) if unicodedata.category(a) == "Ps"
+    a: b
+    for a, b in zip(_PAIRS[::2], _PAIRS[1::2], strict=True)
+    if unicodedata.category(a) == "Ps"
 }
 _CLOSING = frozenset(_OPENING.values())
 _MOST_OPEN = 63
@@ -52,7 +57,11 @@ def runs_right_to_left(text: str) -> bool:
 
 def base_level(text: str) -> int:
     """1 for a paragraph whose first letter runs from right to left, else 0 (P2, P3)."""
-    strong = (kind for kind in map(unicodedata.bidirectional, text) if kind in ("L", "R", "AL"))
+    strong = (
+        kind
+        for kind in map(unicodedata.bidirectional, text)
+        if kind in ("L", "R", "AL")
+    )
     return int(next(strong, "L") != "L")
 
 
@@ -66,7 +75,9 @@ def visual_order(levels: bytes) -> list[int]:
     highest = max(levels, default=0)
     lowest_odd = min((level for level in levels if level % 2), default=highest + 1)
     for level in range(highest, lowest_odd - 1, -1):
-        for run in re.finditer(b"\x01+", bytes(levels[index] >= level for index in order)):
+        for run in re.finditer(
+            b"\x01+", bytes(levels[index] >= level for index in order)
+        ):
             part = slice(*run.span())
             order[part] = reversed(order[part])
     return order
@@ -107,7 +118,8 @@ def _weak(kinds: str, outer: str) -> str:
     kinds = re.sub("(?<=N)C(?=N)", "N", kinds)
     kinds = re.sub("T+(?=E)|(?<=E)T+", lambda run: "E" * len(run[0]), kinds)  # W5
     kinds = re.sub("[STC]", "O", kinds)  # W6
-    return re.sub("L[^LR]*", lambda run: run[0].replace("E", "L"), kinds)[1:]  # W7, without `outer`
+    # W7, without `outer`
+    return re.sub("L[^LR]*", lambda run: run[0].replace("E", "L"), kinds)[1:]
 
 
 def _brackets(line: str, kinds: list[str], outer: str) -> None:
@@ -120,7 +132,8 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
 
 def _bracket_pairs(line: str, kinds: list[str]) -> list[tuple[int, int]]:
     """Indices of opening brackets with their closing ones; none if too many are open."""
-    opened: list[tuple[str, int]] = []  # The closing bracket that each of them needs, its index
+    # The closing bracket that each of them needs, its index
+    opened: list[tuple[str, int]] = []
     pairs: list[tuple[int, int]] = []
     for index, character in enumerate(line):
         if kinds[index] != "O":
@@ -138,14 +151,20 @@ def _bracket_pairs(line: str, kinds: list[str]) -> list[tuple[int, int]]:
     return pairs
 
 
-def _direction_of_pair(kinds: list[str], first: int, last: int, outer: str) -> str | None:
+def _direction_of_pair(
+    kinds: list[str], first: int, last: int, outer: str
+) -> str | None:
     """The direction of the text in the brackets, or before them where it is not the outer one."""
-    inside = {_DIRECTIONS[kind] for kind in kinds[first + 1 : last] if kind in _DIRECTIONS}
+    inside = {
+        _DIRECTIONS[kind] for kind in kinds[first + 1 : last] if kind in _DIRECTIONS
+    }
     if not inside:
         return None
     if outer in inside:
         return outer
-    before = (_DIRECTIONS[kind] for kind in reversed(kinds[:first]) if kind in _DIRECTIONS)
+    before = (
+        _DIRECTIONS[kind] for kind in reversed(kinds[:first]) if kind in _DIRECTIONS
+    )
     return next(before, outer)
 
 

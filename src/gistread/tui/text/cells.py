@@ -183,11 +183,17 @@ def index_at(text: str, cell: int) -> int:
 
 
 _RAISED = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ")
-_LOWERED = str.maketrans("0123456789+-−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
+_LOWERED = str.maketrans(
+    "0123456789+-−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"
+)
 TABLES = {"superscript": _RAISED, "subscript": _LOWERED}  # translation table by style
 
 
 def can_shift(text: str, style: str) -> bool:
     """Whether every character can be raised (style `superscript`) or lowered (`subscript`)."""
     table = TABLES.get(style)
-    return table is not None and bool(text) and all(ord(character) in table for character in text)
+    return (
+        table is not None
+        and bool(text)
+        and all(ord(character) in table for character in text)
+    )

@@ -30,14 +30,17 @@ class Block:
 
     text: str
     key: Hashable = (
-        None  # Identifies the block. The block cursor treats neighbours with the same key as one.
+        # Identifies the block. The block cursor treats neighbours with the same key as one.
+        None
     )
     start: int | None = None  # Offset of `text` in the book; None for other text
     style: str = "text"  # A style without a rule in long_text.tcss is drawn as text
-    level: int = 0  # A heading's level, from 1; adds the style `heading-1` … `heading-4`
+    # A heading's level, from 1; adds the style `heading-1` … `heading-4`
+    level: int = 0
     indent: int = 0  # Cells between the rail and the text
     first_indent: int = 0  # Additional cells before the first row of a paragraph
-    turnover: int = 0  # Additional cells before a row that continues a line, as in verse
+    # Additional cells before a row that continues a line, as in verse
+    turnover: int = 0
     # A label in the indent of the first row, such as ` 11 ▾`. A wider label moves the text of that
     # row.
     hanging: str = ""
@@ -46,9 +49,12 @@ class Block:
     # necessary.
     tail: str = ""
     blank_before: int = 1  # Empty rows above
-    rule: bool = False  # Whether to draw a line from the text to the right edge or the tail
-    opens: bool = False  # Whether a chapter begins: the empty rows above belong to its first row
-    ground: str = ""  # A style whose background fills the rows; empty: that of the widget
+    # Whether to draw a line from the text to the right edge or the tail
+    rule: bool = False
+    # Whether a chapter begins: the empty rows above belong to its first row
+    opens: bool = False
+    # A style whose background fills the rows; empty: that of the widget
+    ground: str = ""
     align: Literal["left", "center", "justify"] = (
         "left"  # `left` means right for a right-to-left script
     )
@@ -78,22 +84,29 @@ class Mark(NamedTuple):
     start: int
     end: int
     style: str = "mark"
-    sign: str = ""  # Drawn in the margin of the row where the mark begins, if there is room
+    # Drawn in the margin of the row where the mark begins, if there is room
+    sign: str = ""
     sign_style: str = "sign"
 
 
 class MarkIndex:
     def __init__(self, marks: Iterable[Mark] = ()) -> None:
-        given = ((order, mark) for order, mark in enumerate(marks) if mark.end > mark.start)
+        given = (
+            (order, mark) for order, mark in enumerate(marks) if mark.end > mark.start
+        )
         self._marks = sorted(given, key=lambda numbered: numbered[1].start)
         self._starts = [mark.start for _, mark in self._marks]
-        self._longest = max((mark.end - mark.start for _, mark in self._marks), default=0)
+        self._longest = max(
+            (mark.end - mark.start for _, mark in self._marks), default=0
+        )
 
     def between(self, start: int, end: int) -> list[Mark]:
         """Marks that overlap `[start, end)`, in the order given; the last is drawn on top."""
         first = bisect_left(self._starts, start - self._longest + 1)
         last = bisect_left(self._starts, end)
-        overlapping = [numbered for numbered in self._marks[first:last] if numbered[1].end > start]
+        overlapping = [
+            numbered for numbered in self._marks[first:last] if numbered[1].end > start
+        ]
         return [mark for _, mark in sorted(overlapping)]
 
 

@@ -46,7 +46,8 @@ def half_blocks(figure: "Figure", columns: int, rows: int) -> Rows:
 
     return tuple(
         tuple(
-            cell(upper) for upper in range(2 * row * stride, (2 * row + 1) * stride, _BYTES_A_PIXEL)
+            cell(upper)
+            for upper in range(2 * row * stride, (2 * row + 1) * stride, _BYTES_A_PIXEL)
         )
         for row in range(rows)
     )
@@ -69,7 +70,8 @@ def dots(figure: "Figure", columns: int, rows: int) -> Rows:
         return chr(_NO_DOTS + sum(lit))
 
     return tuple(
-        (Segment("".join(cell(column, row) for column in range(columns))),) for row in range(rows)
+        (Segment("".join(cell(column, row) for column in range(columns))),)
+        for row in range(rows)
     )
 
 

@@ -73,7 +73,9 @@ def places(language: str, word: str) -> tuple[int, ...]:
     if dictionary is None:
         return ()
     # A place with data would change the spelling, as in Swedish.
-    return tuple(int(place) for place in dictionary.positions(word) if place.data is None)
+    return tuple(
+        int(place) for place in dictionary.positions(word) if place.data is None
+    )
 
 
 @lru_cache(maxsize=16)

@@ -28,7 +28,8 @@ from gistread.tui.text.wrap import (
 _LEAST_TEXT = 12  # minimum cells that rail and indent leave for the text
 # Minimum cells of a row that is justified; in a narrower one the gaps would be wide.
 _JUSTIFIED = 60
-_WIDEST_GAP = 2  # maximum average cells added to a space; a row with few words stays ragged instead
+# maximum average cells added to a space; a row with few words stays ragged instead
+_WIDEST_GAP = 2
 _NARROW = 46  # cells below which words are hyphenated even in ragged text
 _SLACK = 12  # a word is hyphenated if more than one twelfth of the row would stay empty
 _LEAST_SLACK = 3  # And more than these cells
@@ -48,7 +49,8 @@ class Layout:
     first: int  # Additional cells before the first row of text
     turnover: int
     tail_apart: bool  # Whether the tail has a row of its own
-    reorder: bool = True  # Whether right-to-left text is ordered here rather than by the terminal
+    # Whether right-to-left text is ordered here rather than by the terminal
+    reorder: bool = True
     parted: frozenset[int] = frozenset()  # Ends of rows that are drawn with a hyphen
     # Widths of a table's columns, negative if right-aligned; empty if they do not fit
     columns: tuple[int, ...] = ()
@@ -61,7 +63,10 @@ class Layout:
     @property
     def label(self) -> str:
         """The block's label, cropped to the space before the first row of text."""
-        return crop(clean(self.block.hanging), self.left + self.first - cell_len(self.block.rail))
+        return crop(
+            clean(self.block.hanging),
+            self.left + self.first - cell_len(self.block.rail),
+        )
 
     @property
     def figure_cells(self) -> tuple[int, int]:
@@ -87,7 +92,9 @@ class Layout:
 
         For a space dropped at a break, the row before it.
         """
-        return self.above + max(0, bisect_right(self.spans, (offset, len(self.shown) + 1)) - 1)
+        return self.above + max(
+            0, bisect_right(self.spans, (offset, len(self.shown) + 1)) - 1
+        )
 
     def line_of(self, row: int) -> int:
         """The line of text in a row, or else the nearest above it, or else the first."""
@@ -110,7 +117,11 @@ class Layout:
         text = self.shown[start:end]
         spare = self.room - self._shift(line) - cell_len(text) - (end in self.parted)
         # For ideographs the grid matters more than an even edge.
-        if spare <= 0 or spare > _WIDEST_GAP * len(_GAP.findall(text)) or is_ideographic(text):
+        if (
+            spare <= 0
+            or spare > _WIDEST_GAP * len(_GAP.findall(text))
+            or is_ideographic(text)
+        ):
             return 0
         return spare
 
@@ -119,7 +130,11 @@ class Layout:
         line = self.line_of(row)
         if self.columns:
             return not line and any(width < 0 for width in self.columns)
-        return self.block.style == "table" and SEPARATOR in self.shown and self._begins_line(line)
+        return (
+            self.block.style == "table"
+            and SEPARATOR in self.shown
+            and self._begins_line(line)
+        )
 
     def row_cells(self, row: int) -> int:
         span = self.span(row)
@@ -181,7 +196,9 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
     spare = min(room // 2, max(0, room - 2))  # two cells stay free for a wide character
     first = min(_first_indent(block, left), spare)
     turnover = min(block.turnover, spare)
-    right_to_left = not narrow and bidi.runs_right_to_left(shown) and bool(bidi.base_level(shown))
+    right_to_left = (
+        not narrow and bidi.runs_right_to_left(shown) and bool(bidi.base_level(shown))
+    )
     columns: tuple[int, ...] = ()
     hyphens = None
     if block.style == "table" and SEPARATOR in shown:
@@ -191,7 +208,9 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
         spans = lines_of(shown) if columns else record_rows(shown, room)
     else:
         hyphens = _hyphens_for(block, room)
-        spans = wrap(shown, room, first=first, turnover=turnover, hyphens=hyphens, narrow=narrow)
+        spans = wrap(
+            shown, room, first=first, turnover=turnover, hyphens=hyphens, narrow=narrow
+        )
     tail_apart = False
     if block.tail:
         start, end = spans[-1]

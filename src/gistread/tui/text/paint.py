@@ -54,7 +54,8 @@ def _layer(widget: Widget, name: str) -> Style:
     # Colours that depend on the background (auto, transparent) are correct only in the whole style.
     whole = widget.get_component_rich_style(name)
     return own + Style(
-        color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None
+        color=whole.color if own.color else None,
+        bgcolor=whole.bgcolor if own.bgcolor else None,
     )
 
 
@@ -65,7 +66,8 @@ class RowLook:
     palette: TextStyles
     marked: Sequence[Span]  # Over the block's own style
     selected: tuple[int, int] | None  # Part of the block's text
-    joined: bool  # Whether the block continues the one before and their rail runs through
+    # Whether the block continues the one before and their rail runs through
+    joined: bool
     ground: str  # A style whose background fills the row
     at: int  # The row's number in the document, for Textual's selections
 
@@ -155,7 +157,9 @@ def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
     if not runs:
         return []
     block = layout.block
-    base = look.palette.on_ground(look.palette.block(block.style, block.level), look.ground)
+    base = look.palette.on_ground(
+        look.palette.block(block.style, block.level), look.ground
+    )
     start, _ = layout.spans[layout.line_of(row)]
     layers = _layers(layout, row, look)
     edges = sorted({edge for layer in layers for edge in (layer.start, layer.end)})
@@ -164,8 +168,12 @@ def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
         if not run.plain:
             # Filler has the style of the character before it, and counts as that character under
             # the mouse.
-            style, _ = _layered(base, "", layers, run.start, max(run.start + 1, run.end))
-            segments += [located(each, style, run.start - start, look.at) for each in run.text]
+            style, _ = _layered(
+                base, "", layers, run.start, max(run.start + 1, run.end)
+            )
+            segments += [
+                located(each, style, run.start - start, look.at) for each in run.text
+            ]
             continue
         inner_edges = [edge for edge in edges if run.start < edge < run.end]
         for left, right in pairwise((run.start, *inner_edges, run.end)):

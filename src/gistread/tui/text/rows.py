@@ -26,7 +26,8 @@ class TextPlace(NamedTuple):
 
     block: int
     offset: int
-    shift: int = 0  # Rows below the one of `offset`; negative for the empty rows above the text
+    # Rows below the one of `offset`; negative for the empty rows above the text
+    shift: int = 0
 
 
 class RowIndex:
@@ -48,7 +49,9 @@ class RowIndex:
             self._table = _Table(*self._measure(self.source, 0))
         return self._table
 
-    def _measure(self, blocks: BlockSource, at: int) -> tuple["array[int]", "array[int]"]:
+    def _measure(
+        self, blocks: BlockSource, at: int
+    ) -> tuple["array[int]", "array[int]"]:
         counts, offsets = array("L"), array("q")
         bare = getattr(blocks, "bare", blocks.__getitem__)  # Spans take no rows
         for number in range(len(blocks)):
@@ -73,7 +76,9 @@ class RowIndex:
     def layout(self, index: int) -> Layout:
         layout = self._layouts.get(index)
         if layout is None:
-            layout = self._layouts[index] = lay_out(self.source[index], self.width, self.reorder)
+            layout = self._layouts[index] = lay_out(
+                self.source[index], self.width, self.reorder
+            )
         return layout
 
     def first_row(self, index: int) -> int:
@@ -101,7 +106,9 @@ class RowIndex:
         index, inner = self.locate(row)
         layout = self.layout(index)
         line = layout.line_of(inner)
-        return TextPlace(index, layout.spans[line][0] if line else 0, inner - layout.above - line)
+        return TextPlace(
+            index, layout.spans[line][0] if line else 0, inner - layout.above - line
+        )
 
     def row_of(self, place: TextPlace) -> int:
         if not len(self):
@@ -127,12 +134,16 @@ class RowIndex:
             return None
         nearest = max(0, bisect_left(self._by_offset, (offset + 1, -1)) - 1)
         start, index = self._by_offset[nearest]
-        return TextPlace(index, min(max(0, offset - start), len(self.block(index).text)))
+        return TextPlace(
+            index, min(max(0, offset - start), len(self.block(index).text))
+        )
 
     def find_key(self, key: Hashable) -> int | None:
         if self._by_key is None:
             # The first of each
-            self._by_key = {self.block(index).key: index for index in reversed(range(len(self)))}
+            self._by_key = {
+                self.block(index).key: index for index in reversed(range(len(self)))
+            }
         return self._by_key.get(key)
 
     def book_offset(self, place: TextPlace) -> int | None:
@@ -178,7 +189,8 @@ class RowIndex:
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
         """Replace `removed` blocks from index `at`. Only the new ones are laid out."""
         if not isinstance(self.source, list):
-            self.source = [self.block(number) for number in range(len(self))]  # its own from now on
+            # its own from now on
+            self.source = [self.block(number) for number in range(len(self))]
         self.source[at : at + removed] = blocks
         self._by_offset = self._by_key = None
         if removed == len(blocks):

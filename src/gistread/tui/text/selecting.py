@@ -83,7 +83,9 @@ def text_between(index: RowIndex, first: TextPlace, last: TextPlace) -> str:
 
 def word_around(text: str, offset: int) -> tuple[int, int]:
     start = max(0, offset - _LONGEST_WORD)
-    words = (word.span() for word in HYPHENATED.finditer(text, start, offset + _LONGEST_WORD))
+    words = (
+        word.span() for word in HYPHENATED.finditer(text, start, offset + _LONGEST_WORD)
+    )
     around = (span for span in words if offset in range(*span))
     character = (offset, min(offset + 1, len(text)))
     return next(around, character)

@@ -43,7 +43,9 @@ class Spread(NamedTuple):
         return None
 
 
-def spread_of(index: RowIndex, top: int, height: int, *, columns: int = 1, foot: int = 0) -> Spread:
+def spread_of(
+    index: RowIndex, top: int, height: int, *, columns: int = 1, foot: int = 0
+) -> Spread:
     """The rows in a view of `height` rows. `foot`: rows that are covered below the last column."""
     if columns == 1:
         return Spread((_rows(index, top, height - foot),))
@@ -81,7 +83,11 @@ def _with_what_follows(index: RowIndex, end: int) -> int:
     if inner and _keeps_together(index, block, inner):
         inner = 0
         end = index.first_row(block)
-    while block and inner <= index.block(block).blank_before and _is_title(index, block - 1):
+    while (
+        block
+        and inner <= index.block(block).blank_before
+        and _is_title(index, block - 1)
+    ):
         block -= 1
         inner = 0
         end = index.first_row(block)
@@ -91,14 +97,18 @@ def _with_what_follows(index: RowIndex, end: int) -> int:
 def _keeps_together(index: RowIndex, block: int, inner: int) -> bool:
     """Whether a block may not be parted above its row `inner`."""
     layout = index.layout(block)
-    return _is_title(index, block) or (layout.block.figure is not None and inner <= layout.above)
+    return _is_title(index, block) or (
+        layout.block.figure is not None and inner <= layout.above
+    )
 
 
 def _is_title(index: RowIndex, block: int) -> bool:
     return index.block(block).style in _TITLES
 
 
-def top_above(index: RowIndex, end: int, height: int, *, columns: int, foot: int = 0) -> int:
+def top_above(
+    index: RowIndex, end: int, height: int, *, columns: int, foot: int = 0
+) -> int:
     """The first row of the view that shows the rows before `end`, and as many above as fit."""
 
     def shows_end(top: int) -> bool:

@@ -65,7 +65,9 @@ def offset_at(runs: list[Run], cell: int) -> int | None:
     return None
 
 
-def _justified(text: str, start: int, end: int, spare: int, from_right: bool) -> Iterator[Run]:
+def _justified(
+    text: str, start: int, end: int, spare: int, from_right: bool
+) -> Iterator[Run]:
     """Add `spare` cells to a row's spaces, from alternating ends, to avoid rivers."""
     gaps = [
         index
@@ -77,7 +79,9 @@ def _justified(text: str, start: int, end: int, spare: int, from_right: bool) ->
         for number in range(len(gaps))
     ]
     at = start
-    for gap, wider in zip(gaps, reversed(shares) if from_right else shares, strict=True):
+    for gap, wider in zip(
+        gaps, reversed(shares) if from_right else shares, strict=True
+    ):
         if wider:
             if gap > at:
                 yield Run(text[at:gap], at, gap)
@@ -90,7 +94,9 @@ def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
     text = layout.shown
     at = start
     behind = 0  # Empty cells after the text of the cell before
-    for width, (first, last) in zip(layout.columns, cells_of(text, start, end), strict=False):
+    for width, (first, last) in zip(
+        layout.columns, cells_of(text, start, end), strict=False
+    ):
         spare = abs(width) - cell_len(text[first:last])
         before = spare if width < 0 else 0
         lead = (" " * behind + DRAWN_SEPARATOR if first > start else "") + " " * before
@@ -110,12 +116,17 @@ def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> lis
             units.append(run)
             continue
         graphemes, _ = split_graphemes(run.text)
-        units += (Run(run.text[a:b], run.start + a, run.start + b) for a, b, _ in graphemes)
-    of_units = bytes(levels[unit.start - before] if unit.start < end else base for unit in units)
+        units += (
+            Run(run.text[a:b], run.start + a, run.start + b) for a, b, _ in graphemes
+        )
+    of_units = bytes(
+        levels[unit.start - before] if unit.start < end else base for unit in units
+    )
     ordered = []
     for index in bidi.visual_order(of_units):
         unit = units[index]
-        ordered.append(
-            unit._replace(text=bidi.mirrored(unit.text)) if of_units[index] % 2 else unit
-        )
+        is_right_to_left = of_units[index] % 2
+        if is_right_to_left:
+            unit = unit._replace(text=bidi.mirrored(unit.text))
+        ordered.append(unit)
     return ordered

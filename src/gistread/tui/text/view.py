@@ -73,8 +73,10 @@ class TextView(ScrollView, inherit_bindings=False):
     foot: reactive[int] = reactive(0, init=False)
 
     gutter_cells = 0  # Empty cells before each row
-    overlap = 2  # Rows that stay in view when a screen is turned; at most one if it is low
-    keeps_end = False  # Whether the end of the text stays in view when a line appears below
+    # Rows that stay in view when a screen is turned; at most one if it is low
+    overlap = 2
+    # Whether the end of the text stays in view when a line appears below
+    keeps_end = False
 
     def __init__(self, source: BlockSource, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -89,8 +91,10 @@ class TextView(ScrollView, inherit_bindings=False):
         self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
         self._fitted_height = 0  # height of the widget, in rows, at the last fit
         self._settling = False
-        self._rows_below = 0  # Empty rows after the last, so that late blocks can be scrolled up
-        self._later: Callable[[], object] | None = None  # scrolling to be done once there is a size
+        # Empty rows after the last, so that late blocks can be scrolled up
+        self._rows_below = 0
+        # scrolling to be done once there is a size
+        self._later: Callable[[], object] | None = None
         self._announced: tuple[int, int] | None = None  # The range in view
         # Whether turning screens has moved the view since the last announcement
         self.turned = False
@@ -133,7 +137,11 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _anchored_block(self, splice: "_Splice") -> Block | None:
         """The block at the top of the view, if the splice is about to remove it."""
-        if not self._ready or self._anchor is _BEGINNING or not splice.removes(self._anchor):
+        if (
+            not self._ready
+            or self._anchor is _BEGINNING
+            or not splice.removes(self._anchor)
+        ):
             return None
         return self._index.block(self._anchor.block)
 
@@ -153,7 +161,8 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _redraw(self, splice: "_Splice") -> None:
         """Draw blocks anew that take the rows of those they replace."""
-        after = min(splice.end + 1, len(self._index))  # its first row depends on the block before
+        # its first row depends on the block before
+        after = min(splice.end + 1, len(self._index))
         rows = range(self._index.first_row(splice.at), self._index.first_row(after))
         for row in rows:
             for column in range(self._fitted_columns):
@@ -165,7 +174,9 @@ class TextView(ScrollView, inherit_bindings=False):
         else:
             self.refresh()
 
-    def _move_selection(self, splice: "_Splice", selected: tuple[TextPlace, TextPlace]) -> None:
+    def _move_selection(
+        self, splice: "_Splice", selected: tuple[TextPlace, TextPlace]
+    ) -> None:
         if any(map(splice.removes, selected)):
             selecting.drop(self)
         else:
@@ -212,7 +223,10 @@ class TextView(ScrollView, inherit_bindings=False):
         """The rows in view, by column."""
         top = self.scroll_offset.y
         height = self.size.height
-        if self._spread is None or (self._spread[0], self._spread[1].top) != (height, top):
+        if self._spread is None or (self._spread[0], self._spread[1].top) != (
+            height,
+            top,
+        ):
             self._spread = height, self._spread_from(top)
         return self._spread[1]
 
@@ -306,7 +320,9 @@ class TextView(ScrollView, inherit_bindings=False):
         if index is None:
             return False
         if not self._ready:
-            self._later = lambda: self.scroll_to_key(key, top=top, row=row, past_end=past_end)
+            self._later = lambda: self.scroll_to_key(
+                key, top=top, row=row, past_end=past_end
+            )
             return True
         start, end = self._index.run_of(index)
         first = self._index.first_row(start) + self._index.layout(start).above
@@ -556,10 +572,12 @@ class TextView(ScrollView, inherit_bindings=False):
         self._fitted_height = self.size.height
         if fitted == self._fitted:
             self._settle()
-            self.call_after_refresh(self._announce)  # More or fewer rows may be in view.
+            # More or fewer rows may be in view.
+            self.call_after_refresh(self._announce)
             return
         self._fitted = fitted
-        self._announced = None  # what stands beside the text may have to move with its rows
+        # what stands beside the text may have to move with its rows
+        self._announced = None
         selected = self._selected()
         self._left_margin = margin
         self._fitted_columns = columns
@@ -591,7 +609,9 @@ class TextView(ScrollView, inherit_bindings=False):
         finally:
             self._settling = False
 
-    watch_text_width = watch_side_margin = watch_reorder = watch_columns = watch_foot = _fit
+    watch_text_width = watch_side_margin = watch_reorder = watch_columns = (
+        watch_foot
+    ) = _fit
 
     @property
     def selected_range(self) -> tuple[int, int] | None:
@@ -611,7 +631,11 @@ class TextView(ScrollView, inherit_bindings=False):
             selecting.select(self, self._index, first, last)
 
     def _selected(self) -> tuple[TextPlace, TextPlace] | None:
-        if not self._ready or not self.is_attached or (selection := self.text_selection) is None:
+        if (
+            not self._ready
+            or not self.is_attached
+            or (selection := self.text_selection) is None
+        ):
             return None
         return selecting.selected_between(self._index, selection, *self.rows_in_view)
 

@@ -14,7 +14,14 @@ from textual.strip import Strip
 
 from gistread.tui.text import selecting
 from gistread.tui.text.cells import cell_len, clean
-from gistread.tui.text.document import Block, BlockSource, Clicked, Mark, MarkIndex, Span
+from gistread.tui.text.document import (
+    Block,
+    BlockSource,
+    Clicked,
+    Mark,
+    MarkIndex,
+    Span,
+)
 from gistread.tui.text.layout import Layout
 from gistread.tui.text.paint import RowLook, TextStyles, before_text, located, paint_row
 from gistread.tui.text.rows import TextPlace
@@ -31,7 +38,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
 
     # A style whose background fills the rows under the cursor; empty: only the bar marks them
     CURSOR_GROUND = ""
-    CURSOR_NEEDS_FOCUS = False  # Whether the cursor is drawn only while the widget has the focus
+    # Whether the cursor is drawn only while the widget has the focus
+    CURSOR_NEEDS_FOCUS = False
     # Whether a block cursor marks one block, or a run of blocks with one key, at the left.
     cursor: reactive[bool] = reactive(False, init=False)
     # Ranges of the book drawn in a style of their own.
@@ -155,7 +163,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return self._cursor_index
 
     def _keyed(self, numbers: Iterable[int]) -> int | None:
-        keyed = (number for number in numbers if self._index.block(number).key is not None)
+        keyed = (
+            number for number in numbers if self._index.block(number).key is not None
+        )
         return next(keyed, None)
 
     def _nearest_keyed(self, index: int) -> int | None:
@@ -174,7 +184,10 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def _in_view(self, index: int, height: int) -> bool:
         start, end = self._index.run_of(index)
         top = self.scroll_offset.y
-        return self._index.first_row(end) > top and self._index.first_row(start) < top + height
+        return (
+            self._index.first_row(end) > top
+            and self._index.first_row(start) < top + height
+        )
 
     def _next_keyed(self, index: int, *, forward: bool) -> int | None:
         start, end = self._index.run_of(index)
@@ -217,7 +230,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if not self._ready:
             return Strip.blank(width, ground)
         strips = [
-            self._column_line(number, y, self._palette) for number in range(self._fitted_columns)
+            self._column_line(number, y, self._palette)
+            for number in range(self._fitted_columns)
         ]
         return Strip.join(strips).adjust_cell_length(width, ground)
 
@@ -248,7 +262,11 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return self._margin_of(column) + self.gutter_cells + self._index.width
 
     def _paint(
-        self, column: int, row: int, palette: TextStyles, selected: tuple[int, int] | None
+        self,
+        column: int,
+        row: int,
+        palette: TextStyles,
+        selected: tuple[int, int] | None,
     ) -> Strip:
         index, inner = self._index.locate(row)
         layout = self._index.layout(index)
@@ -265,9 +283,12 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         margin = self._margin_of(column)
         line = self._paint_margin(layout, inner, palette, row, margin)
         if self.gutter_cells:
-            line.append(before_text(_CURSOR if marked else " ", look.on_ground("cursor"), row))
+            line.append(
+                before_text(_CURSOR if marked else " ", look.on_ground("cursor"), row)
+            )
         line += paint_row(layout, inner, look)
-        edge = min(1, margin) if block.ground else 0  # Its tint ends a cell after the text.
+        # Its tint ends a cell after the text.
+        edge = min(1, margin) if block.ground else 0
         width = margin + self.gutter_cells + self._index.width + edge
         rest = width - sum(segment.cell_length for segment in line)
         if rest > 0:
@@ -303,7 +324,11 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
                 style = mark.sign_style
         after = " " * min(1, margin - cell_len(sign))
         before = " " * (margin - len(after) - cell_len(sign))
-        parts = ((before, palette.ground), (sign, palette.block(style)), (after, palette.ground))
+        parts = (
+            (before, palette.ground),
+            (sign, palette.block(style)),
+            (after, palette.ground),
+        )
         return [before_text(part, ground, at) for part, ground in parts if part]
 
     def _signed_mark(self, layout: Layout, row: int) -> Mark | None:
@@ -324,7 +349,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if (start := block.start) is None or not self.marks:
             return []
         marks = self._mark_index.between(start, start + len(block.text))
-        return [Span(mark.start - start, mark.end - start, mark.style) for mark in marks]
+        return [
+            Span(mark.start - start, mark.end - start, mark.style) for mark in marks
+        ]
 
     @property
     def allow_vertical_scroll(self) -> bool:
@@ -364,7 +391,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
                 start, end = selecting.word_around(block.text, offset)
             else:
                 start, end = 0, len(block.text)
-            selecting.select(self, self._index, TextPlace(index, start), TextPlace(index, end))
+            selecting.select(
+                self, self._index, TextPlace(index, start), TextPlace(index, end)
+            )
 
     def _row_under(self, position: Offset) -> tuple[int | None, int]:
         """(row, cell of its text) at a position in the view; None below the text."""
@@ -392,7 +421,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         book_offset = None
         if offset is not None and block.start is not None:
             book_offset = block.start + offset
-        self.post_message(Clicked(self, block.key, offset, book_offset, link, block.text, again))
+        self.post_message(
+            Clicked(self, block.key, offset, book_offset, link, block.text, again)
+        )
 
 
 def _link_of(block: Block, offset: int | None) -> Hashable | None:

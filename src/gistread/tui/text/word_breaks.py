@@ -8,7 +8,9 @@ import unicodedata
 from functools import lru_cache
 from itertools import accumulate
 
-UNSPACED_CLASS = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e80-\u0eff\u1000-\u103f\u1050-\u109f\u1780-\u17dd"
+UNSPACED_CLASS = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e80-\u0eff\u1000-\u103f\u1050-\u109f\u1780-\u17dd"
+)
 _CHARACTER = re.compile(f"[{UNSPACED_CLASS}]")
 
 _VOWELS_BEFORE = frozenset("เแโใไເແໂໃໄ")  # Written before their consonant

@@ -43,7 +43,8 @@ SEPARATOR = " | "
 DRAWN_SEPARATOR = " │ "
 RECORD_INDENT = 2
 _FIGURE = re.compile(r"[-+−–]?[$€£¥]?\s?\d[\d\s.,:/]*(?:\s?[%‰°]|[a-z]{1,2})?|[-–—]?")
-_MOST_LINES = 2_000  # longer tables are shown as records: measuring them would take too long
+# longer tables are shown as records: measuring them would take too long
+_MOST_LINES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,9 @@ def wrap(
     narrow = narrow or is_narrow(text)
     for start, end in lines_of(text):
         opening = width if start else max(1, width - first)
-        rows += _break_line(text, start, end, opening, max(1, width - turnover), hyphens, narrow)
+        rows += _break_line(
+            text, start, end, opening, max(1, width - turnover), hyphens, narrow
+        )
     return rows
 
 
@@ -98,8 +101,14 @@ def _break_line(
     if word - start >= width:  # white space that does not fit
         start = word
     while (limit := start + width if narrow else fit(text, start, end, width)) < end:
-        stop, after = _spaces_around(text, _last_break(text, word, limit, end), word, end)
-        after_dash = stop == after and text[stop - 1] in _DASHES and _ends_in_dash(text, stop, end)
+        stop, after = _spaces_around(
+            text, _last_break(text, word, limit, end), word, end
+        )
+        after_dash = (
+            stop == after
+            and text[stop - 1] in _DASHES
+            and _ends_in_dash(text, stop, end)
+        )
         if hyphens is not None and width > 1 and not after_dash:
             row = _Row(start, stop, after, end, limit, width, narrow)
             hyphen = _hyphen_in(text, row, hyphens)
@@ -193,7 +202,10 @@ def _may_break(text: str, place: int, end: int) -> bool:
     if is_inside(text, place):
         return may_break(text, place)
     return (
-        (_IDEOGRAPHIC.match(before) is not None or _IDEOGRAPHIC.match(after) is not None)
+        (
+            _IDEOGRAPHIC.match(before) is not None
+            or _IDEOGRAPHIC.match(after) is not None
+        )
         and after not in _STARTS_NO_ROW
         and before not in _ENDS_NO_ROW
         and before != "\u2060"
@@ -201,7 +213,9 @@ def _may_break(text: str, place: int, end: int) -> bool:
     )
 
 
-def cells_of(text: str, start: int, end: int, separator: str = SEPARATOR) -> list[tuple[int, int]]:
+def cells_of(
+    text: str, start: int, end: int, separator: str = SEPARATOR
+) -> list[tuple[int, int]]:
     cells, at = [], start
     while (next_separator := text.find(separator, at, end)) >= 0:
         cells.append((at, next_separator))
@@ -221,7 +235,9 @@ def column_widths(text: str, room: int) -> tuple[int, ...]:
     lines = lines_of(text)
     if len(lines) > _MOST_LINES or SEPARATOR not in text:
         return ()
-    cells = [[text[start:end] for start, end in cells_of(text, *line)] for line in lines]
+    cells = [
+        [text[start:end] for start, end in cells_of(text, *line)] for line in lines
+    ]
     between = len(SEPARATOR) * (max(map(len, cells)) - 1)
     # Also keeps short lines from being filled up to the length of an endless one
     if between > room:
@@ -231,9 +247,12 @@ def column_widths(text: str, room: int) -> tuple[int, ...]:
     if sum(widths) + between > room:
         return ()
     # The first line may name the columns.
-    flush_right = [any(body) and all(map(_FIGURE.fullmatch, body)) for _, *body in columns]
+    flush_right = [
+        any(body) and all(map(_FIGURE.fullmatch, body)) for _, *body in columns
+    ]
     return tuple(
-        -width if right else width for width, right in zip(widths, flush_right, strict=True)
+        -width if right else width
+        for width, right in zip(widths, flush_right, strict=True)
     )
 
 
@@ -246,7 +265,9 @@ def record_rows(text: str, room: int) -> list[tuple[int, int]]:
             if end > start:
                 indent = RECORD_INDENT if of_line else 0
                 part = wrap(
-                    text[start:end], max(1, room - indent), turnover=0 if indent else RECORD_INDENT
+                    text[start:end],
+                    max(1, room - indent),
+                    turnover=0 if indent else RECORD_INDENT,
                 )
                 of_line += ((start + first, start + last) for first, last in part)
         rows += of_line or [line]

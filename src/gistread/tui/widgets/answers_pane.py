@@ -25,7 +25,11 @@ from gistread.tui.text import Block, Clicked, LongText
 from gistread.tui.widgets.moving import MOVING
 
 _WIDTH = 80  # most cells of an answer, with its bars
-_EMPTY = (Block("No questions yet. Type one below; the answer names its sources.", style="muted"),)
+_EMPTY = (
+    Block(
+        "No questions yet. Type one below; the answer names its sources.", style="muted"
+    ),
+)
 
 
 class AnswersPane(CommandTarget, LongText):
@@ -44,9 +48,12 @@ class AnswersPane(CommandTarget, LongText):
         """The answers were drawn for another width, and may need another height."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(_EMPTY, id=id, text_width=_WIDTH - 2, side_margin=0, cursor=True)
+        super().__init__(
+            _EMPTY, id=id, text_width=_WIDTH - 2, side_margin=0, cursor=True
+        )
         self.exchanges: list[Exchange] = []
-        self.places = Places()  # names places of the book; replaced when the memory changes
+        # names places of the book; replaced when the memory changes
+        self.places = Places()
         self._targets: dict[Hashable, AnswerTarget] = {}
         self._last_start = 0
         self._drawn_width = 0
@@ -56,12 +63,16 @@ class AnswersPane(CommandTarget, LongText):
 
     @property
     def _following(self) -> bool:
-        return self.scroll_offset.y >= self.max_scroll_y or self.scroll_offset.y == self._left_at
+        return (
+            self.scroll_offset.y >= self.max_scroll_y
+            or self.scroll_offset.y == self._left_at
+        )
 
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
-        self._followed = self._following  # before Textual clips the position to the new size
+        # before Textual clips the position to the new size
+        self._followed = self._following
         return super()._size_updated(size, virtual_size, container_size, layout)
 
     def on_resize(self) -> None:
@@ -165,7 +176,9 @@ class AnswersPane(CommandTarget, LongText):
         blocks, self._targets = list[Block](), {}
         for number, exchange in enumerate(self.exchanges):
             self._last_start = len(blocks)
-            drawn = exchange_blocks(exchange, number, self.places, min(self.size.width, _WIDTH))
+            drawn = exchange_blocks(
+                exchange, number, self.places, min(self.size.width, _WIDTH)
+            )
             blocks += drawn.blocks
             self._targets |= drawn.targets
         self.show(blocks or _EMPTY)
@@ -236,7 +249,11 @@ class AnswersPane(CommandTarget, LongText):
     def follow_line(self) -> bool:
         """Follow the cursor's line. Returns whether it has a target."""
         key, index = self.cursor_key, self._cursor_at()
-        if index is None or not self._in_view(index, self.size.height) or key not in self._targets:
+        if (
+            index is None
+            or not self._in_view(index, self.size.height)
+            or key not in self._targets
+        ):
             return False
         self._tell(key, self._targets[key])
         return True

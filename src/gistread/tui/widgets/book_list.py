@@ -61,7 +61,8 @@ class BookList(RowList):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(cursor=True, side_margin=1, id=id)
         self._entries: Sequence[LibraryEntry] = ()
-        self._first: LibraryEntry | None = None  # The book to go on with, above the groups
+        # The book to go on with, above the groups
+        self._first: LibraryEntry | None = None
         self._columns = Columns.of(0)
         self._drawn_width = 0
         self.now_s = time.time()
@@ -104,7 +105,11 @@ class BookList(RowList):
         self._draw()
         if at is not None:
             ids = set(at.ids)
-            same = (place for place, entry in enumerate(ordered) if not ids.isdisjoint(entry.ids))
+            same = (
+                place
+                for place, entry in enumerate(ordered)
+                if not ids.isdisjoint(entry.ids)
+            )
             index = next(same, index)
         self.set_cursor(min(index, len(entries) - 1))
         self.post_message(self.Moved())
@@ -117,7 +122,9 @@ class BookList(RowList):
     def _fitting_columns(self) -> Columns:
         titles = (cell_len(clean(entry.title)) for entry in self._entries)
         authors = (cell_len(clean(", ".join(entry.authors))) for entry in self._entries)
-        return Columns.of(self.row_width, max(titles, default=0), max(authors, default=0))
+        return Columns.of(
+            self.row_width, max(titles, default=0), max(authors, default=0)
+        )
 
     def _draw(self) -> None:
         self._columns = self._fitting_columns()
@@ -132,7 +139,9 @@ class BookList(RowList):
             if group != heading:
                 heading = group
                 blank = int(bool(blocks))
-                blocks.append(Block(group, style="heading", level=4, blank_before=blank))
+                blocks.append(
+                    Block(group, style="heading", level=4, blank_before=blank)
+                )
             blocks.append(_block(entry, number, self._columns))
         self.show(blocks)
 
@@ -193,7 +202,9 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
     """Title, author and facts."""
     facts = [entry.title, ", ".join(entry.authors) or "unknown author"]
     if entry.was_begun:
-        facts.append("finished" if entry.finished else f"{format_percent(entry.share)} read")
+        facts.append(
+            "finished" if entry.finished else f"{format_percent(entry.share)} read"
+        )
     if entry.time_left:
         facts.append(f"{entry.time_left} left")
     if entry.words:

@@ -83,20 +83,31 @@ class BookPane(SelectableText):
             self._page_style = style
             if self.book is not None:
                 self.show(BookBlocks(self.book, style, self._figures))
-        self.text_width, self.side_margin = config.text_width, config.side_margin + _NUMBERS
+        self.text_width, self.side_margin = (
+            config.text_width,
+            config.side_margin + _NUMBERS,
+        )
         self.overlap = config.overlap
         self.reorder = reorders(config.bidi, os.environ)
 
     def _style(self) -> PageStyle:
         config = self._config
-        story = config.paragraphs == "auto" and self.book is not None and is_story(self.book)
-        return PageStyle(story or config.paragraphs == "indent", config.justify, config.hyphenate)
+        story = (
+            config.paragraphs == "auto"
+            and self.book is not None
+            and is_story(self.book)
+        )
+        return PageStyle(
+            story or config.paragraphs == "indent", config.justify, config.hyphenate
+        )
 
     def show_book(self, book: Book, offset: int) -> None:
         self.book = book
         self._figures = {}
         self._page_style = self._style()
-        self.show(BookBlocks(book, self._page_style, self._figures), keep_position=False)
+        self.show(
+            BookBlocks(book, self._page_style, self._figures), keep_position=False
+        )
         if offset:
             self.scroll_to_offset(offset)
 
@@ -124,7 +135,9 @@ class BookPane(SelectableText):
             return False
         start, end = self._index.run_of(first)
         top, bottom = self.rows_in_view
-        return self._index.first_row(end) > top and self._index.first_row(start) <= bottom
+        return (
+            self._index.first_row(end) > top and self._index.first_row(start) <= bottom
+        )
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         position = event.get_content_offset(self)

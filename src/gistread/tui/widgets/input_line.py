@@ -40,7 +40,9 @@ class HistoryInput(OrderedInput):
     """An input with a history of what was entered, and the current draft."""
 
     def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:
-        super().__init__(placeholder=placeholder, compact=True, id=id, select_on_focus=False)
+        super().__init__(
+            placeholder=placeholder, compact=True, id=id, select_on_focus=False
+        )
         self.remember([])
 
     def remember(self, entered: list[str]) -> None:
@@ -97,7 +99,8 @@ class QuestionInput(HistoryInput):
     class Emptied(Message):
         """Backspace was pressed in the empty line."""
 
-    suggested: tuple[str, ...] = ()  # Questions that the keys 1, 2 … ask while the line is empty
+    # Questions that the keys 1, 2 … ask while the line is empty
+    suggested: tuple[str, ...] = ()
 
     def on_key(self, event: events.Key) -> None:
         number = int(event.key) if event.key.isdecimal() else 0
@@ -166,7 +169,10 @@ class PathInput(OrderedInput):
 
     def __init__(self, typed: str = "", *, id: str | None = None) -> None:
         super().__init__(
-            typed, compact=True, id=id, suggester=_Paths(use_cache=False, case_sensitive=True)
+            typed,
+            compact=True,
+            id=id,
+            suggester=_Paths(use_cache=False, case_sensitive=True),
         )
 
 
@@ -192,7 +198,8 @@ def _completion(typed: str) -> str | None:
                 return None
             completed = typed + first.name[len(name) :]
             return f"{completed}/" if first.is_dir() else completed
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: unknown user in `~somebody`
+    except (OSError, ValueError, RuntimeError):
+        # RuntimeError: unknown user in `~somebody`
         return None
 
 
@@ -221,7 +228,8 @@ class InputLine(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._client = InputLineClient()  # While the line is closed, one that ignores everything
+        # While the line is closed, one that ignores everything
+        self._client = InputLineClient()
         self._back: Widget | None = None  # What had the focus before
         self._history: dict[InputLineClient, list[str]] = {}
 
@@ -250,7 +258,9 @@ class InputLine(Vertical):
         self, client: InputLineClient, mark: str, placeholder: str = "", words: str = ""
     ) -> None:
         self._client = client
-        self._back = self.screen.focused if self.screen.focused is not self._line else self._back
+        self._back = (
+            self.screen.focused if self.screen.focused is not self._line else self._back
+        )
         line = self._line
         line.remember(self._history.setdefault(client, []))
         self.query_one("#input-line-mark", Static).update(mark)
@@ -300,7 +310,9 @@ class InputLine(Vertical):
 
     def on_click(self, event: events.Click) -> None:
         """A click on the note does the same as Tab."""
-        if self.query_one("#input-line-note").region.contains_point(event.screen_offset):
+        if self.query_one("#input-line-note").region.contains_point(
+            event.screen_offset
+        ):
             self.action_switch()
 
     @property

@@ -22,18 +22,22 @@ _ACTION = "gistread-action"  # not `@click`, which Textual draws as a link
 _GAP = 2  # minimum columns between the parts of the header
 _PARTS = 3  # Left, middle and right of the header
 _LEAST_NAME = 20  # Cells of the title that make room for progress
-_BARE_NUMBER = 5  # Cells of a chapter's title that needs the book's beside it, such as "XVII"
+# Cells of a chapter's title that needs the book's beside it, such as "XVII"
+_BARE_NUMBER = 5
 
-Action = str | Callable[[], object]  # What a click does: an action of Textual, or a function
+# What a click does: an action of Textual, or a function
+Action = str | Callable[[], object]
 _MENU = 2  # Columns of the menu before the title
 _WHOLE_KEY = 9  # Columns of a key that is never shortened
 _BETWEEN_ACTIONS = 3  # Columns
 _AROUND_WORD = 3  # Columns between a key, its word and the next key
 _LEAST_REASON = 24  # Minimum columns of an error
-_LEAST_KEYS = 84  # Columns that more than the first words of the status leave for the keys
+# Columns that more than the first words of the status leave for the keys
+_LEAST_KEYS = 84
 _LEAST_BESIDE = 34  # Columns that a note leaves for them, enough for `_FIRST`
 _STATUS_SHARE = 0.6  # Most of the line for the status
-_STATUS_STEP = 4  # Columns by which its width grows, so that a growing number moves no key
+# Columns by which its width grows, so that a growing number moves no key
+_STATUS_STEP = 4
 _STATUS_GAP = 3  # Columns between the status and a note
 _PADDING = 2  # Columns of a line's padding
 _SIGN = 2  # Columns of the sign and the space after it
@@ -42,7 +46,8 @@ _DOT = " · "  # Between the parts of the status
 
 class Line(Static):
     DEFAULT_CSS = (
-        "Line { height: 1; width: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
+        "Line { height: 1; width: 1fr; padding: 0 1; text-wrap: nowrap; "
+        "text-overflow: ellipsis; }"
     )
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -155,8 +160,14 @@ class HeaderLine(Clickable):
         named = self.clickable(Content.styled(name, "bold"), of_title)
         left = Content.assemble(menu, named)
         to_middle = before - left.cell_length if middle.plain else 0
-        to_right = room - left.cell_length - to_middle - middle.cell_length - right.cell_length
-        self.show(Content.assemble(left, " " * to_middle, middle, " " * max(0, to_right), right))
+        to_right = (
+            room - left.cell_length - to_middle - middle.cell_length - right.cell_length
+        )
+        self.show(
+            Content.assemble(
+                left, " " * to_middle, middle, " " * max(0, to_right), right
+            )
+        )
 
     def _chapter(self, chapter: str, action: Action) -> Content:
         if not chapter:
@@ -166,7 +177,9 @@ class HeaderLine(Clickable):
         return self.clickable(Content.styled(padded, "$gr-muted"), action)
 
     def _tabs(self, tabs: Sequence[Tab]) -> Content:
-        return Content.assemble(*(self.clickable(_draw_tab(tab), tab.action) for tab in tabs))
+        return Content.assemble(
+            *(self.clickable(_draw_tab(tab), tab.action) for tab in tabs)
+        )
 
 
 def _header_name(title: str, chapter: str, cells: int) -> str:
@@ -218,7 +231,9 @@ class StatusLine(Clickable):
             before = width - _PADDING - used
             between = gap
         self.styles.width = width
-        self.show(Content.assemble(" " * before, left, " " * between if note else "", right))
+        self.show(
+            Content.assemble(" " * before, left, " " * between if note else "", right)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +247,9 @@ class _StatusPlace:
     is_wide: bool  # Whether the status takes the whole line
 
     @classmethod
-    def of(cls, status: Status, note: str, whole: int, *, is_alone: bool) -> "_StatusPlace":
+    def of(
+        cls, status: Status, note: str, whole: int, *, is_alone: bool
+    ) -> "_StatusPlace":
         """`whole`: columns of the line. `is_alone`: whether no keys are shown."""
         is_error = status.tone == "error"
         around = _PADDING + _SIGN
@@ -286,9 +303,12 @@ ActionItem = tuple[str, str, Action]  # Key as it is displayed, word, what a cli
 class Actions(Clickable):
     """Actions with their keys, on one or more lines."""
 
-    DEFAULT_CSS = (
-        "Actions { height: 1; padding: 0; margin-top: 1; text-wrap: wrap; text-overflow: fold; }"
-    )
+    DEFAULT_CSS = """
+    Actions {
+        height: 1; padding: 0; margin-top: 1;
+        text-wrap: wrap; text-overflow: fold;
+    }
+    """
 
     def __init__(self, *actions: ActionItem, id: str | None = None) -> None:
         """(key as it is displayed, word, action of the screen) of each."""
@@ -313,7 +333,10 @@ class Actions(Clickable):
         left = 0
         for group in self._groups:
             parts = [self._part(item, width) for item in group]
-            needed = sum(part.cell_length + _BETWEEN_ACTIONS for part in parts) - _BETWEEN_ACTIONS
+            needed = (
+                sum(part.cell_length + _BETWEEN_ACTIONS for part in parts)
+                - _BETWEEN_ACTIONS
+            )
             if width and needed > left:
                 left = 0
             for part in parts:
@@ -377,7 +400,8 @@ class KeyLine(Clickable):
                 rows.append([])
                 used = 0
             after = 0
-            if hint.room is Room.USUAL and len(rows) >= self.size.height:  # On the last row
+            # On the last row
+            if hint.room is Room.USUAL and len(rows) >= self.size.height:
                 after = reserved
             if used + hint.width + after > self.room + 2:
                 continue
@@ -407,7 +431,9 @@ class Rule(Widget):
 
     def render(self) -> Content:
         return Content(
-            "".join("━" if at in self._stressed else "─" for at in range(self.size.width))
+            "".join(
+                "━" if at in self._stressed else "─" for at in range(self.size.width)
+            )
         )
 
 

@@ -46,7 +46,8 @@ class MemoryPane(CommandTarget, LongText):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__((), id=id, side_margin=1)
         self.memory: GistMemory | None = None
-        self._starts: list[int] = []  # Of the pages of the memory when it was last drawn
+        # Of the pages of the memory when it was last drawn
+        self._starts: list[int] = []
         self.view = memory_blocks.View()
         # Of each page: what its blocks show, and they
         self._made: dict[int, tuple[object, list[Block]]] = {}
@@ -55,7 +56,11 @@ class MemoryPane(CommandTarget, LongText):
         self._begun_rows: tuple[Hashable, int] = (None, 0)
 
     def show_memory(self, memory: GistMemory | None) -> None:
-        same = memory is not None and self.memory is not None and memory.size == self.memory.size
+        same = (
+            memory is not None
+            and self.memory is not None
+            and memory.size == self.memory.size
+        )
         pinned = self.view.pinned if same else set()
         self.memory = memory
         self._starts = _starts(memory)
@@ -84,7 +89,8 @@ class MemoryPane(CommandTarget, LongText):
         Nothing jumps when an attempt at its gist is rejected.
         """
         is_begun = isinstance(block.key, tuple) and block.key[0] == memory_blocks.BEGUN
-        if not is_begun or block.style == memory_blocks.TAIL:  # A tail is a line of its note.
+        # A tail is a line of its note.
+        if not is_begun or block.style == memory_blocks.TAIL:
             return block
         card = (block.key, self.row_width)
         rows = most = lay_out(block, self.row_width).rows
@@ -114,7 +120,9 @@ class MemoryPane(CommandTarget, LongText):
         number_of = partial(self._number_now, starts=starts)
         view = replace(
             self.view,
-            opened={number_of(old): opening for old, opening in self.view.opened.items()},
+            opened={
+                number_of(old): opening for old, opening in self.view.opened.items()
+            },
             pinned={number_of(old) for old in self.view.pinned},
             refused={number_of(old) for old in self.view.refused},
         )
@@ -307,16 +315,24 @@ class MemoryPane(CommandTarget, LongText):
             blocks += row_blocks
         if not blocks:
             return []
-        return [replace(blocks[0], blank_before=0), *blocks[1:]]  # The pane has an empty row there.
+        # The pane has an empty row there.
+        return [replace(blocks[0], blank_before=0), *blocks[1:]]
 
-    def _row_blocks(self, memory: GistMemory, row: MemoryRow, digits: int) -> list[Block]:
+    def _row_blocks(
+        self, memory: GistMemory, row: MemoryRow, digits: int
+    ) -> list[Block]:
         if row.kind is RowKind.GIST and row.entry is not None:
             return self._entry_blocks(memory, row.entry, digits)
         return list(
-            map(self._keep_height, memory_blocks.row_blocks(memory, row, self.view, self.story))
+            map(
+                self._keep_height,
+                memory_blocks.row_blocks(memory, row, self.view, self.story),
+            )
         )
 
-    def _entry_blocks(self, memory: GistMemory, entry: MemoryEntry, digits: int) -> list[Block]:
+    def _entry_blocks(
+        self, memory: GistMemory, entry: MemoryEntry, digits: int
+    ) -> list[Block]:
         """The blocks of a page, made anew when what they show has changed: a novel has hundreds."""
         view, number = self.view, entry.page.number
         opening = view.opened.get(number)
@@ -325,7 +341,13 @@ class MemoryPane(CommandTarget, LongText):
             note = None
         marks = number == view.here, number in view.pinned, number in view.refused, note
         names = view.quotes, view.finds_names, view.names.get(entry.page.start)
-        shows = entry, digits, names, *marks, opening and (opening, view.cited, view.beside)
+        shows = (
+            entry,
+            digits,
+            names,
+            *marks,
+            opening and (opening, view.cited, view.beside),
+        )
         known = self._made.get(number)
         if known is None or known[0] != shows:
             known = self._made[number] = (

@@ -54,7 +54,9 @@ class RowList(CommandTarget, LongText):
         if not len(self._index):
             return
         first, last = (self._index.locate(row)[0] for row in self.rows_in_view)
-        keys = {self._index.block(number).key for number in range(first, last + 1)} - {None}
+        keys = {self._index.block(number).key for number in range(first, last + 1)} - {
+            None
+        }
         top = self.scroll_offset.y
         rows = round(screens * max(1, len(keys) - 1))
         least = round(2 * screens)  # Half a screen with few rows moves the cursor, too.

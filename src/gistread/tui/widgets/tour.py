@@ -14,7 +14,9 @@ from gistread.tui.services import AppServices
 from gistread.tui.widgets.lines import Actions
 
 # (title, text) of each
-STEPS = tuple(tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items())
+STEPS = tuple(
+    tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
+)
 
 
 class Tour(Vertical):
@@ -43,7 +45,9 @@ class Tour(Vertical):
             (display_key("enter"), "next", "tour(1)"),
             (display_key("escape"), "end the tour", "tour(0)"),
         )
-        yield Static(f"{self._at + 1} of {len(STEPS)} · {title}", id="tour-title", markup=False)
+        yield Static(
+            f"{self._at + 1} of {len(STEPS)} · {title}", id="tour-title", markup=False
+        )
         yield Static(self._services.with_keys(text), markup=False)
         yield Actions(*keys[self._at == len(STEPS) - 1 :])
 

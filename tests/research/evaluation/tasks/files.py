@@ -8,12 +8,16 @@ import pytest
 from research.evaluation.model import Document, Question
 
 DATA = Path(__file__).resolve().parents[5] / "shared" / "data"
-needs_data = pytest.mark.skipif(not (DATA / "quality").is_dir(), reason="needs ../shared/data")
+needs_data = pytest.mark.skipif(
+    not (DATA / "quality").is_dir(), reason="needs ../shared/data"
+)
 
 
 def lines(path: Path, *records: object) -> Path:
     """One JSON object a line."""
-    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    path.write_text(
+        "".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8"
+    )
     return path
 
 
@@ -50,4 +54,6 @@ def sound_question(question: Question) -> None:
     assert question.references or question.choices
     assert len(set(question.choices)) == len(question.choices)
     assert (question.gold_choice is not None) == bool(question.choices)
-    assert question.gold_choice is None or question.gold_choice in range(len(question.choices))
+    assert question.gold_choice is None or question.gold_choice in range(
+        len(question.choices)
+    )

@@ -3,12 +3,22 @@
 from pathlib import Path
 
 from research.evaluation.tasks.registry import TASKS
-from tests.research.evaluation.tasks.files import DATA, gold_text, lines, needs_data, sound
+from tests.research.evaluation.tasks.files import (
+    DATA,
+    gold_text,
+    lines,
+    needs_data,
+    sound,
+)
 
 load = TASKS["fairytaleqa"].load
 STORY = {
     "story": "the-tin-cup",
-    "sections": ["A king had\na tin cup.\n\nHe lost it.", "A goat\nfound it.", "They drank."],
+    "sections": [
+        "A king had\na tin cup.\n\nHe lost it.",
+        "A goat\nfound it.",
+        "They drank.",
+    ],
     "questions": [
         {
             "question_id": "1",
@@ -37,15 +47,23 @@ STORY = {
 def test_a_gold_place_is_the_section_named_in_the_file(tmp_path: Path) -> None:
     (story,) = load(lines(tmp_path / "dev.jsonl", STORY))
     assert (
-        story.book.text == "A king had a tin cup.\n\nHe lost it.\n\nA goat found it.\n\nThey drank."
+        story.book.text
+        == "A king had a tin cup.\n\nHe lost it.\n\nA goat found it.\n\nThey drank."
     )
     assert gold_text(story, 0) == ["A king had a tin cup.\n\nHe lost it."]
-    assert gold_text(story, 1) == ["A goat found it.\n\nThey drank."], "neighbours are one place"
-    assert gold_text(story, 2) == ["A king had a tin cup.\n\nHe lost it.", "They drank."]
+    assert gold_text(story, 1) == ["A goat found it.\n\nThey drank."], (
+        "neighbours are one place"
+    )
+    assert gold_text(story, 2) == [
+        "A king had a tin cup.\n\nHe lost it.",
+        "They drank.",
+    ]
     sound(story)
 
 
-def test_both_annotators_answers_are_references_and_ids_are_distinct(tmp_path: Path) -> None:
+def test_both_annotators_answers_are_references_and_ids_are_distinct(
+    tmp_path: Path,
+) -> None:
     (story,) = load(lines(tmp_path / "dev.jsonl", STORY))
     assert [question.references for question in story.questions] == [
         ("a tin cup",),
@@ -53,7 +71,11 @@ def test_both_annotators_answers_are_references_and_ids_are_distinct(tmp_path: P
         ("They",),
     ]
     assert [question.id for question in story.questions] == ["1", "2", "2 (2)"]
-    assert (story.id, story.book.title, story.preset) == ("the-tin-cup", "The Tin Cup", "fiction")
+    assert (story.id, story.book.title, story.preset) == (
+        "the-tin-cup",
+        "The Tin Cup",
+        "fiction",
+    )
 
 
 @needs_data

@@ -27,7 +27,12 @@ def novel(**more: Any) -> dict[str, Any]:
         "gutenberg_id": "1",
         "split": "validation",
         "title": "The Lamp",
-        "qas": [{"question": "What burned?", "answers": ["The lamp.", "A lamp", "The lamp."]}],
+        "qas": [
+            {
+                "question": "What burned?",
+                "answers": ["The lamp.", "A lamp", "The lamp."],
+            }
+        ],
         "metadata": {"author": "Ann Lee"},
         **more,
     }

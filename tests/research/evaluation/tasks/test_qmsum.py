@@ -4,7 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from research.evaluation.tasks.registry import TASKS
-from tests.research.evaluation.tasks.files import DATA, gold_text, lines, needs_data, sound
+from tests.research.evaluation.tasks.files import (
+    DATA,
+    gold_text,
+    lines,
+    needs_data,
+    sound,
+)
 
 load = TASKS["qmsum"].load
 
@@ -90,7 +96,9 @@ def test_real_meetings_are_read() -> None:
 def test_a_gold_place_of_a_real_meeting_is_all_its_turns() -> None:
     first, *_ = load(DATA / "qmsum" / "qmsum_val.jsonl")
     texts = [question.text for question in first.questions]
-    number = next(number for number, text in enumerate(texts) if "sample transcripts" in text)
+    number = next(
+        number for number, text in enumerate(texts) if "sample transcripts" in text
+    )
     (gold,) = gold_text(first, number)
     assert gold.count("\n\n") > 30, "72 turns, some of them silent"
     assert gold.startswith(("Professor", "Grad", "PhD", "Postdoc"))

@@ -46,7 +46,11 @@ def test_questions_of_both_writers_form_one_document(tmp_path: Path) -> None:
         article("C", quality_question("c", 2)),
     )
     lamp, another = four(path)
-    assert (lamp.id, lamp.book.title, lamp.book.authors) == ("20015", "The Lamp", ("LEE, ANN",))
+    assert (lamp.id, lamp.book.title, lamp.book.authors) == (
+        "20015",
+        "The Lamp",
+        ("LEE, ANN",),
+    )
     assert [(q.id, q.gold_choice) for q in lamp.questions] == [
         ("20015_ABC_a", 0),
         ("20015_ABC_b", 3),
@@ -69,4 +73,7 @@ def test_real_stories_are_read() -> None:
         assert story.book.words > 1500
     first = stories[0].questions[0]
     assert first.gold_choice == 1
-    assert first.choices[1] == "No, he figured that everyone else was sending things into space."
+    assert (
+        first.choices[1]
+        == "No, he figured that everyone else was sending things into space."
+    )

@@ -41,7 +41,8 @@ _FRESH_COPY = "Get a fresh copy of the file."
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
 # Languages in other scripts. If the letters contradict the declared language, it is Word's default.
 _NOT_LATIN = re.compile(
-    r"(?:ru|uk|be|bg|sr|mk|el|he|yi|ar|fa|ur|hi|bn|ta|te|th|zh|ja|ko|ka|hy|mn|kk|ky|tg)\b", re.I
+    r"(?:ru|uk|be|bg|sr|mk|el|he|yi|ar|fa|ur|hi|bn|ta|te|th|zh|ja|ko|ka|hy|mn|kk|ky|tg)\b",
+    re.I,
 )
 _FIRST_NOT_LATIN = "\u0250"
 _SAMPLE_CHARACTERS = 40_000
@@ -65,13 +66,17 @@ def read_docx(archive: Archive, name: str) -> Book:
     main = _main_part(archive, name)
     body = main.tree.root.find("body")
     if body is None:
-        raise BookError(f"{name} cannot be read as a Word document: it has no text.", _FRESH_COPY)
+        raise BookError(
+            f"{name} cannot be read as a Word document: it has no text.", _FRESH_COPY
+        )
     parts = _parts(archive, main)
     roots = {kind: part.tree.root for kind, part in parts.items()}
     state = RunState(read_styles(roots.get("styles")), main.relations)
     has_title = _has_title(body, state.styles)
     root = etree.Element("body")
-    writer = BodyWriter(root, state, read_numbering(roots.get("numbering")), has_title=has_title)
+    writer = BodyWriter(
+        root, state, read_numbering(roots.get("numbering")), has_title=has_title
+    )
     notes = _notes(parts)
     try:
         writer.write(body)
@@ -80,7 +85,9 @@ def read_docx(archive: Archive, name: str) -> Book:
     except RecursionError as error:
         raise BookError(f"{name} cannot be read: it is nested too deeply.") from error
     left_out = Counter({"word(s) of the table of contents": finish_tree(root)})
-    left_out["word(s) of unused notes"] = sum(words_of_runs(note) for note, _ in notes.values())
+    left_out["word(s) of unused notes"] = sum(
+        words_of_runs(note) for note, _ in notes.values()
+    )
     left_out["word(s) of page headers and footers"] = _furniture_words(archive, main)
     metadata = metadata_of(archive)
     # The text styled as title replaces a missing title.
@@ -150,7 +157,10 @@ def _notices(writer: BodyWriter, main: _Part) -> Iterator[str]:
         yield "The document is not well-formed XML; the readable parts were read."
     if writer.state.changes:
         yield "The document holds tracked changes; it was read as if all of them had been accepted."
-    left_out = {"word(s) in damaged markup": main.tree.lost, "comment(s)": writer.state.comments}
+    left_out = {
+        "word(s) in damaged markup": main.tree.lost,
+        "comment(s)": writer.state.comments,
+    }
     yield from left_out_notices(left_out | {"hidden word(s)": writer.state.hidden})
     if writer.unread:
         yield "Embedded documents were not read."
@@ -184,7 +194,8 @@ def metadata_of(archive: Archive) -> Metadata:
         return Metadata()
     properties = {element.tag: plain_text(element) for element in root}
     title = properties.get("title", "")
-    if title.lower().startswith("microsoft word -"):  # It is the name of a printed file.
+    # It is the name of a printed file.
+    if title.lower().startswith("microsoft word -"):
         title = ""
     names = (name.strip() for name in properties.get("creator", "").split(";"))
     return Metadata(

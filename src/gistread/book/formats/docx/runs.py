@@ -18,7 +18,9 @@ _DRAWN = ("blip", "imagedata", "rect", "txbxcontent", "textpath", "t")
 _INNER_BLOCKS = frozenset(("p", "tbl", "tr", "tc"))
 _SYMBOL_FONT = "font"  # The key of a run's look that names a symbol font
 _LAST_PLACE = "_GoBack"  # Word's bookmark of the last edit
-_LINK_FIELD = re.compile(r'\s*HYPERLINK\s+(?:(?:\\[a-z]\s+)*"([^"]*)"|(?=\\l))', re.IGNORECASE)
+_LINK_FIELD = re.compile(
+    r'\s*HYPERLINK\s+(?:(?:\\[a-z]\s+)*"([^"]*)"|(?=\\l))', re.IGNORECASE
+)
 _LINK_PLACE = re.compile(r'\\l\s+"?([^"\s]+)"?', re.IGNORECASE)
 _REFERENCE_FIELD = re.compile(r"\s*(?:REF|PAGEREF|NOTEREF)\s+(\S+)", re.IGNORECASE)
 _CONTENTS_FIELD = re.compile(r"\s*TOC\b")
@@ -76,7 +78,8 @@ class RunState:
     references: list[NoteReference] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)  # Notes so far, by kind
     characters: Counter[str] = field(default_factory=Counter)  # By language
-    places: list[str] = field(default_factory=list)  # Bookmarks before the next paragraph
+    # Bookmarks before the next paragraph
+    places: list[str] = field(default_factory=list)
     changes: int = 0
     comments: int = 0
     hidden: int = 0  # Words formatted as hidden
@@ -94,7 +97,8 @@ class RunState:
     def is_in_contents(self) -> bool:
         """Whether inside the result of a table-of-contents field."""
         return any(
-            each.has_result and _CONTENTS_FIELD.match(each.instruction) for each in self.fields
+            each.has_result and _CONTENTS_FIELD.match(each.instruction)
+            for each in self.fields
         )
 
 
@@ -247,7 +251,9 @@ class RunWriter:
             return
         ruby = self._add("ruby")
         for texts, tag in zip(parts, ("rb", "rt"), strict=True):
-            etree.SubElement(ruby, tag).text = "".join(text.text or "" for text in texts)
+            etree.SubElement(ruby, tag).text = "".join(
+                text.text or "" for text in texts
+            )
 
     def _field(self, kind: str) -> None:
         fields = self.state.fields
@@ -273,7 +279,9 @@ class RunWriter:
             reference = self._custom_reference
             self._custom_reference = None
             reference.link.text = text
-            self.state.references.append(NoteReference(reference.kind, reference.id, text.strip()))
+            self.state.references.append(
+                NoteReference(reference.kind, reference.id, text.strip())
+            )
             return
         key: list[tuple[str, dict[str, str]]] = []
         if look.get("smallcaps"):
@@ -309,7 +317,9 @@ class RunWriter:
             self._custom_reference = _CustomReference(link, kind, note_id)
             return
         self.state.counts[kind] += 1
-        link.text = format_number(self.state.counts[kind], "i" if kind == "endnote" else "1")
+        link.text = format_number(
+            self.state.counts[kind], "i" if kind == "endnote" else "1"
+        )
         self.state.references.append(NoteReference(kind, note_id, link.text))
 
     def _picture(self, element: etree._Element) -> None:
@@ -343,7 +353,9 @@ class RunWriter:
 
 def _description(drawing: etree._Element) -> str:
     """The author's description of a picture; empty if there is none."""
-    properties = (each.get(key) for each in _drawn(drawing, "docpr") for key in ("descr", "title"))
+    properties = (
+        each.get(key) for each in _drawn(drawing, "docpr") for key in ("descr", "title")
+    )
     shapes = (each.get("alt") for each in _drawn(drawing, "shape"))
     return next(filter(None, (*properties, *shapes)), "")
 
@@ -365,12 +377,16 @@ def symbol_font(properties: etree._Element | None) -> str | None:
     if fonts is None:
         return None
     named = map(str, fonts.attrib.values())
-    return next((font for font in named if font.lower() in ("symbol", "wingdings")), None)
+    return next(
+        (font for font in named if font.lower() in ("symbol", "wingdings")), None
+    )
 
 
 def words_of_runs(element: etree._Element) -> int:
     """Words in the texts of an element, deleted ones included."""
-    texts = ("".join(map(str, each.itertext())) for each in element.iter("t", "deltext"))
+    texts = (
+        "".join(map(str, each.itertext())) for each in element.iter("t", "deltext")
+    )
     return sum(map(count_words, texts))
 
 
@@ -436,7 +452,9 @@ def _equation(element: etree._Element, tag: str = "mrow") -> etree._Element:
     name = str(element.tag)
     equation = etree.Element(_MATH.get(name, tag))
     equation.text = element.text if name == "t" else None
-    equation.extend(_equation(inner) for inner in element if not inner.tag.endswith("pr"))
+    equation.extend(
+        _equation(inner) for inner in element if not inner.tag.endswith("pr")
+    )
     if name == "rad":
         equation[:] = reversed(equation)  # Word puts the degree first
     elif name == "f" and value(element, "fpr/type") == "noBar":

@@ -23,19 +23,29 @@ class StyleRole(Enum):
 
 
 _BY_NAME: tuple[tuple[re.Pattern[str], StyleRole], ...] = (
-    (re.compile(r"(?:toc|contents|verzeichnis)\s*(?:\d|heading)|toc\d"), StyleRole.CONTENTS),
+    (
+        re.compile(r"(?:toc|contents|verzeichnis)\s*(?:\d|heading)|toc\d"),
+        StyleRole.CONTENTS,
+    ),
     (re.compile(r"heading\s*([1-9])"), StyleRole.HEADING),
     (re.compile(r"title|book title|document title"), StyleRole.TITLE),
     (
-        re.compile(r"(?:intense )?quot(?:e|ation|ations)(?: \w+)?|block\s?(?:text|quote)|epigraph"),
+        re.compile(
+            r"(?:intense )?quot(?:e|ation|ations)(?: \w+)?|block\s?(?:text|quote)|epigraph"
+        ),
         StyleRole.QUOTE,
     ),
     (re.compile(r"verse.*|poem.*|poetry.*|stanza.*|lyrics.*"), StyleRole.VERSE),
     (
-        re.compile(r"html preformatted|source\s?code|preformatted text|code(?: block)?|verbatim.*"),
+        re.compile(
+            r"html preformatted|source\s?code|preformatted text|code(?: block)?|verbatim.*"
+        ),
         StyleRole.CODE,
     ),
-    (re.compile(r"(?:image |table |figure )?caption|illustration|figure"), StyleRole.CAPTION),
+    (
+        re.compile(r"(?:image |table |figure )?caption|illustration|figure"),
+        StyleRole.CAPTION,
+    ),
 )
 _CODE = re.compile(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b")
 _OFF = ("0", "false", "off", "none")
@@ -48,9 +58,9 @@ RunFormat = Mapping[str, bool | str]
 "position" is "superscript", "subscript" or "baseline". Languages go by script: "lang val"
 (western), "lang eastasia", "lang bidi".
 """
-_SWITCHES = {name: name for name in ("b", "i", "u", "strike", "smallcaps", "vanish", "rtl")} | {
-    "dstrike": "strike"
-}
+_SWITCHES = {
+    name: name for name in ("b", "i", "u", "strike", "smallcaps", "vanish", "rtl")
+} | {"dstrike": "strike"}
 
 
 _BODY_LEVEL = 9  # The outline level of body text
@@ -131,7 +141,9 @@ def numbering_of(
 def read_styles(root: etree._Element | None) -> Styles:
     if root is None:
         return Styles()
-    elements = {e.get("styleid", ""): e for e in islice(root.iterfind("style"), _MOST_STYLES)}
+    elements = {
+        e.get("styleid", ""): e for e in islice(root.iterfind("style"), _MOST_STYLES)
+    }
     paragraphs: dict[str, ParagraphStyle] = {}
     looks: dict[str, RunFormat] = {}
     for name, element in elements.items():
@@ -144,7 +156,9 @@ def read_styles(root: etree._Element | None) -> Styles:
     return Styles(paragraphs, looks, str(defaults.get("lang val", "")))
 
 
-def _chain(style: etree._Element, styles: Mapping[str, etree._Element]) -> list[etree._Element]:
+def _chain(
+    style: etree._Element, styles: Mapping[str, etree._Element]
+) -> list[etree._Element]:
     """A style, after those it is based on."""
     chain: list[etree._Element] = []
     base: etree._Element | None = style
@@ -176,14 +190,21 @@ def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
                 style = replace(style, role=role, level=level)
                 break
         style = style.at_outline_level(value(element, "ppr/outlinelvl"))
-        style = replace(style, numbering=numbering_of(element.find("ppr"), style.numbering))
+        style = replace(
+            style, numbering=numbering_of(element.find("ppr"), style.numbering)
+        )
     return style
 
 
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
 _BULLETS = tuple("-–—*·◦▪‣")
-_FORMATS = {"lowerletter": "a", "upperletter": "A", "lowerroman": "i", "upperroman": "I"}
+_FORMATS = {
+    "lowerletter": "a",
+    "upperletter": "A",
+    "lowerroman": "i",
+    "upperroman": "I",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 # The fonts count from U+F000, or from 0.
 _PRIVATE = 0xF000
-_SYMBOL_FIRST, _SYMBOL_SECOND = 0x20, 0xA0  # Where the two halves of the font Symbol begin
+# Where the two halves of the font Symbol begin
+_SYMBOL_FIRST, _SYMBOL_SECOND = 0x20, 0xA0
 _SYMBOL_HALVES = (
     " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_"
     "‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼",
@@ -20,7 +21,16 @@ _WINGDINGS = {
     **{0xE2: "↓", 0xE8: "➔", 0xF0: "⇨", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑"},
 }
 # Of a font that is not named or not known: the commonest characters of both.
-_ANY = {0xB7: "•", 0xA7: "▪", 0xFC: "✓", 0xE0: "→", 0xDF: "←", 0xB0: "°", 0xB4: "×", 0x2D: "−"}
+_ANY = {
+    0xB7: "•",
+    0xA7: "▪",
+    0xFC: "✓",
+    0xE0: "→",
+    0xDF: "←",
+    0xB0: "°",
+    0xB4: "×",
+    0x2D: "−",
+}
 _FONTS = {"symbol": _SYMBOL, "wingdings": _WINGDINGS}
 _PRIVATE_LAST = 0xF8FF
 _FIRST_PRIVATE = 0xE000

@@ -52,7 +52,9 @@ class _ListItem:
 _DEEPEST_LIST = 9
 # With more empty paragraphs than one to so many, they are spacing.
 _PARAGRAPHS_FOR_ONE_BREAK = 6
-_PAGE_AT_END = re.compile(r"(?:[\t.…·_]|\s{2,}|\D)\s*(?:\d{1,5}|[ivxlc]{1,7})\s*$", re.IGNORECASE)
+_PAGE_AT_END = re.compile(
+    r"(?:[\t.…·_]|\s{2,}|\D)\s*(?:\d{1,5}|[ivxlc]{1,7})\s*$", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)
@@ -60,10 +62,13 @@ class BodyWriter:
     target: etree._Element
     state: RunState
     numbering: Numbering
-    has_title: bool = False  # Whether a paragraph has the title style: headings move one level down
+    # Whether a paragraph has the title style: headings move one level down
+    has_title: bool = False
     unread: int = 0
-    _lists: list[etree._Element] = field(default_factory=list)  # Open lists, the outermost first
-    _joined: etree._Element | None = None  # Its end was deleted: the next paragraph continues it
+    # Open lists, the outermost first
+    _lists: list[etree._Element] = field(default_factory=list)
+    # Its end was deleted: the next paragraph continues it
+    _joined: etree._Element | None = None
 
     def write(self, element: etree._Element) -> None:
         for inner in element:
@@ -102,7 +107,9 @@ class BodyWriter:
 
     def _paragraph(self, element: etree._Element) -> None:
         properties = element.find("ppr")
-        style = self.state.styles.paragraphs.get(value(properties, "pstyle"), ParagraphStyle())
+        style = self.state.styles.paragraphs.get(
+            value(properties, "pstyle"), ParagraphStyle()
+        )
         in_contents = style.role is StyleRole.CONTENTS or self.state.is_in_contents
         if style.role is StyleRole.TEXT:
             style = style.at_outline_level(value(properties, "outlinelvl"))
@@ -145,7 +152,9 @@ class BodyWriter:
             else:
                 self._within(box, "div")
 
-    def _styled(self, draft: etree._Element, style: ParagraphStyle, item: _ListItem | None) -> None:
+    def _styled(
+        self, draft: etree._Element, style: ParagraphStyle, item: _ListItem | None
+    ) -> None:
         role = style.role
         if _is_blank(draft, role, item):
             draft.set("class", _EMPTY)
@@ -223,11 +232,14 @@ class BodyWriter:
     def write_notes(self, notes: Notes) -> None:
         """Append the notes in order of reference; those that are left were not referred to."""
         outer = self.target
-        for reference in self.state.references:  # A note may refer to another one, which follows it
+        # A note may refer to another one, which follows it
+        for reference in self.state.references:
             note, relations = notes.pop((reference.kind, reference.id), (None, None))
             if note is None or relations is None:
                 continue
-            self.target = etree.SubElement(outer, "aside", id=f"{reference.kind} {reference.id}")
+            self.target = etree.SubElement(
+                outer, "aside", id=f"{reference.kind} {reference.id}"
+            )
             self.target.set(EPUB_TYPE, "footnote")
             self.state.relations = relations
             self.write(note)
@@ -269,7 +281,9 @@ def _mark_breaks(root: etree._Element) -> None:
 
 
 def _is_prose(element: etree._Element | None) -> bool:
-    return element is not None and element.tag in _PROSE_TAGS and not element.get("class")
+    return (
+        element is not None and element.tag in _PROSE_TAGS and not element.get("class")
+    )
 
 
 def _is_picture(element: etree._Element) -> bool:
@@ -278,8 +292,12 @@ def _is_picture(element: etree._Element) -> bool:
     return has_picture and not plain_text(element)
 
 
-def _of_class(root: etree._Element, name: str, class_name: str) -> Iterator[etree._Element]:
-    return (element for element in root.iter(name) if element.get("class") == class_name)
+def _of_class(
+    root: etree._Element, name: str, class_name: str
+) -> Iterator[etree._Element]:
+    return (
+        element for element in root.iter(name) if element.get("class") == class_name
+    )
 
 
 def _remove_contents(root: etree._Element) -> int:
@@ -289,7 +307,9 @@ def _remove_contents(root: etree._Element) -> int:
         return 0
     removed = 0
     for contents in list(_of_class(root, "div", _CONTENTS)):
-        lines = [line for line in contents.iter("p", "h1", "h2", "h3") if plain_text(line)]
+        lines = [
+            line for line in contents.iter("p", "h1", "h2", "h3") if plain_text(line)
+        ]
         if lines and count_words(plain_text(lines[0])) <= _CONTENTS_WORDS:
             removed += _remove(lines[0])  # Its own heading
     for entry in list(_of_class(root, "p", _CONTENTS)):
@@ -305,7 +325,11 @@ def _is_entry(line: etree._Element, headings: set[str]) -> bool:
     text = plain_text(line)
     name = letters(text).rstrip("0123456789")
     is_named = any(name == heading.rstrip("0123456789") for heading in headings)
-    return not text or is_named or bool(_PAGE_AT_END.search("".join(map(str, line.itertext()))))
+    return (
+        not text
+        or is_named
+        or bool(_PAGE_AT_END.search("".join(map(str, line.itertext()))))
+    )
 
 
 def _remove(element: etree._Element) -> int:

@@ -19,7 +19,11 @@ _DEEPEST = 60
 _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
 _LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
 _ACCENTS = dict(
-    zip("¯‾^ˆ~˜˙¨→⃗", "\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u0308\u20d7\u20d7", strict=True)
+    zip(
+        "¯‾^ˆ~˜˙¨→⃗",
+        "\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u0308\u20d7\u20d7",
+        strict=True,
+    )
 )
 _UNDER_ACCENTS = dict.fromkeys("_‗¯‾\u0332", "\u0332")
 _BRACES = frozenset("⏞⏟⏜⏝⏠⏡⎴⎵︷︸")
@@ -128,7 +132,9 @@ def _text(element: etree._Element, depth: int) -> str:
     return _arranged(element, children, parts)
 
 
-def _arranged(element: etree._Element, children: list[etree._Element], parts: list[str]) -> str:
+def _arranged(
+    element: etree._Element, children: list[etree._Element], parts: list[str]
+) -> str:
     """The parts of a fraction, root, table or row, with the signs between them."""
     match local_name(element), parts:
         case "mfrac", [over, under]:
@@ -139,7 +145,8 @@ def _arranged(element: etree._Element, children: list[etree._Element], parts: li
             return f"{superscript(degree).lstrip('^')}√{bracket(inner)}"
         case "msqrt", _:
             return f"√{bracket(_row(children, parts))}"
-        case (("mtable" | "mstack" | "mlongdiv" | "msgroup"), _):  # Rows, also of sums by hand
+        # Rows, also of sums by hand
+        case (("mtable" | "mstack" | "mlongdiv" | "msgroup"), _):
             return "; ".join(filter(None, parts))
         case (("mtr" | "mlabeledtr"), _):
             return " ".join(parts)

@@ -39,7 +39,9 @@ BY_NAME: Mapping[str, Marks] = {
     for name in names.split()
 }
 _BY_CLASS = {
-    name: Style(style) for style, names in _TABLES["classes"].items() for name in names.split()
+    name: Style(style)
+    for style, names in _TABLES["classes"].items()
+    for name in names.split()
 }
 
 # Styles that a block passes to its words.
@@ -53,7 +55,8 @@ class StyleEffect:
     adds: frozenset[Style] = frozenset()
     undoes: frozenset[Style] = frozenset()
     keeps_lines: bool | None = None  # Whether line feeds are shown, if declared
-    floats: bool = False  # Stands at the left of the text that follows, as an initial does
+    # Stands at the left of the text that follows, as an initial does
+    floats: bool = False
 
 
 # By class: `.name` for any element, `span.name` for one. By element, `p`, only `keeps_lines`.
@@ -63,7 +66,9 @@ StyleSheet = Mapping[str, StyleEffect]
 @lru_cache(1024)
 def style_effect(declarations: str) -> StyleEffect:
     added, undone = (
-        frozenset(style for style, pattern in table.items() if pattern.search(declarations))
+        frozenset(
+            style for style, pattern in table.items() if pattern.search(declarations)
+        )
         for table in (_ADDED, _UNDONE)
     )
     white_space = _WHITE_SPACE.search(declarations)
@@ -116,7 +121,9 @@ def merge_sheets(sheets: Iterable[StyleSheet]) -> StyleSheet:
 
 # Elements with a meaning: an upright <em> is emphasised by other means.
 _SEMANTIC_ELEMENTS = frozenset(("em", "strong", "code", "ins", "del"))
-_STYLED_BLOCKS = frozenset(("p", "div", "blockquote", "li", "td", "dd", "section", "aside"))
+_STYLED_BLOCKS = frozenset(
+    ("p", "div", "blockquote", "li", "td", "dd", "section", "aside")
+)
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 # Scripts and data are not link targets.
 _NO_TARGET = re.compile(r"(?:javascript|data|blob):|#?$", re.IGNORECASE)
@@ -130,7 +137,9 @@ def styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> Marks:
     styles = {mark.style for mark in own}
     if classes:
         named = classes.lower().split()
-        styles |= {_BY_CLASS[class_name] for class_name in named if class_name in _BY_CLASS}
+        styles |= {
+            _BY_CLASS[class_name] for class_name in named if class_name in _BY_CLASS
+        }
     styles = _declared(styles, element, name, sheet)
     if name in _SEMANTIC_ELEMENTS:
         styles |= {mark.style for mark in own}
@@ -159,7 +168,9 @@ def floats(element: etree._Element, name: str, sheet: StyleSheet) -> bool:
     return any(effect.floats for effect in _effects(element, name, sheet))
 
 
-def _effects(element: etree._Element, name: str, sheet: StyleSheet) -> list[StyleEffect]:
+def _effects(
+    element: etree._Element, name: str, sheet: StyleSheet
+) -> list[StyleEffect]:
     """What the style sheet and the element's own style declare, in order."""
     effects = []
     if sheet:

@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from gistread.book import inline
-from gistread.book.builder import BookBuilder, ChapterStart, LinkTarget, ResolveLink, by_paragraph
+from gistread.book.builder import (
+    BookBuilder,
+    ChapterStart,
+    LinkTarget,
+    ResolveLink,
+    by_paragraph,
+)
 from gistread.book.formats.elements.paragraphs import ParsedParagraph
 from gistread.book.formats.elements.semantics import needs_brackets
 from gistread.book.formats.elements.xhtml import XhtmlDocument
@@ -35,7 +41,9 @@ class ParagraphRange:
 _LinkKey = tuple[str, int, int]  # Path, paragraph and mark
 # Forms of a note reference: a number, a letter or signs, bare or in brackets.
 _SIGN = r"(\d{1,4}|[*†‡§¶‖#]{1,4}|[a-z]{1,2}|[ivxlc]{1,6})"
-_REFERENCE = re.compile(rf"[\[({{]?(?:(?:note|fn|n)\.? ?)?{_SIGN}[\])}}]?\.?", re.IGNORECASE)
+_REFERENCE = re.compile(
+    rf"[\[({{]?(?:(?:note|fn|n)\.? ?)?{_SIGN}[\])}}]?\.?", re.IGNORECASE
+)
 _NUMBERED = re.compile(rf"[^\w*†‡§¶‖#]*{_SIGN}(?!\w)", re.IGNORECASE)
 _BRACKETS = frozenset("[({")
 _NOTE_KINDS = frozenset(
@@ -99,9 +107,13 @@ class LinkedDocuments:
         self._notes = self._find_notes()
         note_paragraphs: defaultdict[str, set[int]] = defaultdict(set)
         for note in set(self._notes.values()):
-            note_paragraphs[note.path].update(range(note.first, note.last or note.first))
+            note_paragraphs[note.path].update(
+                range(note.first, note.last or note.first)
+            )
         self.targets: dict[str, ParagraphRange] = {}
-        self.documents = {path: self._resolved(path, note_paragraphs[path]) for path in documents}
+        self.documents = {
+            path: self._resolved(path, note_paragraphs[path]) for path in documents
+        }
 
     def _find_notes(self) -> dict[_LinkKey, ParagraphRange]:
         """The notes that links refer to."""
@@ -121,7 +133,9 @@ class LinkedDocuments:
         ]
         for index in note_paragraphs:
             if paragraphs[index].kind in _NOTE_KINDS:
-                paragraphs[index] = replace(paragraphs[index], kind=ParagraphKind.NOTE, level=0)
+                paragraphs[index] = replace(
+                    paragraphs[index], kind=ParagraphKind.NOTE, level=0
+                )
         return replace(self._documents[path], paragraphs=paragraphs)
 
     def _collect(self, path: str, index: int, paragraph: ParsedParagraph) -> None:
@@ -162,7 +176,9 @@ class LinkedDocuments:
             return ParagraphRange(target, 0)
         return None
 
-    def _range(self, link: _Link, starts: set[tuple[str, int]]) -> ParagraphRange | None:
+    def _range(
+        self, link: _Link, starts: set[tuple[str, int]]
+    ) -> ParagraphRange | None:
         """The note that a link may lead to.
 
         The declared note, the element with the id, or one paragraph.
@@ -180,8 +196,9 @@ class LinkedDocuments:
         if first + 1 < last and paragraphs[first].kind is ParagraphKind.BREAK:
             # A rule above the notes of a page.
             first += 1
-        is_element = first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(
-            paragraphs[first:last]
+        is_element = (
+            first < last <= first + _LONGEST_NOTE_PIECES
+            and not _is_only_number(paragraphs[first:last])
         )
         if not (declared or is_element):
             last = self._note_end(path, first, starts)
@@ -189,7 +206,9 @@ class LinkedDocuments:
 
     def _note_end(self, path: str, first: int, starts: set[tuple[str, int]]) -> int:
         paragraphs = self._documents[path].paragraphs
-        for index in range(first + 1, min(len(paragraphs), first + _LONGEST_NOTE_PIECES)):
+        for index in range(
+            first + 1, min(len(paragraphs), first + _LONGEST_NOTE_PIECES)
+        ):
             if (path, index) in starts:
                 return index
             if paragraphs[index].kind in (ParagraphKind.HEADING, ParagraphKind.BREAK):
@@ -199,7 +218,9 @@ class LinkedDocuments:
                 for link in self._by_piece.get((path, index), ())
             ):
                 break
-        return min(first + 1 + _is_only_number(paragraphs[first : first + 1]), len(paragraphs))
+        return min(
+            first + 1 + _is_only_number(paragraphs[first : first + 1]), len(paragraphs)
+        )
 
     def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
         mark = self._documents[link.path].paragraphs[link.paragraph].marks[link.mark]
@@ -213,19 +234,28 @@ class LinkedDocuments:
             return False
         if declared:
             return link.paragraph not in self._declared[link.path]
-        if not self._follows(link) or len(link.around) - len(link.words) < _LEAST_AROUND:
+        if (
+            not self._follows(link)
+            or len(link.around) - len(link.words) < _LEAST_AROUND
+        ):
             return False
         return self._leads_back(link, note) or self._has_its_number(link, note)
 
     def _follows(self, link: _Link) -> bool:
         target = link.target
-        return (self._order[target.path], target.first) > (self._order[link.path], link.paragraph)
+        return (self._order[target.path], target.first) > (
+            self._order[link.path],
+            link.paragraph,
+        )
 
     def _leads_back(self, link: _Link, note: ParagraphRange) -> bool:
         return any(
             back.target == ParagraphRange(link.path, link.paragraph)
             and bool(back.fragment)
-            and (back.start <= _LEAST_AROUND or back.end >= len(back.around) - _LEAST_AROUND)
+            and (
+                back.start <= _LEAST_AROUND
+                or back.end >= len(back.around) - _LEAST_AROUND
+            )
             for index in range(note.first, note.last or note.first)
             for back in self._by_piece.get((note.path, index), ())
         )
@@ -239,7 +269,9 @@ class LinkedDocuments:
         other = _NUMBERED.match(self._documents[note.path].paragraphs[note.first].words)
         return bool(own and other and own[1].lower() == other[1].lower())
 
-    def _rewrite(self, path: str, index: int, paragraph: ParsedParagraph) -> ParsedParagraph:
+    def _rewrite(
+        self, path: str, index: int, paragraph: ParsedParagraph
+    ) -> ParsedParagraph:
         marks = list(paragraph.marks)
         brackets: dict[int, str] = {}
         for number, mark in enumerate(paragraph.marks):
@@ -276,11 +308,15 @@ def _is_reference(link: _Link) -> bool:
 
 
 def _is_only_number(paragraphs: Sequence[ParsedParagraph]) -> bool:
-    return all(_REFERENCE.fullmatch(paragraph.words.strip()) for paragraph in paragraphs)
+    return all(
+        _REFERENCE.fullmatch(paragraph.words.strip()) for paragraph in paragraphs
+    )
 
 
 def assemble(
-    builder: BookBuilder, linked: LinkedDocuments, chapters: Mapping[str, Iterable[ChapterStart]]
+    builder: BookBuilder,
+    linked: LinkedDocuments,
+    chapters: Mapping[str, Iterable[ChapterStart]],
 ) -> ResolveLink:
     """Add every document with its chapters to `builder`. Returns the link resolver for `build`."""
     places: dict[str, list[tuple[int, int]]] = {}

@@ -90,7 +90,11 @@ def parse_xhtml(text: str) -> Tree | None:
     """Parse the text of an XHTML file; None if it is empty or far too large."""
     if has_too_many_tags(text):
         return None
-    data = _XML_DECLARATION.sub("", text, count=1).lstrip().encode("utf-8", errors="replace")
+    data = (
+        _XML_DECLARATION.sub("", text, count=1)
+        .lstrip()
+        .encode("utf-8", errors="replace")
+    )
     root = _xml_root(_replace_entities(data))
     if root is not None and not _is_too_deep(root):
         return Tree(root, repaired=False)
@@ -210,7 +214,9 @@ def plain_text(element: etree._Element | None) -> str:
 
 
 def text_without(
-    element: etree._Element, names: frozenset[str], separate: frozenset[str] | None = None
+    element: etree._Element,
+    names: frozenset[str],
+    separate: frozenset[str] | None = None,
 ) -> str:
     """The text of an element in one line, without elements of these names.
 
@@ -236,7 +242,8 @@ def _parts_without(
 def append_text(element: etree._Element, text: str | None) -> None:
     if not text:
         return
-    last = next(element.iterchildren(reversed=True), None)  # `len` would count all children
+    # `len` would count all children
+    last = next(element.iterchildren(reversed=True), None)
     if last is not None:
         last.tail = (last.tail or "") + text
     else:
@@ -309,7 +316,11 @@ def _xml_root(data: bytes, *, recover: bool = False) -> etree._Element | None:
 
 def _html_root(data: bytes) -> etree._Element | None:
     parser = html.HTMLParser(
-        encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True
+        encoding="utf-8",
+        no_network=True,
+        huge_tree=True,
+        remove_comments=True,
+        remove_pis=True,
     )
     data = mend_tags(_escape_cdata(data))
     data = _RAW_TEXT.sub(_close_raw_text, _drop_many_attributes(data))

@@ -114,7 +114,9 @@ def is_list_of_links(element: etree._Element) -> bool:
     if max(linked, default=0) > _LONGEST_LINK:
         return False
     titles = sum(
-        words_in(each) for each in element.iter() if local_name(each) in semantics.HEADINGS
+        words_in(each)
+        for each in element.iter()
+        if local_name(each) in semantics.HEADINGS
     )
     return bool(linked) and sum(linked) + titles >= total * _LEAST_LINKED
 
@@ -135,7 +137,9 @@ def _number(element: etree._Element, kind: str) -> Omission | None:
         if has_picture:
             return None
         return Omission(kind, 0)
-    is_number = is_page_number(text) if kind == PAGE_NUMBERS else _LINE_NUMBER.fullmatch(text)
+    is_number = (
+        is_page_number(text) if kind == PAGE_NUMBERS else _LINE_NUMBER.fullmatch(text)
+    )
     if not is_number:
         return None
     return Omission(kind, 1)
@@ -160,10 +164,16 @@ def _is_text_button(element: etree._Element) -> bool:
 def _head(element: etree._Element) -> Omission | None:
     """The head of a page; an element of this name elsewhere is text."""
     parent = element.getparent()
-    is_head = parent is not None and local_name(parent) == "html" and parent.getparent() is None
+    is_head = (
+        parent is not None
+        and local_name(parent) == "html"
+        and parent.getparent() is None
+    )
     if not is_head:
         return None
-    formal = (each for each in element if local_name(each) in semantics.SCRIPTS | {"title"})
+    formal = (
+        each for each in element if local_name(each) in semantics.SCRIPTS | {"title"}
+    )
     return Omission(HIDDEN, max(0, words_in(element) - sum(map(words_in, formal))))
 
 
@@ -193,7 +203,9 @@ def _title(element: etree._Element) -> Omission | None:
     """The title of a page that a repaired page has outside its head; a longer one is text."""
     words = words_in(element)
     # HTML parsers take the markup inside for text.
-    is_title = not len(element) and (words <= _LONGEST_TITLE or "<" in (element.text or ""))
+    is_title = not len(element) and (
+        words <= _LONGEST_TITLE or "<" in (element.text or "")
+    )
     if not is_title:
         return None
     return Omission(HIDDEN, words)

@@ -10,12 +10,19 @@ from dataclasses import dataclass, field, replace
 from lxml import etree
 
 from gistread.book import inline
-from gistread.book.formats.elements.semantics import HEADINGS, Picture, Types, holds_notes, is_verse
+from gistread.book.formats.elements.semantics import (
+    HEADINGS,
+    Picture,
+    Types,
+    holds_notes,
+    is_verse,
+)
 from gistread.book.formats.text_blocks import is_break
 from gistread.book.inline import InlineMark, Marks
 from gistread.book.model import ParagraphKind
 
-LINE_END = "\x0b"  # A line end by the author: a white space character that XML cannot contain
+# A line end by the author: a white space character that XML cannot contain
+LINE_END = "\x0b"
 
 _NO_FILE_NAME = "picture"
 _ADDRESS_END = re.compile(r"[?#].*", re.DOTALL)
@@ -99,7 +106,9 @@ class Collector:
         has_words = True
         if self._pictures:
             is_picture = not inline.strip_marks("".join(self._buffer)).strip()
-            has_words = not is_picture or any(picture.words for _, picture in self._pictures)
+            has_words = not is_picture or any(
+                picture.words for _, picture in self._pictures
+            )
             self._place_pictures(heading=heading, alone=is_picture)
         text = "".join(self._buffer)
         self._start_paragraph()
@@ -126,7 +135,11 @@ class Collector:
     def _open_mark(self, mark: InlineMark) -> None:
         index = len(self._marks)
         is_open = any(mark == other for other, _ in self._open)
-        if index < inline.MAX_MARKS and self._all_marks < inline.MAX_MARKS_PER_BOOK and not is_open:
+        if (
+            index < inline.MAX_MARKS
+            and self._all_marks < inline.MAX_MARKS_PER_BOOK
+            and not is_open
+        ):
             self._all_marks += 1
             self._marks.append(mark)
             self._buffer.append(inline.opening(index))
@@ -185,7 +198,8 @@ _KINDS_WITHOUT_LEVEL = frozenset(
     (ParagraphKind.TABLE, ParagraphKind.NOTE, ParagraphKind.IMAGE, ParagraphKind.VERSE)
 )
 _IDEOGRAPH = (
-    "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
+    "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\uff00-\uffef\U00020000-\U0003ffff]"
 )
 # A line break in the source is a space, except between ideographs.
 _MARKS = f"{inline.MARK_PATTERN}{{0,8}}"
@@ -196,7 +210,8 @@ _MAY_BE_IDEOGRAPH = re.compile("[^\0-\u2e7f\U000f0000-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class ParsedParagraph:
-    text: str  # With `inline.opening(i)` and `inline.closing(i)` around the words of `marks[i]`
+    # With `inline.opening(i)` and `inline.closing(i)` around the words of `marks[i]`
+    text: str
     kind: ParagraphKind
     level: int = 0
     lines: bool = False  # Keep its line feeds
@@ -241,7 +256,9 @@ def context_inside(
     element: etree._Element, name: str, types: Types, context: BlockContext
 ) -> BlockContext:
     if name in HEADINGS:
-        return replace(context, kind=ParagraphKind.HEADING, level=HEADINGS[name], verse=False)
+        return replace(
+            context, kind=ParagraphKind.HEADING, level=HEADINGS[name], verse=False
+        )
     if name == "pre":
         return replace(context, preformatted=True)
     if name == "blockquote":
@@ -258,13 +275,19 @@ def context_inside(
     return context
 
 
-def classify(collected: CollectedText, context: BlockContext, marker: str) -> ParsedParagraph:
+def classify(
+    collected: CollectedText, context: BlockContext, marker: str
+) -> ParsedParagraph:
     marks = collected.marks
     lines = _lines_of(collected, context)
     if context.kind is ParagraphKind.HEADING and collected.has_words:
-        return ParsedParagraph(" ".join(lines), ParagraphKind.HEADING, context.level, marks=marks)
+        return ParsedParagraph(
+            " ".join(lines), ParagraphKind.HEADING, context.level, marks=marks
+        )
     if collected.is_picture and not is_break(inline.strip_marks(" ".join(lines))):
-        return ParsedParagraph("\n".join(lines), ParagraphKind.IMAGE, lines=True, marks=marks)
+        return ParsedParagraph(
+            "\n".join(lines), ParagraphKind.IMAGE, lines=True, marks=marks
+        )
     if context.preformatted:
         kind = ParagraphKind.VERSE if context.verse else ParagraphKind.CODE
         return ParsedParagraph("\n".join(lines), kind, lines=True, marks=marks)
@@ -302,7 +325,9 @@ def _kind_in(context: BlockContext, words: Sequence[str]) -> ParagraphKind:
         return ParagraphKind.NOTE
     if kind is ParagraphKind.IMAGE:
         return kind
-    is_short = len(words) > _MOST_LINES_OF_PROSE and max(map(len, words)) <= _LONGEST_VERSE
+    is_short = (
+        len(words) > _MOST_LINES_OF_PROSE and max(map(len, words)) <= _LONGEST_VERSE
+    )
     if context.verse or (is_short and kind is not ParagraphKind.LIST):
         return ParagraphKind.VERSE
     return kind
@@ -313,11 +338,17 @@ def _fold_lines(text: str) -> list[str]:
         text = re.sub(_WRAPPED_IDEOGRAPHS, r"\1", text)
     if LINE_END not in text:
         return [" ".join(text.split())]
-    return [line for line in (" ".join(part.split()) for part in text.split(LINE_END)) if line]
+    return [
+        line
+        for line in (" ".join(part.split()) for part in text.split(LINE_END))
+        if line
+    ]
 
 
 def _expanded(line: str) -> str:
     first, *others = line.split("\t")
     for other in others:
-        first += " " * (_TAB_COLUMNS - len(inline.strip_marks(first)) % _TAB_COLUMNS) + other
+        first += (
+            " " * (_TAB_COLUMNS - len(inline.strip_marks(first)) % _TAB_COLUMNS) + other
+        )
     return first

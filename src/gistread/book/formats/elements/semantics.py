@@ -25,7 +25,9 @@ _ELEMENTS, _TYPES, _CLASSES = (
     {kind: word_set(words) for kind, words in _TABLES[table].items()}
     for table in ("elements", "types", "classes")
 )
-BLOCKS, SCRIPTS, CONTROLS = (_ELEMENTS[name] for name in ("blocks", "scripts", "controls"))
+BLOCKS, SCRIPTS, CONTROLS = (
+    _ELEMENTS[name] for name in ("blocks", "scripts", "controls")
+)
 NOTES_TYPES = _TYPES["notes"]
 PAGE_NUMBER_TYPES = _TYPES["page_number"]
 BACK_REFERENCE_TYPES = _TYPES["back_reference"]
@@ -38,8 +40,12 @@ EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")
 _REFERENCE_TYPES = frozenset(("noteref", "doc-noteref"))
-_NAMED_REFERENCE = re.compile(r"(?:(?:note|fn|n)\.?)?(?:\d{1,4}|[ivxlc]{1,6})", re.IGNORECASE)
-_NO_PHRASES = BLOCKS | SCRIPTS | CONTROLS | {"svg", "math", "iframe", "nav", "img", "hr"}
+_NAMED_REFERENCE = re.compile(
+    r"(?:(?:note|fn|n)\.?)?(?:\d{1,4}|[ivxlc]{1,6})", re.IGNORECASE
+)
+_NO_PHRASES = (
+    BLOCKS | SCRIPTS | CONTROLS | {"svg", "math", "iframe", "nav", "img", "hr"}
+)
 _SHORTEST_WORD = 3
 """Letters of a reference that is a word of the sentence; "a", "bb" and "注" are signs."""
 LONGEST_INITIAL = 3
@@ -53,7 +59,9 @@ def types_of(element: etree._Element) -> Types:
 
     Kindle books that Calibre converts have them without their namespace.
     """
-    named = element.get(EPUB_TYPE) or element.get("epub:type") or element.get("type") or ""
+    named = (
+        element.get(EPUB_TYPE) or element.get("epub:type") or element.get("type") or ""
+    )
     role = element.get("role") or ""
     if named or role:
         return frozenset((*named.split(), role))
@@ -62,11 +70,15 @@ def types_of(element: etree._Element) -> Types:
 
 def is_invisible(element: etree._Element) -> bool:
     """Whether the element's own attributes hide it."""
-    return element.get("hidden") is not None or bool(_HIDDEN.search(element.get("style") or ""))
+    return element.get("hidden") is not None or bool(
+        _HIDDEN.search(element.get("style") or "")
+    )
 
 
 def is_verse(element: etree._Element, types: Types) -> bool:
-    is_named_so = bool(types & _TYPES["verse"] or classes_of(element) & _CLASSES["verse"])
+    is_named_so = bool(
+        types & _TYPES["verse"] or classes_of(element) & _CLASSES["verse"]
+    )
     return is_named_so or local_name(element) == "linegroup"
 
 
@@ -75,7 +87,10 @@ def is_note(element: etree._Element, types: Types) -> bool:
 
 
 def holds_notes(element: etree._Element, types: Types) -> bool:
-    return bool(types & NOTES_TYPES or classes_of(element) & (_CLASSES["note"] | _CLASSES["notes"]))
+    return bool(
+        types & NOTES_TYPES
+        or classes_of(element) & (_CLASSES["note"] | _CLASSES["notes"])
+    )
 
 
 def is_inner_note(name: str, types: Types) -> bool:
@@ -89,7 +104,9 @@ def is_drop_cap(element: etree._Element) -> bool:
 
 def is_phrase(element: etree._Element) -> bool:
     """Whether an element holds only words and phrases: no paragraph, script or drawing."""
-    return not any(local_name(each) in _NO_PHRASES for each in element.iterdescendants())
+    return not any(
+        local_name(each) in _NO_PHRASES for each in element.iterdescendants()
+    )
 
 
 def is_initial(text: str) -> bool:
@@ -111,7 +128,9 @@ def needs_brackets(reference: str) -> bool:
 
 
 def is_figure(element: etree._Element, name: str) -> bool:
-    return name == "figure" or (name == "div" and bool(classes_of(element) & _CLASSES["figure"]))
+    return name == "figure" or (
+        name == "div" and bool(classes_of(element) & _CLASSES["figure"])
+    )
 
 
 def is_caption(element: etree._Element, name: str) -> bool:
@@ -158,7 +177,8 @@ def data_rows(table: etree._Element) -> TableRows | None:
     with words outside its cells.
     """
     if next(islice(elements_named(table, "table"), 1, None), None) is not None:
-        return None  # Before any cell is read: nested tables would be read once for each level
+        # Before any cell is read: nested tables would be read once for each level
+        return None
     rows: TableRows = []
     if not _add_rows(table, rows):
         return None
@@ -194,7 +214,10 @@ def _add_rows(table: etree._Element, rows: TableRows) -> bool:
 
 def _is_row(row: etree._Element, cells: Sequence[etree._Element]) -> bool:
     """Whether an element has cells and nothing beside them."""
-    return not has_own_text(row) and {local_name(cell) for cell in cells} <= {"td", "th"}
+    return not has_own_text(row) and {local_name(cell) for cell in cells} <= {
+        "td",
+        "th",
+    }
 
 
 def has_own_text(element: etree._Element) -> bool:
@@ -233,7 +256,9 @@ _BY_STYLE = {
 MARKER_ATTRIBUTE = "data-marker"
 
 
-def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered: bool) -> str:
+def marker(
+    parent: etree._Element, item: etree._Element, number: int, *, ordered: bool
+) -> str:
     """The marker and a space; empty if the item has none."""
     own = item.get(MARKER_ATTRIBUTE)
     if own is not None:
@@ -313,8 +338,12 @@ def is_picture_object(element: etree._Element) -> bool:
 
 def svg_pictures(element: etree._Element) -> list[Picture]:
     """The images in an <svg>, or the drawing itself. The first image gets the description."""
-    titles = [plain_text(each) for each in element.iter() if local_name(each) in _DESCRIBING]
-    images = [picture_of(each) for each in element.iter() if local_name(each) == "image"]
+    titles = [
+        plain_text(each) for each in element.iter() if local_name(each) in _DESCRIBING
+    ]
+    images = [
+        picture_of(each) for each in element.iter() if local_name(each) == "image"
+    ]
     described = _description(element) or (images[0].words if images else "")
     parts = [*dict.fromkeys(filter(None, (described, *titles)))]
     words = join_title(parts) if parts else ""

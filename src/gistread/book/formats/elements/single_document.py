@@ -13,7 +13,11 @@ from lxml import etree
 
 from gistread.book.builder import BookBuilder, ChapterStart, Metadata, left_out_notices
 from gistread.book.formats.elements import omissions
-from gistread.book.formats.elements.linking import LinkedDocuments, anchor_in_document, assemble
+from gistread.book.formats.elements.linking import (
+    LinkedDocuments,
+    anchor_in_document,
+    assemble,
+)
 from gistread.book.formats.elements.xhtml import XhtmlDocument, read_document
 from gistread.book.formats.headings import Candidate, Rank, heading_candidate
 from gistread.book.formats.outline import outline
@@ -39,7 +43,8 @@ class HeadingParagraph:
 
 
 _BYLINE = re.compile(
-    r"(?:by|von|par|de|di|av|от|translated|edited|illustrated|a novel|written)\b", re.IGNORECASE
+    r"(?:by|von|par|de|di|av|от|translated|edited|illustrated|a novel|written)\b",
+    re.IGNORECASE,
 )
 _CHAPTER_LEVELS = 3  # Deeper headings stay inside chapters
 # Number, title, subtitle and the like.
@@ -92,7 +97,9 @@ def _sizes_over_text(runs: list[list[HeadingParagraph]]) -> frozenset[int]:
         for before, heading in pairwise(run)
         if before.size < heading.size
     )
-    return frozenset(size for size, count in all_sizes.items() if count >= 2 * below_larger[size])
+    return frozenset(
+        size for size, count in all_sizes.items() if count >= 2 * below_larger[size]
+    )
 
 
 def _is_title(runs: list[list[HeadingParagraph]], title: str) -> bool:
@@ -127,18 +134,24 @@ def _without_title_page(
     return []
 
 
-def _groups(run: list[HeadingParagraph], alone: frozenset[int]) -> list[list[HeadingParagraph]]:
+def _groups(
+    run: list[HeadingParagraph], alone: frozenset[int]
+) -> list[list[HeadingParagraph]]:
     """The headings of a run by the chapter that they start."""
     groups = [[run[0]]]
     for heading in run[1:]:
-        if len(groups[-1]) < _MOST_TOGETHER and _continues(groups[-1][0], heading, alone):
+        if len(groups[-1]) < _MOST_TOGETHER and _continues(
+            groups[-1][0], heading, alone
+        ):
             groups[-1].append(heading)
         else:
             groups.append([heading])
     return groups
 
 
-def _continues(first: HeadingParagraph, heading: HeadingParagraph, alone: frozenset[int]) -> bool:
+def _continues(
+    first: HeadingParagraph, heading: HeadingParagraph, alone: frozenset[int]
+) -> bool:
     """Whether a heading is a title or subtitle of the chapter that `first` starts."""
     is_larger = heading.size < first.size
     is_smaller = heading.size > first.size
@@ -256,9 +269,15 @@ def _between(document: XhtmlDocument, first: int, end: int) -> XhtmlDocument:
     if (first, end) == (0, len(paragraphs)):
         return document
     licence = (*paragraphs[:first], *paragraphs[end:])
-    document.left_out[omissions.LICENCE] += sum(count_words(each.words) for each in licence)
-    anchors = {name: at - first for name, at in document.anchors.items() if first <= at < end}
-    ends = {name: min(at, end) - first for name, at in document.ends.items() if first <= at}
+    document.left_out[omissions.LICENCE] += sum(
+        count_words(each.words) for each in licence
+    )
+    anchors = {
+        name: at - first for name, at in document.anchors.items() if first <= at < end
+    }
+    ends = {
+        name: min(at, end) - first for name, at in document.ends.items() if first <= at
+    }
     notes = (note for note in document.notes if first <= note[0] < end)
     return replace(
         document,
@@ -269,7 +288,9 @@ def _between(document: XhtmlDocument, first: int, end: int) -> XhtmlDocument:
     )
 
 
-def _named_chapters(document: XhtmlDocument, sections: Sequence[Section]) -> list[ChapterStart]:
+def _named_chapters(
+    document: XhtmlDocument, sections: Sequence[Section]
+) -> list[ChapterStart]:
     anchors = document.anchors
     return [
         ChapterStart(anchors[section.start], section.title, section.level)
@@ -278,7 +299,9 @@ def _named_chapters(document: XhtmlDocument, sections: Sequence[Section]) -> lis
     ]
 
 
-def _chapters(document: XhtmlDocument, title: str, authors: Sequence[str]) -> list[ChapterStart]:
+def _chapters(
+    document: XhtmlDocument, title: str, authors: Sequence[str]
+) -> list[ChapterStart]:
     paragraphs = document.paragraphs
     headings = [
         HeadingParagraph(index, paragraph.words, paragraph.level)
@@ -295,8 +318,14 @@ def _chapters(document: XhtmlDocument, title: str, authors: Sequence[str]) -> li
         chapters = list(outline(blocks).chapters)
     # Notes at the end without a heading of their own are not part of the last chapter.
     first = len(paragraphs)
-    while first and paragraphs[first - 1].kind in (ParagraphKind.NOTE, ParagraphKind.BREAK):
+    while first and paragraphs[first - 1].kind in (
+        ParagraphKind.NOTE,
+        ParagraphKind.BREAK,
+    ):
         first -= 1
-    if 0 < first < len(paragraphs) and paragraphs[first - 1].kind is not ParagraphKind.HEADING:
+    if (
+        0 < first < len(paragraphs)
+        and paragraphs[first - 1].kind is not ParagraphKind.HEADING
+    ):
         chapters.append(ChapterStart(first, _NOTES, 1))
     return chapters

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
@@ -14,7 +14,11 @@ from lxml import etree
 from gistread.book import inline
 from gistread.book.formats.elements import inline_elements, omissions, semantics
 from gistread.book.formats.elements.equations import equation_text, unread_sources
-from gistread.book.formats.elements.inline_elements import StyleSheet, merge_sheets, read_sheet
+from gistread.book.formats.elements.inline_elements import (
+    StyleSheet,
+    merge_sheets,
+    read_sheet,
+)
 from gistread.book.formats.elements.markup import (
     MOST_NESTED,
     elements_named,
@@ -57,9 +61,11 @@ class XhtmlDocument:
     # By id: the paragraph at or after it, or their number.
     anchors: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
-    notes: tuple[tuple[int, int], ...] = ()  # Ranges of paragraphs of the declared notes
+    # Ranges of paragraphs of the declared notes
+    notes: tuple[tuple[int, int], ...] = ()
     has_words: bool = False  # Has words other than file names of pictures
-    left_out: Counter[str] = field(default_factory=Counter)  # As `left_out_notices` takes them
+    # As `left_out_notices` takes them
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 def read_document(
@@ -73,7 +79,9 @@ def read_document(
     Elements nested too deeply become plain text.
     """
     bodies = (child for child in root if local_name(child) == "body")
-    language = next(filter(None, map(inline_elements.language_of, (root, *bodies))), language)
+    language = next(
+        filter(None, map(inline_elements.language_of, (root, *bodies))), language
+    )
     sheet = merge_sheets(
         [sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))]
     )
@@ -83,7 +91,10 @@ def read_document(
 
 def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
     return (
-        each for head in root if local_name(head) == "head" for each in elements_named(head, name)
+        each
+        for head in root
+        if local_name(head) == "head"
+        for each in elements_named(head, name)
     )
 
 
@@ -112,9 +123,11 @@ class _Walker:
     _depth: int = 0
     _shows_lines: bool = False  # Whether a rule of the style sheet does so
     _has_floats: bool = False  # Likewise
-    _open_lines: int = 0  # Open paragraphs, headings and cells, which hold no other paragraph
+    # Open paragraphs, headings and cells, which hold no other paragraph
+    _open_lines: int = 0
     _inner_notes: list[_InnerNote] = field(default_factory=list)
-    _initial_span: etree._Element | None = None  # A floated initial whose word goes on after it
+    # A floated initial whose word goes on after it
+    _initial_span: etree._Element | None = None
     _initial_at: int = _NONE  # The last paragraph, if it is a floated initial
 
     def read(self, root: etree._Element) -> XhtmlDocument:
@@ -135,7 +148,9 @@ class _Walker:
         from gistread.word_patterns import WORD  # imported here: few pages need it
 
         source = Counter(WORD.findall(" ".join(map(str, root.itertext()))))
-        read = Counter(WORD.findall(" ".join(each.words for each in self.document.paragraphs)))
+        read = Counter(
+            WORD.findall(" ".join(each.words for each in self.document.paragraphs))
+        )
         missing = (source - read).total() - self.document.left_out.total()
         self.document.left_out[omissions.UNREAD] += max(0, missing)
 
@@ -158,14 +173,23 @@ class _Walker:
         if element.attrib or (self._shows_lines and name in self.sheet):
             self._visit_with_attributes(element, name, context)
         else:
-            self._visit(element, name, frozenset(), inline_elements.BY_NAME.get(name, ()), context)
+            self._visit(
+                element,
+                name,
+                frozenset(),
+                inline_elements.BY_NAME.get(name, ()),
+                context,
+            )
         self._depth -= 1
 
     def _leave_out(self, element: etree._Element, omission: Omission) -> None:
         self._collector.characters += _length(element)
         if omission.count:
             self.document.left_out[omission.kind] += omission.count
-        if omission.kind not in omissions.NUMBERS and local_name(element) in semantics.BLOCKS:
+        if (
+            omission.kind not in omissions.NUMBERS
+            and local_name(element) in semantics.BLOCKS
+        ):
             self._collector.text(" ")  # A page number may divide a word
         # Links may lead to invisible elements: an index refers to printed page numbers.
         for inner in islice(element.iter(), 1000):
@@ -199,7 +223,12 @@ class _Walker:
         self.language = around
 
     def _visit(
-        self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext
+        self,
+        element: etree._Element,
+        name: str,
+        types: Types,
+        marks: Marks,
+        context: BlockContext,
     ) -> None:
         if self._open_lines and semantics.is_inner_note(name, types):
             note = _InnerNote(element, types, marks, self.language)
@@ -211,7 +240,12 @@ class _Walker:
             self._inline(element, name, types, marks, context)
 
     def _visit_block(
-        self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext
+        self,
+        element: etree._Element,
+        name: str,
+        types: Types,
+        marks: Marks,
+        context: BlockContext,
     ) -> None:
         self.flush(context)
         self._anchor(element)
@@ -228,7 +262,9 @@ class _Walker:
                 self.notes.append((first, last))
             for value in _ids_of(element):
                 self.document.ends.setdefault(value, last)
-            is_short = len(self.document.paragraphs[-1].text) <= semantics.LONGEST_INITIAL
+            is_short = (
+                len(self.document.paragraphs[-1].text) <= semantics.LONGEST_INITIAL
+            )
             if is_short and last == first + 1 and self._is_initial(element, name):
                 self._initial_at = first
         if self._inner_notes and not self._open_lines:
@@ -290,7 +326,9 @@ class _Walker:
 
     def _children(self, element: etree._Element, context: BlockContext) -> None:
         keeps_lines = context.keeps_lines and not context.preformatted
-        read = partial(self._lines, context=context) if keeps_lines else self._collector.source_text
+        read: Callable[[str], None] = self._collector.source_text
+        if keeps_lines:
+            read = partial(self._lines, context=context)
         if element.text:
             read(element.text)
         for child in element:
@@ -356,7 +394,9 @@ class _Walker:
             if local_name(child) == "li":
                 number = _integer(child.get("value"), number)
                 self.flush(context)
-                self._marker = semantics.marker(element, child, number, ordered=name == "ol")
+                self._marker = semantics.marker(
+                    element, child, number, ordered=name == "ol"
+                )
                 number += 1
             self.element(child, context)
             self.flush(context)
@@ -400,7 +440,9 @@ class _Walker:
 
     def _heading_group(self, element: etree._Element, context: BlockContext) -> None:
         names = map(local_name, element.iter())
-        levels = (semantics.HEADINGS[name] for name in names if name in semantics.HEADINGS)
+        levels = (
+            semantics.HEADINGS[name] for name in names if name in semantics.HEADINGS
+        )
         inner = replace(context, kind=ParagraphKind.HEADING, level=next(levels, 1))
         self._text_between(element.text, inner)
         for child in element:
@@ -428,15 +470,21 @@ class _Walker:
         texts = []
         for paragraph in lines:
             text = paragraph.text
-            texts.append(inline.renumber_marks(text, len(marks)) if paragraph.marks else text)
+            texts.append(
+                inline.renumber_marks(text, len(marks)) if paragraph.marks else text
+            )
             marks += paragraph.marks
         kept = tuple(marks[: inline.MAX_MARKS])
         document.paragraphs[first:] = [
-            ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=kept)
+            ParsedParagraph(
+                "\n".join(texts), ParagraphKind.VERSE, lines=True, marks=kept
+            )
         ]
         # The anchors inside
         for name in islice(reversed(document.anchors), len(document.anchors) - known):
-            document.anchors[name] = first + (document.anchors[name] - first) // len(lines)
+            document.anchors[name] = first + (document.anchors[name] - first) // len(
+                lines
+            )
             if name in document.ends:
                 document.ends[name] = first + 1
 
@@ -444,11 +492,17 @@ class _Walker:
         """Give the figure's caption, wherever it is, to pictures without a description."""
         before, self._captioned = self._captioned, None
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
-        captions = {plain_text(each) for each, name in within if semantics.is_caption(each, name)}
+        captions = {
+            plain_text(each)
+            for each, name in within
+            if semantics.is_caption(each, name)
+        }
         self._captions = captions - {""}
         if self._captions:
             pictures = (
-                semantics.picture_of(each) for each, name in within if name in ("img", "image")
+                semantics.picture_of(each)
+                for each, name in within
+                if name in ("img", "image")
             )
             self._captioned = [
                 InlineMark(image=each.source)
@@ -491,7 +545,8 @@ class _Walker:
         self._collector.characters += _length(element)
         text = plain_text(element) or "*"
         addresses = (
-            inline_elements.href_of(each, local_name(each)) for each in element.iter(etree.Element)
+            inline_elements.href_of(each, local_name(each))
+            for each in element.iter(etree.Element)
         )
         address = next(filter(None, addresses), "")
         marks = (InlineMark(href=address, is_note=True),) if address else ()
@@ -500,7 +555,12 @@ class _Walker:
         self._collector.end(marks)
 
     def _inline(
-        self, element: etree._Element, name: str, types: Types, marks: Marks, context: BlockContext
+        self,
+        element: etree._Element,
+        name: str,
+        types: Types,
+        marks: Marks,
+        context: BlockContext,
     ) -> None:
         if name in ("svg", "math") or (name == "ruby" and semantics.is_phrase(element)):
             self._collector.characters += _length(element)
@@ -559,10 +619,14 @@ class _Walker:
         if name == "ruby":
             return _ruby(element)
         left_out = self.document.left_out
-        scripts = (each for each in element.iter() if local_name(each) in semantics.SCRIPTS)
+        scripts = (
+            each for each in element.iter() if local_name(each) in semantics.SCRIPTS
+        )
         left_out[omissions.SCRIPTS] += sum(map(words_in, scripts))
         if name == "math":
-            left_out[omissions.OTHER_FORM] += sum(map(words_in, unread_sources(element)))
+            left_out[omissions.OTHER_FORM] += sum(
+                map(words_in, unread_sources(element))
+            )
             return equation_text(element)
         for picture in semantics.svg_pictures(element):
             self._picture(picture)
@@ -575,7 +639,9 @@ class _Walker:
         elif name == "hr":
             self.flush(context)
             if not self._in_cell:
-                self.document.paragraphs.append(ParsedParagraph("* * *", ParagraphKind.BREAK))
+                self.document.paragraphs.append(
+                    ParsedParagraph("* * *", ParagraphKind.BREAK)
+                )
         elif name == "embed":
             # As pandoc writes for --webtex
             _, _, formula = element.get("src", "").partition("latex?")

@@ -61,7 +61,13 @@ def links_of(document: Any, page: Any) -> Iterator[list[Any]]:
             continue
         target = _target(document, link)
         if target:
-            yield [*(round(side, 2) for side in (box.left, box.bottom, box.right, box.top)), target]
+            yield [
+                *(
+                    round(side, 2)
+                    for side in (box.left, box.bottom, box.right, box.top)
+                ),
+                target,
+            ]
 
 
 def _target(document: Any, link: Any) -> str | list[Any] | None:
@@ -83,7 +89,9 @@ def _target(document: Any, link: Any) -> str | list[Any] | None:
 
 def _address(document: Any, action: Any) -> str:
     buffer = ctypes.create_string_buffer(_MOST_ADDRESS_BYTES)
-    written = pdfium.FPDFAction_GetURIPath(document.raw, action, buffer, _MOST_ADDRESS_BYTES)
+    written = pdfium.FPDFAction_GetURIPath(
+        document.raw, action, buffer, _MOST_ADDRESS_BYTES
+    )
     length = max(0, min(written, _MOST_ADDRESS_BYTES) - 1)
     return buffer.raw[:length].decode("utf-8", "replace")
 
@@ -96,7 +104,9 @@ def place_of(document: Any, destination: Any) -> list[Any] | None:
     has_x, x = ctypes.c_int(), ctypes.c_float()
     has_y, y = ctypes.c_int(), ctypes.c_float()
     has_zoom, zoom = ctypes.c_int(), ctypes.c_float()
-    if pdfium.FPDFDest_GetLocationInPage(destination, has_x, has_y, has_zoom, x, y, zoom):
+    if pdfium.FPDFDest_GetLocationInPage(
+        destination, has_x, has_y, has_zoom, x, y, zoom
+    ):
         return [
             page,
             round(x.value, 2) if has_x.value else None,

@@ -62,8 +62,15 @@ def _is_break(block: Block) -> bool:
 def _is_heading(block: Block, layout: PageLayout) -> bool:
     """Whether a short block has large letters, or is bold and no sentence."""
     text = block.text
-    is_long = len(text) > _LONGEST_HEADING_CHARACTERS or len(block.lines) > _MOST_HEADING_LINES
-    if is_long or not any(map(str.isalnum, text)) or text.count(",") > _MOST_HEADING_COMMAS:
+    is_long = (
+        len(text) > _LONGEST_HEADING_CHARACTERS
+        or len(block.lines) > _MOST_HEADING_LINES
+    )
+    if (
+        is_long
+        or not any(map(str.isalnum, text))
+        or text.count(",") > _MOST_HEADING_COMMAS
+    ):
         return False
     size = block.first_line.size
     if size >= HEADING_RATIO * layout.size:

@@ -44,7 +44,12 @@ def merge_rows(blocks: list[Block], layout: PageLayout) -> list[Block]:
             before.lines += block.lines
             before.kind = ParagraphKind.TABLE
             before.keeps_lines = True
-        elif before and is_near and before.kind is block.kind and block.kind in _KINDS_OF_ROWS:
+        elif (
+            before
+            and is_near
+            and before.kind is block.kind
+            and block.kind in _KINDS_OF_ROWS
+        ):
             before.lines += block.lines
         else:
             merged.append(block)
@@ -71,12 +76,16 @@ def _is_single_row(block: Block) -> bool:
 
 
 def _has_stacks(block: Block) -> bool:
-    return block.kind is ParagraphKind.TABLE and any(line.stacks for line in block.lines)
+    return block.kind is ParagraphKind.TABLE and any(
+        line.stacks for line in block.lines
+    )
 
 
 def _is_fragment(block: Block) -> bool:
     """Whether the block may be a cell of a table."""
-    return block.kind in RUNNING_KINDS and all(is_narrow(line, block) for line in block.lines)
+    return block.kind in RUNNING_KINDS and all(
+        is_narrow(line, block) for line in block.lines
+    )
 
 
 def merge_labels(blocks: list[Block], layout: PageLayout) -> list[Block]:
@@ -84,10 +93,16 @@ def merge_labels(blocks: list[Block], layout: PageLayout) -> list[Block]:
     merged: list[Block] = []
     for block in blocks:
         labels: list[TextLine] = []
-        while block.kind is ParagraphKind.IMAGE and merged and _is_label(merged[-1], layout):
+        while (
+            block.kind is ParagraphKind.IMAGE
+            and merged
+            and _is_label(merged[-1], layout)
+        ):
             labels[:0] = merged.pop().lines
         if labels:
-            merged.append(Block(labels, ParagraphKind.IMAGE, left=block.left, right=block.right))
+            merged.append(
+                Block(labels, ParagraphKind.IMAGE, left=block.left, right=block.right)
+            )
         merged.append(block)
     return merged
 
@@ -95,7 +110,9 @@ def merge_labels(blocks: list[Block], layout: PageLayout) -> list[Block]:
 def _is_label(block: Block, layout: PageLayout) -> bool:
     if block.kind not in _KINDS_OF_LABELS:
         return False
-    is_other_size = abs(block.first_line.size - layout.size) > SIZE_TOLERANCE * layout.size
+    is_other_size = (
+        abs(block.first_line.size - layout.size) > SIZE_TOLERANCE * layout.size
+    )
     is_short = all(len(line.text) <= _LONGEST_LABEL_CHARACTERS for line in block.lines)
     return is_other_size and is_short
 
@@ -105,7 +122,12 @@ def merge_verse(blocks: list[Block], layout: PageLayout) -> Iterator[Block]:
     groups: list[list[Block]] = []
     for block in blocks:
         last = groups[-1][-1] if groups else None
-        if last and _may_be_verse(last) and _may_be_verse(block) and _follows(last, block, layout):
+        if (
+            last
+            and _may_be_verse(last)
+            and _may_be_verse(block)
+            and _follows(last, block, layout)
+        ):
             groups[-1].append(block)
         else:
             groups.append([block])
@@ -143,7 +165,9 @@ def _is_verse(group: list[Block]) -> bool:
     capitals = sum(text[0].isupper() or not text[0].isalnum() for text in texts)
     entries = sum(has_leaders(text) or text[-1].isdigit() for text in texts)
     ended = sum(map(ends_sentence, texts))
-    most_ended = _MOST_ENDED_SHARE_SET_IN if all(map(_is_set_in, group)) else _MOST_ENDED_SHARE
+    most_ended = (
+        _MOST_ENDED_SHARE_SET_IN if all(map(_is_set_in, group)) else _MOST_ENDED_SHARE
+    )
     return (
         capitals > _LEAST_CAPITAL_SHARE * len(group)
         and entries < _MOST_LEADERS_SHARE * len(group)

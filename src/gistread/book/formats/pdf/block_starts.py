@@ -28,7 +28,9 @@ _NEAR_LINES = 7  # Lines on both sides that show how the paragraphs around are i
 _OPENING_MARKS = "\"“‘'«„—–"  # Of speech
 
 
-def begins_block(lines: Sequence[TextLine], index: int, layout: PageLayout, block: Block) -> bool:
+def begins_block(
+    lines: Sequence[TextLine], index: int, layout: PageLayout, block: Block
+) -> bool:
     """Whether a line of a column, but the first, begins a paragraph.
 
     `block`: the one that the line above it is in.
@@ -63,7 +65,9 @@ def _is_set_apart(above: TextLine, line: TextLine, layout: PageLayout) -> bool:
     usual_gap = _GAP_LEADINGS * layout.leading(line.size) + _GAP_ROUNDING_POINTS
     if gap > usual_gap and gap > _GAP_EMS * line.size:
         return True
-    return is_bold(above) != is_bold(line) or is_code(line, layout) != is_code(above, layout)
+    return is_bold(above) != is_bold(line) or is_code(line, layout) != is_code(
+        above, layout
+    )
 
 
 def _may_precede_item(above: TextLine, line: TextLine, right: float) -> bool:
@@ -75,7 +79,8 @@ def _is_centred_title(above: TextLine, line: TextLine, layout: PageLayout) -> bo
     """Whether two lines as large as headings have one middle, but not one left edge."""
     least_indent = INDENT_EMS * line.size
     indent = line.left - above.left
-    shift = line.left + line.right - above.left - above.right  # Twice that of the middle
+    # Twice that of the middle
+    shift = line.left + line.right - above.left - above.right
     is_large = line.size >= HEADING_RATIO * layout.size
     return is_large and abs(indent) > least_indent > abs(shift)
 
@@ -93,7 +98,12 @@ def _begins_when_indented(lines: Sequence[TextLine], index: int, block: Block) -
     if _has_hanging_indent(lines, index, block.right):
         return False
     first_letter = line.text[0]
-    return is_short or has_ended or first_letter.isupper() or first_letter in _OPENING_MARKS
+    return (
+        is_short
+        or has_ended
+        or first_letter.isupper()
+        or first_letter in _OPENING_MARKS
+    )
 
 
 def _begins_when_outdented(lines: Sequence[TextLine], index: int, block: Block) -> bool:
@@ -112,7 +122,9 @@ def _begins_when_outdented(lines: Sequence[TextLine], index: int, block: Block) 
     return _has_hanging_indent(lines, index - 1, block.right)
 
 
-def _continues_dialogue(line: TextLine, has_ended: bool, block: Block, layout: PageLayout) -> bool:
+def _continues_dialogue(
+    line: TextLine, has_ended: bool, block: Block, layout: PageLayout
+) -> bool:
     """Whether a full first line ends a sentence, and the next line is indented like it."""
     is_set_in = line.left > block.left + INDENT_EMS * line.size
     return is_set_in and has_ended and layout.indents and len(block.lines) == 1

@@ -9,7 +9,12 @@ from pathlib import PurePath
 from statistics import median_high
 from typing import BinaryIO
 
-from gistread.book.builder import BookBuilder, LinkTarget, by_paragraph, left_out_notices
+from gistread.book.builder import (
+    BookBuilder,
+    LinkTarget,
+    by_paragraph,
+    left_out_notices,
+)
 from gistread.book.formats.pdf.blocks import Block
 from gistread.book.formats.pdf.chapters import by_headings, by_outline
 from gistread.book.formats.pdf.footnotes import NoteIndex
@@ -42,7 +47,8 @@ _FRESH_COPY = "Get a fresh copy of the file."
 _MORE_MEMORY = "Close other programs, or allow this one more (`ulimit -v`)."
 _SAME_GUTTER_POINTS = 8
 _USUAL_GUTTER_SHARE = 0.3  # Of the pages
-_LONGEST_CHAPTER_HEADING = 200  # Characters; a longer paragraph starts its chapter as text
+# Characters; a longer paragraph starts its chapter as text
+_LONGEST_CHAPTER_HEADING = 200
 _MOST_BLOCKS_BEFORE_TITLE = 20
 _FILE_NAME = re.compile(
     r"\.(?:docx?|dvi|tex|indd|qxd|pdf|rtf|odt|txt|fm|p65)\W*$|^(?:untitled|microsoft word\b)",
@@ -61,7 +67,9 @@ class _Text:
     notices: tuple[str, ...]
 
 
-def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda: False) -> Book:
+def read_pdf(
+    stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda: False
+) -> Book:
     """The book in a seekable stream; `name` is used in messages, `cancelled` is polled.
 
     Raises BookError.
@@ -71,7 +79,9 @@ def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda
     except BookError as error:
         raise BookError(f"{name} {error.message}", error.hint) from error
     except MemoryError as error:
-        raise BookError(f"There is not enough memory to read {name}.", _MORE_MEMORY) from error
+        raise BookError(
+            f"There is not enough memory to read {name}.", _MORE_MEMORY
+        ) from error
     except OSError as error:
         raise BookError(
             f"{name} cannot be read: it is damaged or not a PDF.", _FRESH_COPY
@@ -86,7 +96,9 @@ def _build(document: PdfDocument, name: str) -> Book:
         raise _no_text_error(document, name)
     notices = list(page_notices(document))
     if not is_readable(pages):
-        notices.append(unreadable_notice([page for page in pages if not is_readable([page])]))
+        notices.append(
+            unreadable_notice([page for page in pages if not is_readable([page])])
+        )
         pages = [page for page in pages if is_readable([page])]
         letters = len(text_of(pages))
         if letters < FEWEST_LETTERS:
@@ -101,7 +113,9 @@ def _read_pages(pages: Sequence[PdfPage], letters: int) -> _Text:
     scans = list(map(scan_page, pages))
     page_columns = list(_columns(pages, scans))
     layout = measure_layout(page_columns)
-    parts = [part for column in page_columns for line in column.lines for part in line.parts]
+    parts = [
+        part for column in page_columns for line in column.lines for part in line.parts
+    ]
     small = [part for part in parts if part.size < READING_RATIO * layout.size]
     left_out = sum((page.left_out for page in pages), Counter[str]())
     return _Text(
@@ -157,7 +171,9 @@ def _unreadable_error(name: str) -> BookError:
 
 def _no_text_error(document: PdfDocument, name: str) -> BookError:
     if not document.pages:
-        return BookError(f"{name} cannot be read: all of its pages are damaged.", _FRESH_COPY)
+        return BookError(
+            f"{name} cannot be read: all of its pages are damaged.", _FRESH_COPY
+        )
     if any(page.has_pictures for page in document.pages):
         return BookError(
             f"{name} contains only pictures of pages, no text.",
@@ -166,11 +182,15 @@ def _no_text_error(document: PdfDocument, name: str) -> BookError:
     return BookError(f"{name} contains no text.")
 
 
-def _assemble(document: PdfDocument, text: _Text, name: str, notices: tuple[str, ...]) -> Book:
+def _assemble(
+    document: PdfDocument, text: _Text, name: str, notices: tuple[str, ...]
+) -> Book:
     blocks = text.blocks
     plain_texts = [plain_text_of(block, text.words) for block in blocks]
     places = PositionIndex(blocks)
-    starts = by_paragraph(by_outline(document, places) or by_headings(blocks, plain_texts))
+    starts = by_paragraph(
+        by_outline(document, places) or by_headings(blocks, plain_texts)
+    )
     areas = {page.number: page.areas for page in document.pages if page.areas}
     notes = NoteIndex(blocks)
     builder = BookBuilder()
@@ -199,7 +219,9 @@ def _assemble(document: PdfDocument, text: _Text, name: str, notices: tuple[str,
         raise _no_text_error(document, name)
     return builder.build(
         title=_title(document, blocks, plain_texts) or PurePath(name).stem,
-        authors=tuple(filter(str.strip, _AUTHORS_APART.split(document.metadata.get("Author", "")))),
+        authors=tuple(
+            filter(str.strip, _AUTHORS_APART.split(document.metadata.get("Author", "")))
+        ),
         language=document.language.strip("\0 "),
         source_format="pdf",
         notices=notices,
@@ -207,7 +229,9 @@ def _assemble(document: PdfDocument, text: _Text, name: str, notices: tuple[str,
     )
 
 
-def _areas_on_pages_of(block: Block, areas: Mapping[int, Sequence[LinkArea]]) -> list[LinkArea]:
+def _areas_on_pages_of(
+    block: Block, areas: Mapping[int, Sequence[LinkArea]]
+) -> list[LinkArea]:
     pages = {line.page for line in block.lines}
     return [area for page in pages for area in areas.get(page, ())]
 
@@ -239,7 +263,8 @@ def _title(document: PdfDocument, blocks: Sequence[Block], texts: Sequence[str])
     headings = [
         index
         for index, block in enumerate(blocks[:_MOST_BLOCKS_BEFORE_TITLE])
-        if block.kind is ParagraphKind.HEADING and block.first_line.page <= first_page + 1
+        if block.kind is ParagraphKind.HEADING
+        and block.first_line.page <= first_page + 1
     ]
     if not headings:
         return ""

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 
 from gistread.book.builder import ChapterStart
-from gistread.book.formats.elements.single_document import HeadingParagraph, find_chapters
+from gistread.book.formats.elements.single_document import (
+    HeadingParagraph,
+    find_chapters,
+)
 from gistread.book.formats.outline import outline
 from gistread.book.formats.pdf.blocks import Block
 from gistread.book.formats.pdf.pages import PdfDocument
@@ -36,7 +39,9 @@ def by_headings(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterSt
     """Chapters by the words of headings (Chapter 1), otherwise by size."""
     named = list(outline(list(map(_as_plain_text, blocks, texts))).chapters)
     sized = _by_size(blocks, texts)
-    headings = sum(blocks[chapter.index].kind is ParagraphKind.HEADING for chapter in named)
+    headings = sum(
+        blocks[chapter.index].kind is ParagraphKind.HEADING for chapter in named
+    )
     least = _LEAST_SHARE_OF_HEADINGS * min(len(named), len(sized) or 1)
     if len(named) >= _FEWEST_CHAPTERS and headings >= least:
         return named

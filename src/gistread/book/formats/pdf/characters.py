@@ -49,7 +49,8 @@ class PageCharacters:
             for index in range(pdfium.FPDFPage_CountObjects(page))
         )
         self._has_forms = any(
-            pdfium.FPDFPageObj_GetType(each) == pdfium.FPDF_PAGEOBJ_FORM for each in objects
+            pdfium.FPDFPageObj_GetType(each) == pdfium.FPDF_PAGEOBJ_FORM
+            for each in objects
         )
         self._name = ctypes.create_string_buffer(_FONT_NAME_BYTES)
         self._flags = ctypes.c_int()
@@ -60,11 +61,17 @@ class PageCharacters:
             return ""
         buffer = (ctypes.c_ushort * (self.count + 1))()
         written = pdfium.FPDFText_GetText(self.text, 0, self.count, buffer)
-        text = bytes(buffer)[: 2 * max(0, written - 1)].decode("utf-16-le", "surrogatepass")
+        text = bytes(buffer)[: 2 * max(0, written - 1)].decode(
+            "utf-16-le", "surrogatepass"
+        )
         if len(text) == self.count:
             return name_tex_ligatures(text)
-        codes = (pdfium.FPDFText_GetUnicode(self.text, index) for index in range(self.count))
-        return "".join(chr(code) if 0 < code < _END_OF_UNICODE else " " for code in codes)
+        codes = (
+            pdfium.FPDFText_GetUnicode(self.text, index) for index in range(self.count)
+        )
+        return "".join(
+            chr(code) if 0 < code < _END_OF_UNICODE else " " for code in codes
+        )
 
     def note_guess(self, start: int, stop: int) -> None:
         """Count characters of one font as guessed if PDFium cannot map the first to Unicode."""
@@ -85,12 +92,16 @@ class PageCharacters:
         return bool(mode != pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
 
     def font_object(self, index: int) -> int:
-        return _address(pdfium.FPDFTextObj_GetFont(pdfium.FPDFText_GetTextObject(self.text, index)))
+        return _address(
+            pdfium.FPDFTextObj_GetFont(pdfium.FPDFText_GetTextObject(self.text, index))
+        )
 
     def box(self, index: int) -> Box:
         left, right, bottom, top = self._box
         pdfium.FPDFText_GetCharBox(self.text, index, left, right, bottom, top)
-        return self._on_page(index, Box(left.value, bottom.value, right.value, top.value))
+        return self._on_page(
+            index, Box(left.value, bottom.value, right.value, top.value)
+        )
 
     def advance(self, index: int, turn: int) -> tuple[float, float]:
         """Where a character and the next one start along the line."""
@@ -127,7 +138,9 @@ class PageCharacters:
         page = self._matrix
         form = self._own_matrix
         pdfium.FPDFText_GetMatrix(self.text, index, page)
-        pdfium.FPDFPageObj_GetMatrix(pdfium.FPDFText_GetTextObject(self.text, index), form)
+        pdfium.FPDFPageObj_GetMatrix(
+            pdfium.FPDFText_GetTextObject(self.text, index), form
+        )
         x, y = self._reported_origin(index)
         from_form = math.hypot(x - form.e, y - form.f)
         from_page = math.hypot(x - page.e, y - page.f)
@@ -141,7 +154,9 @@ class PageCharacters:
     def size_and_turn(self, index: int) -> tuple[float, int]:
         matrix = self._matrix
         pdfium.FPDFText_GetMatrix(self.text, index, matrix)
-        size = pdfium.FPDFText_GetFontSize(self.text, index) * math.hypot(matrix.c, matrix.d)
+        size = pdfium.FPDFText_GetFontSize(self.text, index) * math.hypot(
+            matrix.c, matrix.d
+        )
         angle = math.degrees(math.atan2(matrix.b, matrix.a))
         quarters = round(angle / _QUARTER_DEGREES)
         is_right_angle = abs(angle - quarters * _QUARTER_DEGREES) < _MOST_SLANT_DEGREES

@@ -14,7 +14,9 @@ from gistread.book.formats.pdf.pages import (
     rotate_point,
 )
 
-_LEFT_TO_RIGHT = re.compile(r"[^\W\u0590-\u08ff](?:[^\u0590-\u08ff]*[^\W\u0590-\u08ff])?")
+_LEFT_TO_RIGHT = re.compile(
+    r"[^\W\u0590-\u08ff](?:[^\u0590-\u08ff]*[^\W\u0590-\u08ff])?"
+)
 _PRESENTATION_FORM = re.compile("[\ufb1d-\ufdff\ufe70-\ufefc]")
 _BRACKET = re.compile(r"[][(){}«»]")
 _CLOSING_BRACKETS = ")]}»"
@@ -62,7 +64,9 @@ def right_to_left_line(
         return None
     gaps = (before.left - after.right for before, after in pairwise(letters))
     spaces = ["", *(" " if gap > _LEAST_SPACE_EMS * size else "" for gap in gaps)]
-    text = "".join(space + letter.text for space, letter in zip(spaces, letters, strict=True))
+    text = "".join(
+        space + letter.text for space, letter in zip(spaces, letters, strict=True)
+    )
     text = _LEFT_TO_RIGHT.sub(lambda match: match[0][::-1], text)
     bracket = _BRACKET.search(text)
     if bracket and bracket[0] in _CLOSING_BRACKETS:  # Printed as the mirrored sign
@@ -77,14 +81,20 @@ def right_to_left_line(
     )
 
 
-def _letters_from_right(page: PageCharacters, line: re.Match[str], turn: int) -> list[_Letter]:
+def _letters_from_right(
+    page: PageCharacters, line: re.Match[str], turn: int
+) -> list[_Letter]:
     """The letters of a line by position, each with the marks nearest to it."""
     # The letters of one ligature share a position; PDFium lists them backwards.
     indices = reversed(range(*line.span()))
     printed = [index for index in indices if page.characters[index].isprintable()]
-    letters = [_Letter(page.characters[index], *page.advance(index, turn)) for index in printed]
+    letters = [
+        _Letter(page.characters[index], *page.advance(index, turn)) for index in printed
+    ]
     marks = [each for each in letters if combining(each.text)]
-    bases = [each for each in letters if not each.text.isspace() and not combining(each.text)]
+    bases = [
+        each for each in letters if not each.text.isspace() and not combining(each.text)
+    ]
     bases.sort(key=lambda base: -base.middle)
     if not bases:
         return []
@@ -99,7 +109,9 @@ def _nearest(bases: list[_Letter], mark: _Letter) -> _Letter:
 
 def vertical_line(page: PageCharacters, line: re.Match[str]) -> WholeLine | None:
     """A vertical line of East Asian letters, turned on its side; None for other lines."""
-    letters = [index for index in range(*line.span()) if not page.characters[index].isspace()]
+    letters = [
+        index for index in range(*line.span()) if not page.characters[index].isspace()
+    ]
     if len(letters) < 2 or not EAST_ASIAN.search(line[0]):
         return None
     boxes = [rotate_box(page.box(index), _DOWNWARD) for index in letters]
@@ -118,5 +130,6 @@ def vertical_line(page: PageCharacters, line: re.Match[str]) -> WholeLine | None
 
 def _follows(box: Box, before: Box, height: float) -> bool:
     """Whether a letter comes after another in one line: their middles are near."""
-    distance = box.bottom + box.top - before.bottom - before.top  # Twice that of the middles
+    # Twice that of the middles
+    distance = box.bottom + box.top - before.bottom - before.top
     return box.left > before.right - 1 and abs(distance) < height

@@ -18,7 +18,9 @@ _MOST_RATIO = 0.94  # Size of a note's letters, relative to the text
 _MOST_SHARE = 0.8  # Of a column's lines; a page of small print has no footnotes
 
 
-def split_footnotes(column: Column, body_size: float) -> tuple[Sequence[TextLine], list[Block]]:
+def split_footnotes(
+    column: Column, body_size: float
+) -> tuple[Sequence[TextLine], list[Block]]:
     """The lines of the text, and the notes at the foot of the column.
 
     The first note has no label if it continues one of the previous page.
@@ -67,7 +69,9 @@ class NoteIndex:
             if block.kind is ParagraphKind.NOTE and block.label:
                 notes[block.first_line.page, block.label].append(index)
         # A label that a page has twice names no note.
-        self._notes = {place: indices[0] for place, indices in notes.items() if len(indices) == 1}
+        self._notes = {
+            place: indices[0] for place, indices in notes.items() if len(indices) == 1
+        }
         self._first_lines = {blocks[index].first_line for index in self._notes.values()}
 
     def href(self, line: TextLine, run: TextRun) -> str:

@@ -46,7 +46,8 @@ class _Key(NamedTuple):
     """What a row has in common with rows of other pages."""
 
     words: str  # Without case; "#" for a number in them
-    first_number: int = _NO_NUMBER  # Of the first page, if the number grows by one a page
+    # Of the first page, if the number grows by one a page
+    first_number: int = _NO_NUMBER
 
     @property
     def is_page_number(self) -> bool:
@@ -66,7 +67,8 @@ def find_furniture(pages: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
     furniture = _with_strays(edges, repeated)
     letters = _count_letters(pages)
     if _count_letters(furniture) > _MOST_LETTERS_SHARE * letters:
-        return [[] for _ in pages]  # Uniform pages (forms, slides) would lose their content
+        # Uniform pages (forms, slides) would lose their content
+        return [[] for _ in pages]
     return furniture
 
 
@@ -116,7 +118,8 @@ class _Places:
     """Where rows with the same words stand: page and baseline, by page."""
 
     rows: list[tuple[int, float]] = field(default_factory=list)
-    _baselines: list[float] = field(default_factory=list)  # In order, once all rows are known
+    # In order, once all rows are known
+    _baselines: list[float] = field(default_factory=list)
 
     def at(self, baseline: float) -> int:
         """The number of rows at this height."""
@@ -140,14 +143,19 @@ class _RecurringRows:
         self._edges = edges
         self._body_size = body_size
         # Those of the top and of the bottom
-        self._places = (defaultdict[_Key, _Places](_Places), defaultdict[_Key, _Places](_Places))
+        self._places = (
+            defaultdict[_Key, _Places](_Places),
+            defaultdict[_Key, _Places](_Places),
+        )
         self._numbers = Counter[int]()  # Rows by the number of the first page
         for page, sides in enumerate(edges):
             for places, rows in zip(self._places, sides, strict=True):
                 for row in rows:
                     self._add(row, page, places)
 
-    def _add(self, row: TextLine, page: int, places: defaultdict[_Key, _Places]) -> None:
+    def _add(
+        self, row: TextLine, page: int, places: defaultdict[_Key, _Places]
+    ) -> None:
         for key in _keys(row.text, page):
             places[key].rows.append((page, row.baseline))
             if key.first_number != _NO_NUMBER and not key.is_number_beside_words:
@@ -159,19 +167,26 @@ class _RecurringRows:
         sides = self._edges[page]
         yield from takewhile(lambda row: self._recurs(row, page, top), sides.top)
         yield from takewhile(
-            lambda row: self._is_numbered_from_1(row, page) or self._recurs(row, page, bottom),
+            lambda row: (
+                self._is_numbered_from_1(row, page) or self._recurs(row, page, bottom)
+            ),
             sides.bottom,
         )
 
     def _is_numbered_from_1(self, row: TextLine, page: int) -> bool:
         keys = _keys(row.text, page)
-        return any(key.is_page_number and key.first_number == _FIRST_IS_1 for key in keys)
+        return any(
+            key.is_page_number and key.first_number == _FIRST_IS_1 for key in keys
+        )
 
     def _recurs(self, row: TextLine, page: int, places: dict[_Key, _Places]) -> bool:
         keys = list(_keys(row.text, page))
         # A page number may be at the foot where a chapter begins, and in the head elsewhere.
         least = _LEAST_SHARE_OF_SHARED_COUNT * len(self._edges)
-        if any(key.is_page_number and self._numbers[key.first_number] > least for key in keys):
+        if any(
+            key.is_page_number and self._numbers[key.first_number] > least
+            for key in keys
+        ):
             return True
         if row.size > self._body_size + _TITLE_POINTS:
             keys = [key for key in keys if not key.is_number_beside_words]
@@ -183,7 +198,9 @@ class _RecurringRows:
         own = places.near(page, 0, row.baseline)
         elsewhere = places.at(row.baseline) - own  # At the same height
         if key.is_number_beside_words:
-            return elsewhere + 1 >= max(_LEAST_PAGES, _LEAST_SHARE_BESIDE_WORDS * page_count)
+            return elsewhere + 1 >= max(
+                _LEAST_PAGES, _LEAST_SHARE_BESIDE_WORDS * page_count
+            )
         if key.first_number != _NO_NUMBER:
             if page_count < _LEAST_PAGES:
                 return key.is_page_number and key.first_number == _FIRST_IS_1
@@ -225,7 +242,9 @@ def _line_numbers(runs: Sequence[TextRun]) -> set[int]:
     left, right = inner_edges(words, _EDGE_OUTLIERS)
     on_left = [run for run in numbers if run.right <= left]
     on_right = [run for run in numbers if run.left >= right]
-    return {id(run) for side in (on_left, on_right) if _grow_steadily(side) for run in side}
+    return {
+        id(run) for side in (on_left, on_right) if _grow_steadily(side) for run in side
+    }
 
 
 def _grow_steadily(numbers: Sequence[TextRun]) -> bool:
@@ -235,4 +254,6 @@ def _grow_steadily(numbers: Sequence[TextRun]) -> bool:
     values = [int(run.text) for run in sorted(numbers, key=lambda run: -run.baseline)]
     steps = Counter(below - above for above, below in pairwise(values))
     step, count = steps.most_common(1)[0]
-    return step in _LINE_NUMBER_STEPS and count >= _LEAST_STEPS_SHARE * (len(numbers) - 1)
+    return step in _LINE_NUMBER_STEPS and count >= _LEAST_STEPS_SHARE * (
+        len(numbers) - 1
+    )

@@ -34,7 +34,9 @@ def inner_edges(parts: Sequence[_Placed], outliers: int) -> tuple[float, float]:
     return lefts[ignored], rights[-1 - ignored]
 
 
-def find_gutter(segments: Sequence[Segment], usual: float | None = None) -> float | None:
+def find_gutter(
+    segments: Sequence[Segment], usual: float | None = None
+) -> float | None:
     """The x between two columns of segments; where it is `usual`, if that is given; or None."""
     if len(segments) < 2:
         return None
@@ -51,7 +53,9 @@ def find_gutter(segments: Sequence[Segment], usual: float | None = None) -> floa
         width = row.right - row.left
         left += row.right <= gutter and width > _WIDE_SHARE * (gutter - start)
         right += row.left >= gutter and width > _WIDE_SHARE * (end - gutter)
-    return gutter if min(left, right) >= _LEAST_WIDE_ROWS and crossing <= left + right else None
+    if min(left, right) >= _LEAST_WIDE_ROWS and crossing <= left + right:
+        return gutter
+    return None
 
 
 def _fits(gutter: float, segments: Sequence[Segment]) -> bool:
@@ -64,7 +68,9 @@ def _fits(gutter: float, segments: Sequence[Segment]) -> bool:
     return left > 0 and right > 0 and crossing <= _MOST_CROSSING_SHARE * len(segments)
 
 
-def _least_crossed(segments: Sequence[Segment], start: float, end: float) -> tuple[float, int]:
+def _least_crossed(
+    segments: Sequence[Segment], start: float, end: float
+) -> tuple[float, int]:
     """The middle of the first gap that the fewest segments cross, and their number."""
     lefts = sorted(segment.left for segment in segments)
     rights = sorted(segment.right for segment in segments)

@@ -15,7 +15,8 @@ _SAME_PLACE = 0.3  # Most distance of edges, likewise: a shadow is nearer
 _NEAR = 2.0  # Likewise for a part of a line, whose place is estimated from its letters
 _VERY_NEAR = 1.0
 _FEWEST_LETTERS = 4  # Of a part of a line that is nowhere else
-_MOST_COVERED = 0.5  # Share of an invisible text that visible text covers, if it is the same
+# Share of an invisible text that visible text covers, if it is the same
+_MOST_COVERED = 0.5
 
 
 class _Place(NamedTuple):
@@ -39,7 +40,9 @@ class _DrawnRun:
 
 
 def drawn_once(
-    records: Sequence[RunRecord], starts: Sequence[int], is_visible: Callable[[int], bool]
+    records: Sequence[RunRecord],
+    starts: Sequence[int],
+    is_visible: Callable[[int], bool],
 ) -> Sequence[RunRecord]:
     """The runs of a page without those that repeat others at the same place, in their order.
 
@@ -47,7 +50,10 @@ def drawn_once(
     """
     doubles: set[int] = set()
     for row in _overlapping_rows(records):
-        runs = [_drawn_run(number, records[number], is_visible(starts[number])) for number in row]
+        runs = [
+            _drawn_run(number, records[number], is_visible(starts[number]))
+            for number in row
+        ]
         doubles.update(run.number for run in _doubles(runs))
     if not doubles:
         return records
@@ -151,5 +157,7 @@ def _covered(run: _DrawnRun, others: Sequence[_DrawnRun]) -> float:
     width = run.right - run.left
     if width <= 0:
         return 0.0
-    overlaps = (min(run.right, each.right) - max(run.left, each.left) for each in others)
+    overlaps = (
+        min(run.right, each.right) - max(run.left, each.left) for each in others
+    )
     return sum(max(0.0, overlap) for overlap in overlaps) / width

@@ -57,7 +57,9 @@ class PageLayout:
         full = sum(line.right > least_right for line in column.lines)
         if full >= max(_LEAST_FULL_LINES, _LEAST_FULL_SHARE * len(column.lines)):
             return left, column.right
-        widths = [width for edge, width in self.widths if abs(edge - left) < _SAME_LEFT_POINTS]
+        widths = [
+            width for edge, width in self.widths if abs(edge - left) < _SAME_LEFT_POINTS
+        ]
         usual_right = left + median(widths) if widths else column.right
         return left, max(column.right, usual_right)
 
@@ -66,13 +68,17 @@ class PageLayout:
 
         Left and right pages may have different margins.
         """
-        flush = sum(abs(line.left - column.left) < _FLUSH_POINTS for line in column.lines)
+        flush = sum(
+            abs(line.left - column.left) < _FLUSH_POINTS for line in column.lines
+        )
         has_own_edge = flush >= _LEAST_FLUSH_SHARE * len(column.lines)
         if has_own_edge and len(column.lines) >= _LONG_COLUMN:
             return column.left
         least = column.left - _MOST_MARGIN_POINTS
         most = column.left + _FLUSH_POINTS
-        return min([column.left, *(edge for edge in self.lefts if least <= edge <= most)])
+        return min(
+            [column.left, *(edge for edge in self.lefts if least <= edge <= most)]
+        )
 
 
 def half_points(points: float) -> int:
@@ -98,7 +104,9 @@ def measure_layout(columns: Sequence[Column]) -> PageLayout:
         is_fixed=fixed[True] > fixed[False],
         leadings=_leadings(columns),
         lefts=_common_edges([line for line in lines if _is_body(line.size, size)]),
-        widths=tuple((c.left, c.right - c.left) for c in columns if len(c.lines) >= _LONG_COLUMN),
+        widths=tuple(
+            (c.left, c.right - c.left) for c in columns if len(c.lines) >= _LONG_COLUMN
+        ),
         indents=_has_indents(columns, size),
     )
 
@@ -107,7 +115,9 @@ def _common_edges(lines: Sequence[TextLine]) -> tuple[float, ...]:
     """Left edges of several lines, in points."""
     lefts = Counter(round(line.left) for line in lines)
     least = max(_LEAST_EDGE_LINES, _LEAST_EDGE_SHARE * len(lines))
-    return tuple(sorted(left for left in lefts if lefts[left] + lefts[left + 1] >= least))
+    return tuple(
+        sorted(left for left in lefts if lefts[left] + lefts[left + 1] >= least)
+    )
 
 
 def _leadings(columns: Iterable[Column]) -> dict[int, float]:

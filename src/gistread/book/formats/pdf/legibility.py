@@ -68,7 +68,9 @@ def page_notices(document: PdfDocument) -> Iterator[str]:
     if document.unread:
         were = _were(document.unread)
         yield f"{_page_list(document.unread)} could not be read and {were} left out."
-    empty = [page.number for page in document.pages if not page.runs and page.has_pictures]
+    empty = [
+        page.number for page in document.pages if not page.runs and page.has_pictures
+    ]
     if empty:
         are = agreeing(len(empty), "is a picture", "are pictures")
         yield f"{_page_list(empty)} {are} without text."

@@ -3,7 +3,8 @@
 import re
 import unicodedata
 
-WIDTH_RATIO = 1.25  # Width of a ligature's glyph relative to the narrowest f of its font
+# Width of a ligature's glyph relative to the narrowest f of its font
+WIDTH_RATIO = 1.25
 
 _AFTER_FL = frozenset("aouiyäöüáàâóòôúùûæœø")
 
@@ -15,7 +16,9 @@ def lost_letter(text: str, place: int) -> str:
     begins_word = not text[place - 1 : place].isalpha()
     # fl precedes vowels, fi nearly all else: reflect, flee, flex, flesh, fled, but modifies,
     # modified.
-    before_e = following in ("ec", "ee", "ex") or (begins_word and following in ("ed", "es"))
+    before_e = following in ("ec", "ee", "ex") or (
+        begins_word and following in ("ed", "es")
+    )
     return "l" if following[:1] in _AFTER_FL or before_e else "i"
 
 

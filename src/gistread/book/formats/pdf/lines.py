@@ -70,10 +70,14 @@ def scan_page(page: PdfPage) -> PageScan:
     gutter = find_gutter(segments)
     if gutter is not None and is_table(segments, gutter):
         gutter = None
-    return PageScan([_line(page.number, row) for row in split_into_rows(segments)], gutter)
+    return PageScan(
+        [_line(page.number, row) for row in split_into_rows(segments)], gutter
+    )
 
 
-def columns(page: PdfPage, gutter: float | None, dropped: Iterable[TextLine]) -> list[Column]:
+def columns(
+    page: PdfPage, gutter: float | None, dropped: Iterable[TextLine]
+) -> list[Column]:
     """The page's columns in reading order, without the `dropped` rows.
 
     `gutter`: the usual place between columns.
@@ -90,7 +94,9 @@ def _column(page: int, segments: list[Segment]) -> Column:
     return Column(lines, left, right)
 
 
-def _flows(segments: list[Segment], usual: float | None, depth: int) -> list[list[Segment]]:
+def _flows(
+    segments: list[Segment], usual: float | None, depth: int
+) -> list[list[Segment]]:
     """Parts of the page, one below or beside the other, in the order of reading.
 
     `usual`: the gutter of other pages.
@@ -135,7 +141,8 @@ def _bands(segments: list[Segment], gutter: float) -> list[_Band]:
         spans = not (is_left or is_right)
         last = bands[-1] if bands else None
         if last and last.spans_gutter and is_right and not is_left:
-            spans = are_on_one_row(last.segments[-1], segment)  # The end of a line that spans it
+            # The end of a line that spans it
+            spans = are_on_one_row(last.segments[-1], segment)
         if last is None or spans != last.spans_gutter:
             last = _Band(spans)
             bands.append(last)
@@ -146,8 +153,12 @@ def _bands(segments: list[Segment], gutter: float) -> list[_Band]:
 def _line(page: int, segments: list[Segment]) -> TextLine:
     if any(segment.cells for segment in segments):
         cells = [cell for segment in segments for cell in segment.cells or [[segment]]]
-        return _table_line([[_line(page, row) for row in split_into_rows(cell)] for cell in cells])
-    runs = sorted(chain.from_iterable(each.runs for each in segments), key=lambda run: run.left)
+        return _table_line(
+            [[_line(page, row) for row in split_into_rows(cell)] for cell in cells]
+        )
+    runs = sorted(
+        chain.from_iterable(each.runs for each in segments), key=lambda run: run.left
+    )
     size = _usual_size(runs)
     gaps = _gaps(runs)
     return TextLine(
@@ -158,7 +169,9 @@ def _line(page: int, segments: list[Segment]) -> TextLine:
         baseline=next(run.baseline for run in runs if run.size == size),
         size=size,
         text=_spaced(runs, gaps, size, _ids_of_continuations(segments)),
-        cells=tuple(index for index, gap in enumerate(gaps, 1) if gap > _CELL_GAP_EMS * size),
+        cells=tuple(
+            index for index, gap in enumerate(gaps, 1) if gap > _CELL_GAP_EMS * size
+        ),
     )
 
 
@@ -222,11 +235,16 @@ def _table_line(cells: list[list[TextLine]]) -> TextLine:
 
 
 def is_raised(line: TextLine, run: TextRun) -> bool:
-    return _is_script(line, run) and run.baseline > line.baseline + _RAISED_EMS * line.size
+    return (
+        _is_script(line, run) and run.baseline > line.baseline + _RAISED_EMS * line.size
+    )
 
 
 def is_lowered(line: TextLine, run: TextRun) -> bool:
-    return _is_script(line, run) and run.baseline < line.baseline - _LOWERED_EMS * line.size
+    return (
+        _is_script(line, run)
+        and run.baseline < line.baseline - _LOWERED_EMS * line.size
+    )
 
 
 def _is_script(line: TextLine, run: TextRun) -> bool:

@@ -11,7 +11,8 @@ from itertools import islice
 from gistread.book.formats.pdf.characters import PageCharacters
 
 _MARK = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd]")
-_TONES = "\u0e47\u0e48\u0e49\u0e4a\u0e4b\u0e4c\u0ec8\u0ec9\u0eca\u0ecb\u0ecc"  # After vowels
+# After vowels
+_TONES = "\u0e47\u0e48\u0e49\u0e4a\u0e4b\u0e4c\u0ec8\u0ec9\u0eca\u0ecb\u0ecc"
 _LETTER = re.compile("[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]")
 # A letter, a ring that has no name, perhaps a tone, and AA
 _PARTED_AM = re.compile(
@@ -33,11 +34,18 @@ def place_marks(page: PageCharacters, dropped: str) -> None:
         own = _first_below(page, mark, _before(page, mark)) is not None
         if own:
             continue
-        near = range(max(0, mark - _NEAR_CHARACTERS), min(page.count, mark + _NEAR_CHARACTERS))
-        letter = _first_below(page, mark, sorted(near, key=lambda index: abs(index - mark)))
+        near = range(
+            max(0, mark - _NEAR_CHARACTERS), min(page.count, mark + _NEAR_CHARACTERS)
+        )
+        letter = _first_below(
+            page, mark, sorted(near, key=lambda index: abs(index - mark))
+        )
         if letter is None:
             continue
-        place = letter if match[0] not in _TONES else _last_of_cluster(page, letter, changed)
+        if match[0] not in _TONES:
+            place = letter
+        else:
+            place = _last_of_cluster(page, letter, changed)
         marks = page.moved.get(place, "") + match[0]
         page.moved[place] = "".join(sorted(marks, key=_TONES.__contains__))
         changed[mark] = dropped
@@ -90,7 +98,11 @@ def _last_of_cluster(page: PageCharacters, letter: int, changed: dict[int, str])
 
 def _made_spaces(page: PageCharacters, mark: int) -> Iterable[int]:
     """The spaces that PDFium puts beside a mark, if the letters around are close."""
-    spaces = [index for index in (mark - 1, mark + 1) if page.characters[index : index + 1] == " "]
+    spaces = [
+        index
+        for index in (mark - 1, mark + 1)
+        if page.characters[index : index + 1] == " "
+    ]
     if not spaces:
         return
     before, after = _next_letter(page, mark, -1), _next_letter(page, mark, 1)

@@ -16,7 +16,9 @@ HYPHEN = "\ufffe"  # PDFium's character for a hyphen it takes for hyphenation
 
 _ITALIC = re.compile(r"ital|obliq|slant|cmti|cmsl|cmmi|-it\b|[a-z]It\b", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|demi|medi\b|cmbx|\bbd\b", re.IGNORECASE)
-_FIXED = re.compile(r"cour|mono|consol|cmtt|typewriter|inconsolata|menlo|fixed", re.IGNORECASE)
+_FIXED = re.compile(
+    r"cour|mono|consol|cmtt|typewriter|inconsolata|menlo|fixed", re.IGNORECASE
+)
 _SMALL_CAPITALS = re.compile(r"smallcap|small-cap|cmcsc|sc\b|-sc", re.IGNORECASE)
 # Bits of a font descriptor's flags
 _FLAG_FIXED = 1
@@ -102,7 +104,8 @@ class PdfPage:
     has_pictures: bool = False
     guessed: int = 0  # Characters that their fonts do not identify
     nameless: int = 0  # Characters without a meaning or a shape
-    left_out: Counter[str] = field(default_factory=Counter)  # As `left_out_notices` takes them
+    # As `left_out_notices` takes them
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +198,9 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
         letters[run.turn] += len(run.text)
     turn = max(letters, key=lambda each: letters[each], default=0)
     # A little text at another angle is a stamp in the margin.
-    has_stamps = letters.total() - letters[turn] <= _MOST_STAMPED_SHARE * letters.total()
+    has_stamps = (
+        letters.total() - letters[turn] <= _MOST_STAMPED_SHARE * letters.total()
+    )
     stamps = [run for run in records if run.turn != turn] if has_stamps else []
     runs = [
         TextRun(run.text, run.left, run.right, run.baseline, run.size, fonts[run.font])

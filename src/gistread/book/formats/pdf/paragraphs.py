@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gistread.book.formats.pdf.block_kinds import kind_of
-from gistread.book.formats.pdf.block_merging import merge_labels, merge_rows, merge_verse
+from gistread.book.formats.pdf.block_merging import (
+    merge_labels,
+    merge_rows,
+    merge_verse,
+)
 from gistread.book.formats.pdf.block_starts import begins_block
 from gistread.book.formats.pdf.blocks import (
     RUNNING_KINDS,
@@ -22,7 +26,8 @@ from gistread.book.model import ParagraphKind
 
 _FLOATING_KINDS = (ParagraphKind.IMAGE, ParagraphKind.TABLE)
 _KINDS_THAT_KEEP_LINES = (ParagraphKind.TABLE, ParagraphKind.CODE)
-_SMALL_PRINT_RATIO = 0.95  # Smaller letters than these, relative to the text, are small print
+# Smaller letters than these, relative to the text, are small print
+_SMALL_PRINT_RATIO = 0.95
 _NOTE_DISTANCE = 6  # Blocks back to the one whose note may continue
 
 
@@ -75,7 +80,9 @@ def _continue_note(blocks: Sequence[Block], notes: list[Block]) -> None:
         with_notes[-1].notes[-1].lines += notes.pop(0).lines
 
 
-def _rest_of(unfinished: Block, own: Sequence[Block], layout: PageLayout) -> Block | None:
+def _rest_of(
+    unfinished: Block, own: Sequence[Block], layout: PageLayout
+) -> Block | None:
     """The block of a column that continues a paragraph of earlier ones.
 
     Other blocks may come before it: figures, tables and, in smaller letters, their captions.
@@ -84,7 +91,9 @@ def _rest_of(unfinished: Block, own: Sequence[Block], layout: PageLayout) -> Blo
     breaks_off = _breaks_off(unfinished)
     for index, block in enumerate(candidates):
         if _continues(unfinished, block, layout):
-            is_middle = block.first_line.text[0].islower() or _is_hyphenated(unfinished.last_line)
+            is_middle = block.first_line.text[0].islower() or _is_hyphenated(
+                unfinished.last_line
+            )
             return block if index == 0 or (is_middle and breaks_off) else None
         if not breaks_off or block.first_line.size > unfinished.last_line.size:
             return None
@@ -123,7 +132,10 @@ def _may_continue(above: TextLine, block: Block) -> bool:
 
 
 def _unfinished(
-    own: Sequence[Block], before: Block | None, blocks: Sequence[Block], layout: PageLayout
+    own: Sequence[Block],
+    before: Block | None,
+    blocks: Sequence[Block],
+    layout: PageLayout,
 ) -> Block | None:
     """The paragraph that the next column may continue.
 

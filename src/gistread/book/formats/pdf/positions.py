@@ -16,7 +16,8 @@ _ABOVE_POINTS = 4.0  # A position may be this far below the top of its line
 _MARGIN_POINTS = 20  # And this far to the left of its column
 _COMPARED_CHARACTERS = 300  # Of a paragraph
 _FEWEST_LETTERS = 3  # Of a title that is found in a part of a paragraph
-_MOST_NUMBER_LETTERS = 12  # Of a number that only one of title and heading has: "Chapter XIV"
+# Of a number that only one of title and heading has: "Chapter XIV"
+_MOST_NUMBER_LETTERS = 12
 
 
 class _Match(IntEnum):
@@ -63,11 +64,17 @@ class PositionIndex:
         if not lines:
             return self._first_after(place.page)
         if place.y is None:
-            return next((line.block for line in lines if line.begins_block), lines[0].block)
-        below = [line for line in lines if line.top <= place.y + _ABOVE_POINTS] or lines[-1:]
+            return next(
+                (line.block for line in lines if line.begins_block), lines[0].block
+            )
+        below = [
+            line for line in lines if line.top <= place.y + _ABOVE_POINTS
+        ] or lines[-1:]
         x = place.x
         if x is not None:
-            in_column = [line for line in below if line.left - _MARGIN_POINTS <= x <= line.right]
+            in_column = [
+                line for line in below if line.left - _MARGIN_POINTS <= x <= line.right
+            ]
             below = in_column or below
         return max(below, key=lambda line: line.top).block
 
@@ -83,11 +90,17 @@ class PositionIndex:
         if nearest is None:
             return None
         title_letters = letters(title)
-        on_page = dict.fromkeys(line.block for line in self._on_page.get(place.page, ()))
+        on_page = dict.fromkeys(
+            line.block for line in self._on_page.get(place.page, ())
+        )
         matches = {index: self._match(index, title_letters) for index in on_page}
-        headings = [index for index, match in matches.items() if match is not _Match.NONE]
+        headings = [
+            index for index, match in matches.items() if match is not _Match.NONE
+        ]
         if headings:
-            return min(headings, key=lambda index: (matches[index], abs(index - nearest)))
+            return min(
+                headings, key=lambda index: (matches[index], abs(index - nearest))
+            )
         if nearest not in on_page or self._page_of(nearest) == place.page:
             return nearest
         # The position is inside a paragraph from the previous page.

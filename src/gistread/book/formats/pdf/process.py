@@ -43,7 +43,9 @@ _LEAST_PAGES = 1_000
 _BYTES_OF_A_PAGE = 200
 
 
-def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False) -> PdfDocument:
+def read_document(
+    stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False
+) -> PdfDocument:
     """All pages of the PDF in a seekable stream.
 
     Raises OSError if it is damaged, MemoryError, and BookError, with a message that follows the
@@ -69,7 +71,9 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
     return document
 
 
-def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any]) -> None:
+def add_record(
+    document: PdfDocument, fonts: list[Font], record: dict[str, Any]
+) -> None:
     """Add a record of the worker: first the document's, then one per page.
 
     Raises OSError, BookError.
@@ -116,7 +120,9 @@ class _Worker:
         self._most_s = opening_s  # Processor time for the next record
         self._stalled_at = time.monotonic() + _STALLED_S
 
-    def read_pages(self, most_pages: int, left_s: float, cancelled: Callable[[], bool]) -> None:
+    def read_pages(
+        self, most_pages: int, left_s: float, cancelled: Callable[[], bool]
+    ) -> None:
         """Read up to the last page, in `left_s` of processor time.
 
         Raises OSError if the document cannot be opened, MemoryError, and BookError.

@@ -59,7 +59,9 @@ def join_runs(runs: Sequence[TextRun]) -> list[Segment]:
                 last.baseline = run.baseline
         else:
             order = len(segments)
-            segments.append(Segment([run], run.left, run.right, run.baseline, run.size, order))
+            segments.append(
+                Segment([run], run.left, run.right, run.baseline, run.size, order)
+            )
     return segments
 
 
@@ -87,7 +89,8 @@ def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
     bases = [run for run in runs if EAST_ASIAN.search(run.text)]
     if not bases:
         return runs
-    readings: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)  # By id of their base
+    # By id of their base
+    readings: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
     others: list[TextRun] = []
     for run in runs:
         base = next((base for base in bases if _is_reading_of(run, base)), None)
@@ -190,7 +193,9 @@ def _may_start_with_initial(row: list[Segment]) -> bool:
 def _rows_beside(row: list[Segment], rows: list[list[Segment]]) -> list[list[Segment]]:
     """The rows of smaller letters that start to the right of a row's initial."""
     initial = row[0]
-    return [other for other in rows if other is not row and _is_beside(other[0], initial)]
+    return [
+        other for other in rows if other is not row and _is_beside(other[0], initial)
+    ]
 
 
 def _is_beside(segment: Segment, initial: Segment) -> bool:

@@ -73,17 +73,23 @@ def with_table_rows(rows: list[list[Segment]], gutter: float) -> list[Segment]:
 def is_table(segments: Iterable[Segment], gutter: float) -> bool:
     """Whether the file alternates between the sides of the gutter, often after several lines."""
     sides = sorted(
-        (segment.order, segment.left > gutter, round(segment.baseline)) for segment in segments
+        (segment.order, segment.left > gutter, round(segment.baseline))
+        for segment in segments
     )
     cells = [
-        {baseline for *_, baseline in cell} for _, cell in groupby(sides, key=lambda side: side[1])
+        {baseline for *_, baseline in cell}
+        for _, cell in groupby(sides, key=lambda side: side[1])
     ]
     with_several_lines = sum(len(baselines) > 1 for baselines in cells)
-    return len(cells) >= _LEAST_CELLS and with_several_lines >= _LEAST_TALL_SHARE * len(cells)
+    return len(cells) >= _LEAST_CELLS and with_several_lines >= _LEAST_TALL_SHARE * len(
+        cells
+    )
 
 
 def _are_short(cells: list[list[Segment]]) -> bool:
-    lengths = (sum(len(run.text) for segment in cell for run in segment.runs) for cell in cells)
+    lengths = (
+        sum(len(run.text) for segment in cell for run in segment.runs) for cell in cells
+    )
     return max(lengths) <= _LONGEST_CELL_CHARACTERS
 
 
@@ -146,7 +152,9 @@ def _without_grid(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
 
 def _is_grid(rows: list[list[Segment]]) -> bool:
     """Whether these are rows of short cells, such as labels and fields, stored column by column."""
-    continues = any(segment.runs[0].text[0].islower() for row in rows[1:] for segment in row)
+    continues = any(
+        segment.runs[0].text[0].islower() for row in rows[1:] for segment in row
+    )
     return len({len(row) for row in rows}) == 1 and not continues
 
 
@@ -171,10 +179,14 @@ def _begins_first_cell(above: list[list[Segment]], rows: list[list[Segment]]) ->
     first, second, *_ = segments
     before = above[0][0]
     gap = before.baseline - first.baseline
-    is_below = gap < _MOST_LINE_EMS * first.size and abs(before.left - first.left) < first.size
+    is_below = (
+        gap < _MOST_LINE_EMS * first.size and abs(before.left - first.left) < first.size
+    )
     if before.order != first.order - 1 or not is_below:
         return False
-    is_beside = any(first.baseline + 1 < part.baseline < before.baseline for part in segments)
+    is_beside = any(
+        first.baseline + 1 < part.baseline < before.baseline for part in segments
+    )
     return is_beside or abs(first.baseline - second.baseline - gap) < _SAME_GAP_POINTS
 
 

@@ -35,7 +35,9 @@ _JOINED_CHUNKS = 6  # At both sides of a line end, to find the words there
 _FIXED_ADVANCE_EMS = 0.6  # Width of a letter
 _MOST_INDENT = 60  # Spaces before code
 _MIDDLE_EMS = 0.3  # Of lower-case letters, above the baseline
-_UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
+_UNSPACED = re.compile(
+    "[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]"
+)
 _DASHES = "—–―"
 
 
@@ -131,7 +133,11 @@ class StyledText:
     is_note: bool = False
 
     def looks_like(self, other: "StyledText") -> bool:
-        return (self.styles, self.href, self.is_note) == (other.styles, other.href, other.is_note)
+        return (self.styles, self.href, self.is_note) == (
+            other.styles,
+            other.href,
+            other.is_note,
+        )
 
 
 def marked_text(
@@ -142,7 +148,9 @@ def marked_text(
     references: References,
 ) -> tuple[str, list[InlineMark]]:
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
-    chunks = partial(_chunks, kind=block.kind, layout=layout, areas=areas, references=references)
+    chunks = partial(
+        _chunks, kind=block.kind, layout=layout, areas=areas, references=references
+    )
     lines = [_row(line, block.kind, words, chunks) for line in block.lines]
     if block.keeps_lines:
         return _apply_marks(_set_out(block, lines, words), block.kind)
@@ -258,7 +266,9 @@ def _linked(
     for match in _WORD.finditer(text):
         word = match[0].rstrip()
         middle = run.left + width * (match.start() + len(word) / 2)
-        href = next((area.href for area in areas if area.left <= middle <= area.right), "")
+        href = next(
+            (area.href for area in areas if area.left <= middle <= area.right), ""
+        )
         yield StyledText(match[0], styles, href)
 
 
@@ -286,7 +296,9 @@ def _text_of(chunks: Sequence[StyledText]) -> str:
     return "".join(chunk.text for chunk in chunks)
 
 
-def _apply_marks(chunks: list[StyledText], kind: ParagraphKind) -> tuple[str, list[InlineMark]]:
+def _apply_marks(
+    chunks: list[StyledText], kind: ParagraphKind
+) -> tuple[str, list[InlineMark]]:
     parts: list[str] = []
     marks: list[InlineMark] = []
     for chunk in _merged(chunks):
@@ -295,13 +307,17 @@ def _apply_marks(chunks: list[StyledText], kind: ParagraphKind) -> tuple[str, li
             text = without_leaders(text)
         opened = len(marks)
         if chunk.text.strip():
-            marks += [InlineMark(style=style) for style in Style if style in chunk.styles]
+            marks += [
+                InlineMark(style=style) for style in Style if style in chunk.styles
+            ]
             if chunk.href:
                 marks.append(InlineMark(href=chunk.href, is_note=chunk.is_note))
         if len(marks) > inline.MAX_MARKS:
             del marks[opened:]
         opening = "".join(inline.opening(index) for index in range(opened, len(marks)))
-        closing = "".join(inline.closing(index) for index in reversed(range(opened, len(marks))))
+        closing = "".join(
+            inline.closing(index) for index in reversed(range(opened, len(marks)))
+        )
         parts.append(opening + text + closing)
     return "".join(parts), marks
 

@@ -30,11 +30,21 @@ from gistread.book.formats.pdf.annotations import (
     utf16_text,
 )
 from gistread.book.formats.pdf.characters import FontKey, PageCharacters
-from gistread.book.formats.pdf.directions import WholeLine, right_to_left_line, vertical_line
+from gistread.book.formats.pdf.directions import (
+    WholeLine,
+    right_to_left_line,
+    vertical_line,
+)
 from gistread.book.formats.pdf.layers import drawn_once
 from gistread.book.formats.pdf.ligatures import WIDTH_RATIO, composed, lost_letter
 from gistread.book.formats.pdf.marks import join_vowels, place_marks
-from gistread.book.formats.pdf.pages import HYPHEN, Box, RunRecord, rotate_box, rotate_point
+from gistread.book.formats.pdf.pages import (
+    HYPHEN,
+    Box,
+    RunRecord,
+    rotate_box,
+    rotate_point,
+)
 from gistread.system import limit_memory
 
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
@@ -42,7 +52,8 @@ _WORD = re.compile(r"\S+")
 _LAST_HYPHEN = re.compile("\u00ad?[\u00ad\u2010]$")
 _ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
 _CEDILLA = "¸"
-_DROPPED = "\0"  # Replaces a character merged into another one, so that indices stay valid
+# Replaces a character merged into another one, so that indices stay valid
+_DROPPED = "\0"
 _BLANK = string.whitespace + _DROPPED
 # Characters without a meaning or a shape, to which some fonts map all their letters; hyphenation
 # uses a few.
@@ -122,7 +133,11 @@ def _outline(document: Any) -> Iterator[list[Any]]:
     for entry in islice(document.get_toc(max_depth=_MOST_DEPTH), _MOST_ENTRIES):
         destination = entry.get_dest()
         place = place_of(document, destination.raw) if destination else None
-        yield [utf16_text(partial(pdfium.FPDFBookmark_GetTitle, entry.raw)), entry.level + 1, place]
+        yield [
+            utf16_text(partial(pdfium.FPDFBookmark_GetTitle, entry.raw)),
+            entry.level + 1,
+            place,
+        ]
 
 
 class _PageReader:
@@ -188,7 +203,9 @@ class _PageReader:
         """The runs of a page, each with the index of its first character."""
         for line in _LINE.finditer(page.characters):
             size, turn = page.size_and_turn(line.start())
-            whole = right_to_left_line(page, line, size, turn) or vertical_line(page, line)
+            whole = right_to_left_line(page, line, size, turn) or vertical_line(
+                page, line
+            )
             if whole:
                 font = self._font(page, *line.span())
                 yield line.start(), _whole_run(whole, size, font)
@@ -234,7 +251,9 @@ def _compose_accents(page: PageCharacters) -> None:
             if not 0 <= index < page.count or index in changed:
                 continue
             letter = composed(page.characters[index], match[0])
-            if letter and _is_accent_of(box, page.box(index), is_below=match[0] == _CEDILLA):
+            if letter and _is_accent_of(
+                box, page.box(index), is_below=match[0] == _CEDILLA
+            ):
                 changed[index] = letter
                 changed[accent] = _DROPPED
                 break
@@ -261,7 +280,9 @@ def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
     page.replace(dropped)
 
 
-def _measure_spaces_of_line(page: PageCharacters, line: range, dropped: dict[int, str]) -> None:
+def _measure_spaces_of_line(
+    page: PageCharacters, line: range, dropped: dict[int, str]
+) -> None:
     """Note the spaces that are missing in a line, and those of no width as dropped."""
     scale, turn = page.scale_and_turn(line.start)
     letters = [index for index in line if page.characters[index] not in (" ", _DROPPED)]
@@ -326,7 +347,9 @@ def _height(page: PageCharacters, index: int, turn: int) -> float:
     return box.top - box.bottom
 
 
-def _split_by_object(page: PageCharacters, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _split_by_object(
+    page: PageCharacters, start: int, stop: int
+) -> Iterator[tuple[int, int]]:
     """Split a line where another text object starts, by bisection: asking PDFium is slow."""
     text = page.characters[start:stop]
     start += len(text) - len(text.lstrip(_BLANK))
@@ -337,7 +360,10 @@ def _split_by_object(page: PageCharacters, start: int, stop: int) -> Iterator[tu
         yield start, stop
         return
     middle = (start + stop) // 2
-    parts = (*_split_by_object(page, start, middle), *_split_by_object(page, middle, stop))
+    parts = (
+        *_split_by_object(page, start, middle),
+        *_split_by_object(page, middle, stop),
+    )
     for _, same in groupby(parts, key=lambda part: page.text_object(part[0])):
         together = list(same)
         yield together[0][0], together[-1][1]

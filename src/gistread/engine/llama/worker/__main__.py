@@ -35,9 +35,9 @@ class Worker:
         self._incoming = incoming
         self._outgoing = outgoing
         self._writing = threading.Lock()
-        self._inbox: queue.SimpleQueue[tuple[int, messages.Request | messages.Command]] = (
-            queue.SimpleQueue()
-        )
+        self._inbox: queue.SimpleQueue[
+            tuple[int, messages.Request | messages.Command]
+        ] = queue.SimpleQueue()
         # Once the model is loaded; no request comes before
         self._scheduler: Scheduler | None = None
 
@@ -52,7 +52,9 @@ class Worker:
             self._scheduler.step()
         reader.join()  # Nothing was loaded: the client closes the connection
 
-    def send(self, event: messages.Loaded | messages.Event, request_id: int = 0) -> None:
+    def send(
+        self, event: messages.Loaded | messages.Event, request_id: int = 0
+    ) -> None:
         with self._writing, contextlib.suppress(ConnectionError):
             self._outgoing.write(messages.encode(event, request_id))
             self._outgoing.flush()
@@ -71,7 +73,9 @@ class Worker:
                     self._receive(request_id, message)
         os._exit(0)
 
-    def _receive(self, request_id: int, message: messages.Request | messages.Command) -> None:
+    def _receive(
+        self, request_id: int, message: messages.Request | messages.Command
+    ) -> None:
         if isinstance(message, messages.Count):
             self._answer(request_id, message)
             return
@@ -89,7 +93,11 @@ class Worker:
         try:
             model = load(message, self.send)
         except GistreadError as error:
-            self.send(messages.Failed(error.message, error.hint, isinstance(error, LayoutError)))
+            self.send(
+                messages.Failed(
+                    error.message, error.hint, isinstance(error, LayoutError)
+                )
+            )
             return
         self._scheduler = Scheduler(model, self.send)
         self.send(messages.Loaded(model.info, library()))
@@ -124,7 +132,9 @@ class Worker:
                 self._scheduler.submit(_request(model, request_id, request))
         except PromptTooLongError as error:
             self.send(
-                messages.TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens),
+                messages.TooLong(
+                    error.prompt_tokens, error.answer_tokens, error.context_tokens
+                ),
                 request_id,
             )
         except Exception as error:
@@ -143,7 +153,9 @@ def _request(
     match message:
         case messages.Choose():
             # One token more than the longest option: the end of the turn may decide.
-            max_tokens = max(len(weights.tokens_of(option)) for option in message.options) + 1
+            max_tokens = (
+                max(len(weights.tokens_of(option)) for option in message.options) + 1
+            )
             sampler = OptionSampler(weights, message.options)
             prompt += sampler.common_tokens
         case messages.Generate():
@@ -165,7 +177,9 @@ def _request(
     )
 
 
-def _cacheable_tokens(model: LoadedModel, prompt: Sequence[Message], tokens: list[int]) -> int:
+def _cacheable_tokens(
+    model: LoadedModel, prompt: Sequence[Message], tokens: list[int]
+) -> int:
     *before, last = prompt
     if not last.cacheable_prefix:
         return 0

@@ -51,7 +51,9 @@ class ChatTemplate:
             if self._process.poll() is not None:  # An earlier prompt took too long
                 self._start()
                 self._ask(self._head)
-            return self._ask(orjson.dumps([(m.role, m.content) for m in prompt]) + b"\n")
+            return self._ask(
+                orjson.dumps([(m.role, m.content) for m in prompt]) + b"\n"
+            )
 
     def close(self) -> None:
         """End the process."""

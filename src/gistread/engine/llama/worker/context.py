@@ -60,8 +60,11 @@ class Context:
         parameters.n_ubatch = batch_tokens
         parameters.n_seq_max = sequences
         parameters.kv_unified = unified
-        parameters.swa_full = True  # otherwise a sliding window could not be cut back exactly
-        parameters.type_k = parameters.type_v = getattr(llama, f"GGML_TYPE_{kv_type.upper()}")
+        # otherwise a sliding window could not be cut back exactly
+        parameters.swa_full = True
+        parameters.type_k = parameters.type_v = getattr(
+            llama, f"GGML_TYPE_{kv_type.upper()}"
+        )
         parameters.flash_attn_type = llama.LLAMA_FLASH_ATTN_TYPE_AUTO
         parameters.n_threads = threads
         parameters.n_threads_batch = threads
@@ -154,7 +157,9 @@ class Context:
 
     def state(self, sequence: int) -> npt.NDArray[np.uint8]:
         """Copy the KV state of a sequence, for `restore`."""
-        state = np.empty(int(llama.llama_state_seq_get_size(self.handle, sequence)), dtype=np.uint8)
+        state = np.empty(
+            int(llama.llama_state_seq_get_size(self.handle, sequence)), dtype=np.uint8
+        )
         llama.llama_state_seq_get_data(self.handle, _bytes(state), len(state), sequence)
         return state
 
@@ -163,7 +168,9 @@ class Context:
 
         Returns False, leaving it empty, if that fails.
         """
-        if llama.llama_state_seq_set_data(self.handle, _bytes(state), len(state), sequence):
+        if llama.llama_state_seq_set_data(
+            self.handle, _bytes(state), len(state), sequence
+        ):
             return True
         self.cut(sequence, 0)
         return False

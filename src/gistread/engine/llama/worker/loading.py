@@ -15,18 +15,42 @@ from pathlib import Path
 import llama_cpp as llama
 
 from gistread.engine.llama import fit
-from gistread.engine.llama.fast_copy import FAST, find_copy, make_copy, needs_copy, reject_copy
-from gistread.engine.llama.fit import SEQUENCES, STATES, Gpu, Layout, batch_tokens_of, sizes_of
+from gistread.engine.llama.fast_copy import (
+    FAST,
+    find_copy,
+    make_copy,
+    needs_copy,
+    reject_copy,
+)
+from gistread.engine.llama.fit import (
+    SEQUENCES,
+    STATES,
+    Gpu,
+    Layout,
+    batch_tokens_of,
+    sizes_of,
+)
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
 from gistread.engine.llama.messages import Load, LoadAttempt
 from gistread.engine.llama.worker.chat_template import ChatTemplate, TemplateError
-from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
+from gistread.engine.llama.worker.context import (
+    BatchToken,
+    Context,
+    DecodeError,
+    Outcome,
+)
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.llama.worker.system_info import forward_log, gpus, library
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.model_files import check_writes_text
-from gistread.engine.protocol import STREAM_TOKENS, EngineInfo, EngineState, Phase, Placement
+from gistread.engine.protocol import (
+    STREAM_TOKENS,
+    EngineInfo,
+    EngineState,
+    Phase,
+    Placement,
+)
 from gistread.errors import EngineError
 from gistread.units import counted, format_size
 
@@ -48,12 +72,16 @@ class LoadedModel:
     streams: Context | None  # For short requests in the background
 
 
-def load(message: Load, send: Callable[[LoadAttempt | EngineState], None]) -> LoadedModel:
+def load(
+    message: Load, send: Callable[[LoadAttempt | EngineState], None]
+) -> LoadedModel:
     """Load a model, or its fast copy, in one of the layouts that memory allows.
 
     Raises EngineError.
     """
-    header = read_header(Path(message.path), Path(message.adapter) if message.adapter else None)
+    header = read_header(
+        Path(message.path), Path(message.adapter) if message.adapter else None
+    )
     cards = gpus()
     check_writes_text(header)
     template = ChatTemplate(header.chat_template)  # Starts while the weights are read
@@ -110,7 +138,9 @@ class _Loader:
         sizes = sizes_of(header, batch_tokens)
         free = fit.free_memory(available_bytes(), self.cards)
         every = fit.layouts(sizes, header.context_length, options, free)
-        possible = [layout for layout in every if fit.fits(sizes, layout, free, options)]
+        possible = [
+            layout for layout in every if fit.fits(sizes, layout, free, options)
+        ]
         if not possible:
             _, needed = fit.required_bytes(sizes, replace(every[-1], gpu_layers=0))
             raise LayoutError(
@@ -120,7 +150,8 @@ class _Loader:
             )
         best = replace(every[0], gpu_layers=possible[0].gpu_layers)
         number = max(0, self.message.layout)
-        if number >= len(possible):  # Less memory is free than when the layout before was tried.
+        # Less memory is free than when the layout before was tried.
+        if number >= len(possible):
             raise _no_room(self.path, best)
         layout = possible[number]
         notice = fit.reduction_notice(best, layout, sizes.layers)
@@ -136,7 +167,11 @@ class _Loader:
         # Hyperthreads only wait for each other: ggml's threads spin.
         threads = self.message.options.threads or physical_cores()
         new_context = partial(
-            Context, weights, batch_tokens=batch_tokens, threads=threads, kv_type=layout.kv_type
+            Context,
+            weights,
+            batch_tokens=batch_tokens,
+            threads=threads,
+            kv_type=layout.kv_type,
         )
         sequences = SEQUENCES if weights.can_roll_back else STATES
         streams = None
@@ -144,7 +179,9 @@ class _Loader:
             context = new_context(cells=layout.cells, sequences=sequences)
             if layout.streams and weights.can_roll_back and context.can_shift:
                 cells = layout.streams * STREAM_TOKENS
-                streams = new_context(cells=cells, sequences=layout.streams, unified=False)
+                streams = new_context(
+                    cells=cells, sequences=layout.streams, unified=False
+                )
         except MemoryError:
             raise _no_room(self.path, layout) from None
         if layout.gpu_layers and not _warm_up(context, min(batch_tokens, layout.cells)):
@@ -160,7 +197,9 @@ class _Loader:
             streams=layout.streams if streams else 0,
         )
         info = self._info(layout.window, placement)
-        return LoadedModel(weights, context, info, self._cache_files(layout.kv_type), streams)
+        return LoadedModel(
+            weights, context, info, self._cache_files(layout.kv_type), streams
+        )
 
     def _weights(self, layout: Layout) -> Weights:
         handle = _open(self.path, self.send, layout.gpu_layers)
@@ -205,7 +244,9 @@ def _warm_up(context: Context, tokens: int) -> bool:
     Part of its memory is allocated only then.
     """
     try:
-        batch = [BatchToken(0, position, 0, position == 0) for position in range(tokens)]
+        batch = [
+            BatchToken(0, position, 0, position == 0) for position in range(tokens)
+        ]
         done = context.evaluate(batch) is Outcome.DONE
     except DecodeError:
         return False
@@ -213,7 +254,9 @@ def _warm_up(context: Context, tokens: int) -> bool:
     return done
 
 
-def _open(path: Path, send: Callable[[EngineState], None], gpu_layers: int) -> llama.llama_model_p:
+def _open(
+    path: Path, send: Callable[[EngineState], None], gpu_layers: int
+) -> llama.llama_model_p:
     """Load weights. Raises LayoutError, other EngineErrors."""
     llama.llama_backend_init()
     errors = forward_log()
@@ -250,7 +293,9 @@ def _device(cards: tuple[Gpu, ...], placement: Placement) -> str:
     if not placement.gpu_layers:
         return f"CPU, {counted(placement.threads, 'thread')}"
     counts = Counter(card.name for card in cards)
-    kinds = [f"{count} × {name}" if count > 1 else name for name, count in counts.items()]
+    kinds = [
+        f"{count} × {name}" if count > 1 else name for name, count in counts.items()
+    ]
     names = " + ".join(kinds)
     return f"{names} ({placement.gpu_layers} of {placement.layers} layers)"
 
@@ -271,7 +316,8 @@ def _load_error(path: Path, errors: list[str], *, on_gpu: bool) -> EngineError:
         )
     if re.search(r"alloc|out of memory|mmap failed", log, re.IGNORECASE):
         return LayoutError(
-            f"There is no memory for {path.name}.", "Choose a smaller model or quantisation."
+            f"There is no memory for {path.name}.",
+            "Choose a smaller model or quantisation.",
         )
     problem = f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}."
     if on_gpu and "device" in log.lower():

@@ -34,7 +34,9 @@ class PrefixTree:
         open_nodes = [(child, 0) for child in self._root.children]
         while open_nodes:
             node, start = open_nodes.pop()
-            shared = common_prefix(node.tokens, tokens[start : start + len(node.tokens)])
+            shared = common_prefix(
+                node.tokens, tokens[start : start + len(node.tokens)]
+            )
             if shared and start + shared > best[1]:
                 best = (min(node.holders), start + shared)
             if shared == len(node.tokens):
@@ -123,4 +125,6 @@ def common_prefix(first: list[int] | str, other: list[int] | str) -> int:
     if first[:limit] == other[:limit]:
         return limit
     # Slices compare in C: bisection beats a loop over thousands of tokens.
-    return bisect_left(range(limit), True, key=lambda at: first[: at + 1] != other[: at + 1])
+    return bisect_left(
+        range(limit), True, key=lambda at: first[: at + 1] != other[: at + 1]
+    )

@@ -53,7 +53,11 @@ class PromptCacheFiles:
         except OSError:
             return None
         magic, checksum, size = _HEAD.unpack(head)
-        if magic == _MAGIC and len(state) == size and zlib.crc32(state.data) == checksum:
+        if (
+            magic == _MAGIC
+            and len(state) == size
+            and zlib.crc32(state.data) == checksum
+        ):
             return state
         with contextlib.suppress(OSError):
             path.unlink()
@@ -70,7 +74,9 @@ class PromptCacheFiles:
             # Remove the least recently used files until the rest fits, and partial files of killed
             # processes.
             own = self.directory.glob(f"*{_SUFFIX}*")
-            files = sorted(((f.stat().st_mtime, f.stat().st_size, f) for f in own), reverse=True)
+            files = sorted(
+                ((f.stat().st_mtime, f.stat().st_size, f) for f in own), reverse=True
+            )
             total = 0
             for _, size, old in files:
                 total += size
@@ -85,5 +91,7 @@ class PromptCacheFiles:
                 temporary.unlink()
 
     def _path(self, tokens: Sequence[int]) -> Path:
-        digest = hashlib.sha256(self.identity.encode() + b"\0" + array("i", tokens).tobytes())
+        digest = hashlib.sha256(
+            self.identity.encode() + b"\0" + array("i", tokens).tobytes()
+        )
         return self.directory / f"{digest.hexdigest()[:40]}{_SUFFIX}"

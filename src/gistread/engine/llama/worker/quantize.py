@@ -72,7 +72,9 @@ def _matrix(path: Path, contents: Contents, tensor: Tensor) -> npt.NDArray[np.fl
     if tensor.kind not in _DTYPES:
         raise ValueError(f"{path.name} has quantized matrices")
     start = contents.data_start + tensor.offset
-    numbers = np.fromfile(path, _DTYPES[tensor.kind], math.prod(tensor.shape), offset=start)
+    numbers = np.fromfile(
+        path, _DTYPES[tensor.kind], math.prod(tensor.shape), offset=start
+    )
     return numbers.astype(np.float32).reshape(tensor.shape)
 
 

@@ -30,7 +30,10 @@ class TextStream:
         return self._release(self._stop.feed(self._answer(self._decoder.decode(piece))))
 
     def finish(self) -> str:
-        rest = self._answer(self._decoder.decode(b"", final=True)) + self._reasoning.finish()
+        rest = (
+            self._answer(self._decoder.decode(b"", final=True))
+            + self._reasoning.finish()
+        )
         return self._release(self._stop.feed(rest) + self._stop.finish())
 
     def _answer(self, text: str) -> str:

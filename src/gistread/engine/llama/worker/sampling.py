@@ -35,7 +35,9 @@ class FreeSampler:
             )
             if not self._grammar:
                 raise ValueError(f"invalid grammar: {sampling.grammar[:200]}")
-        self._chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
+        self._chain = llama.llama_sampler_chain_init(
+            llama.llama_sampler_chain_default_params()
+        )
         if sampling.repeat_penalty != 1.0:
             repeat = sampling.repeat_penalty
             self._add(
@@ -45,9 +47,16 @@ class FreeSampler:
             )
         if sampling.dry_multiplier > 0.0:
             breakers = (ctypes.c_char_p * len(_DRY_BREAKERS))(*_DRY_BREAKERS)
-            penalty = sampling.dry_multiplier, _DRY_BASE, _DRY_ALLOWED_LENGTH, _PENALTY_WINDOW
+            penalty = (
+                sampling.dry_multiplier,
+                _DRY_BASE,
+                _DRY_ALLOWED_LENGTH,
+                _PENALTY_WINDOW,
+            )
             self._add(
-                llama.llama_sampler_init_dry(weights.vocab, *penalty, breakers, len(_DRY_BREAKERS))
+                llama.llama_sampler_init_dry(
+                    weights.vocab, *penalty, breakers, len(_DRY_BREAKERS)
+                )
             )
         if sampling.temperature > 0.0:
             self._add(llama.llama_sampler_init_temp(sampling.temperature))
@@ -61,7 +70,11 @@ class FreeSampler:
         if self._scores is not None:
             logits = _logits(context, output, self._vocabulary)
             self._scores.append(
-                float(logits[token] - logits.max() - np.log(np.exp(logits - logits.max()).sum()))
+                float(
+                    logits[token]
+                    - logits.max()
+                    - np.log(np.exp(logits - logits.max()).sum())
+                )
             )
         return token
 
@@ -87,7 +100,9 @@ class FreeSampler:
         if self._grammar is not None:
             llama.llama_sampler_free(self._grammar)
 
-    def _choose(self, context: Context, output: int, *, legal_only: bool = False) -> int:
+    def _choose(
+        self, context: Context, output: int, *, legal_only: bool = False
+    ) -> int:
         data = np.empty(self._vocabulary, dtype=_TOKEN_DATA)
         data["id"] = np.arange(self._vocabulary, dtype=np.int32)
         data["logit"] = _logits(context, output, self._vocabulary)
@@ -118,7 +133,8 @@ class OptionSampler:
         self._names = list(options)
         self._options = [option.encode() for option in options]
         self._text = b""
-        self.probability = 1.0  # Product over the tokens so far, each relative to the legal tokens
+        # Product over the tokens so far, each relative to the legal tokens
+        self.probability = 1.0
         first, last = min(options), max(options)
         # Tokens that every option begins with, evaluated with the prompt.
         self.common_tokens = weights.tokens_of(
@@ -129,7 +145,9 @@ class OptionSampler:
 
     @property
     def chosen(self) -> int | None:
-        left = [i for i, option in enumerate(self._options) if option.startswith(self._text)]
+        left = [
+            i for i, option in enumerate(self._options) if option.startswith(self._text)
+        ]
         return left[0] if len(left) == 1 else None
 
     def sample(self, context: Context, output: int) -> int:
@@ -143,7 +161,8 @@ class OptionSampler:
         token = int(legal[best])
         if self._weights.ends_turn(token):
             self._options = [
-                option if option == self._text else _NO_OPTION for option in self._options
+                option if option == self._text else _NO_OPTION
+                for option in self._options
             ]
         else:
             self._text += self._weights.piece(token)
@@ -175,7 +194,9 @@ Sampler = FreeSampler | OptionSampler
 
 def _logits(context: Context, output: int, size: int) -> "np.ndarray[Any, Any]":
     """Logits of the vocabulary: a view, valid until the next decode."""
-    return np.ctypeslib.as_array(llama.llama_get_logits_ith(context.handle, output), shape=(size,))
+    return np.ctypeslib.as_array(
+        llama.llama_get_logits_ith(context.handle, output), shape=(size,)
+    )
 
 
 def _array(data: "np.ndarray[Any, Any]") -> Any:

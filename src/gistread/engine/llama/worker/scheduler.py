@@ -20,9 +20,17 @@ from gistread.engine.llama.worker.requests import ScheduledRequest
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
 from gistread.engine.llama.worker.slots import SequencePool, Slots
 from gistread.engine.llama.worker.streams import Streams
-from gistread.engine.protocol import Choice, Completion, EngineState, Phase, Priority, TextDelta
+from gistread.engine.protocol import (
+    Choice,
+    Completion,
+    EngineState,
+    Phase,
+    Priority,
+    TextDelta,
+)
 
-_REMEMBERED = 0.9  # Weight of earlier batches in the rate of a phase, from batch to batch
+# Weight of earlier batches in the rate of a phase, from batch to batch
+_REMEMBERED = 0.9
 _STATUS_INTERVAL_S = 0.1
 # Seconds of decoding for each second of prompts, on a processor. Favouring prompts lets more
 # sequences decode together.
@@ -41,13 +49,16 @@ class Scheduler:
         self._clock = clock
         self.model = model
         self._send = send
-        self._on_gpu = model.info.placement is not None and model.info.placement.gpu_layers > 0
+        self._on_gpu = (
+            model.info.placement is not None and model.info.placement.gpu_layers > 0
+        )
         self._slots = Slots(model.context, model.cache_files)
         self._streams = Streams(model.streams) if model.streams else None
         self._pools: list[SequencePool] = [
             pool for pool in (self._slots, self._streams) if pool is not None
         ]
-        self._requests: list[ScheduledRequest] = []  # Running and waiting, in order of arrival
+        # Running and waiting, in order of arrival
+        self._requests: list[ScheduledRequest] = []
         self._evaluating: tuple[ScheduledRequest, ...] = ()
         # When each phase was last reported; empty while idle
         self._reported_s: dict[Phase, float] = {}
@@ -62,9 +73,13 @@ class Scheduler:
         return not self._requests and not self._reported_s
 
     def submit(self, request: ScheduledRequest) -> None:
-        in_background = request.priority is Priority.BACKGROUND and not request.cacheable
+        in_background = (
+            request.priority is Priority.BACKGROUND and not request.cacheable
+        )
         request.in_stream = (
-            self._streams is not None and in_background and self._streams.has_room_for(request)
+            self._streams is not None
+            and in_background
+            and self._streams.has_room_for(request)
         )
         self._requests.append(request)
 
@@ -73,7 +88,9 @@ class Scheduler:
         for request in cancelled:
             self._finish(request, None)  # Nobody waits for a reply
 
-    def interrupt_for(self, priority: Priority | None, request_id: int | None = None) -> None:
+    def interrupt_for(
+        self, priority: Priority | None, request_id: int | None = None
+    ) -> None:
         """Stop the running batch if it delays this priority or is for this request.
 
         Called by the reader thread.
@@ -114,10 +131,14 @@ class Scheduler:
             self._advance(chosen, tokens, elapsed)
 
     def _pool_of(self, request: ScheduledRequest) -> SequencePool:
-        return self._streams if request.in_stream and self._streams is not None else self._slots
+        if request.in_stream and self._streams is not None:
+            return self._streams
+        return self._slots
 
     def _admit(self, priority: Priority) -> None:
-        running = sum(r.priority is priority and r.sequence is not None for r in self._requests)
+        running = sum(
+            r.priority is priority and r.sequence is not None for r in self._requests
+        )
         full: set[SequencePool] = set()
         for request in self._requests:
             if request.priority is not priority or request.sequence is not None:
@@ -126,18 +147,26 @@ class Scheduler:
                 return
             pool = self._pool_of(request)
             while pool not in full and not pool.admit(request):
-                less_urgent = [other for other in pool.running if other.priority > priority]
+                less_urgent = [
+                    other for other in pool.running if other.priority > priority
+                ]
                 if less_urgent:
                     pool.release(less_urgent[-1])  # It waits again, and resumes later.
                 else:
                     full.add(pool)  # Later requests do not overtake this one
             running += pool not in full
 
-    def _fill_batch(self, priority: Priority) -> tuple[list[ScheduledRequest], list[BatchToken]]:
+    def _fill_batch(
+        self, priority: Priority
+    ) -> tuple[list[ScheduledRequest], list[BatchToken]]:
         chosen: list[ScheduledRequest] = []
         batch: list[BatchToken] = []
         pool = self._pool_of(
-            next(r for r in self._requests if r.priority is priority and r.sequence is not None)
+            next(
+                r
+                for r in self._requests
+                if r.priority is priority and r.sequence is not None
+            )
         )
         room = pool.context.batch_tokens
         for request in self._requests_to_advance(pool, priority):
@@ -182,7 +211,10 @@ class Scheduler:
         evaluated = pool.evaluated(first)
         phase = Phase.DECODE if len(tokens) == len(chosen) else Phase.PREFILL
         before, seconds = self._spent.get(phase, (0.0, 0.0))
-        before, seconds = _REMEMBERED * before + len(tokens), _REMEMBERED * seconds + elapsed
+        before, seconds = (
+            _REMEMBERED * before + len(tokens),
+            _REMEMBERED * seconds + elapsed,
+        )
         self._spent[phase] = before, seconds
         rate = before / seconds if seconds > 0 else 0.0
         if self._clock() - self._reported_s.get(phase, -1.0) >= _STATUS_INTERVAL_S:
@@ -206,7 +238,9 @@ class Scheduler:
         request.generated.append(token)
         if isinstance(request.sampler, OptionSampler):
             if (index := request.sampler.chosen) is not None:
-                self._finish(request, Choice(index, request.sampler.probability, request.usage()))
+                self._finish(
+                    request, Choice(index, request.sampler.probability, request.usage())
+                )
         elif self.model.weights.ends_turn(token):
             self._end_text(request, "end")
         else:
@@ -216,13 +250,17 @@ class Scheduler:
             elif len(request.generated) >= request.max_tokens:
                 self._end_text(request, "length")
 
-    def _end_text(self, request: ScheduledRequest, finish: Literal["end", "length"]) -> None:
+    def _end_text(
+        self, request: ScheduledRequest, finish: Literal["end", "length"]
+    ) -> None:
         self._emit(request, request.stream.finish())
         if isinstance(request.sampler, FreeSampler):
             score = request.sampler.log_probability
         else:
             score = None
-        self._finish(request, Completion(request.stream.text, finish, request.usage(), score))
+        self._finish(
+            request, Completion(request.stream.text, finish, request.usage(), score)
+        )
 
     def _emit(self, request: ScheduledRequest, text: str) -> None:
         if text:

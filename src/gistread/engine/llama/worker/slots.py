@@ -9,9 +9,17 @@ import itertools
 from abc import ABC, abstractmethod
 from collections import deque
 
-from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
+from gistread.engine.llama.worker.context import (
+    BatchToken,
+    Context,
+    DecodeError,
+    Outcome,
+)
 from gistread.engine.llama.worker.prefix_tree import PrefixTree
-from gistread.engine.llama.worker.prompt_cache_files import LEAST_TOKENS, PromptCacheFiles
+from gistread.engine.llama.worker.prompt_cache_files import (
+    LEAST_TOKENS,
+    PromptCacheFiles,
+)
 from gistread.engine.llama.worker.requests import ScheduledRequest
 from gistread.engine.protocol import Priority
 
@@ -63,7 +71,11 @@ class SequencePool(ABC):
         """Tokens in a sequence."""
 
     def _idle(self) -> list[int]:
-        return [sequence for sequence in range(len(self._used_at)) if sequence not in self._running]
+        return [
+            sequence
+            for sequence in range(len(self._used_at))
+            if sequence not in self._running
+        ]
 
 
 class Slots(SequencePool):
@@ -73,7 +85,9 @@ class Slots(SequencePool):
         super().__init__(context, context.sequences - 1)
         self._spare = context.sequences - 1
         # The state of a sliding window or a recurrent model is valid at its end only.
-        self._cache_files = cache_files if context.weights.can_restart_anywhere else None
+        self._cache_files = (
+            cache_files if context.weights.can_restart_anywhere else None
+        )
         self._tree = PrefixTree()
         # Sequences released by background requests, the latest last
         self._background: deque[int] = deque()
@@ -86,7 +100,11 @@ class Slots(SequencePool):
             return False
         # The last token is always evaluated, for its logits.
         source, length = self._find_cached(tokens[:-1])
-        if source is not None and source in idle and length == self._tree.length(source):
+        if (
+            source is not None
+            and source in idle
+            and length == self._tree.length(source)
+        ):
             target = source
         else:
             target = next((s for s in idle if s != source), idle[0])
@@ -122,12 +140,15 @@ class Slots(SequencePool):
         for sequence in {item.sequence for item in tokens}:
             if outcome is Outcome.DONE:
                 self._tree.extend(
-                    sequence, [item.token for item in tokens if item.sequence == sequence]
+                    sequence,
+                    [item.token for item in tokens if item.sequence == sequence],
                 )
             elif not self.context.cut(sequence, self._tree.length(sequence)):
                 self._tree.cut(sequence, 0)
         if outcome is Outcome.FULL:
-            idle = [sequence for sequence in self._idle() if self._tree.length(sequence)]
+            idle = [
+                sequence for sequence in self._idle() if self._tree.length(sequence)
+            ]
             if not idle:  # no other batch would fit either
                 raise DecodeError(
                     "the KV cache has no room for the cells reserved by running requests"
@@ -159,7 +180,9 @@ class Slots(SequencePool):
             return
         request.cache_file_tried = True
         beginning = request.prompt[: request.cacheable]
-        if len(beginning) < LEAST_TOKENS or self._tree.find(beginning)[1] == len(beginning):
+        if len(beginning) < LEAST_TOKENS or self._tree.find(beginning)[1] == len(
+            beginning
+        ):
             return
         if (state := self._cache_files.load(beginning)) is None:
             return
@@ -167,7 +190,9 @@ class Slots(SequencePool):
         self._cut(target, 0)
         if target in self._background:
             self._background.remove(target)
-        if self._make_room(len(beginning), keep=target) and self.context.restore(target, state):
+        if self._make_room(len(beginning), keep=target) and self.context.restore(
+            target, state
+        ):
             self._tree.extend(target, beginning)
             self._used_at[target] = next(self._clock)
 
@@ -182,14 +207,17 @@ class Slots(SequencePool):
                 return source, length
         source, length = self._tree.find_whole(tokens)
         # The state of a running sequence changes: only an idle one can be continued or copied.
-        return (source, length) if source is not None and source not in self._running else (None, 0)
+        if source is not None and source not in self._running:
+            return (source, length)
+        return (None, 0)
 
     def _length(self, sequence: int) -> int:
         return self._tree.length(sequence)
 
     def _make_room(self, cells: int, keep: int) -> bool:
         reserved = sum(
-            self.pending(request) + request.tokens_left for request in self._running.values()
+            self.pending(request) + request.tokens_left
+            for request in self._running.values()
         )
         for sequence in sorted(self._idle(), key=self._used_at.__getitem__):
             if self._tree.cells + reserved + cells <= self.context.cells:

@@ -29,18 +29,21 @@ class Streams(SequencePool):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context, context.sequences)
-        self._tokens: list[list[int]] = [[] for _ in range(context.sequences)]  # Tokens by stream
+        # Tokens by stream
+        self._tokens: list[list[int]] = [[] for _ in range(context.sequences)]
 
     def has_room_for(self, request: ScheduledRequest) -> bool:
         return (
-            len(request.prompt) + request.max_tokens <= self.context.cells // self.context.sequences
+            len(request.prompt) + request.max_tokens
+            <= self.context.cells // self.context.sequences
         )
 
     def admit(self, request: ScheduledRequest) -> bool:
         idle = self._idle()
         if len(idle) <= _LEAST_IDLE:
             return False
-        tokens = request.tokens[:-1]  # The last token is always evaluated, for its logits
+        # The last token is always evaluated, for its logits
+        tokens = request.tokens[:-1]
         prefixes = [_reusable(held, tokens, request) for held in self._tokens]
         source = max(range(len(prefixes)), key=lambda stream: prefixes[stream].length)
         length, start, dropped = prefixes[source]
@@ -51,14 +54,18 @@ class Streams(SequencePool):
         elif source in idle and not decodes and length == len(self._tokens[source]):
             target = source  # An interrupted request resumes
         else:  # Another request may still need the source
-            target = self._free([stream for stream in idle if stream != source], decodes=decodes)
+            target = self._free(
+                [stream for stream in idle if stream != source], decodes=decodes
+            )
             self._copy(source, target)
             self._cut(target, length + dropped)
             if dropped:
                 self.context.remove(target, start, dropped)
                 del self._tokens[target][start : start + dropped]
         request.sequence = target
-        request.reused = max(request.reused, min(len(self._tokens[target]), len(request.prompt)))
+        request.reused = max(
+            request.reused, min(len(self._tokens[target]), len(request.prompt))
+        )
         self._running[target] = request
         return True
 
@@ -73,7 +80,9 @@ class Streams(SequencePool):
             if r.sequence is not None and isinstance(r.sampler, FreeSampler)
         }
         while texts and (
-            between := [s for s in range(min(texts), max(texts)) if s not in self._running]
+            between := [
+                s for s in range(min(texts), max(texts)) if s not in self._running
+            ]
         ):
             target, last = between[0], max(texts)
             self._copy(last, target)
@@ -98,7 +107,9 @@ class Streams(SequencePool):
 
     def _free(self, idle: list[int], *, decodes: bool) -> int:
         """The first idle stream to decode in; otherwise one of the last, in turn."""
-        return idle[0] if decodes else min(idle[-_PROMPT_STREAMS:], key=self._used_at.__getitem__)
+        if decodes:
+            return idle[0]
+        return min(idle[-_PROMPT_STREAMS:], key=self._used_at.__getitem__)
 
     def _copy(self, source: int, target: int) -> None:
         self._cut(target, 0)
@@ -119,13 +130,19 @@ class _Reusable(NamedTuple):
     dropped: int
 
 
-def _reusable(held: list[int], tokens: list[int], request: ScheduledRequest) -> _Reusable:
+def _reusable(
+    held: list[int], tokens: list[int], request: ScheduledRequest
+) -> _Reusable:
     """How much of these tokens a stream that holds others can reuse."""
     start = common_prefix(held, tokens)
     sought = tokens[start : start + _LEAST_MOVED]
     if not start or not request.allow_kv_shift or len(sought) < _LEAST_MOVED:
         return _Reusable(start, 0, 0)
-    at = array("i", held).tobytes().find(array("i", sought).tobytes(), start * _TOKEN_BYTES)
+    at = (
+        array("i", held)
+        .tobytes()
+        .find(array("i", sought).tobytes(), start * _TOKEN_BYTES)
+    )
     if at < 0 or at % _TOKEN_BYTES:
         return _Reusable(start, 0, 0)
     at //= _TOKEN_BYTES

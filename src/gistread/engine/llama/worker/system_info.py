@@ -59,7 +59,12 @@ def gpus() -> tuple[Gpu, ...]:
             # it.
             shares = kind == _INTEGRATED or sys.platform == "darwin"
             by_kind[kind].append(
-                Gpu(name_of(device).decode("utf-8", "replace"), free.value, total.value, shares)
+                Gpu(
+                    name_of(device).decode("utf-8", "replace"),
+                    free.value,
+                    total.value,
+                    shares,
+                )
             )
     return tuple(by_kind[_DISCRETE] or by_kind[_INTEGRATED])
 

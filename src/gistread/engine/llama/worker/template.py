@@ -75,7 +75,8 @@ class Template:
         """
         begun = prompt[-1].content if prompt and prompt[-1].role == "assistant" else ""
         messages = [
-            {"role": m.role, "content": m.content} for m in (prompt[:-1] if begun else prompt)
+            {"role": m.role, "content": m.content}
+            for m in (prompt[:-1] if begun else prompt)
         ]
         return self._without_reasoning(self._fill(messages)) + begun
 
@@ -88,11 +89,16 @@ class Template:
             others = [m for m in messages if m["role"] != "system"]
             if not system or not others:
                 raise
-            others[0] = {**others[0], "content": "\n\n".join([*system, others[0]["content"]])}
+            others[0] = {
+                **others[0],
+                "content": "\n\n".join([*system, others[0]["content"]]),
+            }
             return self._render(others)
 
     def _render(self, messages: list[dict[str, str]]) -> str:
-        left = _MOST_CHARACTERS + 2 * sum(len(message["content"]) for message in messages)
+        left = _MOST_CHARACTERS + 2 * sum(
+            len(message["content"]) for message in messages
+        )
         parts: list[str] = []
         for part in self._template.generate(
             messages=messages,

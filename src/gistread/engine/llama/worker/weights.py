@@ -42,9 +42,10 @@ class Weights:
         """
         self.handle = handle
         # Owned by the model and freed with it.
-        self._adapter = (
-            llama.llama_adapter_lora_init(handle, os.fsencode(adapter)) if adapter else None
-        )
+        if adapter:
+            self._adapter = llama.llama_adapter_lora_init(handle, os.fsencode(adapter))
+        else:
+            self._adapter = None
         if adapter and not self._adapter:
             problem = f"The adapter {Path(adapter).name} does not fit this model."
             raise EngineError(problem, "Give one that was made for it.")
@@ -52,9 +53,11 @@ class Weights:
         self.vocabulary = llama.llama_vocab_n_tokens(self.vocab)
         # Whether a sequence can be cut at any position; a recurrent state cannot.
         self.can_roll_back = not (
-            llama.llama_model_is_recurrent(handle) or llama.llama_model_is_hybrid(handle)
+            llama.llama_model_is_recurrent(handle)
+            or llama.llama_model_is_hybrid(handle)
         )
-        self.window: int = llama.llama_model_n_swa(handle)  # Sliding window in tokens; 0: none
+        # Sliding window in tokens; 0: none
+        self.window: int = llama.llama_model_n_swa(handle)
         # Whether a saved sequence can be cut at any position; a sliding window is saved without
         # earlier tokens.
         self.can_restart_anywhere = self.can_roll_back and not self.window
@@ -74,20 +77,26 @@ class Weights:
         }
         # A user-defined token may be ordinary text, such as a run of spaces: only markers are
         # split.
-        markers = sorted((text for text in texts if _is_marker(text)), key=len, reverse=True)
+        markers = sorted(
+            (text for text in texts if _is_marker(text)), key=len, reverse=True
+        )
         self._control = re.compile("|".join(map(re.escape, markers)) or r"(?!)")
 
     def apply_adapter(self, context: llama.llama_context_p) -> None:
         if self._adapter:
             adapters = (llama.llama_adapter_lora_p_ctypes * 1)(self._adapter)
-            llama.llama_set_adapters_lora(context, adapters, 1, (ctypes.c_float * 1)(1.0))
+            llama.llama_set_adapters_lora(
+                context, adapters, 1, (ctypes.c_float * 1)(1.0)
+            )
 
     def tokens_of(self, text: str, *, special: bool = False) -> list[int]:
         """Tokenize text. `special`: parse control tokens spelled out in it."""
         data = text.encode("utf-8", "replace")
         capacity = len(data) + 8
         buffer = (llama.llama_token * capacity)()
-        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, capacity, False, special)
+        count = llama.llama_tokenize(
+            self.vocab, data, len(data), buffer, capacity, False, special
+        )
         if count < 0:
             raise ValueError(f"a text of {len(data)} bytes cannot be tokenized")
         return buffer[:count]
@@ -109,10 +118,14 @@ class Weights:
 
     def piece(self, token: int) -> bytes:
         buffer = ctypes.create_string_buffer(_PIECE_BYTES)
-        length = llama.llama_token_to_piece(self.vocab, token, buffer, _PIECE_BYTES, 0, False)
+        length = llama.llama_token_to_piece(
+            self.vocab, token, buffer, _PIECE_BYTES, 0, False
+        )
         if length < 0:
             buffer = ctypes.create_string_buffer(-length)
-            length = llama.llama_token_to_piece(self.vocab, token, buffer, -length, 0, False)
+            length = llama.llama_token_to_piece(
+                self.vocab, token, buffer, -length, 0, False
+            )
         return buffer.raw[:length]
 
     @cached_property
