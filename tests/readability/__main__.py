@@ -9,12 +9,24 @@ import sys
 
 from tests.readability.rooms import ROOT, count, findings_of, lower, measure, rooms
 
-_COLUMNS = ("room", "lines", "findings", "characters", "expressions", "conditionals", "complex")
+_COLUMNS = (
+    "room",
+    "lines",
+    "findings",
+    "characters",
+    "expressions",
+    "conditionals",
+    "complex",
+)
 
 
 def main(words: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.readability", description=__doc__)
-    parser.add_argument("rooms", metavar="ROOM", nargs="*", help="a folder, such as `tests/cli`")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.readability", description=__doc__
+    )
+    parser.add_argument(
+        "rooms", metavar="ROOM", nargs="*", help="a folder, such as `tests/cli`"
+    )
     parser.add_argument("--lower", action="store_true", help="record lower counts")
     options = parser.parse_args(words)
     if options.lower:

@@ -75,7 +75,11 @@ def lower() -> None:
         kept = {rule: min(counts[rule], limits.get(rule, 0)) for rule in rule_names()}
         left = {rule: number for rule, number in kept.items() if number}
         if left:
-            lines += [f'["{room}"]', *(f"{rule} = {number}" for rule, number in left.items()), ""]
+            lines += [
+                f'["{room}"]',
+                *(f"{rule} = {number}" for rule, number in left.items()),
+                "",
+            ]
     _ALLOWED.write_text("\n".join(lines), "utf-8")
 
 
@@ -87,14 +91,20 @@ def measure(paths: list[Path]) -> Measures:
     texts = [path.read_text("utf-8") for path in paths]
     lines = [line for text in texts for line in text.splitlines() if line.strip()]
     nodes = [node for text in texts for node in ast.walk(ast.parse(text))]
-    expressions = [n for n in nodes if isinstance(n, ast.expr) and not isinstance(n, _SIMPLE)]
+    expressions = [
+        n for n in nodes if isinstance(n, ast.expr) and not isinstance(n, _SIMPLE)
+    ]
     conditionals = sum(isinstance(node, ast.IfExp) for node in nodes)
-    functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [
+        n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
     line_count = max(1, len(lines))
     return Measures(
         lines=len(lines),
         characters_a_line=sum(map(len, lines)) / line_count,
         expressions_a_line=len(expressions) / line_count,
         conditionals_a_thousand=1000 * conditionals / line_count,
-        complex_functions=sum(complexity(function) > _MOST_COMPLEXITY for function in functions),
+        complex_functions=sum(
+            complexity(function) > _MOST_COMPLEXITY for function in functions
+        ),
     )

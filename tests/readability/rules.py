@@ -35,7 +35,9 @@ _VAGUE = frozenset(("one", "told", "found", "said", "asked", "wanted"))
 # Nothing, a first one, a pair
 _PLAIN = frozenset((0, 1, 2))
 # Between units: percent, metric prefixes, parts of a day and week, bits and bytes
-_UNITS = frozenset((10, 100, 1000, 10**6, 10**9, 60, 3600, 24, 7, 8, 1024, 2**20, 2**30))
+_UNITS = frozenset(
+    (10, 100, 1000, 10**6, 10**9, 60, 3600, 24, 7, 8, 1024, 2**20, 2**30)
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -81,6 +83,18 @@ def _conditional_over_lines(conditional: ast.IfExp) -> Iterator[ast.AST]:
         yield conditional
 
 
+def _condition_over_lines(statement: ast.If | ast.While) -> Iterator[ast.AST]:
+    """`if a and b(` with the rest below; `and` and `or` may begin lines in parentheses."""
+    test = statement.test
+    if test.lineno == test.end_lineno:
+        return
+    values = test.values if isinstance(test, ast.BoolOp) else [test]
+    is_in_parentheses = test.lineno > statement.lineno
+    is_listed = all(value.lineno == value.end_lineno for value in values)
+    if not (is_in_parentheses and is_listed):
+        yield statement
+
+
 def _early_walrus_in_conditional(conditional: ast.IfExp) -> Iterator[ast.AST]:
     """`m[1] if (m := match(text)) else ""`"""
     if _bound(conditional.test) & _names(conditional.body):
@@ -90,9 +104,13 @@ def _early_walrus_in_conditional(conditional: ast.IfExp) -> Iterator[ast.AST]:
 def _early_walrus_in_comprehension(comprehension: Any) -> Iterator[ast.AST]:
     """`[m[1] for text in texts if (m := match(text))]`"""
     is_dict = isinstance(comprehension, ast.DictComp)
-    results = [comprehension.key, comprehension.value] if is_dict else [comprehension.elt]
+    results = (
+        [comprehension.key, comprehension.value] if is_dict else [comprehension.elt]
+    )
     used = set().union(*map(_names, results))
-    conditions = [test for generator in comprehension.generators for test in generator.ifs]
+    conditions = [
+        test for generator in comprehension.generators for test in generator.ifs
+    ]
     if any(_bound(condition) & used for condition in conditions):
         yield comprehension
 
@@ -115,7 +133,9 @@ def _shared_iterator(function: ast.FunctionDef) -> Iterator[ast.AST]:
         and _is_iterator(node.value)
     }
     if iterators:
-        comprehensions = [n for n in ast.walk(function) if isinstance(n, _COMPREHENSIONS)]
+        comprehensions = [
+            n for n in ast.walk(function) if isinstance(n, _COMPREHENSIONS)
+        ]
         uses = Counter(name for inner in comprehensions for name in _names(inner))
         yield from (node for name, node in iterators.items() if uses[name] > 1)
 
@@ -128,7 +148,11 @@ def _bare_number(function: ast.FunctionDef) -> Iterator[ast.AST]:
     for parent in _own_nodes(function):
         for child in ast.iter_child_nodes(parent):
             number = _number(child)
-            if number is not None and abs(number) not in _PLAIN and _is_in_rule(number, parent):
+            if (
+                number is not None
+                and abs(number) not in _PLAIN
+                and _is_in_rule(number, parent)
+            ):
                 yield child
 
 
@@ -156,7 +180,11 @@ def _wrapped_summary(documented: ast.AST) -> Iterator[ast.AST]:
 
 def _long_tuple(function: ast.FunctionDef) -> Iterator[ast.AST]:
     """A tuple of three or more that a function takes or returns; a dataclass names its parts."""
-    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    arguments = [
+        *function.args.posonlyargs,
+        *function.args.args,
+        *function.args.kwonlyargs,
+    ]
     annotations = [function.returns, *(argument.annotation for argument in arguments)]
     for annotation in annotations:
         if annotation is not None and any(map(_is_long_tuple, ast.walk(annotation))):
@@ -173,9 +201,16 @@ def _is_long_tuple(annotation: ast.AST) -> bool:
 def _vague_name(node: ast.AST) -> Iterator[ast.AST]:
     """A name that names nothing, such as `one` for a sentence or `found` for a match."""
     match node:
-        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+        case (
+            ast.Name(id=name, ctx=ast.Store())
+            | ast.Attribute(attr=name, ctx=ast.Store())
+        ):
             is_vague = name.strip("_") in _VAGUE
-        case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+        case (
+            ast.arg(arg=name)
+            | ast.FunctionDef(name=name)
+            | ast.AsyncFunctionDef(name=name)
+        ):
             is_vague = name.strip("_") in _VAGUE
         case _:  # A name that is read has been given elsewhere
             is_vague = False
@@ -211,7 +246,11 @@ def _names(node: ast.AST) -> set[str]:
 
 def _bound(condition: ast.AST) -> set[str]:
     """Names that `:=` binds in a condition."""
-    return {inner.target.id for inner in ast.walk(condition) if isinstance(inner, ast.NamedExpr)}
+    return {
+        inner.target.id
+        for inner in ast.walk(condition)
+        if isinstance(inner, ast.NamedExpr)
+    }
 
 
 def _is_iterator(value: ast.expr) -> bool:
@@ -238,6 +277,7 @@ class Rule:
 RULES = (
     Rule("nested-conditional", _CONDITIONALS, _nested_conditional),
     Rule("conditional-over-lines", _CONDITIONALS, _conditional_over_lines),
+    Rule("condition-over-lines", (ast.If, ast.While), _condition_over_lines),
     Rule("early-walrus", _CONDITIONALS, _early_walrus_in_conditional),
     Rule("early-walrus", _COMPREHENSIONS, _early_walrus_in_comprehension),
     Rule("values-side-by-side", (ast.Assign,), _values_side_by_side),
