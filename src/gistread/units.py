@@ -159,6 +159,18 @@ def progress_bar(share: float, columns: int = 24) -> str:
     return "━" * filled + "─" * (columns - filled)
 
 
+def same_at_start(first: Sequence[object], second: Sequence[object]) -> int:
+    """How many items are equal before the first two that differ.
+
+    >>> same_at_start("lawyer", "lawful")
+    3
+    """
+    for number, (item, other) in enumerate(zip(first, second, strict=False)):
+        if item != other:
+            return number
+    return min(len(first), len(second))
+
+
 def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
     """(first, last) of each run of consecutive numbers, sorted."""
     runs: list[tuple[int, int]] = []

@@ -25,6 +25,7 @@ from gistread.store.model import (
     SavedQuestion,
 )
 from gistread.store.user_data import MarkStore, UserData
+from gistread.units import same_at_start
 
 # Share of the quotes that must be found before a text of the same title counts as the same work
 _SAME_WORK = 0.5
@@ -139,8 +140,8 @@ def _agreed_around(at: int, quote: _Letters, letters: str) -> float:
     end = at + len(quote.exact)
     before = letters[max(0, at - len(quote.prefix)) : at]
     after = letters[end : end + len(quote.suffix)]
-    agreed_before = _agreement(before[::-1], quote.prefix[::-1])
-    agreed_after = _agreement(after, quote.suffix)
+    agreed_before = same_at_start(before[::-1], quote.prefix[::-1])
+    agreed_after = same_at_start(after, quote.suffix)
     letters_around = len(quote.prefix) + len(quote.suffix)
     return (agreed_before + agreed_after) / max(1, letters_around)
 
@@ -198,16 +199,6 @@ def _places(part: str, letters: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = letters.find(part, at + 1)
-
-
-def _agreement(first: str, second: str) -> int:
-    """How many letters are the same before the first that differs."""
-    agreed = 0
-    for letter, other in zip(first, second, strict=False):
-        if letter != other:
-            break
-        agreed += 1
-    return agreed
 
 
 def _letters_of(text: str) -> str:

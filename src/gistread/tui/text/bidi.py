@@ -16,17 +16,14 @@ _RIGHT_TO_LEFT = re.compile(
     "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
 )
 _PAIRS = "()[]{}<>«»‹›⁅⁆⁽⁾₍₎≤≥⟨⟩⟪⟫⦅⦆〈〉《》「」『』【】〔〕〖〗（）［］｛｝＜＞"
-_MIRRORED = str.maketrans(
-    _PAIRS,
-    "".join(
-        closing + opening
-        for opening, closing in zip(_PAIRS[::2], _PAIRS[1::2], strict=True)
-    ),
-)
+_CLOSING_OF = dict(zip(_PAIRS[::2], _PAIRS[1::2], strict=True))
+_OPENING_OF = {closing: opening for opening, closing in _CLOSING_OF.items()}
+_MIRRORED = str.maketrans(_CLOSING_OF | _OPENING_OF)
+# Brackets, without quotation marks and comparisons
 _OPENING = {
-    a: b
-    for a, b in zip(_PAIRS[::2], _PAIRS[1::2], strict=True)
-    if unicodedata.category(a) == "Ps"
+    opening: closing
+    for opening, closing in _CLOSING_OF.items()
+    if unicodedata.category(opening) == "Ps"
 }
 _CLOSING = frozenset(_OPENING.values())
 _MOST_OPEN = 63
@@ -57,12 +54,11 @@ def runs_right_to_left(text: str) -> bool:
 
 def base_level(text: str) -> int:
     """1 for a paragraph whose first letter runs from right to left, else 0 (P2, P3)."""
-    strong = (
-        kind
-        for kind in map(unicodedata.bidirectional, text)
-        if kind in ("L", "R", "AL")
-    )
-    return int(next(strong, "L") != "L")
+    for character in text:
+        kind = unicodedata.bidirectional(character)
+        if kind in ("L", "R", "AL"):
+            return int(kind != "L")
+    return 0
 
 
 def mirrored(text: str) -> str:
@@ -75,9 +71,9 @@ def visual_order(levels: bytes) -> list[int]:
     highest = max(levels, default=0)
     lowest_odd = min((level for level in levels if level % 2), default=highest + 1)
     for level in range(highest, lowest_odd - 1, -1):
-        for run in re.finditer(
-            b"\x01+", bytes(levels[index] >= level for index in order)
-        ):
+        # A byte 1 for each character of this level or a higher one
+        is_reversed = bytes(levels[index] >= level for index in order)
+        for run in re.finditer(b"\x01+", is_reversed):
             part = slice(*run.span())
             order[part] = reversed(order[part])
     return order
@@ -94,14 +90,11 @@ def levels_of(text: str, base: int) -> bytes:
 
 def _line_levels(line: str, base: int) -> bytes:
     outer = "R" if base else "L"
-    classes = (unicodedata.bidirectional(character) or "L" for character in line)
-    kinds = list(_weak("".join(_KINDS.get(class_, "O") for class_ in classes), outer))
+    classes = [unicodedata.bidirectional(character) or "L" for character in line]
+    strong_and_weak = "".join(_KINDS.get(class_, "O") for class_ in classes)
+    kinds = list(_weak(strong_and_weak, outer))
     _brackets(line, kinds, outer)
-    for run in re.finditer("O+", "".join(kinds)):  # N1 and N2
-        start, end = run.span()
-        before = _DIRECTIONS[kinds[start - 1]] if start else outer
-        after = _DIRECTIONS[kinds[end]] if end < len(kinds) else outer
-        kinds[start:end] = [before if before == after else outer] * (end - start)
+    _neutral(kinds, outer)
     levels = bytearray(_LEVELS[base][kind] for kind in kinds)
     # L1: white space at the end of a line has the base level.
     end = len(line.rstrip())
@@ -120,6 +113,16 @@ def _weak(kinds: str, outer: str) -> str:
     kinds = re.sub("[STC]", "O", kinds)  # W6
     # W7, without `outer`
     return re.sub("L[^LR]*", lambda run: run[0].replace("E", "L"), kinds)[1:]
+
+
+def _neutral(kinds: list[str], outer: str) -> None:
+    """N1 and N2: neutral characters get the direction on both of their sides, or the outer one."""
+    for run in re.finditer("O+", "".join(kinds)):
+        start, end = run.span()
+        before = _DIRECTIONS[kinds[start - 1]] if start else outer
+        after = _DIRECTIONS[kinds[end]] if end < len(kinds) else outer
+        direction = before if before == after else outer
+        kinds[start:end] = [direction] * (end - start)
 
 
 def _brackets(line: str, kinds: list[str], outer: str) -> None:
@@ -172,14 +175,12 @@ _EXPLICIT_ORDER, _IMPLICIT_ORDER = "\x1b[8l", "\x1b[8h"
 
 
 def reorders(bidi: Bidi, environ: Mapping[str, str]) -> bool:
-    """Whether to order text here.
-
-    Always or never by the setting, or unless the terminal does so.
-    """
+    """Whether to order text here: as set, or by default unless the terminal does so."""
     if bidi != "auto":
         return bidi == "on"
     is_apple = environ.get("TERM_PROGRAM") == "Apple_Terminal"
-    return not (is_apple or "KONSOLE_VERSION" in environ or "MLTERM" in environ)
+    does_terminal = is_apple or "KONSOLE_VERSION" in environ or "MLTERM" in environ
+    return not does_terminal
 
 
 @contextmanager

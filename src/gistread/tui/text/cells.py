@@ -41,7 +41,7 @@ _JOINED = re.compile("[\\u200d\\ufe0f\\U0001f1e6-\\U0001f1ff]")
 _SPACE_LIKE = "\t\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029"
 _INVISIBLE = "\u00ad\u061c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff\ufff9\ufffa\ufffb"
 _WORD_JOINER = "\u2060"
-# A window in which whole glyphs of several characters are likely to end
+# The size of a window in which glyphs of several characters are likely to end
 _CHARACTERS_A_CELL = 4
 _LONGEST_GLYPH = 32
 
@@ -83,23 +83,23 @@ def fit(text: str, start: int, end: int, width: int) -> int:
         window = text[start:stop]
         if _JOINED.search(window):
             return _fit_joined(text, start, end, width)
-        widths = list(accumulate(map(get_character_cell_size, window)))
-        count = bisect_right(widths, width)
-        if count < len(window) or stop == end:
+        # The cells up to the end of each character
+        used = list(accumulate(map(get_character_cell_size, window)))
+        fitting = start + bisect_right(used, width)
+        if fitting < stop or stop == end:
             break
         size *= 2
-    if not count:  # one glyph is wider than that
-        count = 1
-        while start + count < end and not get_character_cell_size(text[start + count]):
-            count += 1
-    return start + count
+    if fitting > start:
+        return fitting
+    # The first glyph is wider than that: take it with the marks of no width after it.
+    fitting = start + 1
+    while fitting < end and not get_character_cell_size(text[fitting]):
+        fitting += 1
+    return fitting
 
 
 def _fit_joined(text: str, start: int, end: int, width: int) -> int:
-    """`fit` for text with glyphs of several characters.
-
-    Joined emoji, variation selectors, flags.
-    """
+    """`fit` for glyphs of several characters: joined emoji, variation selectors, flags."""
     size = _CHARACTERS_A_CELL * width + _LONGEST_GLYPH
     while True:
         stop = min(end, start + size)
@@ -117,14 +117,14 @@ def _fit_joined(text: str, start: int, end: int, width: int) -> int:
 def _glyphs_within(text: str, width: int) -> int:
     """Characters of the first whole glyphs that fit `width` cells; at least one glyph."""
     graphemes, _ = split_graphemes(text)
-    taken = 0
+    end = 0
     used = 0
     for _, glyph_end, cells in graphemes:
-        if used + cells > width and taken:
+        if used + cells > width and end:
             break
-        taken = glyph_end
+        end = glyph_end
         used += cells
-    return taken
+    return end
 
 
 def _is_within_flag(text: str, start: int, place: int) -> bool:
@@ -145,9 +145,10 @@ def crop(text: str, width: int) -> str:
         return text
     if width <= 0:
         return ""
-    kept = text[: fit(text, 0, len(text), max(1, width - 1))].rstrip()
-    if cell_len(kept) < width:
-        return f"{kept}…"
+    end = fit(text, 0, len(text), max(1, width - 1))
+    beginning = text[:end].rstrip()
+    if cell_len(beginning) < width:
+        return f"{beginning}…"
     return "…"
 
 
@@ -160,7 +161,8 @@ def crop_words(line: str, width: int) -> str:
     cropped = crop(line, width)
     if cropped == line:
         return line
-    return f"{whole_words(line, len(cropped.removesuffix('…')))}…"
+    end = len(cropped.removesuffix("…"))
+    return f"{whole_words(line, end)}…"
 
 
 def index_at(text: str, cell: int) -> int:
@@ -192,8 +194,6 @@ TABLES = {"superscript": _RAISED, "subscript": _LOWERED}  # translation table by
 def can_shift(text: str, style: str) -> bool:
     """Whether every character can be raised (style `superscript`) or lowered (`subscript`)."""
     table = TABLES.get(style)
-    return (
-        table is not None
-        and bool(text)
-        and all(ord(character) in table for character in text)
-    )
+    if table is None or not text:
+        return False
+    return all(ord(character) in table for character in text)

@@ -29,10 +29,8 @@ class Block:
     """One paragraph to draw. Markup and control characters in it have no effect."""
 
     text: str
-    key: Hashable = (
-        # Identifies the block. The block cursor treats neighbours with the same key as one.
-        None
-    )
+    # Identifies the block. The block cursor treats neighbours with the same key as one.
+    key: Hashable = None
     start: int | None = None  # Offset of `text` in the book; None for other text
     style: str = "text"  # A style without a rule in long_text.tcss is drawn as text
     # A heading's level, from 1; adds the style `heading-1` … `heading-4`
@@ -55,13 +53,11 @@ class Block:
     opens: bool = False
     # A style whose background fills the rows; empty: that of the widget
     ground: str = ""
-    align: Literal["left", "center", "justify"] = (
-        "left"  # `left` means right for a right-to-left script
-    )
+    # `left` means right for a right-to-left script
+    align: Literal["left", "center", "justify"] = "left"
     language: str = ""  # BCP 47, for hyphenation; empty: no hyphenation
-    foreign: tuple[
-        tuple[int, int, str], ...
-    ] = ()  # (start, end, language) of parts in another language
+    # (start, end, language) of parts in another language
+    foreign: tuple[tuple[int, int, str], ...] = ()
     max_width: int = 0  # Maximum cells of a row of text; 0: no limit
     spans: tuple[Span, ...] = ()  # Later ones are drawn over earlier ones
     figure: Figure | None = None  # Drawn in the middle above the text
@@ -91,21 +87,22 @@ class Mark(NamedTuple):
 
 class MarkIndex:
     def __init__(self, marks: Iterable[Mark] = ()) -> None:
-        given = (
-            (order, mark) for order, mark in enumerate(marks) if mark.end > mark.start
-        )
-        self._marks = sorted(given, key=lambda numbered: numbered[1].start)
+        numbered = [(number, mark) for number, mark in enumerate(marks)]
+        nonempty = [
+            (number, mark) for number, mark in numbered if mark.end > mark.start
+        ]
+        self._marks = sorted(nonempty, key=lambda pair: pair[1].start)
         self._starts = [mark.start for _, mark in self._marks]
-        self._longest = max(
-            (mark.end - mark.start for _, mark in self._marks), default=0
-        )
+        lengths = (mark.end - mark.start for _, mark in self._marks)
+        self._longest = max(lengths, default=0)
 
     def between(self, start: int, end: int) -> list[Mark]:
         """Marks that overlap `[start, end)`, in the order given; the last is drawn on top."""
         first = bisect_left(self._starts, start - self._longest + 1)
         last = bisect_left(self._starts, end)
+        candidates = self._marks[first:last]
         overlapping = [
-            numbered for numbered in self._marks[first:last] if numbered[1].end > start
+            (number, mark) for number, mark in candidates if mark.end > start
         ]
         return [mark for _, mark in sorted(overlapping)]
 

@@ -36,21 +36,18 @@ _BRAILLE = (
 def half_blocks(figure: "Figure", columns: int, rows: int) -> Rows:
     """Draw two pixels in a cell, for every terminal with colours."""
     data = figure.pixels.resize((columns, 2 * rows), reducing_gap=2.0).tobytes()
-    stride = _BYTES_A_PIXEL * columns
-
-    def cell(upper: int) -> Segment:
-        lower = upper + stride
-        above = data[upper : upper + _BYTES_A_PIXEL]
-        below = data[lower : lower + _BYTES_A_PIXEL]
-        return Segment("▀", _style(above, below))
-
-    return tuple(
-        tuple(
-            cell(upper)
-            for upper in range(2 * row * stride, (2 * row + 1) * stride, _BYTES_A_PIXEL)
-        )
-        for row in range(rows)
-    )
+    stride = _BYTES_A_PIXEL * columns  # Bytes of a row of pixels
+    drawn: list[list[Segment]] = []
+    for row in range(rows):
+        upper_start = 2 * row * stride
+        cells: list[Segment] = []
+        for upper in range(upper_start, upper_start + stride, _BYTES_A_PIXEL):
+            lower = upper + stride
+            above = data[upper : upper + _BYTES_A_PIXEL]
+            below = data[lower : lower + _BYTES_A_PIXEL]
+            cells.append(Segment("▀", _style(above, below)))
+        drawn.append(cells)
+    return drawn
 
 
 @lru_cache(maxsize=128)
@@ -62,27 +59,30 @@ def dots(figure: "Figure", columns: int, rows: int) -> Rows:
 
     def cell(column: int, row: int) -> str:
         first = _DOTS_DOWN * row * stride + _DOTS_ACROSS * column
-        lit = (
-            bit
-            for dot, bit in _BRAILLE
-            if pixels[first + dot // _DOTS_ACROSS * stride + dot % _DOTS_ACROSS]
-        )
-        return chr(_NO_DOTS + sum(lit))
+        lit = 0
+        for dot, bit in _BRAILLE:
+            down, across = divmod(dot, _DOTS_ACROSS)
+            if pixels[first + down * stride + across]:
+                lit += bit
+        return chr(_NO_DOTS + lit)
 
-    return tuple(
-        (Segment("".join(cell(column, row) for column in range(columns))),)
-        for row in range(rows)
+    lines = (
+        "".join(cell(column, row) for column in range(columns)) for row in range(rows)
     )
+    return [[Segment(line)] for line in lines]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Figure:
+    """A picture with the way it is drawn. Cached by identity: equal pixels are drawn twice."""
+
     pixels: "Pixels"  # RGB
     natural_columns: int  # Maximum columns to draw it in
     most_rows: int = 0  # 0: no limit
     painter: Painter = half_blocks
 
     def limited(self, rows: int) -> "Figure":
+        """The same picture in at most `rows` rows."""
         return replace(self, most_rows=rows)
 
     def cells_in(self, columns: int) -> tuple[int, int]:

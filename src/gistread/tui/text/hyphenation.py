@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 Foreign = tuple[int, int, str]  # `text[start:end]` is in this language (BCP 47)
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_LEAST_LETTERS = 6
-_LEFT, _RIGHT = 3, 3  # minimum letters before and after a hyphen
+_LEAST_LETTERS = 6  # Of a word that is hyphenated
+_LEFT, _RIGHT = 3, 3  # Minimum letters before and after a hyphen
+# Minimum characters of a passage in another language to hyphenate it: loading a dictionary takes
+# longer than laying out a book.
 _PASSAGE = 60
-"""Minimum characters of a passage in another language to hyphenate it: loading a dictionary takes
-longer than laying out a book.
-"""
-_LONGEST = 64  # maximum letters of a word after the edge of a row
-_JOINTS = frozenset("-‐‑_@/\\&=")
-_NOUNS_ARE_CAPITAL = "de"
+_LONGEST = 64  # Maximum letters of a word after the edge of a row
+_JOINTS = frozenset("-‐‑_@/\\&=")  # Between the parts of a compound or an address
+_NOUNS_ARE_CAPITAL = "de"  # Elsewhere a word with a capital is taken for a name
 
 
 def last_hyphen(
@@ -32,22 +31,25 @@ def last_hyphen(
 
     `language`: of the text (BCP 47), but for its foreign passages.
     """
-    for begin, end, inner in reversed(foreign):
-        if begin < limit and start < end:
-            if end - begin < _PASSAGE or begin > start:
+    for passage_start, passage_end, passage_language in reversed(foreign):
+        if passage_start < limit and start < passage_end:
+            is_short = passage_end - passage_start < _PASSAGE
+            if is_short or passage_start > start:
                 return 0
-            language = inner
+            language = passage_language
             break
     word = _word_over(text, start, limit)
     if word is None:
         return 0
     first, end = word
+    is_short = end - first < _LEAST_LETTERS
     is_name = text[first].isupper() and not language.startswith(_NOUNS_ARE_CAPITAL)
-    if end - first < _LEAST_LETTERS or is_name or _is_part(text, first, end):
+    if is_short or is_name or _is_part(text, first, end):
         return 0
-    inside = reversed(places(language, text[first:end].lower()))
-    fitting = (first + place for place in inside if first + place <= limit)
-    return next(fitting, 0)
+    for place in reversed(places(language, text[first:end].lower())):
+        if first + place <= limit:
+            return first + place
+    return 0
 
 
 def _word_over(text: str, start: int, limit: int) -> tuple[int, int] | None:
@@ -55,8 +57,11 @@ def _word_over(text: str, start: int, limit: int) -> tuple[int, int] | None:
     bound = limit + _LONGEST
     for word in _LETTERS.finditer(text, start, bound):
         first, end = word.span()
-        if end >= limit:
-            return (first, end) if first < limit and end < bound else None
+        if end < limit:
+            continue
+        if first >= limit or end >= bound:
+            return None
+        return first, end
     return None
 
 
@@ -82,7 +87,7 @@ def places(language: str, word: str) -> tuple[int, ...]:
 def _dictionary(language: str) -> "Pyphen | None":
     import pyphen
 
-    known = pyphen.language_fallback(language.replace("_", "-"))
-    if not known:
+    nearest = pyphen.language_fallback(language.replace("_", "-"))
+    if not nearest:
         return None
-    return pyphen.Pyphen(lang=known, left=_LEFT, right=_RIGHT)
+    return pyphen.Pyphen(lang=nearest, left=_LEFT, right=_RIGHT)

@@ -25,16 +25,17 @@ from gistread.tui.text.wrap import (
     wrap,
 )
 
-_LEAST_TEXT = 12  # minimum cells that rail and indent leave for the text
+_LEAST_TEXT = 12  # Minimum cells that rail and indent leave for the text
 # Minimum cells of a row that is justified; in a narrower one the gaps would be wide.
 _JUSTIFIED = 60
-# maximum average cells added to a space; a row with few words stays ragged instead
+# Maximum average cells added to a space; a row with few words stays ragged instead
 _WIDEST_GAP = 2
-_NARROW = 46  # cells below which words are hyphenated even in ragged text
-_SLACK = 12  # a word is hyphenated if more than one twelfth of the row would stay empty
-_LEAST_SLACK = 3  # And more than these cells
+_NARROW = 46  # Cells below which words are hyphenated even in ragged text
+# A word is hyphenated if more than one twelfth of the row would stay empty,
+_SLACK = 12
+_LEAST_SLACK = 3  # and more than these cells.
 _BEFORE_TAIL = 2  # Empty cells between the text and a tail in the same row
-_GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
+_GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")  # Spaces between two words
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,9 @@ class Layout:
     shown: str  # The block's text without control characters; same length
     spans: list[tuple[int, int]]  # The range of `shown` in each row of text
     width: int  # Cells of the whole row
-    left: int
+    left: int  # Cells of rail and indent before the text
     first: int  # Additional cells before the first row of text
-    turnover: int
+    turnover: int  # Additional cells before a row that continues a line
     tail_apart: bool  # Whether the tail has a row of its own
     # Whether right-to-left text is ordered here rather than by the terminal
     reorder: bool = True
@@ -63,10 +64,8 @@ class Layout:
     @property
     def label(self) -> str:
         """The block's label, cropped to the space before the first row of text."""
-        return crop(
-            clean(self.block.hanging),
-            self.left + self.first - cell_len(self.block.rail),
-        )
+        cells = self.left + self.first - cell_len(self.block.rail)
+        return crop(clean(self.block.hanging), cells)
 
     @property
     def figure_cells(self) -> tuple[int, int]:
@@ -77,10 +76,14 @@ class Layout:
 
     @property
     def above(self) -> int:
-        """Empty rows and those of the picture, with an empty one below it unless a caption is."""
-        rows = self.figure_cells[1]
-        below = rows > 0 and self.block.style != "image"
-        return self.block.blank_before + rows + below
+        """Rows above the text: empty ones, and the picture with an empty row below it.
+
+        A caption follows its picture at once.
+        """
+        _, figure_rows = self.figure_cells
+        is_caption = self.block.style == "image"
+        below_figure = 1 if figure_rows and not is_caption else 0
+        return self.block.blank_before + figure_rows + below_figure
 
     @property
     def rows(self) -> int:
@@ -92,9 +95,9 @@ class Layout:
 
         For a space dropped at a break, the row before it.
         """
-        return self.above + max(
-            0, bisect_right(self.spans, (offset, len(self.shown) + 1)) - 1
-        )
+        after_every_end = len(self.shown) + 1
+        line = bisect_right(self.spans, (offset, after_every_end)) - 1
+        return self.above + max(0, line)
 
     def line_of(self, row: int) -> int:
         """The line of text in a row, or else the nearest above it, or else the first."""
@@ -112,16 +115,17 @@ class Layout:
             return 0
         line = self.line_of(row)
         start, end = self.spans[line]
-        if line + 1 == len(self.spans) or self._begins_line(line + 1):
+        ends_line = line + 1 == len(self.spans) or self._begins_line(line + 1)
+        if ends_line:
             return 0
         text = self.shown[start:end]
-        spare = self.room - self._shift(line) - cell_len(text) - (end in self.parted)
+        has_hyphen = end in self.parted
+        spare = self.room - self._shift(line) - cell_len(text) - has_hyphen
+        if spare <= 0:
+            return 0
+        is_too_loose = spare > _WIDEST_GAP * len(_GAP.findall(text))
         # For ideographs the grid matters more than an even edge.
-        if (
-            spare <= 0
-            or spare > _WIDEST_GAP * len(_GAP.findall(text))
-            or is_ideographic(text)
-        ):
+        if is_too_loose or is_ideographic(text):
             return 0
         return spare
 
@@ -129,29 +133,35 @@ class Layout:
         """Whether the row starts a record, or names the columns above figures."""
         line = self.line_of(row)
         if self.columns:
-            return not line and any(width < 0 for width in self.columns)
-        return (
-            self.block.style == "table"
-            and SEPARATOR in self.shown
-            and self._begins_line(line)
-        )
+            has_figures = any(width < 0 for width in self.columns)
+            return line == 0 and has_figures
+        is_record = self.block.style == "table" and SEPARATOR in self.shown
+        return is_record and self._begins_line(line)
 
     def row_cells(self, row: int) -> int:
+        """Cells of the text in a row, as it is drawn."""
         span = self.span(row)
         if span is None:
             return 0
         start, end = span
         if self.columns:
-            cells = cells_of(self.shown, start, end)
-            *before, last = self.columns[: len(cells)]
-            used = sum(map(abs, before)) + len(before) * len(DRAWN_SEPARATOR)
-            if last < 0:
-                return used - last
-            return used + cell_len(self.shown[slice(*cells[-1])])
+            return self._table_row_cells(start, end)
         has_hyphen = end in self.parted
         return cell_len(self.shown[start:end]) + has_hyphen + self.spare(row)
 
+    def _table_row_cells(self, start: int, end: int) -> int:
+        cells = cells_of(self.shown, start, end)
+        *widths_before, last_width = self.columns[: len(cells)]
+        separators = len(widths_before) * len(DRAWN_SEPARATOR)
+        before = sum(map(abs, widths_before)) + separators
+        is_flush_right = last_width < 0
+        if is_flush_right:
+            return before - last_width
+        last_start, last_end = cells[-1]
+        return before + cell_len(self.shown[last_start:last_end])
+
     def text_cell(self, row: int) -> int:
+        """The cell of a row in which its text begins."""
         shift = self._shift(self.line_of(row))
         spare = max(0, self.room - shift - self.row_cells(row))
         if self.block.align == "center":
@@ -180,6 +190,7 @@ class Layout:
 
 
 def text_cells(block: Block, width: int, left: int) -> int:
+    """Cells for text in a row of `width` cells, after `left` cells of rail and indent."""
     room = max(1, width - left)
     if block.max_width > 0:
         return min(room, block.max_width)
@@ -193,17 +204,16 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
     rail = cell_len(block.rail)
     left = min(rail + block.indent, max(0, width - _LEAST_TEXT))
     room = text_cells(block, width, left)
-    spare = min(room // 2, max(0, room - 2))  # two cells stay free for a wide character
-    first = min(_first_indent(block, left), spare)
-    turnover = min(block.turnover, spare)
-    right_to_left = (
-        not narrow and bidi.runs_right_to_left(shown) and bool(bidi.base_level(shown))
-    )
+    # At least half of a row, and two cells for a wide character, stay free for text.
+    most_indent = min(room // 2, max(0, room - 2))
+    first = min(_first_indent(block, left), most_indent)
+    turnover = min(block.turnover, most_indent)
+    right_to_left = not narrow and _is_right_to_left(shown)
     columns: tuple[int, ...] = ()
     hyphens = None
     if block.style == "table" and SEPARATOR in shown:
         first = 0
-        turnover = min(RECORD_INDENT, spare)
+        turnover = min(RECORD_INDENT, most_indent)
         columns = column_widths(shown, room)
         spans = lines_of(shown) if columns else record_rows(shown, room)
     else:
@@ -214,9 +224,10 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
     tail_apart = False
     if block.tail:
         start, end = spans[-1]
-        before = left + (first if len(spans) == 1 else turnover)
-        used = before + cell_len(shown[start:end]) + _BEFORE_TAIL + cell_len(block.tail)
-        tail_apart = used > width or block.align == "center" or right_to_left
+        indent = first if len(spans) == 1 else turnover
+        text_end = left + indent + cell_len(shown[start:end])
+        needed = text_end + _BEFORE_TAIL + cell_len(block.tail)
+        tail_apart = needed > width or block.align == "center" or right_to_left
     return Layout(
         block=block,
         shown=shown,
@@ -233,18 +244,24 @@ def lay_out(block: Block, width: int, reorder: bool = True) -> Layout:
     )
 
 
+def _is_right_to_left(text: str) -> bool:
+    return bidi.runs_right_to_left(text) and bidi.base_level(text) == 1
+
+
 def _first_indent(block: Block, left: int) -> int:
     """Cells before the first row of text: its own indent, or what a long label takes."""
     if not block.hanging:
         return block.first_indent
-    label = cell_len(block.rail) + cell_len(block.hanging)
-    beside_label = label + 1 - left if label >= left else 0
-    return max(block.first_indent, beside_label)
+    label_end = cell_len(block.rail) + cell_len(block.hanging)
+    if label_end < left:
+        return block.first_indent
+    return max(block.first_indent, label_end + 1 - left)
 
 
 def _hyphens_for(block: Block, room: int) -> Hyphens | None:
     """How words of justified or narrow text are hyphenated; None for other text."""
-    if not block.language or (block.align != "justify" and room >= _NARROW):
+    is_hyphenated = block.align == "justify" or room < _NARROW
+    if not block.language or not is_hyphenated:
         return None
     slack = max(_LEAST_SLACK, room // _SLACK)
     return Hyphens(partial(last_hyphen, block.language, block.foreign), slack)

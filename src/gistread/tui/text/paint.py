@@ -21,6 +21,8 @@ _LOWEST_LEVEL = 4  # lower headings look like this level
 
 
 class TextStyles:
+    """The styles of a widget by name, each computed when it is first needed."""
+
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
         self.ground: Style = widget.rich_style  # of cells without text
@@ -64,7 +66,7 @@ class RowLook:
     """How one row is drawn, beside its layout."""
 
     palette: TextStyles
-    marked: Sequence[Span]  # Over the block's own style
+    marked: Sequence[Span]  # Drawn over the block's own style
     selected: tuple[int, int] | None  # Part of the block's text
     # Whether the block continues the one before and their rail runs through
     joined: bool
@@ -87,15 +89,17 @@ def paint_row(layout: Layout, row: int, look: RowLook) -> list[Segment]:
     rail = crop(clean(block.rail), layout.left)
     if rail and (look.joined or row >= layout.above):
         segments.append(before_text(rail, look.on_ground("rail"), look.at))
-    if layout.block.blank_before <= row < block.blank_before + layout.figure_cells[1]:
-        return [*segments, *_figure_row(layout, row, look, cell_len(rail))]
     used = cell_len(rail)
+    _, figure_rows = layout.figure_cells
+    if 0 <= row - block.blank_before < figure_rows:
+        return [*segments, *_figure_row(layout, row, look, used)]
     if layout.span(row) is not None:
         lead = _lead(layout, row, look, used)
         segments += lead
         segments += _pieces(layout, row, look)
         used += sum(segment.cell_length for segment in lead) + layout.row_cells(row)
-    if row == layout.rows - 1 and (block.tail or block.rule):
+    is_last = row == layout.rows - 1
+    if is_last and (block.tail or block.rule):
         segments += _tail(layout, row, look, used)
     return segments
 
@@ -129,12 +133,13 @@ def _tail(layout: Layout, row: int, look: RowLook, used: int) -> list[Segment]:
     block = layout.block
     tail = crop(clean(block.tail), layout.width - used)
     between = layout.width - used - cell_len(tail)
+    style = look.bare
+    line = " " * between
     if block.rule:
         style = look.palette.block("rule")
-        line = f" {'─' * (between - 1 - bool(tail))} "[:between]
-    else:
-        style = look.bare
-        line = " " * between
+        # An empty cell on each side of the rule; without a tail, none at its end
+        rule = "─" * (between - 1 - bool(tail))
+        line = f" {rule} "[:between]
     start, end = layout.span(row) or (0, 0)
     length = end - start
     return [
@@ -144,6 +149,7 @@ def _tail(layout: Layout, row: int, look: RowLook, used: int) -> list[Segment]:
 
 
 def located(text: str, style: Style, character: int, row: int) -> Segment:
+    """A segment that Textual finds under the mouse, and selects, as this character of a row."""
     return Segment(text, style + Style.from_meta({"offset": (character, row)}))
 
 
@@ -153,14 +159,14 @@ def before_text(text: str, style: Style, row: int) -> Segment:
 
 
 def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
+    """The row's text, in pieces of one style."""
     runs = set_row(layout, row)
     if not runs:
         return []
     block = layout.block
-    base = look.palette.on_ground(
-        look.palette.block(block.style, block.level), look.ground
-    )
-    start, _ = layout.spans[layout.line_of(row)]
+    base = look.palette.block(block.style, block.level)
+    base = look.palette.on_ground(base, look.ground)
+    row_start, _ = layout.spans[layout.line_of(row)]
     layers = _layers(layout, row, look)
     edges = sorted({edge for layer in layers for edge in (layer.start, layer.end)})
     segments = []
@@ -168,18 +174,16 @@ def _pieces(layout: Layout, row: int, look: RowLook) -> list[Segment]:
         if not run.plain:
             # Filler has the style of the character before it, and counts as that character under
             # the mouse.
-            style, _ = _layered(
-                base, "", layers, run.start, max(run.start + 1, run.end)
-            )
-            segments += [
-                located(each, style, run.start - start, look.at) for each in run.text
-            ]
+            end = max(run.start + 1, run.end)
+            style, _ = _layered(base, "", layers, run.start, end)
+            place = run.start - row_start
+            segments += [located(filler, style, place, look.at) for filler in run.text]
             continue
         inner_edges = [edge for edge in edges if run.start < edge < run.end]
-        for left, right in pairwise((run.start, *inner_edges, run.end)):
-            text = run.text[left - run.start : right - run.start]
-            style, text = _layered(base, text, layers, left, right)
-            segments.append(located(text, style, left - start, look.at))
+        for start, end in pairwise((run.start, *inner_edges, run.end)):
+            text = run.text[start - run.start : end - run.start]
+            style, text = _layered(base, text, layers, start, end)
+            segments.append(located(text, style, start - row_start, look.at))
     return segments
 
 
@@ -199,12 +203,12 @@ def _layers(layout: Layout, row: int, look: RowLook) -> list[_StyleLayer]:
     layers: list[_StyleLayer] = []
     if layout.is_table_head(row):
         layers.append(_StyleLayer(start, end, palette.layer("strong")))
-    for piece in (*layout.block.spans, *look.marked):
-        if piece.start < end and piece.end > start:
-            is_shifted = can_shift(layout.shown[piece.start : piece.end], piece.style)
-            shifts = TABLES[piece.style] if is_shifted else None
-            style = palette.layer(piece.style)
-            layers.append(_StyleLayer(piece.start, piece.end, style, shifts))
+    for span in (*layout.block.spans, *look.marked):
+        if span.start < end and span.end > start:
+            is_shifted = can_shift(layout.shown[span.start : span.end], span.style)
+            shifts = TABLES[span.style] if is_shifted else None
+            style = palette.layer(span.style)
+            layers.append(_StyleLayer(span.start, span.end, style, shifts))
     if look.selected is not None:
         first, last = look.selected
         if first < end and last > start:

@@ -17,7 +17,7 @@ from gistread.tui.text.layout import Layout, lay_out
 
 _NO_OFFSET = -1
 _LAYOUTS_KEPT = 512
-# Characters above which a block's layout is cached even when its rows are only counted
+# A block with more characters keeps its layout even when its rows are only counted
 _COSTLY = 20_000
 
 
@@ -106,23 +106,24 @@ class RowIndex:
         index, inner = self.locate(row)
         layout = self.layout(index)
         line = layout.line_of(inner)
-        return TextPlace(
-            index, layout.spans[line][0] if line else 0, inner - layout.above - line
-        )
+        offset = 0
+        if line:
+            offset, _ = layout.spans[line]
+        return TextPlace(index, offset, inner - layout.above - line)
 
     def row_of(self, place: TextPlace) -> int:
         if not len(self):
             return 0
         index = min(max(0, place.block), len(self) - 1)
         layout = self.layout(index)
-        return self._rows.firsts[index] + min(
-            max(0, layout.row_of(place.offset) + place.shift), layout.rows - 1
-        )
+        row = layout.row_of(place.offset) + place.shift
+        row_of_block = min(max(0, row), layout.rows - 1)
+        return self._rows.firsts[index] + row_of_block
 
     def find_offset(self, offset: int) -> TextPlace | None:
-        """Place of the book's character at `offset`, else the nearest before it, else the first.
+        """Place of the book's character at `offset`.
 
-        None without text.
+        If it is not shown: of the nearest one before it, or else of the first. None without text.
         """
         if self._by_offset is None:
             self._by_offset = sorted(
@@ -134,35 +135,38 @@ class RowIndex:
             return None
         nearest = max(0, bisect_left(self._by_offset, (offset + 1, -1)) - 1)
         start, index = self._by_offset[nearest]
-        return TextPlace(
-            index, min(max(0, offset - start), len(self.block(index).text))
-        )
+        offset_in_block = min(max(0, offset - start), len(self.block(index).text))
+        return TextPlace(index, offset_in_block)
 
     def find_key(self, key: Hashable) -> int | None:
+        """Index of the first block with this key."""
         if self._by_key is None:
-            # The first of each
-            self._by_key = {
-                self.block(index).key: index for index in reversed(range(len(self)))
-            }
+            self._by_key = {}
+            for index in range(len(self)):
+                self._by_key.setdefault(self.block(index).key, index)
         return self._by_key.get(key)
 
     def book_offset(self, place: TextPlace) -> int | None:
-        """Offset of the place in the book, or of the book's next text, or of its last end.
+        """Offset of the place in the book.
 
-        None without any.
+        In a block that is not the book's: where the next text of the book begins, or else where the
+        last one ends. None without text of the book.
         """
         offsets = self._rows.offsets
-        for index in range(place.block, len(self)):
-            if (start := offsets[index]) != _NO_OFFSET:
-                if index != place.block:
-                    return start
-                return start + place.offset
-        for index in range(min(place.block, len(self)) - 1, -1, -1):
-            if (start := offsets[index]) != _NO_OFFSET:
+        at = min(place.block, len(self))
+        if at < len(self) and offsets[at] != _NO_OFFSET:
+            return offsets[at] + place.offset
+        for start in offsets[at:]:
+            if start != _NO_OFFSET:
+                return start
+        for index in range(at - 1, -1, -1):
+            start = offsets[index]
+            if start != _NO_OFFSET:
                 return start + len(self.block(index).text)
         return None
 
     def run_of(self, index: int) -> tuple[int, int]:
+        """(first, end) of the neighbouring blocks with the key of this one."""
         key = self.block(index).key
         start, end = index, index + 1
         while start > 0 and self.block(start - 1).key == key:
@@ -172,14 +176,14 @@ class RowIndex:
         return start, end
 
     def recall(self, place: TextPlace, block: Block, among: range) -> TextPlace | None:
-        """A place in `block` of another document, among these blocks.
+        """Find a place in `block` of another document again, in one of the blocks `among`.
 
-        By its offset in the book, or else by its key.
+        By its offset in the book, or else by the key of its block.
         """
         if block.start is not None:
-            same = self.find_offset(block.start + place.offset)
-            if same is not None and same.block in among:
-                return same._replace(shift=place.shift)
+            found = self.find_offset(block.start + place.offset)
+            if found is not None and found.block in among:
+                return found._replace(shift=place.shift)
         if block.key is not None:
             index = self.find_key(block.key)
             if index is not None and index in among:
@@ -189,7 +193,7 @@ class RowIndex:
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
         """Replace `removed` blocks from index `at`. Only the new ones are laid out."""
         if not isinstance(self.source, list):
-            # its own from now on
+            # A copy: the source belongs to the caller.
             self.source = [self.block(number) for number in range(len(self))]
         self.source[at : at + removed] = blocks
         self._by_offset = self._by_key = None

@@ -1,15 +1,14 @@
 """Selections as ranges of the blocks' text, and what is under the mouse.
 
-A selection has no margins, labels or line breaks.
+A selection contains no margins, labels or line breaks.
 """
-
-from itertools import islice
 
 from textual.geometry import Offset
 from textual.selection import Selection
 from textual.widget import Widget
 
 from gistread.tui.text.cells import cell_len
+from gistread.tui.text.layout import Layout
 from gistread.tui.text.rows import RowIndex, TextPlace
 from gistread.tui.text.typesetting import offset_at, set_row
 from gistread.word_patterns import HYPHENATED
@@ -27,7 +26,8 @@ def point_at(index: RowIndex, row: int, character: int) -> TextPlace:
     layout = index.layout(block)
     span = layout.span(inner)
     if span is None:
-        return TextPlace(block, 0 if inner < layout.above else len(layout.shown))
+        is_above_text = inner < layout.above
+        return TextPlace(block, 0 if is_above_text else len(layout.shown))
     start, end = span
     return TextPlace(block, min(start + max(0, character), end))
 
@@ -54,13 +54,15 @@ def selected_between(
         return TextPlace(0, 0), TextPlace(last_block, len(index.block(last_block).text))
     start = Offset(0, top) if selection.start is None else selection.start
     end = Offset(_FAR, bottom) if selection.end is None else selection.end
-    first, last = point_at(index, start.y, start.x), point_at(index, end.y, end.x)
+    first = point_at(index, start.y, start.x)
+    last = point_at(index, end.y, end.x)
     if first >= last:
         return None
     return first, last
 
 
 def part_of(block: int, ends: tuple[TextPlace, TextPlace]) -> tuple[int, int] | None:
+    """(start, end) in the block's text of a selection with these ends; None outside it."""
     first, last = ends
     if not first.block <= block <= last.block:
         return None
@@ -70,25 +72,26 @@ def part_of(block: int, ends: tuple[TextPlace, TextPlace]) -> tuple[int, int] | 
 
 
 def text_between(index: RowIndex, first: TextPlace, last: TextPlace) -> str:
+    """The text of a selection; an empty line stands between paragraphs with space between."""
     pieces: list[str] = []
     for number in range(first.block, last.block + 1):
         block = index.block(number)
         part = part_of(number, (first, last))
         assert part is not None
+        start, end = part
         if pieces:
             pieces.append("\n\n" if block.blank_before else "\n")
-        pieces.append(block.text[part[0] : part[1]])
+        pieces.append(block.text[start:end])
     return "".join(pieces)
 
 
 def word_around(text: str, offset: int) -> tuple[int, int]:
+    """The range of the word at `offset`, or else of the character there."""
     start = max(0, offset - _LONGEST_WORD)
-    words = (
-        word.span() for word in HYPHENATED.finditer(text, start, offset + _LONGEST_WORD)
-    )
-    around = (span for span in words if offset in range(*span))
-    character = (offset, min(offset + 1, len(text)))
-    return next(around, character)
+    for word in HYPHENATED.finditer(text, start, offset + _LONGEST_WORD):
+        if word.start() <= offset < word.end():
+            return word.span()
+    return offset, min(offset + 1, len(text))
 
 
 def select(widget: Widget, index: RowIndex, first: TextPlace, last: TextPlace) -> None:
@@ -98,6 +101,7 @@ def select(widget: Widget, index: RowIndex, first: TextPlace, last: TextPlace) -
 
 
 def drop(widget: Widget) -> None:
+    """Drop a widget's selection, keeping selections in other widgets."""
     if widget.is_attached and widget in widget.screen.selections:
         selections = widget.screen.selections
         widget.screen.selections = {
@@ -127,17 +131,31 @@ def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:
     layout = index.layout(place.block)
     if layout.span(inner) is None:
         return None
-    cell = layout.text_cell(inner)
+    cell = layout.text_cell(inner) + _cells_before(layout, inner, place.offset)
+    further_rows = range(row - 1, -1, -1)
+    if rows > 0:
+        further_rows = range(row + 1, index.height)
+    remaining = abs(rows)
+    for further_row in further_rows:
+        nearest = _nearest_in_row(index, further_row, cell)
+        if nearest is None:
+            continue
+        remaining -= 1
+        if not remaining:
+            return nearest
+    return None
+
+
+def _cells_before(layout: Layout, inner: int, offset: int) -> int:
+    """Cells of a row's text before the block's character at `offset`."""
+    cells = 0
     for run in set_row(layout, inner):
-        if run.start <= place.offset < run.end:
+        if run.start <= offset < run.end:
             if run.plain:
-                cell += cell_len(run.text[: place.offset - run.start])
+                cells += cell_len(run.text[: offset - run.start])
             break
-        cell += cell_len(run.text)
-    others = range(row + 1, index.height) if rows > 0 else range(row - 1, -1, -1)
-    nearest = (_nearest_in_row(index, other, cell) for other in others)
-    of_book = (offset for offset in nearest if offset is not None)
-    return next(islice(of_book, abs(rows) - 1, None), None)
+        cells += cell_len(run.text)
+    return cells
 
 
 def _nearest_in_row(index: RowIndex, row: int, cell: int) -> int | None:
@@ -151,5 +169,7 @@ def _nearest_in_row(index: RowIndex, row: int, cell: int) -> int | None:
     last = first + layout.row_cells(inner) - 1
     character = character_at(index, row, max(first, min(cell, last)))
     start, end = span
-    nearest = end - 1 if character is None else min(character, end - 1)
+    nearest = end - 1
+    if character is not None:
+        nearest = min(character, nearest)
     return layout.block.start + max(start, nearest)

@@ -26,9 +26,9 @@ class Spread(NamedTuple):
         return self.columns[-1].stop
 
     def place(self, row: int) -> tuple[int, int]:
-        """(column, row from the top of the view) of a row of the text.
+        """(column, row from the top of the view) where a row of the text is shown.
 
-        Of a row that is not shown: the nearest place below it, or else the last.
+        For a row that is not shown: the nearest place below it, or else the last place.
         """
         for number, rows in enumerate(self.columns):
             if row < rows.stop:
@@ -66,40 +66,41 @@ def column_break(index: RowIndex, top: int, height: int) -> tuple[int, int]:
     end = min(top + height, index.height)
     if end == index.height:
         return end, end
-    kept = _with_what_follows(index, end)
-    if kept >= top + height // 2:
-        end = kept
-    block, inner = index.locate(end)
-    above = index.block(block).blank_before
-    first = index.first_row(block)
-    if inner > above or first <= top:
+    parting = _last_parting(index, end)
+    if parting >= top + height // 2:
+        end = parting
+    number, inner = index.locate(end)
+    block = index.block(number)
+    first = index.first_row(number)
+    is_between_paragraphs = inner <= block.blank_before
+    if not is_between_paragraphs or first <= top:
         return end, end
-    return first, first if index.block(block).opens else first + above
+    if block.opens:
+        return first, first
+    return first, first + block.blank_before
 
 
-def _with_what_follows(index: RowIndex, end: int) -> int:
+def _last_parting(index: RowIndex, end: int) -> int:
     """The last row at or above `end` where the text may be parted."""
     block, inner = index.locate(end)
     if inner and _keeps_together(index, block, inner):
         inner = 0
         end = index.first_row(block)
-    while (
-        block
-        and inner <= index.block(block).blank_before
-        and _is_title(index, block - 1)
-    ):
+    if inner > index.block(block).blank_before:
+        return end
+    while block and _is_title(index, block - 1):
         block -= 1
-        inner = 0
         end = index.first_row(block)
     return end
 
 
 def _keeps_together(index: RowIndex, block: int, inner: int) -> bool:
     """Whether a block may not be parted above its row `inner`."""
+    if _is_title(index, block):
+        return True
     layout = index.layout(block)
-    return _is_title(index, block) or (
-        layout.block.figure is not None and inner <= layout.above
-    )
+    has_figure = layout.block.figure is not None
+    return has_figure and inner <= layout.above
 
 
 def _is_title(index: RowIndex, block: int) -> bool:

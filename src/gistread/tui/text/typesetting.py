@@ -4,6 +4,7 @@ Justified spaces, hyphen, table columns, right-to-left order.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from rich.cells import split_graphemes
@@ -60,7 +61,9 @@ def offset_at(runs: list[Run], cell: int) -> int | None:
     for run in runs:
         cells = cell_len(run.text)
         if cell < cells:
-            return run.start + (index_at(run.text, cell) if run.plain else 0)
+            if not run.plain:
+                return run.start
+            return run.start + index_at(run.text, cell)
         cell -= cells
     return None
 
@@ -68,65 +71,86 @@ def offset_at(runs: list[Run], cell: int) -> int | None:
 def _justified(
     text: str, start: int, end: int, spare: int, from_right: bool
 ) -> Iterator[Run]:
-    """Add `spare` cells to a row's spaces, from alternating ends, to avoid rivers."""
+    """Spread `spare` cells over a row's spaces.
+
+    Rows get the wider spaces from alternating ends, so that no gap runs down through several rows.
+    """
     gaps = [
         index
         for index in range(start + 1, end - 1)
         if text[index] == " " and text[index - 1] != " "
     ]
-    shares = [
-        (number + 1) * spare // len(gaps) - number * spare // len(gaps)
-        for number in range(len(gaps))
-    ]
+    shares = _even_shares(spare, len(gaps))
+    if from_right:
+        shares.reverse()
     at = start
-    for gap, wider in zip(
-        gaps, reversed(shares) if from_right else shares, strict=True
-    ):
-        if wider:
-            if gap > at:
-                yield Run(text[at:gap], at, gap)
-            yield Run(" " * (1 + wider), gap, gap + 1)
-            at = gap + 1
+    for gap, share in zip(gaps, shares, strict=True):
+        if not share:
+            continue
+        if gap > at:
+            yield Run(text[at:gap], at, gap)
+        yield Run(" " * (1 + share), gap, gap + 1)
+        at = gap + 1
     yield Run(text[at:end], at, end)
 
 
+def _even_shares(total: int, count: int) -> list[int]:
+    """Whole numbers that add up to `total`, as even as possible.
+
+    >>> _even_shares(5, 3)
+    [1, 2, 2]
+    """
+    bounds = [number * total // max(1, count) for number in range(count + 1)]
+    return [after - before for before, after in pairwise(bounds)]
+
+
 def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
+    """A row of a table: its cells filled up to the widths of the columns."""
     text = layout.shown
     at = start
-    behind = 0  # Empty cells after the text of the cell before
-    for width, (first, last) in zip(
-        layout.columns, cells_of(text, start, end), strict=False
-    ):
-        spare = abs(width) - cell_len(text[first:last])
-        before = spare if width < 0 else 0
-        lead = (" " * behind + DRAWN_SEPARATOR if first > start else "") + " " * before
+    empty_after = 0  # Empty cells after the text of the table's cell before
+    cells = cells_of(text, start, end)
+    for width, (first, last) in zip(layout.columns, cells, strict=False):
+        empty = abs(width) - cell_len(text[first:last])
+        is_flush_right = width < 0
+        empty_before = empty if is_flush_right else 0
+        lead = " " * empty_before
+        if first > start:
+            lead = " " * empty_after + DRAWN_SEPARATOR + lead
         if lead:
             yield Run(lead, at, first)
         if last > first:
             yield Run(text[first:last], first, last)
-        at, behind = last, spare - before
+        at = last
+        empty_after = empty - empty_before
 
 
 def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> list[Run]:
-    before, after = (0, len(text)) if len(text) <= _LONGEST_ORDERED else (start, end)
-    levels = bidi.levels_of(text[before:after], base)
-    units: list[Run] = []
-    for run in runs:
-        if not run.plain:
-            units.append(run)
-            continue
-        graphemes, _ = split_graphemes(run.text)
-        units += (
-            Run(run.text[a:b], run.start + a, run.start + b) for a, b, _ in graphemes
-        )
-    of_units = bytes(
-        levels[unit.start - before] if unit.start < end else base for unit in units
+    """The glyphs of the runs from left to right, mirrored where they run from right to left."""
+    first, last = 0, len(text)
+    if len(text) > _LONGEST_ORDERED:
+        first, last = start, end
+    levels = bidi.levels_of(text[first:last], base)
+    glyphs = [glyph for run in runs for glyph in _glyphs_of(run)]
+    glyph_levels = bytes(
+        levels[glyph.start - first] if glyph.start < end else base for glyph in glyphs
     )
     ordered = []
-    for index in bidi.visual_order(of_units):
-        unit = units[index]
-        is_right_to_left = of_units[index] % 2
+    for index in bidi.visual_order(glyph_levels):
+        glyph = glyphs[index]
+        is_right_to_left = glyph_levels[index] % 2
         if is_right_to_left:
-            unit = unit._replace(text=bidi.mirrored(unit.text))
-        ordered.append(unit)
+            glyph = glyph._replace(text=bidi.mirrored(glyph.text))
+        ordered.append(glyph)
     return ordered
+
+
+def _glyphs_of(run: Run) -> list[Run]:
+    """A run per glyph; one that is not plain stays whole."""
+    if not run.plain:
+        return [run]
+    graphemes, _ = split_graphemes(run.text)
+    return [
+        Run(run.text[first:end], run.start + first, run.start + end)
+        for first, end, _ in graphemes
+    ]

@@ -14,25 +14,16 @@ from gistread.tui.text import selecting
 from gistread.tui.text.document import Block, BlockSource, EndChanged, OffsetChanged
 from gistread.tui.text.rows import RowIndex, TextPlace
 from gistread.tui.text.spread import Spread, spread_of, top_above
+from gistread.units import same_at_start
 
 _BEGINNING = TextPlace(0, 0, -(1 << 30))
 _STRIPS_KEPT = 1024
-_TALL = 9  # Rows
+_TALL = 9  # Rows of a view below which a turned screen repeats at most one row
 _LEAST_COLUMN = 30  # Cells of a row below which there is one column
 _LEAST_BETWEEN = 5  # Cells between two columns
 _LINE_ROWS = 1  # Of a line that appears below; a larger change is a resize
 _MARGINLESS = 20  # Cells of a view that is too narrow for a margin
 _CELLS_A_MARGIN = 10  # Cells more than that for each cell of a margin
-
-
-def _same_at_start(first: Sequence[Block], second: Sequence[Block]) -> int:
-    """How many blocks at the beginning of both are the same."""
-    same = 0
-    for block, other in zip(first, second, strict=False):
-        if block != other:
-            break
-        same += 1
-    return same
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +79,12 @@ class TextView(ScrollView, inherit_bindings=False):
         self._spread: tuple[int, Spread] | None = None  # The last one, with the height
         # Drawn rows, by column and row
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(_STRIPS_KEPT)
-        self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
-        self._fitted_height = 0  # height of the widget, in rows, at the last fit
+        self._fitted: tuple[object, ...] = ()  # What the rows were last fitted to
+        self._fitted_height = 0  # Height of the widget, in rows, at the last fit
         self._settling = False
         # Empty rows after the last, so that late blocks can be scrolled up
         self._rows_below = 0
-        # scrolling to be done once there is a size
+        # Scrolling to be done once there is a size
         self._later: Callable[[], object] | None = None
         self._announced: tuple[int, int] | None = None  # The range in view
         # Whether turning screens has moved the view since the last announcement
@@ -137,11 +128,9 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _anchored_block(self, splice: "_Splice") -> Block | None:
         """The block at the top of the view, if the splice is about to remove it."""
-        if (
-            not self._ready
-            or self._anchor is _BEGINNING
-            or not splice.removes(self._anchor)
-        ):
+        if not self._ready or self._anchor is _BEGINNING:
+            return None
+        if not splice.removes(self._anchor):
             return None
         return self._index.block(self._anchor.block)
 
@@ -161,7 +150,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _redraw(self, splice: "_Splice") -> None:
         """Draw blocks anew that take the rows of those they replace."""
-        # its first row depends on the block before
+        # With the block after them: its first row depends on the block before.
         after = min(splice.end + 1, len(self._index))
         rows = range(self._index.first_row(splice.at), self._index.first_row(after))
         for row in rows:
@@ -191,8 +180,8 @@ class TextView(ScrollView, inherit_bindings=False):
         old = [self._index.block(number) for number in range(at, len(self._index))]
         if old == new:
             return
-        head = _same_at_start(old, new)
-        tail = _same_at_start(old[head:][::-1], new[head:][::-1])
+        head = same_at_start(old, new)
+        tail = same_at_start(old[head:][::-1], new[head:][::-1])
         self.splice(at + head, len(old) - head - tail, new[head : len(new) - tail])
 
     @property
@@ -223,12 +212,13 @@ class TextView(ScrollView, inherit_bindings=False):
         """The rows in view, by column."""
         top = self.scroll_offset.y
         height = self.size.height
-        if self._spread is None or (self._spread[0], self._spread[1].top) != (
-            height,
-            top,
-        ):
-            self._spread = height, self._spread_from(top)
-        return self._spread[1]
+        if self._spread is not None:
+            spread_height, spread = self._spread
+            if spread_height == height and spread.top == top:
+                return spread
+        spread = self._spread_from(top)
+        self._spread = height, spread
+        return spread
 
     def _spread_from(self, top: int) -> Spread:
         height, columns = self.size.height, self._fitted_columns
@@ -256,14 +246,14 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def visible_range(self) -> tuple[int, int] | None:
-        """What is in view of the book, but for rows that are covered."""
+        """(start, end) of the book's text in view, without rows that are covered."""
         if not self._ready:
             return None
         return self._range_to(self.spread.end)
 
     @property
     def whole_range(self) -> tuple[int, int] | None:
-        """What would be in view of the book if nothing covered it."""
+        """(start, end) of the book's text that would be in view if nothing covered it."""
         if not self._ready:
             return None
         return self._range_to(self._uncovered.end)
@@ -274,15 +264,17 @@ class TextView(ScrollView, inherit_bindings=False):
         top, height = self.scroll_offset.y, self.size.height
         return spread_of(self._index, top, height, columns=self._fitted_columns)
 
-    def _range_to(self, below: int) -> tuple[int, int] | None:
+    def _range_to(self, row: int) -> tuple[int, int] | None:
+        """(start, end) of the book's text from the top of the view to a row."""
         start = self.reading_offset
         if start is None:
             return None
-        if below >= self._index.height:
-            after = TextPlace(len(self._index), 0)
+        if row >= self._index.height:
+            place = TextPlace(len(self._index), 0)
         else:
-            after = self._index.place_of(below)
-        return start, max(start, self._index.book_offset(after) or start)
+            place = self._index.place_of(row)
+        end = self._index.book_offset(place) or start
+        return start, max(start, end)
 
     def scroll_to_offset(self, offset: int, *, top: float = 0.0) -> None:
         """Scroll to the book's character at `offset`.
@@ -295,7 +287,8 @@ class TextView(ScrollView, inherit_bindings=False):
         place = self._index.find_offset(offset)
         if place is None:
             return
-        if not (place.offset or top) and self._index.block(place.block).opens:
+        is_block_to_top = place.offset == 0 and top == 0
+        if is_block_to_top and self._index.block(place.block).opens:
             place = place._replace(shift=-self._index.layout(place.block).above)
         row = self._index.row_of(place)
         self._scroll_row(row - int(top * max(0, self.size.height - 1)))
@@ -311,10 +304,11 @@ class TextView(ScrollView, inherit_bindings=False):
         row: int | None = None,
         past_end: bool | None = None,
     ) -> bool:
-        """Scroll as little as possible to these blocks, to `top` (0 to 1), or to a row of the view.
+        """Scroll to the blocks with this key. Returns whether there are any.
 
-        `past_end`: with empty rows below the last one, if the row needs them; False: with none.
-        Returns whether the key is known.
+        `top` (0 to 1) or `row`: where they are to be in the view; None: scroll as little as
+        possible. `past_end`: whether empty rows may follow the last one to bring them there; None:
+        as before.
         """
         index = self._index.find_key(key)
         if index is None:
@@ -329,11 +323,14 @@ class TextView(ScrollView, inherit_bindings=False):
         last = self._index.first_row(end) - 1
         if row is None and top is not None:
             row = int(top * max(0, self.size.height - 1))
-        to = self._least_scroll(first, last) if row is None else first - row
+        if row is None:
+            target = self._least_scroll(first, last)
+        else:
+            target = first - row
         if past_end is not None:
-            self._rows_below = self._missing_below(to) if past_end else 0
+            self._rows_below = self._missing_below(target) if past_end else 0
             self.virtual_size = self._whole_size
-        self._scroll_row(to)
+        self._scroll_row(target)
         return True
 
     def _least_scroll(self, first: int, last: int) -> int:
@@ -428,15 +425,15 @@ class TextView(ScrollView, inherit_bindings=False):
         if not forward:
             end = top + self._repeated
             return min(top - 1, self._top_above(end))
-        to = max(top + 1, end - self._repeated)
+        next_top = max(top + 1, end - self._repeated)
         if self._fitted_columns > 1 and end < self._index.height:
             # The last screen repeats no more than the others.
-            self._rows_below = self._missing_below(to)
+            self._rows_below = self._missing_below(next_top)
             self.virtual_size = self._whole_size
-        return to
+        return next_top
 
     def _half_turned_top(self, *, forward: bool) -> int:
-        """The top row after half a screen: of two columns, one."""
+        """The top row after half a screen; with two columns, that is one column."""
         if self._fitted_columns == 1:
             rows = max(1, self.size.height // 2)
             if not forward:
@@ -457,9 +454,9 @@ class TextView(ScrollView, inherit_bindings=False):
         before = self.scroll_offset.y
         turned_top = self._turned_top if abs(screens) == 1 else self._half_turned_top
         self._scroll_row(turned_top(forward=screens > 0))
-        # At either end nothing moves or is announced: it must not make the next jump of the scroll
-        # bar a turn.
-        self.turned = self.turned or self.scroll_offset.y != before
+        # At either end nothing moves, and the next jump of the scroll bar is not taken for a turn.
+        if self.scroll_offset.y != before:
+            self.turned = True
 
     def action_top(self) -> None:
         self._scroll_row(0)
@@ -485,12 +482,16 @@ class TextView(ScrollView, inherit_bindings=False):
             self.vertical_scrollbar.position = self.scroll_y
 
     def _announce(self) -> None:
+        """Post what has changed in view since the last announcement."""
         view = self.visible_range
-        before, self._announced = self._announced, view or self._announced
-        if view is not None and (before is None or view[0] != before[0]):
-            self.post_message(OffsetChanged(self, view[0], self.turned))
-        elif view is not None and view != before:
-            self.post_message(EndChanged(self))
+        before = self._announced
+        if view is not None:
+            self._announced = view
+            start, _ = view
+            if before is None or before[0] != start:
+                self.post_message(OffsetChanged(self, start, self.turned))
+            elif view != before:
+                self.post_message(EndChanged(self))
         self.turned = False
 
     @property
@@ -561,6 +562,7 @@ class TextView(ScrollView, inherit_bindings=False):
         return changed
 
     def _fit(self) -> None:
+        """Lay out the rows for the size of the widget and its settings."""
         width = self._room
         if not width:
             return
@@ -576,7 +578,7 @@ class TextView(ScrollView, inherit_bindings=False):
             self.call_after_refresh(self._announce)
             return
         self._fitted = fitted
-        # what stands beside the text may have to move with its rows
+        # What stands beside the text may have to move with its rows.
         self._announced = None
         selected = self._selected()
         self._left_margin = margin
@@ -585,8 +587,9 @@ class TextView(ScrollView, inherit_bindings=False):
         self._refit()
         if selected is not None:
             selecting.select(self, self._index, *selected)
-        if self._later is not None:
-            later, self._later = self._later, None
+        later = self._later
+        if later is not None:
+            self._later = None
             later()
 
     def _refit(self) -> None:
@@ -600,9 +603,10 @@ class TextView(ScrollView, inherit_bindings=False):
         self.refresh()
 
     def _settle(self) -> None:
+        """Scroll so that the remembered place is at the top."""
         row = self._index.row_of(self._anchor)
         if row == self.scroll_offset.y:
-            return  # leave a running scroll alone
+            return  # Leave a running scroll alone.
         self._settling = True
         try:
             self._scroll_row(row)
@@ -615,6 +619,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def selected_range(self) -> tuple[int, int] | None:
+        """(start, end) of the selection in the book."""
         selected = self._selected()
         if selected is None:
             return None
@@ -624,18 +629,20 @@ class TextView(ScrollView, inherit_bindings=False):
         return start, end
 
     def select_range(self, start: int, end: int) -> None:
-        first, last = self._index.find_offset(start), self._index.find_offset(end)
+        """Select this range of the book; an empty one drops the selection."""
+        first = self._index.find_offset(start)
+        last = self._index.find_offset(end)
         if start >= end or first is None or last is None:
             selecting.drop(self)
         else:
             selecting.select(self, self._index, first, last)
 
     def _selected(self) -> tuple[TextPlace, TextPlace] | None:
-        if (
-            not self._ready
-            or not self.is_attached
-            or (selection := self.text_selection) is None
-        ):
+        """First and last point of the selection."""
+        if not self._ready or not self.is_attached:
+            return None
+        selection = self.text_selection
+        if selection is None:
             return None
         return selecting.selected_between(self._index, selection, *self.rows_in_view)
 

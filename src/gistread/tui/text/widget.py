@@ -70,14 +70,16 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self._cursor_index = self._find(key)
 
     def splice(self, at: int, removed: int, blocks: Sequence[Block]) -> None:
-        key, cursor = self.cursor_key, self._cursor_index
+        key = self.cursor_key
+        cursor = self._cursor_index
         super().splice(at, removed, blocks)
-        if cursor is not None and cursor >= at:
-            self._cursor_index = self._find(key)
-            if self._cursor_index is None:
-                self._cursor_index = self._nearest_keyed(cursor)
-            if self._cursor_index != cursor:
-                self._repaint()
+        if cursor is None or cursor < at:
+            return
+        self._cursor_index = self._find(key)
+        if self._cursor_index is None:
+            self._cursor_index = self._nearest_keyed(cursor)
+        if self._cursor_index != cursor:
+            self._repaint()
 
     def _find(self, key: Hashable) -> int | None:
         """Index of the first block with this key; None without one."""
@@ -90,9 +92,11 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     ) -> bool:
         # If the cursor is in view, keep it in view.
         current = self._cursor_at() if self._ready else None
-        watched = current is not None and self._in_view(current, self._fitted_height)
+        was_in_view = current is not None and self._in_view(
+            current, self._fitted_height
+        )
         changed = super()._size_updated(size, virtual_size, container_size, layout)
-        if watched and changed:
+        if was_in_view and changed:
             self.scroll_to_key(self.cursor_key)
         return changed
 
@@ -118,8 +122,10 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
             return
         if self._in_view(index, self.size.height):
             index = self._moved(index, step)
-        elif (in_view := self._keyed_in_view(from_below=step < 0)) is not None:
-            index = in_view
+        else:
+            in_view = self._keyed_in_view(from_below=step < 0)
+            if in_view is not None:
+                index = in_view
         self.set_cursor(self._index.block(index).key)
 
     def _moved(self, index: int, step: int) -> int:
@@ -132,10 +138,12 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return index
 
     def _keyed_in_view(self, *, from_below: bool) -> int | None:
-        """Index of the first or last block with a key in view."""
+        """Index of the first block with a key in view; `from_below`: of the last."""
         if not self.size.height:
             return None
-        top, bottom = (self._index.locate(row)[0] for row in self.rows_in_view)
+        first_row, last_row = self.rows_in_view
+        top, _ = self._index.locate(first_row)
+        bottom, _ = self._index.locate(last_row)
         numbers = range(top, bottom + 1)
         return self._keyed(reversed(numbers) if from_below else numbers)
 
@@ -163,16 +171,18 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return self._cursor_index
 
     def _keyed(self, numbers: Iterable[int]) -> int | None:
-        keyed = (
-            number for number in numbers if self._index.block(number).key is not None
-        )
-        return next(keyed, None)
+        """The first of these indices whose block has a key."""
+        for number in numbers:
+            if self._index.block(number).key is not None:
+                return number
+        return None
 
     def _nearest_keyed(self, index: int) -> int | None:
+        """Index of the nearest block with a key above, or else of the nearest below."""
         count = len(self._index)
-        before = range(min(index, count - 1), -1, -1)
-        after = range(index + 1, count)
-        return self._start_of_run(self._keyed((*before, *after)))
+        above = range(min(index, count - 1), -1, -1)
+        below = range(index + 1, count)
+        return self._start_of_run(self._keyed((*above, *below)))
 
     def _start_of_run(self, index: int | None) -> int | None:
         """Index of the first block with the key of this block."""
@@ -182,14 +192,15 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return start
 
     def _in_view(self, index: int, height: int) -> bool:
+        """Whether a block, or a neighbour with its key, is in a view of this height."""
         start, end = self._index.run_of(index)
         top = self.scroll_offset.y
-        return (
-            self._index.first_row(end) > top
-            and self._index.first_row(start) < top + height
-        )
+        is_above = self._index.first_row(end) <= top
+        is_below = self._index.first_row(start) >= top + height
+        return not is_above and not is_below
 
     def _next_keyed(self, index: int, *, forward: bool) -> int | None:
+        """Index of the first block with the next key, or with the one before."""
         start, end = self._index.run_of(index)
         numbers = range(end, len(self._index)) if forward else range(start - 1, -1, -1)
         return self._start_of_run(self._keyed(numbers))
@@ -240,11 +251,12 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         row = self.spread.row_at(column, y)
         if row is None:
             return Strip.blank(self._column_cells(column), palette.ground)
-        part = None
-        if (selected := self._selected()) is not None:
-            part = selecting.part_of(self._index.locate(row)[0], selected)
-        if part is not None:
-            return self._paint(column, row, palette, part)
+        selected = self._selected()
+        if selected is not None:
+            block, _ = self._index.locate(row)
+            part = selecting.part_of(block, selected)
+            if part is not None:
+                return self._paint(column, row, palette, part)
         strip = self._strips.get((column, row))
         if strip is None:
             strip = self._strips[column, row] = self._paint(column, row, palette, None)
@@ -255,8 +267,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return self._between if column else self._left_margin
 
     def _column_cells(self, column: int) -> int:
-        """Cells of a column with the margin at its left, and what is beside the last one."""
-        if column + 1 == self._fitted_columns:
+        """Cells of a column with the margin at its left; the last one takes what remains."""
+        is_last = column + 1 == self._fitted_columns
+        if is_last:
             before = sum(map(self._column_cells, range(column)))
             return max(0, self.size.width - before)
         return self._margin_of(column) + self.gutter_cells + self._index.width
@@ -268,26 +281,26 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         palette: TextStyles,
         selected: tuple[int, int] | None,
     ) -> Strip:
+        """One row of a column; `selected`: the selected part of its block's text."""
         index, inner = self._index.locate(row)
         layout = self._index.layout(index)
         block = layout.block
         joined = self._continues(index)
-        filled = joined or inner >= layout.above
-        marked = filled and self._is_current(index)
+        is_filled = joined or inner >= layout.above
+        has_cursor = is_filled and self._is_current(index)
         ground = ""
-        if marked and self.CURSOR_GROUND:
+        if has_cursor and self.CURSOR_GROUND:
             ground = self.CURSOR_GROUND
-        elif filled:
+        elif is_filled:
             ground = block.ground
         look = RowLook(palette, self._marked(block), selected, joined, ground, row)
         margin = self._margin_of(column)
         line = self._paint_margin(layout, inner, palette, row, margin)
         if self.gutter_cells:
-            line.append(
-                before_text(_CURSOR if marked else " ", look.on_ground("cursor"), row)
-            )
+            gutter = _CURSOR if has_cursor else " "
+            line.append(before_text(gutter, look.on_ground("cursor"), row))
         line += paint_row(layout, inner, look)
-        # Its tint ends a cell after the text.
+        # The tint of a block ends a cell after the text.
         edge = min(1, margin) if block.ground else 0
         width = margin + self.gutter_cells + self._index.width + edge
         rest = width - sum(segment.cell_length for segment in line)
@@ -300,18 +313,24 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def _continues(self, index: int) -> bool:
         """Whether a block belongs to the one before it."""
         key = self._index.block(index).key
-        return index > 0 and key is not None and self._index.block(index - 1).key == key
+        if index == 0 or key is None:
+            return False
+        return self._index.block(index - 1).key == key
 
     def _is_current(self, index: int) -> bool:
         """Whether a block is drawn with the cursor."""
         if self.CURSOR_NEEDS_FOCUS and not self.has_focus:
             return False
         current = self._cursor_at()
-        return current is not None and index in range(*self._index.run_of(current))
+        if current is None:
+            return False
+        start, end = self._index.run_of(current)
+        return start <= index < end
 
     def _paint_margin(
         self, layout: Layout, row: int, palette: TextStyles, at: int, margin: int
     ) -> list[Segment]:
+        """The margin before a row, with the sign of a mark that begins there."""
         if not margin:
             return []
         sign = ""
@@ -337,16 +356,20 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         span = layout.span(row)
         if start is None or span is None:
             return None
-        following = layout.spans[layout.line_of(row) + 1 :][:1]
-        first = start + span[0]
-        end = start + (following[0][0] if following else len(layout.block.text))
-        for mark in reversed(self._mark_index.between(first, end)):
-            if mark.sign and mark.start >= first:
+        first, _ = span
+        end = len(layout.block.text)
+        next_line = layout.line_of(row) + 1
+        if next_line < len(layout.spans):
+            end, _ = layout.spans[next_line]
+        for mark in reversed(self._mark_index.between(start + first, start + end)):
+            if mark.sign and mark.start >= start + first:
                 return mark
         return None
 
     def _marked(self, block: Block) -> list[Span]:
-        if (start := block.start) is None or not self.marks:
+        """The marks over a block, as ranges of its text."""
+        start = block.start
+        if start is None or not self.marks:
             return []
         marks = self._mark_index.between(start, start + len(block.text))
         return [
@@ -358,8 +381,11 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         """Whether the user can scroll. A selection is not scrolled on its way between columns."""
         if self._fitted_columns > 1 and self.screen._selecting:
             mouse = self.app.mouse_position - self.content_region.offset
-            in_last = mouse.x >= self._column_cells(0)
-            if in_last is (mouse.y < self.size.height // 2):
+            in_last_column = mouse.x >= self._column_cells(0)
+            in_upper_half = mouse.y < self.size.height // 2
+            # The end of the first column, or the beginning of the last one
+            is_between_columns = in_last_column == in_upper_half
+            if is_between_columns:
                 return False
         return super().allow_vertical_scroll
 
@@ -378,31 +404,37 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         index, inner = self._index.locate(row)
         block = self._index.block(index)
         if inner < self._index.layout(index).above:
-            if block.figure is not None and inner >= block.blank_before:
-                self._report(block, 0)
-            elif not self.cursor:
-                self._report(block, None)
+            self._report_above_text(block, inner)
             return
         offset = character_at(self._index, row, cell)
         if event.chain == 1 or not self.ALLOW_SELECT:
             self._report(block, offset)
-        elif offset is not None:
-            if event.chain == 2:
-                start, end = selecting.word_around(block.text, offset)
-            else:
-                start, end = 0, len(block.text)
-            selecting.select(
-                self, self._index, TextPlace(index, start), TextPlace(index, end)
-            )
+            return
+        if offset is None:
+            return
+        start, end = 0, len(block.text)
+        if event.chain == 2:
+            start, end = selecting.word_around(block.text, offset)
+        first, last = TextPlace(index, start), TextPlace(index, end)
+        selecting.select(self, self._index, first, last)
+
+    def _report_above_text(self, block: Block, row: int) -> None:
+        """Report a click on a block's picture, or on the empty rows above if there is no cursor."""
+        if block.figure is not None and row >= block.blank_before:
+            self._report(block, 0)
+        elif not self.cursor:
+            self._report(block, None)
 
     def _row_under(self, position: Offset) -> tuple[int | None, int]:
         """(row, cell of its text) at a position in the view; None below the text."""
-        column, left = 0, 0
+        column = 0
+        left = 0
         while column + 1 < self._fitted_columns:
             right = left + self._column_cells(column)
             if position.x < right:
                 break
-            column, left = column + 1, right
+            column += 1
+            left = right
         cell = position.x - left - self._margin_of(column) - self.gutter_cells
         return self.spread.row_at(column, position.y), cell
 
@@ -411,7 +443,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         row, cell = self._row_under(position)
         if row is None:
             return None
-        return _link_of(self._index.block_at(row), character_at(self._index, row, cell))
+        offset = character_at(self._index, row, cell)
+        return _link_of(self._index.block_at(row), offset)
 
     def _report(self, block: Block, offset: int | None) -> None:
         link = _link_of(block, offset)
@@ -430,5 +463,7 @@ def _link_of(block: Block, offset: int | None) -> Hashable | None:
     """The topmost link over a character of a block."""
     if offset is None:
         return None
-    spans = (span for span in reversed(block.spans) if span.start <= offset < span.end)
-    return next((span.link for span in spans if span.link is not None), None)
+    for span in reversed(block.spans):
+        if span.link is not None and span.start <= offset < span.end:
+            return span.link
+    return None

@@ -2,16 +2,15 @@
 
 A row may end at white space; after a dash, or a hyphen between letters; between two characters of
 Chinese or Japanese by the core of kinsoku shori (JIS X 4051); between words of Thai, Lao, Burmese
-and Khmer (`word_breaks.py`). Words are hyphenated only where a row
-would otherwise end far from the edge, never in two consecutive rows and never in the last row of a
-line.
+and Khmer (`word_breaks.py`). Words are hyphenated only where a row would otherwise end far from the
+edge, never in two consecutive rows and never in the last row of a line.
 
 A table has one line per row with ` | ` between cells. It is shown in columns, or as records with a
 row per cell.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -23,6 +22,7 @@ from gistread.tui.text.word_breaks import (
     may_break,
 )
 
+# A hyphen between letters ("well-known"), or a dash with no closing mark after it ("no—never")
 _DASH = re.compile(r"(?<=[^\W_])[-‐](?=[^\W\d_])|[—–]+(?![\s—–…’”\"')\]}»›!?.,;:*_-])")
 _DASHES = "-‐—–"
 _SPACES = " \t\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009\u200a\u200b\u205f\u3000"
@@ -38,12 +38,14 @@ _STARTS_NO_ROW = frozenset(
     "ぁぃぅぇぉっゃゅょゎゕゖァィゥェォッャュョヮヵヶ｡､｣ﾞﾟ,.!?:;)]}»›"
 )
 _ENDS_NO_ROW = frozenset("‘“（〔［｛〈《「『【〖〘｢([{«‹")
+_WORD_JOINER = "\u2060"
 
 SEPARATOR = " | "
 DRAWN_SEPARATOR = " │ "
 RECORD_INDENT = 2
+# "1,204.50", "−3 %", "$20", "12 km"; also a lone dash, and an empty cell
 _FIGURE = re.compile(r"[-+−–]?[$€£¥]?\s?\d[\d\s.,:/]*(?:\s?[%‰°]|[a-z]{1,2})?|[-–—]?")
-# longer tables are shown as records: measuring them would take too long
+# Longer tables are shown as records: measuring them would take too long
 _MOST_LINES = 2_000
 
 
@@ -71,13 +73,12 @@ def wrap(
     continue a line, are narrower. `narrow`: whether `is_narrow(text)` is known to hold.
     """
     width = max(1, width)
+    turned_over = max(1, width - turnover)
     rows: list[tuple[int, int]] = []
     narrow = narrow or is_narrow(text)
     for start, end in lines_of(text):
         opening = width if start else max(1, width - first)
-        rows += _break_line(
-            text, start, end, opening, max(1, width - turnover), hyphens, narrow
-        )
+        rows += _break_line(text, start, end, opening, turned_over, hyphens, narrow)
     return rows
 
 
@@ -100,16 +101,14 @@ def _break_line(
     word = end - len(text[start:end].lstrip(_SPACES))
     if word - start >= width:  # white space that does not fit
         start = word
-    while (limit := start + width if narrow else fit(text, start, end, width)) < end:
-        stop, after = _spaces_around(
-            text, _last_break(text, word, limit, end), word, end
-        )
-        after_dash = (
-            stop == after
-            and text[stop - 1] in _DASHES
-            and _ends_in_dash(text, stop, end)
-        )
-        if hyphens is not None and width > 1 and not after_dash:
+    while True:
+        limit = start + width if narrow else fit(text, start, end, width)
+        if limit >= end:
+            yield start, end
+            return
+        place = _last_break(text, word, limit, end)
+        stop, after = _spaces_around(text, place, word, end)
+        if hyphens is not None and width > 1:
             row = _Row(start, stop, after, end, limit, width, narrow)
             hyphen = _hyphen_in(text, row, hyphens)
             if hyphen > word:
@@ -118,7 +117,6 @@ def _break_line(
         yield start, stop
         start = word = after
         width = next_width
-    yield start, end
 
 
 def _spaces_around(text: str, place: int, start: int, end: int) -> tuple[int, int]:
@@ -136,7 +134,7 @@ class _Row:
     """A row as it would be without a hyphen, in a line that ends at `end`."""
 
     start: int
-    stop: int
+    stop: int  # Where its text ends
     after: int  # Where the next one would start
     end: int
     limit: int  # Where the row is full
@@ -146,37 +144,41 @@ class _Row:
 
 def _hyphen_in(text: str, row: _Row, hyphens: Hyphens) -> int:
     """Where the next word may get a hyphen in this row; 0 if it needs none or has no place."""
+    ends_at_space = row.stop < row.after
+    if not ends_at_space:
+        is_dash = text[row.stop - 1] in _DASHES
+        if is_dash and _ends_in_dash(text, row.stop, row.end):
+            return 0
     if row.narrow:
-        latest, slack = row.limit - 1, row.limit - row.stop
+        latest = row.limit - 1
+        slack = row.limit - row.stop
     else:
         latest = fit(text, row.start, row.end, row.width - 1)
         slack = row.width - cell_len(text[row.start : row.stop])
-    is_wider_than_the_row = row.stop == row.after
-    if is_wider_than_the_row:
+    if not ends_at_space:
+        # The word is wider than the row.
         return hyphens.last(text, row.start, latest)
-    is_loose = (
-        slack > hyphens.slack
-        and row.start not in hyphens.parted
-        and text.find(" ", row.after, row.end) >= 0
-    )
-    if not is_loose:
+    follows_hyphen = row.start in hyphens.parted
+    is_last_word = text.find(" ", row.after, row.end) < 0
+    if slack <= hyphens.slack or follows_hyphen or is_last_word:
         return 0
     return hyphens.last(text, row.after, latest)
 
 
 def _last_break(text: str, word: int, limit: int, end: int) -> int:
-    """The last place up to `limit` where a row may end after the first word begins.
+    """The last place up to `limit` where a row may end, after the beginning of its first word.
 
-    Else `limit`.
+    Where there is none, that word is parted at `limit` or just before it.
     """
-    space = min(text.rfind(" ", word, limit + 1) + 1, limit)
-    floor = max(space, word + (text[word] in _DASHES))
+    after_space = min(text.rfind(" ", word, limit + 1) + 1, limit)
+    begins_with_dash = text[word] in _DASHES
+    floor = max(after_space, word + begins_with_dash)
     if _BREAKABLE.search(text, floor, limit + 1):
         for place in range(limit, floor, -1):
             if _may_break(text, place, end):
                 return place
-    if space > word:
-        return space
+    if after_space > word:
+        return after_space
     return _end_of_cluster(text, word, limit)
 
 
@@ -201,29 +203,29 @@ def _may_break(text: str, place: int, end: int) -> bool:
         return True
     if is_inside(text, place):
         return may_break(text, place)
-    return (
-        (
-            _IDEOGRAPHIC.match(before) is not None
-            or _IDEOGRAPHIC.match(after) is not None
-        )
-        and after not in _STARTS_NO_ROW
-        and before not in _ENDS_NO_ROW
-        and before != "\u2060"
-        and get_character_cell_size(after) > 0
-    )
+    if not (_IDEOGRAPHIC.match(before) or _IDEOGRAPHIC.match(after)):
+        return False
+    if after in _STARTS_NO_ROW or before in _ENDS_NO_ROW or before == _WORD_JOINER:
+        return False
+    return get_character_cell_size(after) > 0
 
 
 def cells_of(
     text: str, start: int, end: int, separator: str = SEPARATOR
 ) -> list[tuple[int, int]]:
-    cells, at = [], start
-    while (next_separator := text.find(separator, at, end)) >= 0:
-        cells.append((at, next_separator))
-        at = next_separator + len(separator)
-    return [*cells, (at, end)]
+    """The ranges between the separators in `text[start:end]`."""
+    cells: list[tuple[int, int]] = []
+    at = start
+    while True:
+        cell_end = text.find(separator, at, end)
+        if cell_end < 0:
+            return [*cells, (at, end)]
+        cells.append((at, cell_end))
+        at = cell_end + len(separator)
 
 
 def lines_of(text: str) -> list[tuple[int, int]]:
+    """The range of each line, without its line feed."""
     return cells_of(text, 0, len(text), "\n")
 
 
@@ -239,36 +241,44 @@ def column_widths(text: str, room: int) -> tuple[int, ...]:
         [text[start:end] for start, end in cells_of(text, *line)] for line in lines
     ]
     between = len(SEPARATOR) * (max(map(len, cells)) - 1)
-    # Also keeps short lines from being filled up to the length of an endless one
+    # Checked before `zip_longest` fills all lines up to the length of an endless one
     if between > room:
         return ()
     columns = list(zip_longest(*cells, fillvalue=""))
     widths = [max(map(cell_len, column)) for column in columns]
     if sum(widths) + between > room:
         return ()
-    # The first line may name the columns.
-    flush_right = [
-        any(body) and all(map(_FIGURE.fullmatch, body)) for _, *body in columns
-    ]
-    return tuple(
-        -width if right else width
-        for width, right in zip(widths, flush_right, strict=True)
-    )
+    for number, column in enumerate(columns):
+        if _has_figures(column):
+            widths[number] = -widths[number]
+    return tuple(widths)
+
+
+def _has_figures(column: Sequence[str]) -> bool:
+    """Whether a column has only figures below its first cell, which may name it."""
+    body = column[1:]
+    return any(body) and all(map(_FIGURE.fullmatch, body))
 
 
 def record_rows(text: str, room: int) -> list[tuple[int, int]]:
     """Rows of a table whose columns do not fit, in the form of `wrap`."""
     rows: list[tuple[int, int]] = []
     for line in lines_of(text):
-        of_line: list[tuple[int, int]] = []
-        for start, end in cells_of(text, *line):
-            if end > start:
-                indent = RECORD_INDENT if of_line else 0
-                part = wrap(
-                    text[start:end],
-                    max(1, room - indent),
-                    turnover=0 if indent else RECORD_INDENT,
-                )
-                of_line += ((start + first, start + last) for first, last in part)
-        rows += of_line or [line]
+        cells = [(start, end) for start, end in cells_of(text, *line) if end > start]
+        if not cells:
+            rows.append(line)
+            continue
+        first, *others = cells
+        rows += _wrap_part(text, first, room, turnover=RECORD_INDENT)
+        for cell in others:
+            rows += _wrap_part(text, cell, room - RECORD_INDENT)
     return rows
+
+
+def _wrap_part(
+    text: str, part: tuple[int, int], width: int, *, turnover: int = 0
+) -> list[tuple[int, int]]:
+    """Rows of a part of the text, as offsets in the whole text."""
+    start, end = part
+    rows = wrap(text[start:end], max(1, width), turnover=turnover)
+    return [(start + first, start + last) for first, last in rows]
