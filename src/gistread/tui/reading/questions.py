@@ -287,7 +287,7 @@ class QuestionController:
     ) -> None:
         """`again`: the record of an interrupted question, which is asked with the same options."""
         context = self._context
-        context.question.taken(question)
+        context.question.accept(question)
         self._line.offer()
         if again:
             asked_at = again.asked_at

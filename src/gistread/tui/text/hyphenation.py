@@ -31,15 +31,9 @@ def last_hyphen(
 
     `language`: of the text (BCP 47), but for its foreign passages.
     """
-    for passage_start, passage_end, passage_language in reversed(foreign):
-        if passage_start < limit and start < passage_end:
-            is_short = passage_end - passage_start < _PASSAGE
-            if is_short or passage_start > start:
-                return 0
-            language = passage_language
-            break
+    language = _language_of_row(language, foreign, start, limit)
     word = _word_over(text, start, limit)
-    if word is None:
+    if not language or word is None:
         return 0
     first, end = word
     is_short = end - first < _LEAST_LETTERS
@@ -50,6 +44,19 @@ def last_hyphen(
         if first + place <= limit:
             return first + place
     return 0
+
+
+def _language_of_row(
+    language: str, foreign: Sequence[Foreign], start: int, limit: int
+) -> str:
+    """The language of a row; empty if it changes there, or if the passage is too short."""
+    for passage_start, passage_end, passage_language in reversed(foreign):
+        if passage_start < limit and start < passage_end:
+            is_short = passage_end - passage_start < _PASSAGE
+            if is_short or passage_start > start:
+                return ""
+            return passage_language
+    return language
 
 
 def _word_over(text: str, start: int, limit: int) -> tuple[int, int] | None:

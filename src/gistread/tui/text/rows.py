@@ -181,9 +181,9 @@ class RowIndex:
         By its offset in the book, or else by the key of its block.
         """
         if block.start is not None:
-            found = self.find_offset(block.start + place.offset)
-            if found is not None and found.block in among:
-                return found._replace(shift=place.shift)
+            counterpart = self.find_offset(block.start + place.offset)
+            if counterpart is not None and counterpart.block in among:
+                return counterpart._replace(shift=place.shift)
         if block.key is not None:
             index = self.find_key(block.key)
             if index is not None and index in among:

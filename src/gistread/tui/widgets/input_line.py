@@ -1,6 +1,6 @@
-"""Lines to type into: for questions, with a history; for paths, with completion.
+"""Lines to type into: questions with a history, filters, paths with completion.
 
-And one for whoever asks.
+`InputLine` is the one that any command opens to ask for something.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from gistread.tui.widgets.row_list import RowList
 
 
 class OrderedInput(Input):
-    """Its own keys act in the order in which they are typed, however fast they come.
+    """An input whose keys act in the order in which they are typed, however fast they come.
 
-    Textual runs the action of a key once the key has passed all widgets above. By then the letters
-    typed after it stand in the line.
+    Textual runs the action of a key only after the key has passed all widgets above. By then the
+    line may contain letters that were typed later.
     """
 
     async def _on_key(self, event: events.Key) -> None:
@@ -70,13 +70,16 @@ class HistoryInput(OrderedInput):
         self.cursor_position = end
 
     def action_step(self, by: int) -> None:
-        if self._at == len(self._entered):
+        """Go through the history; the draft stands after its newest entry."""
+        newest = len(self._entered)
+        if self._at == newest:
             self._draft = self.value
         at = self._at + by
-        if 0 <= at <= len(self._entered):
-            self._at = at
-            self.value = [*self._entered, self._draft][at]
-            self.cursor_position = len(self.value)
+        if not 0 <= at <= newest:
+            return
+        self._at = at
+        self.value = self._draft if at == newest else self._entered[at]
+        self.cursor_position = len(self.value)
 
 
 class QuestionInput(HistoryInput):
@@ -122,7 +125,8 @@ class QuestionInput(HistoryInput):
         if question:
             self.post_message(self.Asked(question))
 
-    def taken(self, question: str) -> None:
+    def accept(self, question: str) -> None:
+        """The question is asked: add it to the history, and empty the line."""
         self.keep(question)
         self.value = ""
 
@@ -143,10 +147,10 @@ class FilterInput(OrderedInput):
         step: int
 
     class Left(Message):
-        """The filter is to be taken away."""
+        """The user wants to see the whole list again."""
 
     class SearchedInside(Message):
-        """The words are to be searched in the books."""
+        """The user wants to search for the words in the books."""
 
     def __init__(self, *, id: str | None = None) -> None:
         placeholder = "title or author · Enter: open · Tab: search inside · Esc: all"
@@ -186,13 +190,12 @@ class _Paths(Suggester):
 def _completion(typed: str) -> str | None:
     """The path of the first matching file or folder; a folder ends with a separator."""
     folder, separator, name = typed.rpartition("/")
+    folder_path = Path(f"{folder}{separator}" or ".")
     try:
-        with os.scandir(Path(f"{folder}{separator}" or ".").expanduser()) as listing:
-            matching = (
-                entry
-                for entry in listing
-                if entry.name.startswith(name) and (name or entry.name[0] != ".")
-            )
+        with os.scandir(folder_path.expanduser()) as listing:
+            matching = [entry for entry in listing if entry.name.startswith(name)]
+            if not name:
+                matching = [entry for entry in matching if entry.name[0] != "."]
             first = min(matching, key=lambda entry: entry.name, default=None)
             if not first:
                 return None
@@ -204,7 +207,7 @@ def _completion(typed: str) -> str | None:
 
 
 class InputLineClient:
-    """Handles typed text while its input line is open. Overrides what it reacts to."""
+    """Handles typed text while its input line is open. Subclasses override what they react to."""
 
     def typed(self, words: str) -> None:
         """The words changed."""
@@ -220,7 +223,7 @@ class InputLineClient:
 
 
 class InputLine(Vertical):
-    """Hidden until `ask`. History is kept for each client."""
+    """Hidden until `ask`. Each client has a history of its own."""
 
     BINDINGS = own_keys(
         ("up", "step(-1)"), ("down", "step(1)"), ("tab", "switch"), ("escape", "cancel")
@@ -228,9 +231,9 @@ class InputLine(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        # While the line is closed, one that ignores everything
+        # While the line is closed, a client that ignores everything
         self._client = InputLineClient()
-        self._back: Widget | None = None  # What had the focus before
+        self._focused_before: Widget | None = None
         self._history: dict[InputLineClient, list[str]] = {}
 
     def compose(self) -> ComposeResult:
@@ -257,11 +260,11 @@ class InputLine(Vertical):
     def ask(
         self, client: InputLineClient, mark: str, placeholder: str = "", words: str = ""
     ) -> None:
+        """Open the line for this client. `mark` stands before the text, `words` in the line."""
         self._client = client
-        self._back = (
-            self.screen.focused if self.screen.focused is not self._line else self._back
-        )
         line = self._line
+        if self.screen.focused is not line:
+            self._focused_before = self.screen.focused
         line.remember(self._history.setdefault(client, []))
         self.query_one("#input-line-mark", Static).update(mark)
         line.placeholder = placeholder
@@ -277,19 +280,22 @@ class InputLine(Vertical):
         """Hide the line and give the focus `back`; what was typed goes into the history."""
         self._line.keep(self.words.strip())
         self._client = InputLineClient()
-        if back and self._back is not None:
-            self.screen.set_focus(self._back)
+        if back and self._focused_before is not None:
+            self.screen.set_focus(self._focused_before)
         self.display = False
 
     def say(self, note: str, *, problem: bool = False) -> None:
+        """Show a note after the typed text."""
         line = self.query_one("#input-line-note", Static)
         line.set_class(problem, "-problem")
         line.update(clean(note))
 
     def choose_from(self, rows: Sequence[str]) -> None:
-        self._choices.show(
-            [Block(row, key=number, blank_before=0) for number, row in enumerate(rows)]
-        )
+        """Show these choices above the line, with the cursor on the first."""
+        blocks = [
+            Block(row, key=number, blank_before=0) for number, row in enumerate(rows)
+        ]
+        self._choices.show(blocks)
         self._choices.display = bool(rows)
         self._choices.set_cursor(0)
 
@@ -310,9 +316,8 @@ class InputLine(Vertical):
 
     def on_click(self, event: events.Click) -> None:
         """A click on the note does the same as Tab."""
-        if self.query_one("#input-line-note").region.contains_point(
-            event.screen_offset
-        ):
+        note = self.query_one("#input-line-note")
+        if note.region.contains_point(event.screen_offset):
             self.action_switch()
 
     @property

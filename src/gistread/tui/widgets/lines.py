@@ -1,6 +1,7 @@
 """The one-line widgets around the panes: header, status, keys."""
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -30,7 +31,10 @@ Action = str | Callable[[], object]
 _MENU = 2  # Columns of the menu before the title
 _WHOLE_KEY = 9  # Columns of a key that is never shortened
 _BETWEEN_ACTIONS = 3  # Columns
-_AROUND_WORD = 3  # Columns between a key, its word and the next key
+_BETWEEN_KEYS = "  "
+_AROUND_WORD = 1 + len(
+    _BETWEEN_KEYS
+)  # Columns between a key, its word and the next key
 _LEAST_REASON = 24  # Minimum columns of an error
 # Columns that more than the first words of the status leave for the keys
 _LEAST_KEYS = 84
@@ -60,17 +64,23 @@ class Line(Static):
 
     def show(self, content: Content) -> None:
         """Draw the content, unless it is unchanged."""
-        if not (isinstance(self.content, Content) and content.is_same(self.content)):
+        before = self.content
+        is_same = isinstance(before, Content) and content.is_same(before)
+        if not is_same:
             self.update(content, layout=False)
 
     def show_longest(self, *contents: Content) -> None:
         """Draw the first of these that fits, or else the last."""
         self._fit = partial(self.show_longest, *contents)
-        fitting = (content for content in contents if content.cell_length <= self.room)
-        self.show(next(fitting, contents[-1]))
+        for content in contents:
+            if content.cell_length <= self.room:
+                self.show(content)
+                return
+        self.show(contents[-1])
 
     @property
     def room(self) -> int:
+        """Cells for text."""
         return max(0, self.size.width - _PADDING)
 
 
@@ -84,15 +94,17 @@ class Clickable(Line):
         self._clicks: list[Action] = []  # What a click on each part does
 
     def clickable(self, content: Content, action: Action) -> Content:
+        """The content as a part whose click runs the action; unchanged without an action."""
         if not action or not content.plain:
             return content
+        number = len(self._clicks)
         self._clicks.append(action)
-        return content.stylize(Style.from_meta({_ACTION: len(self._clicks) - 1}))
+        return content.stylize(Style.from_meta({_ACTION: number}))
 
     def key(self, key: str, word: str, action: Action) -> Content:
-        return self.clickable(
-            Content.assemble((key, "bold $gr-accent"), (word, "$gr-faint")), action
-        )
+        """A key and what it does, as a part that can be clicked."""
+        content = Content.assemble((key, "bold $gr-accent"), (word, "$gr-faint"))
+        return self.clickable(content, action)
 
     async def on_click(self, event: events.Click) -> None:
         number = event.style.meta.get(_ACTION)
@@ -117,7 +129,10 @@ class Tab:
 
 
 class HeaderLine(Clickable):
-    """Menu and title at the left, chapter or panes in the middle, progress at the right."""
+    """Menu and title at the left, chapter or panes in the middle, progress at the right.
+
+    `≡ Emma · Jane Austen               Chapter 3               4 min left   12%`
+    """
 
     def show_place(
         self,
@@ -133,53 +148,55 @@ class HeaderLine(Clickable):
         """
         self._fit = partial(self.show_place, title, chapter, progress, tabs, actions)
         self._clicks = []
-        title, chapter = clean(title), clean(chapter)
-        of_chapter, of_progress = actions
-        room = self.room
+        title = clean(title)
+        chapter = clean(chapter)
+        chapter_action, progress_action = actions
         # Tabs stand in place of the chapter, which then stands in place of the title.
-        beside_title = ""
-        of_title: Action = ""
         if tabs:
             middle = self._tabs(tabs)
-            beside_title = chapter
-            of_title = of_chapter
         else:
-            middle = self._chapter(chapter, of_chapter)
+            middle = self._chapter(chapter, chapter_action)
+        room = self.room
         beside = max(0, room - middle.cell_length)
         half = beside // 2
-        most = max(half, beside - _LEAST_NAME) if tabs else half
-        shown_progress = Content.styled(fitting(progress, most - _GAP), "$gr-faint")
-        right = self.clickable(shown_progress, of_progress)
+        most_right = max(half, beside - _LEAST_NAME) if tabs else half
+        progress_words = fitting(progress, most_right - _GAP)
+        right = Content.styled(progress_words, "$gr-faint")
+        right = self.clickable(right, progress_action)
         # In the middle, if both sides have room
-        before = max(0, min(half, beside - right.cell_length - _GAP))
-        left_room = room - right.cell_length - _GAP
-        if middle.plain:
-            left_room = max(0, before - _GAP)
-        name = _header_name(title, beside_title, left_room - _MENU)
-        menu = self.clickable(Content.styled("≡ ", "$gr-accent"), "app.help")
-        named = self.clickable(Content.styled(name, "bold"), of_title)
-        left = Content.assemble(menu, named)
-        to_middle = before - left.cell_length if middle.plain else 0
-        to_right = (
-            room - left.cell_length - to_middle - middle.cell_length - right.cell_length
-        )
+        middle_start = max(0, min(half, beside - right.cell_length - _GAP))
+        left_end = middle_start if middle.plain else room - right.cell_length
+        if tabs:
+            left = self._left(title, chapter, chapter_action, left_end - _GAP)
+        else:
+            left = self._left(title, "", "", left_end - _GAP)
+        before_middle = middle_start - left.cell_length if middle.plain else 0
+        used = left.cell_length + before_middle + middle.cell_length + right.cell_length
+        before_right = max(0, room - used)
         self.show(
             Content.assemble(
-                left, " " * to_middle, middle, " " * max(0, to_right), right
+                left, " " * before_middle, middle, " " * before_right, right
             )
         )
+
+    def _left(self, title: str, chapter: str, action: Action, cells: int) -> Content:
+        """The menu and the title, with the chapter that stands in its place."""
+        menu = self.clickable(Content.styled("≡ ", "$gr-accent"), "app.help")
+        name = _header_name(title, chapter, cells - _MENU)
+        named = self.clickable(Content.styled(name, "bold"), action)
+        return Content.assemble(menu, named)
 
     def _chapter(self, chapter: str, action: Action) -> Content:
         if not chapter:
             return Content("")
+        cropped = crop(chapter, self.room // _PARTS)
         # Padding makes a title of one letter easy to click.
-        padded = f"   {crop(chapter, self.room // _PARTS)}   "
+        padded = f"   {cropped}   "
         return self.clickable(Content.styled(padded, "$gr-muted"), action)
 
     def _tabs(self, tabs: Sequence[Tab]) -> Content:
-        return Content.assemble(
-            *(self.clickable(_draw_tab(tab), tab.action) for tab in tabs)
-        )
+        parts = [self.clickable(_draw_tab(tab), tab.action) for tab in tabs]
+        return Content.assemble(*parts)
 
 
 def _header_name(title: str, chapter: str, cells: int) -> str:
@@ -187,16 +204,18 @@ def _header_name(title: str, chapter: str, cells: int) -> str:
     if cell_len(chapter) > _BARE_NUMBER:
         return crop(chapter, cells)
     number = f" · {chapter}" if chapter else ""
-    for_title = cells - cell_len(number)
-    if for_title < cell_len(title):
-        title = title.rpartition(" · ")[0] or title  # Rather no author than half of one
-    return crop(crop(title, for_title) + number, cells)
+    title_cells = cells - cell_len(number)
+    if title_cells < cell_len(title):
+        # Rather no author than half of one
+        without_author, _, _ = title.rpartition(" · ")
+        title = without_author or title
+    return crop(crop(title, title_cells) + number, cells)
 
 
 class StatusLine(Clickable):
-    """What the model is doing: at the right of the keys.
+    """What the model is doing, at the right of the keys.
 
-    An error, or what takes more room, on a line of its own.
+    An error, or a status that takes more room, stands on a line of its own.
     """
 
     def show_status(self, status: Status, note: str = "", action: Action = "") -> None:
@@ -220,29 +239,27 @@ class StatusLine(Clickable):
         if action:
             right = self.key("", note, action)
         used = left.cell_length + place.note_cells
-        gap = place.note_cells - cell_len(note)
+        before = 0
+        between = place.note_cells - cell_len(note)
         if place.is_wide:
             width = line.size.width
-            before = 0
-            between = gap + width - _PADDING - used
+            between += width - _PADDING - used
         else:
-            steps = (used + _STATUS_STEP - 1) // _STATUS_STEP
+            steps = math.ceil(used / _STATUS_STEP)
             width = _PADDING + steps * _STATUS_STEP
             before = width - _PADDING - used
-            between = gap
         self.styles.width = width
-        self.show(
-            Content.assemble(" " * before, left, " " * between if note else "", right)
-        )
+        gap = " " * between if note else ""
+        self.show(Content.assemble(" " * before, left, gap, right))
 
 
 @dataclass(frozen=True, slots=True)
 class _StatusPlace:
     """How a status and its note share their line with the keys."""
 
-    status: Status  # Empty where only the note has room
+    status: Status  # Empty if only the note has room
     word_cells: int
-    note_cells: int  # With those before the note
+    note_cells: int  # With the gap before the note
     is_parted: bool  # Whether the keys are on another line
     is_wide: bool  # Whether the status takes the whole line
 
@@ -254,12 +271,8 @@ class _StatusPlace:
         is_error = status.tone == "error"
         around = _PADDING + _SIGN
         least = around + cell_len(status.parts[0])
-        note_cells = 0
-        if note:
-            note_cells = cell_len(note) + _STATUS_GAP
-        most = whole
-        if not is_alone:
-            most = _most_beside_keys(whole, note)
+        note_cells = cell_len(note) + _STATUS_GAP if note else 0
+        most = whole if is_alone else _most_beside_keys(whole, note)
         if not is_error and _is_displaced(least, note_cells, whole, most):
             status = Status(("",), " ")
             least = around
@@ -273,12 +286,13 @@ class _StatusPlace:
 
 
 def _is_displaced(least: int, note_cells: int, whole: int, most: int) -> bool:
-    """Whether a note leaves no room for the status, of which `least` cells are to be seen."""
+    """Whether a note leaves no room for a status that needs at least `least` cells."""
     available = whole if least > most else most
     return whole > 0 and note_cells > 0 and least + note_cells > available
 
 
 def _most_beside_keys(whole: int, note: str) -> int:
+    """Most cells of the status and its note on the line of the keys."""
     most = int(_STATUS_SHARE * whole)
     if note:
         return min(most, whole - _LEAST_BESIDE)
@@ -288,7 +302,8 @@ def _most_beside_keys(whole: int, note: str) -> int:
 def _status_words(status: Status, cells: int) -> str:
     """The parts of a status that fit."""
     words, *others = map(clean, status.parts)
-    if status.tone == "error":  # shorten the error rather than drop what helps
+    if status.tone == "error":
+        # Shorten the error rather than drop what helps.
         rest = sum(cell_len(_DOT) + cell_len(part) for part in others)
         words = _cut(words, max(_LEAST_REASON, cells - rest))
     for part in others:
@@ -297,7 +312,9 @@ def _status_words(status: Status, cells: int) -> str:
     return _cut(words, cells)
 
 
-ActionItem = tuple[str, str, Action]  # Key as it is displayed, word, what a click does
+ActionItem = tuple[
+    str, str, Action
+]  # (key as it is displayed, word, what a click does)
 
 
 class Actions(Clickable):
@@ -311,7 +328,6 @@ class Actions(Clickable):
     """
 
     def __init__(self, *actions: ActionItem, id: str | None = None) -> None:
-        """(key as it is displayed, word, action of the screen) of each."""
         super().__init__(id=id)
         self.show_actions(*actions)
 
@@ -319,39 +335,42 @@ class Actions(Clickable):
         self.show_groups(actions)
 
     def show_groups(self, *groups: Sequence[ActionItem]) -> None:
-        """A group that does not fit into the rest of a row begins a row."""
+        """Show groups of actions. One that does not fit into the rest of a row begins a new one."""
         self._groups = groups
         self.on_resize()
 
     def on_resize(self) -> None:
         """Break rows between actions."""
         self._clicks = []
-        # Without a width of its own, the line is given what one row needs.
-        has_width = not self.styles.inline.has_rule("width")
-        width = self.size.width if has_width else 0
-        rows: list[list[Content]] = []
-        left = 0
-        for group in self._groups:
-            parts = [self._part(item, width) for item in group]
-            needed = (
-                sum(part.cell_length + _BETWEEN_ACTIONS for part in parts)
-                - _BETWEEN_ACTIONS
-            )
-            if width and needed > left:
-                left = 0
-            for part in parts:
-                if not rows or (width and part.cell_length > left):
-                    rows.append([])
-                    left = width
-                rows[-1].append(part)
-                left -= part.cell_length + _BETWEEN_ACTIONS
+        # With a width set by its owner, the line gets what one row needs.
+        has_set_width = self.styles.inline.has_rule("width")
+        width = 0 if has_set_width else self.size.width
+        rows = self._rows(width)
         # Not `auto`, which a grid measures at the width of one of its columns.
         self.styles.height = len(rows)
         gap = Content(" " * _BETWEEN_ACTIONS)
         self.show(Content("\n").join(gap.join(row) for row in rows))
 
+    def _rows(self, width: int) -> list[list[Content]]:
+        """The actions in rows of at most `width` cells; in one row if that is 0."""
+        rows: list[list[Content]] = []
+        room = 0  # Cells that are free in the last row
+        for group in self._groups:
+            parts = [self._part(item, width) for item in group]
+            lengths = [part.cell_length for part in parts]
+            needed = sum(lengths) + _BETWEEN_ACTIONS * (len(parts) - 1)
+            if width and needed > room:
+                room = 0
+            for part in parts:
+                if not rows or (width and part.cell_length > room):
+                    rows.append([])
+                    room = width
+                rows[-1].append(part)
+                room -= part.cell_length + _BETWEEN_ACTIONS
+        return rows
+
     def _part(self, item: ActionItem, width: int) -> Content:
-        """What is too long pushes neither the others out of sight, nor the key that chooses it."""
+        """An action, with its word cropped so that it fits into a row of `width` cells."""
         key, word, action = item
         if key and word:
             word = f" {word}"
@@ -362,10 +381,10 @@ class Actions(Clickable):
 
 
 class Room(IntEnum):
-    """Which hints give way where there is no room for all."""
+    """Which hints are left out first if there is no room for all."""
 
-    FIRST = 0  # Never
-    LAST = 1  # Only to the first ones
+    FIRST = 0  # Never left out
+    LAST = 1  # Left out only for the first ones
     USUAL = 2
 
 
@@ -389,6 +408,7 @@ class KeyLine(Clickable):
     def show_keys(self, hints: Sequence[Hint]) -> None:
         self._fit = partial(self.show_keys, hints)
         self._clicks = []
+        room = self.room + len(_BETWEEN_KEYS)  # Nothing follows the last one of a row.
         rows: list[list[Content]] = [[]]
         used = 0
         # The last hints are shown, unless the first ones leave no room.
@@ -396,26 +416,28 @@ class KeyLine(Clickable):
         for hint in hints:
             if hint.room is Room.LAST:
                 reserved -= hint.width
-            if used + hint.width > self.room + 2 and len(rows) < self.size.height:
+            if used + hint.width > room and len(rows) < self.size.height:
                 rows.append([])
                 used = 0
-            after = 0
-            # On the last row
-            if hint.room is Room.USUAL and len(rows) >= self.size.height:
-                after = reserved
-            if used + hint.width + after > self.room + 2:
+            is_last_row = len(rows) >= self.size.height
+            needed = used + hint.width
+            if is_last_row and hint.room is Room.USUAL:
+                needed += reserved
+            if needed > room:
                 continue
             used += hint.width
             rows[-1].append(self.key(hint.key, f" {hint.word}", hint.run))
-        self.show(Content("\n").join(Content("  ").join(row) for row in rows))
+        gap = Content(_BETWEEN_KEYS)
+        self.show(Content("\n").join(gap.join(row) for row in rows))
 
 
 def _cut(text: str, cells: int) -> str:
-    """The words that fit."""
+    """The words that fit, with an ellipsis if some do not."""
     cropped = crop(text, cells)
     if cropped == text:
         return text
-    return f"{cropped.rpartition(' ')[0]}{ELLIPSIS}".lstrip()
+    whole_words, _, _ = cropped.rpartition(" ")
+    return f"{whole_words}{ELLIPSIS}".lstrip()
 
 
 class Rule(Widget):
@@ -430,11 +452,9 @@ class Rule(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        return Content(
-            "".join(
-                "━" if at in self._stressed else "─" for at in range(self.size.width)
-            )
-        )
+        width = self.size.width
+        cells = ["━" if cell in self._stressed else "─" for cell in range(width)]
+        return Content("".join(cells))
 
 
 def _draw_tab(tab: Tab) -> Content:

@@ -17,19 +17,22 @@ class MarkNote:
     """A mark in view, as the column shows it."""
 
     id: str
-    row: int  # Of the view of the book, from 0
+    row: int  # Row of the book's view, from 0
     sign: str
     words: str  # Its note, or else the words that it marks
     is_note: bool
 
 
 class MarksColumn(LongText):
-    """Drawn anew when the book moves. A click on a mark opens it."""
+    """The marks on a screen of the book. A click on a mark opens it.
+
+    The marks are set again whenever the book moves.
+    """
 
     ALLOW_SELECT = False
 
     class Fitted(Message):
-        """The column has another place or size: its marks must be levelled anew."""
+        """The column has another place or size: its marks must be shown at new rows."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, side_margin=1)
@@ -38,13 +41,16 @@ class MarksColumn(LongText):
     def show_marks(self, notes: Sequence[MarkNote]) -> None:
         """Show these marks, each at its row, or below those before it."""
         width = self.row_width
-        blocks = [Block(_NONE_HERE, style="muted")] if not notes else []
+        blocks: list[Block] = []
         used = 0
         for note in notes:
             block = _block(note)
             above = max(0, note.row - used)
             blocks.append(replace(block, blank_before=above))
-            used += above + (lay_out(block, width).rows if width else 1)
+            rows = lay_out(block, width).rows if width else 1
+            used += above + rows
+        if not blocks:
+            blocks = [Block(_NONE_HERE, style="muted")]
         self.show(blocks, keep_position=False)
 
     def on_resize(self) -> None:

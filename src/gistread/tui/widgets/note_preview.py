@@ -23,7 +23,8 @@ class Frame:
         """A frame whose text stands in these cells, in at most half of the pane."""
         left = max(0, text.start - 2)
         width = min(len(text) + _BESIDE_CELLS, pane_width - left)
-        return cls(left, width, max(_BORDER_ROWS + 1, pane_height // 2))
+        most_rows = max(_BORDER_ROWS + 1, pane_height // 2)
+        return cls(left, width, most_rows)
 
     def rows_for(self, blocks: Sequence[Block]) -> int:
         """Rows of the whole frame around a note."""
@@ -47,4 +48,5 @@ class NotePreview(LongText):
         styles = self.styles
         styles.dock = "bottom" if at_foot else "top"
         styles.margin = (0, 0, 0, frame.left)
-        styles.width, styles.height = frame.width, rows
+        styles.width = frame.width
+        styles.height = rows

@@ -11,7 +11,7 @@ from textual.widget import Widget
 READ, READ_TICK = "━", "┯"
 UNREAD, UNREAD_TICK = "─", "┬"
 BOUND = "▾"
-_CELLS_A_TICK = 4  # Chapters closer than this are not ticked: only their parents are.
+_CELLS_A_TICK = 4  # Least cells for each tick; with less room, deeper chapters get none
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class ProgressRule(Widget):
     def render(self) -> Content:
         cells = progress_cells(self._progress, self.size.width)
         filled = round(self._progress.read * len(cells))
-        read, unread = "".join(cells[:filled]), "".join(cells[filled:])
+        read = "".join(cells[:filled])
+        unread = "".join(cells[filled:])
         content = Content.assemble((read, "$gr-muted"), (unread, "$gr-rule"))
         if BOUND in cells:
             at = cells.index(BOUND)
@@ -75,8 +76,9 @@ def progress_cells(progress: BookProgress, width: int) -> list[str]:
 
 def _ticked(chapters: Sequence[tuple[float, int]], width: int) -> list[float]:
     """The beginnings of the chapters down to the deepest level whose ticks stand apart."""
-    for level in sorted({level for _, level in chapters}, reverse=True):
-        starts = [start for start, own in chapters if own <= level]
+    levels = {level for _, level in chapters}
+    for deepest in sorted(levels, reverse=True):
+        starts = [start for start, level in chapters if level <= deepest]
         if len(starts) * _CELLS_A_TICK <= width:
             return starts
     return []

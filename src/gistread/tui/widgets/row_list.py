@@ -10,7 +10,7 @@ from gistread.tui.widgets.moving import MOVING
 
 
 class RowList(CommandTarget, LongText):
-    """Rows with a cursor, which letters move as they move the book."""
+    """Rows with a cursor. The keys that scroll the book move the cursor."""
 
     OWN_COMMANDS = MOVING
     BINDINGS = bindings(MOVING)
@@ -33,8 +33,8 @@ class RowList(CommandTarget, LongText):
     def show_heading(self) -> None:
         """With the cursor on the first row, scroll to the heading above it, if both fit.
 
-        A list is often squeezed to a row or two before its panel has its height. What was scrolled
-        to then is not the top.
+        A list often has only a row or two before its panel gets its height. It is then scrolled to
+        the cursor, past the heading.
         """
         first = self._keyed(range(len(self._index)))
         if first is None or self._cursor_at() != first:
@@ -53,11 +53,11 @@ class RowList(CommandTarget, LongText):
         """
         if not len(self._index):
             return
-        first, last = (self._index.locate(row)[0] for row in self.rows_in_view)
-        keys = {self._index.block(number).key for number in range(first, last + 1)} - {
-            None
-        }
-        top = self.scroll_offset.y
+        top, bottom = self.rows_in_view
+        first, _ = self._index.locate(top)
+        last, _ = self._index.locate(bottom)
+        keys = {self._index.block(number).key for number in range(first, last + 1)}
+        keys.discard(None)
         rows = round(screens * max(1, len(keys) - 1))
         least = round(2 * screens)  # Half a screen with few rows moves the cursor, too.
         self.move_cursor(rows or least)

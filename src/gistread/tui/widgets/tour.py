@@ -13,10 +13,9 @@ from gistread.tui.commands import display_key
 from gistread.tui.services import AppServices
 from gistread.tui.widgets.lines import Actions
 
-# (title, text) of each
-STEPS = tuple(
-    tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
-)
+_TEXTS = Path(__file__).with_suffix(".toml").read_text("utf-8")
+# (title, text) of each step
+STEPS = tuple(tomllib.loads(_TEXTS).items())
 
 
 class Tour(Vertical):
@@ -26,7 +25,10 @@ class Tour(Vertical):
     """
 
     class Pointed(Message):
-        """The screen is to point at what this step is about; at nothing after the last one."""
+        """The tour shows another step: the screen is to point at what it is about.
+
+        `step` is `len(STEPS)` when the tour is over.
+        """
 
         def __init__(self, step: int) -> None:
             super().__init__()
@@ -41,24 +43,24 @@ class Tour(Vertical):
     def compose(self) -> ComposeResult:
         title, text = STEPS[self._at]
         self.screen.post_message(self.Pointed(self._at))
-        keys = (
-            (display_key("enter"), "next", "tour(1)"),
-            (display_key("escape"), "end the tour", "tour(0)"),
-        )
-        yield Static(
-            f"{self._at + 1} of {len(STEPS)} · {title}", id="tour-title", markup=False
-        )
+        number = self._at + 1
+        heading = f"{number} of {len(STEPS)} · {title}"
+        yield Static(heading, id="tour-title", markup=False)
         yield Static(self._services.with_keys(text), markup=False)
-        yield Actions(*keys[self._at == len(STEPS) - 1 :])
+        end = (display_key("escape"), "end the tour", "tour(0)")
+        if number == len(STEPS):
+            yield Actions(end)
+        else:
+            yield Actions((display_key("enter"), "next", "tour(1)"), end)
 
     def key(self, event: events.Key) -> None:
-        """A key that was pressed on the screen."""
+        """Handle a key that was pressed on the screen."""
         if not self._is_over and event.key in ("enter", "escape"):
             event.stop()
             self.step(event.key == "enter")
 
     def step(self, on: bool) -> None:
-        """Go on, or end the tour."""
+        """Show the next step if `on`, or else end the tour."""
         if self._is_over:
             return
         self._at += 1
