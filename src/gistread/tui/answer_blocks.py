@@ -38,22 +38,27 @@ from gistread.tui.text import Block, Span
 from gistread.units import ELLIPSIS, in_quotes, progress_bar, short
 from gistread.words import count_words
 
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h)\b)")  # No row ends there
+# The space in "12 min" or "3 s", where no row may end
+_SPACE_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h)\b)")
 _FEW_WORDS = 100  # Words before the bound below which an answer is unlikely
 _LITTLE_TEXT = 2_000  # Characters that surely have that many words
 _WIDTH = 92  # Most columns of an answer, a little wider than the book
 _INDENT = 3
+_NO_BREAK_SPACE = "\u00a0"
 _SOURCES = 9  # One for each digit key
 _WALK = "walk the steps"
 _LEAST_QUOTE = 20  # Characters of a source's quotation, however narrow the pane
 _AROUND_QUOTE = 9  # Cells left free in its row: for quotation marks and words that wrap
-_FEW_SOURCES = 2  # Most sources that have room for a whole sentence each
-_ROWS_OF_FEW = 3  # For the quotation of each of these; one row if there are more
+# Up to so many sources, each has room for a whole sentence; more have one row each
+_FEW_SOURCES = 2
+_ROWS_OF_FEW = 3  # Of the quotation of each of few sources
 
 
 @dataclass(frozen=True, slots=True)
 class ToSource:
-    index: int
+    """Leads to a source of the answer."""
+
+    index: int  # In the citations of the record
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +91,11 @@ AnswerTarget = Target | ToSource | Unfold | Walk | KeepNote | AskAgain | GoOn
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
+    """A question with what is known of its answer, as the answers pane shows it."""
+
     record: SavedQuestion  # The question as it is saved
-    answer: str = ""  # Its parts so far
-    # Note if there is hardly any text before the bound, with what to do
+    answer: str = ""  # The text of the answer so far
+    # A note that there is hardly any text before the bound, and what to do
     too_little: str = ""
     trace: tuple[events.ReaderEvent, ...] = ()  # Without the parts of the answer
     # Whether all steps are shown; None: while the question runs
@@ -96,23 +103,27 @@ class Exchange:
     problem: str = ""
     running: bool = False
     kept: bool = False  # Whether the answer was kept as a note on its passage
-    # Those of the memory that the answer is from. The memory itself may hold a copy of the text.
+    # The sections of the memory that the answer is from. They are stored in place of
+    # the memory, which may hold a copy of the text.
     sections: Sections | None = None
     thread: Thread = ()  # The exchanges before the question
-    # Whether only the answer is shown, for one that was written beside it
+    # Whether only the answer is shown, since another was written to compare with it
     folded: bool = False
 
     @classmethod
     def saved(cls, record: SavedQuestion, thread: Thread = ()) -> "Exchange":
-        """`thread`: the exchanges before it."""
+        """An exchange of an earlier session. `thread`: the exchanges before it."""
         if record.answer:
             return cls(record, record.answer, thread=thread)
-        until = "the answer was complete" if record.begun else "there was an answer"
-        return cls(record, record.begun, problem=f"Interrupted before {until}.")
+        if record.begun:
+            problem = "Interrupted before the answer was complete."
+        else:
+            problem = "Interrupted before there was an answer."
+        return cls(record, record.begun, problem=problem)
 
     @property
     def ends_in_quotes(self) -> bool:
-        """Whether the quotations belong to the answer: "What the book says of Ferrand:"."""
+        """Whether its sources complete the answer: "What the book says of Ferrand:"."""
         return self.answer.endswith(":")
 
     @property
@@ -120,16 +131,19 @@ class Exchange:
         """Whether the answer can be kept as a note on its passage."""
         if self.running or self.kept or self.problem:
             return False
-        says_something = self.answer and (self.record.found or self.record.citations)
-        return bool(self.record.passage and says_something)
+        record = self.record
+        has_result = bool(record.found or record.citations)
+        return bool(record.passage and self.answer and has_result)
 
     @property
     def shows_steps(self) -> bool:
+        """Whether all steps are shown. Until the user chooses: while the question runs."""
         if self.unfolded is None:
             return self.running
         return self.unfolded
 
     def steps(self, places: Places) -> list[Step]:
+        """The steps of the reader; in an exchange of an earlier session, the saved ones."""
         if not self.trace:
             return [_saved_step(step, places) for step in self.record.steps]
         steps = (step_of(event, places) for event in self.numbered_trace(places))
@@ -144,27 +158,28 @@ class Exchange:
 def _saved_step(step: AnswerStep, places: Places) -> Step:
     """A step of an answer from an earlier session."""
     words = places.words(step.start, step.end)
+    sign = "▸"
     if step.is_left_out:
         words = f"{words} left out"
-    sign = "×" if step.is_left_out else "▸"
+        sign = "×"
     return Step(with_reason(words, step.reason), sign, ToPlace(step.start, step.end))
 
 
 def with_event(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
+    """The exchange after a reader's event."""
     if isinstance(event, events.AnswerDelta):
         return replace(exchange, answer=exchange.answer + event.text)
     exchange = replace(exchange, trace=(*exchange.trace, event))
+    before = exchange.record
     match event:
         case events.Started():
-            return replace(
-                exchange, record=replace(exchange.record, scope=describe_scope(event))
-            )
+            record = replace(before, scope=describe_scope(event))
+            return replace(exchange, record=record)
         case events.Restarted():
             return replace(exchange, answer="")
         case events.Answered():
-            record = exchange.record
             record = with_answer(
-                record, event, model=record.model, memory=record.memory
+                before, event, model=before.model, memory=before.memory
             )
             return replace(exchange, record=record, answer=event.answer, running=False)
     return exchange
@@ -172,22 +187,24 @@ def with_event(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
 
 def too_little(book: Book, bound: int) -> str:
     """A note that there is hardly any text before the bound, and what to do; else empty."""
-    words = count_words(
-        book.text[min(bound, front_matter_end(book)) : bound][:_LITTLE_TEXT]
-    )
-    whole = display_key(BOUND_KEY)
+    start = min(bound, front_matter_end(book))
+    text = book.text[start:bound]
+    words = count_words(text[:_LITTLE_TEXT])
+    key = display_key(BOUND_KEY)
     if not words:
-        return f"Nothing has been read yet. Read on, or let answers use the whole book: {whole}."
+        return f"Nothing has been read yet. Read on, or let answers use the whole book: {key}."
     if words >= _FEW_WORDS:
         return ""
     return (
-        f"Up to your place there are only {words} words. {whole} lets answers "
-        "use the whole book."
+        f"Up to your place there are only {words} words. "
+        f"{key} lets answers use the whole book."
     )
 
 
 @dataclass(slots=True)
 class DrawnExchange:
+    """The blocks of an exchange, and what a click on each leads to, by its key."""
+
     blocks: list[Block] = field(default_factory=list)
     targets: dict[Hashable, AnswerTarget] = field(default_factory=dict)
 
@@ -232,38 +249,47 @@ def _add_answer(
             drawn.add(_row("…", None, "muted"))
         return
     answer, spans = answer_text(exchange.answer.strip(), record.citations, record.marks)
-    first_target = next(
-        (span.link for span in spans if isinstance(span.link, AnswerTarget)), None
-    )
+    targets = [span.link for span in spans if isinstance(span.link, AnswerTarget)]
+    first_target = targets[0] if targets else None
     key = ("answer", number)
     lines = draw_markup(answer, spans, _columns(cells))
     for index, line in enumerate(lines):
         above = int(index == 0 or line.is_apart)
-        block = _row(line.text, key, "answer", spans=line.spans, above=above)
-        drawn.add(replace(block, turnover=line.turnover), first_target)
+        row = _row(line.text, key, "answer", spans=line.spans, above=above)
+        drawn.add(replace(row, turnover=line.turnover), first_target)
 
 
 def _add_what_failed(drawn: DrawnExchange, exchange: Exchange, number: int) -> None:
     """What the answer lacks, each with what to do about it."""
     record = exchange.record
-    is_bounded = record.upto is not None
-    if record.answer and not record.found and is_bounded and not exchange.too_little:
-        drawn.add(
-            _row(f"{display_key(BOUND_KEY)} sets where answers stop.", None, "muted")
-        )
+    if _may_lie_behind_bound(exchange):
+        advice = f"{display_key(BOUND_KEY)} sets where answers stop."
+        drawn.add(_row(advice, None, "muted"))
     if exchange.problem:
         drawn.add(_row(exchange.problem, None, "error"))
     if exchange.running:
         return
     if not record.answer:
-        if record.pinned:
-            again = "ask again, with the sections looked up so far"
-        else:
-            again = "ask again"
-        link = Span(0, len(again), "link", AskAgain())
-        drawn.add(_row(again, ("again", number), "link", spans=(link,)), AskAgain())
+        drawn.add(_ask_again(record, number), AskAgain())
     if record.cut:
         drawn.add(_cut_off(record.cut, number), GoOn())
+
+
+def _may_lie_behind_bound(exchange: Exchange) -> bool:
+    """Whether nothing was found in a part of the book that is long enough to answer from."""
+    record = exchange.record
+    if exchange.too_little or record.upto is None:
+        return False
+    return bool(record.answer and not record.found)
+
+
+def _ask_again(record: SavedQuestion, number: int) -> Block:
+    """The row that asks an interrupted question again."""
+    text = "ask again"
+    if record.pinned:
+        text = "ask again, with the sections looked up so far"
+    links = (_link_at_end(text, text, AskAgain()),)
+    return _row(text, ("again", number), "link", spans=links)
 
 
 def _add_sources(
@@ -276,18 +302,18 @@ def _add_sources(
         drawn.add(_rivals(citations, rivals, number, places), ToSource(rivals[0]))
     sources = _listed_sources(citations)
     rows = _ROWS_OF_FEW if len(sources) <= _FEW_SOURCES else 1
-    room = rows * (_columns(cells) - _AROUND_QUOTE)
+    cells_for_quote = rows * (_columns(cells) - _AROUND_QUOTE)
     for index in sources:
-        row = _source(exchange, number, index, places, room)
+        row = _source(exchange, number, index, places, cells_for_quote)
         drawn.add(row, ToSource(index))
 
 
 def _add_keeping(drawn: DrawnExchange, exchange: Exchange, number: int) -> None:
-    """Whether the answer is kept as a note, or the offer to keep it."""
+    """A row that offers to keep the answer as a note, or says that it is kept."""
     if exchange.offers_note:
-        words = "keep as a note"
-        link = Span(0, len(words), "link", KeepNote())
-        drawn.add(_row(words, ("note", number), "muted", "✎", (link,)), KeepNote())
+        offer = "keep as a note"
+        links = (_link_at_end(offer, offer, KeepNote()),)
+        drawn.add(_row(offer, ("note", number), "muted", "✎", links), KeepNote())
     elif exchange.kept:
         drawn.add(_row("kept as a note", None, "muted", "✎"))
 
@@ -301,30 +327,31 @@ def _add_provenance(
 ) -> None:
     """What the answer is from and what it cost, with its steps below if they are unfolded."""
     about = _about(exchange)
-    if exchange.running or not (steps or about):
+    if exchange.running:
         if about:
             drawn.add(_row(" · ".join(about), None, "provenance", above=1))
         return
+    if not steps and not about:
+        return
     summary = summary_of(exchange.numbered_trace(places), places)
-    provenance = " · ".join(filter(None, [summary, *about])) or "steps"
-    links: list[Span] = []
+    text = " · ".join(filter(None, [summary, *about])) or "steps"
+    links: tuple[Span, ...] = ()
+    target: AnswerTarget | None = None
     if exchange.record.steps or exchange.record.citations:
-        provenance += f" · {_WALK}"
-        links.append(
-            Span(len(provenance) - len(_WALK), len(provenance), "link", Walk())
-        )
+        text += f" · {_WALK}"
+        target = Walk()
+        links = (_link_at_end(text, _WALK, target),)
     sign = ""
-    target: AnswerTarget | None = Walk() if links else None
     if steps:
         sign = "▾" if exchange.shows_steps else "▸"
         target = Unfold()
-    row = _row(provenance, ("steps", number), "provenance", sign, tuple(links), above=1)
+    row = _row(text, ("steps", number), "provenance", sign, links, above=1)
     drawn.add(row, target)
     _add_steps(drawn, exchange, number, steps)
 
 
 def _about(exchange: Exchange) -> list[str]:
-    """What was looked at, by which models, and what it cost."""
+    """What was searched, by which models, and what it cost, each in a few words."""
     record = exchange.record
     about: list[str] = []
     if record.scope:
@@ -333,12 +360,12 @@ def _about(exchange: Exchange) -> list[str]:
     if record.model and record.memory and record.model != record.memory:
         about.append(f"{record.model}, over the memory of {record.memory}")
     if record.cost and not exchange.running:
-        about.append(_BEFORE_UNIT.sub("\u00a0", record.cost))
+        about.append(_SPACE_BEFORE_UNIT.sub(_NO_BREAK_SPACE, record.cost))
     return about
 
 
 def _question(exchange: Exchange, number: int, places: Places) -> Block:
-    """The row of a question, with the sections that its answer is without."""
+    """The row of a question; of one asked anew, also the sections that are left out."""
     record = exchange.record
     sign = "↳" if record.thread else "?"
     text = record.question
@@ -356,38 +383,40 @@ def _sections_used(exchange: Exchange, places: Places) -> str:
     record, memory = exchange.record, places.memory
     if not record.left_out:
         return "with all"
-    sections = sections_of(memory)
-    if record.steered is None or sections is None:
+    shown = sections_of(memory)
+    if record.steered is None or shown is None:
         left_out = [
-            renumbered(page, exchange.sections, sections) for page in record.left_out
+            renumbered(number, exchange.sections, shown) for number in record.left_out
         ]
     else:
-        left_out = [sections.number_at(offset) for offset in record.steered.refused]
+        left_out = [shown.number_at(offset) for offset in record.steered.refused]
     return f"without {pages_words(left_out)}"
 
 
 def _columns(cells: int) -> int:
-    """How wide the text of an answer is in a pane of so many cells."""
+    """The width of the text of an answer, in a pane of `cells`."""
     return min(cells, _WIDTH) - _INDENT
 
 
 def _source(
-    exchange: Exchange, number: int, index: int, places: Places, room: int
+    exchange: Exchange, number: int, index: int, places: Places, cells: int
 ) -> Block:
-    """A source: its place, and as much of its words as there is room for, in cells."""
+    """A source: its place and its quotation, cut so that both fit into `cells`."""
     citation = exchange.record.citations[index]
     place = _place(citation, places)
     if exchange.ends_in_quotes:
         quote = " ".join(citation.quote.split())
     else:
-        quote = short(citation.quote, max(_LEAST_QUOTE, room - len(place)))
+        quote = short(citation.quote, max(_LEAST_QUOTE, cells - len(place)))
     text = f"{place}  {in_quotes(quote)}"
+    target = ToSource(index)
     links = (
-        Span(0, len(place), "muted", ToSource(index)),
-        Span(len(place), len(text), "text", ToSource(index)),
+        Span(0, len(place), "muted", target),
+        Span(len(place), len(text), "text", target),
     )
+    above = 1 if index == 0 else 0
     key = ("source", number, index)
-    return _row(text, key, "text", str(index + 1), links, above=int(not index))
+    return _row(text, key, "text", str(index + 1), links, above=above)
 
 
 def _rivals(
@@ -400,24 +429,29 @@ def _rivals(
         citation = citations[index]
         # In the words of the model, hence without quotation marks.
         rival = f"{citation.tells} ({_place(citation, places)})"
-        if index != rivals[0]:
+        if links:
             text += " · "
-        links.append(Span(len(text), len(text) + len(rival), "link", ToSource(index)))
         text += rival
+        links.append(_link_at_end(text, rival, ToSource(index)))
     return _row(text, ("rivals", number), "muted", spans=tuple(links), above=1)
 
 
 def _cut_off(why: str, number: int) -> Block:
-    """A row that says why an answer ends early, and goes on with it."""
+    """A row that says why an answer ends early, and offers to go on with it."""
     text = f"{CUT.get(why, '')} {GO_ON}".lstrip()
-    link = Span(len(text) - len(GO_ON), len(text), "link", GoOn())
-    return _row(text, ("go on", number), "muted", spans=(link,))
+    links = (_link_at_end(text, GO_ON, GoOn()),)
+    return _row(text, ("go on", number), "muted", spans=links)
+
+
+def _link_at_end(text: str, words: str, target: AnswerTarget) -> Span:
+    """A link on the last words of a text."""
+    return Span(len(text) - len(words), len(text), "link", target)
 
 
 def _add_steps(
     drawn: DrawnExchange, exchange: Exchange, number: int, steps: Sequence[Step]
 ) -> None:
-    """The steps if they are unfolded, and how far a running reader has come."""
+    """The steps if they are unfolded, and the progress of a running reader."""
     if exchange.shows_steps:
         for index, step in enumerate(steps):
             drawn.add(_step(step, line_key(number, index)), step.target)
@@ -427,7 +461,9 @@ def _add_steps(
 
 def _step(step: Step, key: Hashable) -> Block:
     """The row of a step, indented below its answer."""
-    links = tuple(Span(*link[:2], "link", link.target) for link in step.links)
+    links = tuple(
+        Span(link.start, link.end, "link", link.target) for link in step.links
+    )
     return _row(step.text, key, "step", f"  {step.sign}", links, indent=_INDENT + 2)
 
 
@@ -465,7 +501,8 @@ def _row(
 
 def _under_way(exchange: Exchange) -> str:
     """What a running reader has done so far; empty if it does not say."""
-    if not exchange.running or (progress := progress_of(exchange.trace)) is None:
+    progress = progress_of(exchange.trace) if exchange.running else None
+    if progress is None:
         return ""
     what, done, total = progress
     return f"{progress_bar(done / max(1, total))} {what}: {done} of {total}"
@@ -479,9 +516,9 @@ def line_key(number: int, step: int) -> Hashable:
 def answer_text(
     answer: str, citations: Sequence[Citation] = (), marks: Sequence[AnswerMark] = ()
 ) -> tuple[str, tuple[Span, ...]]:
-    """The answer with the messages of its marks, and spans for these and its references.
+    """The answer with the messages of its marks, and the spans of marks and references.
 
-    An answer without references gets those of its own sources at its end.
+    An answer without references gets references to all its sources at its end.
     """
     marked = with_messages(answer, marks)
     text = marked.text
@@ -494,20 +531,18 @@ def answer_text(
     for index in _listed_sources(citations):
         text += "\n" if ends_in_table and not index else " "
         reference = f"[{index + 1}]"
-        spans.append(
-            Span(len(text), len(text) + len(reference), "link", ToSource(index))
-        )
         text += reference
+        spans.append(_link_at_end(text, reference, ToSource(index)))
     return text, tuple(spans)
 
 
 def _listed_sources(citations: Sequence[Citation]) -> list[int]:
     """Indexes of the answer's own sources that a digit key leads to.
 
-    Those of rivals stand in words below them.
+    Passages that say something else are shown in a row of their own.
     """
-    of_keys = enumerate(citations[:_SOURCES])
-    return [index for index, citation in of_keys if not citation.tells]
+    with_key = enumerate(citations[:_SOURCES])
+    return [index for index, citation in with_key if not citation.tells]
 
 
 def _references(text: str, source_count: int) -> Iterator[Span]:
@@ -515,7 +550,7 @@ def _references(text: str, source_count: int) -> Iterator[Span]:
     for match in REFERENCE.finditer(text):
         index = int(match[1]) - 1
         if index < source_count:
-            yield Span(*match.span(), "link", ToSource(index))
+            yield Span(match.start(), match.end(), "link", ToSource(index))
 
 
 def strip_lines(
@@ -523,21 +558,23 @@ def strip_lines(
 ) -> list[str]:
     """The beginning of the answer, or the latest steps, for a screen with one pane."""
     question = f"? {exchange.record.question}"
-    room = lines - 1  # Below the question
-    if not room:
+    lines_below = lines - 1
+    if not lines_below:
         return [question]
     if exchange.answer:
-        answer = plain_text(exchange.answer)
-        return [
-            question,
-            *textwrap.wrap(
-                answer, max(1, columns), max_lines=room, placeholder=ELLIPSIS
-            ),
-        ]
-    steps = [*map(str, exchange.steps(places)), *filter(None, [_under_way(exchange)])]
-    below = steps[-max(1, room - 1) :]
+        answer = textwrap.wrap(
+            plain_text(exchange.answer),
+            max(1, columns),
+            max_lines=lines_below,
+            placeholder=ELLIPSIS,
+        )
+        return [question, *answer]
+    steps = [str(step) for step in exchange.steps(places)]
+    if under_way := _under_way(exchange):
+        steps.append(under_way)
+    below = steps[-max(1, lines_below - 1) :]
     if exchange.problem:
         below.append(exchange.problem)
-    elif exchange.record.scope and len(below) < room:
+    elif exchange.record.scope and len(below) < lines_below:
         below.append(exchange.record.scope)
-    return [question, *below[-room:]]
+    return [question, *below[-lines_below:]]

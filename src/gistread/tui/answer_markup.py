@@ -17,9 +17,13 @@ from gistread.tui.text import Span
 _BAR = " │ "
 _BULLET = "• "
 _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
+# The beginning of "- Port" or "  2. Port": (indent, marker)
 _ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,2}[.)])[ \t]+(?=\S)")
+# The beginning of "## Wines"
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(?=\S)")
+# Each of "a" and "b \\| c" in "a|b \\| c"
 _CELL = re.compile(r"(?:\\\||[^|])+")
+# **bold** or __bold__, *italic* or _italic_, `code`, and ** without a partner
 _INLINE = re.compile(
     r"\*\*(?=\S)(?P<strong>[^\n]+?)(?<=\S)\*\*"
     r"|(?<!\w)__(?=\S)(?P<strong_too>[^\n]+?)(?<=\S)__(?!\w)"
@@ -49,6 +53,8 @@ class DrawnLine:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
+    """A line of an answer. `start` and `end` are offsets in the answer."""
+
     start: int
     end: int
     text: str
@@ -63,6 +69,15 @@ class _Edit:
     new: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _FormattedLine:
+    """A line with the changes that draw its Markdown. Their offsets are of the answer."""
+
+    source: _Line
+    edits: Sequence[_Edit]
+    styled: Sequence[Span]
+
+
 def draw_markup(
     text: str, spans: Sequence[Span] = (), cells: int = 80
 ) -> list[DrawnLine]:
@@ -72,29 +87,37 @@ def draw_markup(
     ['Wines', '• Port', '• Sherry']
     """
     lines = [
-        _Line(line.start(), line.end(), line[0])
-        for line in re.finditer(r"[^\n]+", text)
+        _Line(match.start(), match.end(), match[0])
+        for match in re.finditer(r"[^\n]+", text)
     ]
     drawn: list[DrawnLine] = []
-    before = 0
-    for is_table, group in groupby(
-        lines, key=lambda line: line.text.lstrip().startswith("|")
-    ):
-        members = [line for line in group if line.text.strip()]
-        rows = [
-            line
-            for line in members
-            if not (is_table and TABLE_RULE.fullmatch(line.text))
-        ]
-        widths = _column_widths(rows, cells) if is_table else []
-        has_head = is_table and len(rows) < len(members)
-        for line in rows:
-            edits = _row_edits(line, widths) if is_table else _line_edits(line)
-            styled = list(_styled(line, is_head=has_head and line is rows[0]))
-            is_apart = bool(_EMPTY_LINE.search(text, before, line.start))
-            drawn.append(_drawn(line, edits, styled, spans, is_apart=is_apart))
-            before = line.end
+    end_before = 0
+    for line in _formatted_lines(lines, cells):
+        is_apart = bool(_EMPTY_LINE.search(text, end_before, line.source.start))
+        drawn.append(_drawn(line, spans, is_apart=is_apart))
+        end_before = line.source.end
     return drawn
+
+
+def _formatted_lines(lines: Sequence[_Line], cells: int) -> Iterator[_FormattedLine]:
+    """The lines that are drawn: all but empty ones and the rules of tables."""
+    for is_table, group in groupby(lines, key=_is_table_line):
+        members = [line for line in group if line.text.strip()]
+        if not is_table:
+            for line in members:
+                styled = _styled(line, is_head=False)
+                yield _FormattedLine(line, _line_edits(line), list(styled))
+            continue
+        rows = [line for line in members if not TABLE_RULE.fullmatch(line.text)]
+        widths = _column_widths(rows, cells)
+        has_head = len(rows) < len(members)
+        for index, line in enumerate(rows):
+            styled = _styled(line, is_head=has_head and index == 0)
+            yield _FormattedLine(line, _row_edits(line, widths), list(styled))
+
+
+def _is_table_line(line: _Line) -> bool:
+    return line.text.lstrip().startswith("|")
 
 
 def drawn_text(text: str, cells: int = 80) -> tuple[str, tuple[Span, ...]]:
@@ -119,55 +142,58 @@ def plain_text(text: str) -> str:
 
 
 def _drawn(
-    line: _Line,
-    edits: Sequence[_Edit],
-    styled: Sequence[Span],
-    spans: Sequence[Span],
-    *,
-    is_apart: bool,
+    formatted: _FormattedLine, spans: Sequence[Span], *, is_apart: bool
 ) -> DrawnLine:
-    ordered = sorted(edits, key=lambda edit: edit.start)
+    """The line after its edits, with those of `spans` that are in it."""
+    line = formatted.source
     pieces: list[str] = []
-    olds = [line.start]  # Offsets in the answer, and where they come to be
-    news = [0]
+    # Offsets in the answer at which edits begin and end, and the drawn offsets of these
+    old_offsets = [line.start]
+    new_offsets = [0]
     at = line.start
     length = 0
-    for edit in ordered:
-        kept = line.text[at - line.start : edit.start - line.start]
-        pieces += [kept, edit.new]
-        length += len(kept) + len(edit.new)
-        olds += [edit.start, edit.end]
-        news += [length - len(edit.new), length]
+    for edit in sorted(formatted.edits, key=lambda edit: edit.start):
+        unchanged = line.text[at - line.start : edit.start - line.start]
+        pieces += [unchanged, edit.new]
+        new_start = length + len(unchanged)
+        length = new_start + len(edit.new)
+        old_offsets += [edit.start, edit.end]
+        new_offsets += [new_start, length]
         at = edit.end
     pieces.append(line.text[at - line.start :])
 
     def moved(offset: int) -> int:
-        index = bisect_right(olds, offset) - 1
-        limit = news[index + 1] if index + 1 < len(news) else news[index] + line.end
-        return min(news[index] + offset - olds[index], limit)
+        index = bisect_right(old_offsets, offset) - 1
+        new_offset = new_offsets[index] + offset - old_offsets[index]
+        if index + 1 == len(new_offsets):
+            return new_offset
+        return min(new_offset, new_offsets[index + 1])
 
     within = [span for span in spans if span.start < line.end and line.start < span.end]
-    both = [*styled, *within]
-    shifted = (
-        replace(
-            span,
-            start=moved(max(span.start, line.start)),
-            end=moved(min(span.end, line.end)),
-        )
-        for span in both
-    )
-    drawn_spans = tuple(span for span in shifted if span.end > span.start)
-    return DrawnLine("".join(pieces), drawn_spans, _hanging_indent(line), is_apart)
+    drawn_spans: list[Span] = []
+    for span in (*formatted.styled, *within):
+        start = moved(max(span.start, line.start))
+        end = moved(min(span.end, line.end))
+        if start < end:
+            drawn_spans.append(replace(span, start=start, end=end))
+    turnover = _hanging_indent(line)
+    return DrawnLine("".join(pieces), tuple(drawn_spans), turnover, is_apart)
 
 
 def _hanging_indent(line: _Line) -> int:
-    """Cells of the marker of an item, under which its further rows do not stand."""
+    """Cells that the further rows of an item are indented by: the width of its marker."""
     item = _ITEM.match(line.text)
     if item is None:
         return 0
-    if item[2][0].isdigit():
+    if _is_numbered(item):
         return len(item[0])
-    return len(item[1]) + len(_BULLET)
+    indent = item[1]
+    return len(indent) + len(_BULLET)
+
+
+def _is_numbered(item: re.Match[str]) -> bool:
+    marker = item[2]
+    return marker[0].isdigit()
 
 
 def _line_edits(line: _Line) -> list[_Edit]:
@@ -176,19 +202,16 @@ def _line_edits(line: _Line) -> list[_Edit]:
     if heading := _HEADING.match(line.text):
         edits.append(_Edit(line.start, line.start + heading.end()))
     item = _ITEM.match(line.text)
-    if item and not item[2][0].isdigit():
-        edits.append(
-            _Edit(line.start + item.start(2), line.start + item.end(), _BULLET)
-        )
-        edits = [
-            edit
-            for edit in edits
-            if edit.start != line.start + item.start(2) or edit.new
-        ]
+    if item and not _is_numbered(item):
+        marker_start = line.start + item.start(2)
+        # The marker "*" may have been taken for the beginning of italic words.
+        edits = [edit for edit in edits if edit.start != marker_start]
+        edits.append(_Edit(marker_start, line.start + item.end(), _BULLET))
     return edits
 
 
 def _inline_edits(line: _Line) -> Iterator[_Edit]:
+    """Removes the signs around bold and italic words, and those without a partner."""
     for mark in _INLINE.finditer(line.text):
         start, end = mark.span(mark.lastgroup or 0)
         if mark.lastgroup == "orphan":
@@ -212,16 +235,17 @@ def _styled(line: _Line, *, is_head: bool) -> Iterator[Span]:
 def _cells_of(line: _Line) -> list[tuple[int, int]]:
     """(start, end) of the text in each cell of a row, in the line."""
     inner = line.text.strip().strip("|")
-    shift = line.text.index(inner)
+    inner_start = line.text.index(inner)
     spans: list[tuple[int, int]] = []
     for cell in _CELL.finditer(inner):
         words = cell[0].strip()
-        start = shift + cell.start() + cell[0].index(words)
+        start = inner_start + cell.start() + cell[0].index(words)
         spans.append((start, start + len(words)))
     return spans
 
 
 def _width_of(words: str) -> int:
+    """The width of the words in cells, without the signs of bold and italic words."""
     plain = _INLINE.sub(lambda mark: mark[mark.lastgroup or 0], words)
     return cell_len(plain)
 
@@ -243,7 +267,10 @@ def _column_widths(rows: Sequence[_Line], cells: int) -> list[int]:
 
 
 def _row_edits(line: _Line, widths: Sequence[int]) -> list[_Edit]:
-    """The changes of a row: its cells stand in columns, or one after the other."""
+    """The changes of a row: bars between its cells, which are padded to `widths`.
+
+    Without widths, the cells follow each other unpadded.
+    """
     edits = list(_inline_edits(line))
     at = 0
     padding = ""

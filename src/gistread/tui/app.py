@@ -47,7 +47,7 @@ from gistread.tui.commands import (
     bindings,
 )
 from gistread.tui.defects import DefectError, log, log_to
-from gistread.tui.drawing import KITTY_TERMS, Drawer, choose_mode
+from gistread.tui.drawing import KITTY_TERMS, Drawer, ImageMode, choose_mode
 from gistread.tui.model_rows import ModelKey, Role
 from gistread.tui.screens.choosing import (
     FOR_BOOKS,
@@ -72,17 +72,18 @@ if TYPE_CHECKING:
     from gistread.tui.model_downloads import ModelDownloads
 
 Opened = Path | Book
-QUIT_S = 2.0
-_WATCHDOG_S = QUIT_S + 1.0  # After a signal
-_ENDED_BY_SIGNAL = 128  # Of the exit status; the signal's number is added
-RUN_ON_S = 1.0  # For work that goes on by itself next time
+QUIT_S = 2.0  # Longest wait for each thing that is slow to close
+_WATCHDOG_S = QUIT_S + 1.0  # After a signal, the process ends at the latest then
+_ENDED_BY_SIGNAL = 128  # Exit status after a signal, to which its number is added
+RUN_ON_S = 1.0  # Longest wait for work that outlives its screen
 _LONG_NOTICE_S = 10  # Seconds
 
 
 class GistreadApp(CommandTarget, App[None]):
-    """Opens a book, or the library if `book` is None. `model` as typed, or empty.
+    """Opens a book, or the library if `book` is None.
 
-    `look_at`: the place of the book to show first.
+    `model` is the name that the user typed, or empty. `look_at` is the place of the book to show
+    first.
     """
 
     TITLE = "gistread"
@@ -118,30 +119,26 @@ class GistreadApp(CommandTarget, App[None]):
         self._first = book
         self._is_reopening = False  # A book is closed to be opened anew
         self._look_at = look_at
-        self._tour = tour  # whether the first book is shown with the tour
-        keys = CommandKeys(COMMANDS, config.keys)
-        self._keys = keys
-        self._problems = self._read_themes() + keys.problems
-        self._light = light  # whether the terminal said that its background is light
+        self._tour = tour  # Whether the first book is shown with the tour
+        self._keys = CommandKeys(COMMANDS, config.keys)
+        self._problems = self._read_themes() + self._keys.problems
+        self._light = light  # Whether the terminal said that its background is light
         self._set_first_theme()
-        colors = None if self.no_color else self.console.color_system or "standard"
+        signals = TerminalSignals(
+            lambda: self.settings.config,
+            os.environ,
+            self._to_terminal,
+            lambda: self.app_focus,
+        )
         self.services = AppServices(
             paths=paths,
             settings=self.settings,
             user_data=UserData(paths),
-            drawer=Drawer(
-                choose_mode(config.images, os.environ, colors), self._to_terminal
-            ),
-            signals=TerminalSignals(
-                lambda: self.settings.config,
-                os.environ,
-                self._to_terminal,
-                lambda: self.app_focus,
-            ),
-            keys=keys,
+            drawer=Drawer(self._image_mode(), self._to_terminal),
+            signals=signals,
+            keys=self._keys,
             run_command=self._run_where_it_works,
-            make_engine=make_engine
-            or (lambda name: engine_maker(self.settings.config, paths)(name)),
+            make_engine=make_engine or self._make_engine,
             named_model=model,
             download_note=self._download_note,
             cannot_open=self._cannot_open,
@@ -149,6 +146,15 @@ class GistreadApp(CommandTarget, App[None]):
             reopen=self._reopen,
             run_on=self._run_on,
         )
+
+    def _image_mode(self) -> ImageMode:
+        colors = None if self.no_color else self.console.color_system or "standard"
+        return choose_mode(self.settings.config.images, os.environ, colors)
+
+    def _make_engine(self, model: str) -> Engine:
+        """The engine for a model, by the settings as they are now."""
+        make = engine_maker(self.settings.config, self.paths)
+        return make(model)
 
     def _download_note(self) -> str:
         if self._downloads is None:
@@ -164,7 +170,7 @@ class GistreadApp(CommandTarget, App[None]):
             super()._set_pointer_shape(shape)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """For parsing the style sheet before a theme is set."""
+        """Colours with which the style sheet is parsed before a theme is set."""
         colors = {f"gr-{role}": "#808080" for role in themes.ROLES}
         return colors | {"gr-cursor-style": "none", "gr-span-style": "none"}
 
@@ -178,14 +184,12 @@ class GistreadApp(CommandTarget, App[None]):
         else:
             self.open_book(self._first, self._look_at)
         if self._problems:
-            self.notify(
-                "\n".join(self._problems), severity="warning", timeout=_LONG_NOTICE_S
-            )
+            problems = "\n".join(self._problems)
+            self.notify(problems, severity="warning", timeout=_LONG_NOTICE_S)
 
     def open_book(self, book: Opened, look_at: Opening | None = None) -> None:
-        self.push_screen(
-            ReadingScreen(book, self.services, tour=self._tour, look_at=look_at)
-        )
+        screen = ReadingScreen(book, self.services, tour=self._tour, look_at=look_at)
+        self.push_screen(screen)
         self._tour = False
 
     async def _reopen(self, path: Path, prepare: Callable[[], None]) -> None:
@@ -210,6 +214,7 @@ class GistreadApp(CommandTarget, App[None]):
         self.open_book(path)
 
     def _run_on(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work that may outlive its screen."""
         task = asyncio.create_task(work)
         self._running_on.add(task)
         task.add_done_callback(self._running_on.discard)
@@ -222,6 +227,7 @@ class GistreadApp(CommandTarget, App[None]):
                 task.cancel()
 
     def _cannot_open(self, error: GistreadError) -> None:
+        """End the app if the book was named on the command line; else show the library."""
         if self._first is not None:
             self.failure = error
             self.exit(return_code=int(error.exit_status))
@@ -238,10 +244,11 @@ class GistreadApp(CommandTarget, App[None]):
 
     @property
     def reading(self) -> ReadingScreen | None:
-        screens = (
-            screen for screen in self.screen_stack if isinstance(screen, ReadingScreen)
-        )
-        return next(screens, None)
+        """The screen of the open book; None without one."""
+        for screen in self.screen_stack:
+            if isinstance(screen, ReadingScreen):
+                return screen
+        return None
 
     def notify(
         self,
@@ -267,14 +274,18 @@ class GistreadApp(CommandTarget, App[None]):
     def target_of(self, command: AnyCommand) -> CommandTarget | None:
         """Where this command runs now; None if it works elsewhere."""
         screen = self.screen
-        if command.scope is Scope.SELECTING and not (
-            isinstance(screen, ReadingScreen) and screen.book_pane.selecting
-        ):
+        if command.scope is Scope.SELECTING and not self._is_selecting:
             return None
         for node in (self, screen, screen.focused, *screen.query("#book, #memory")):
             if isinstance(node, CommandTarget) and command in node.OWN_COMMANDS:
                 return node
         return None
+
+    @property
+    def _is_selecting(self) -> bool:
+        """Whether the user is selecting words of the book by keyboard."""
+        screen = self.screen
+        return isinstance(screen, ReadingScreen) and screen.book_pane.selecting
 
     def _run_where_it_works(self, command: AnyCommand) -> None:
         target = self.target_of(command)
@@ -284,7 +295,7 @@ class GistreadApp(CommandTarget, App[None]):
             self.call_later(target.run_command, command)
 
     def action_choose_theme(self) -> None:
-        """Read the themes again first, so that one can be edited while it is shown."""
+        """Choose from the themes, which are read again: one can be edited while it is shown."""
         known = self._palettes
         problems = self._read_themes()
         self.theme = before = self._theme_for(self.theme)
@@ -302,13 +313,12 @@ class GistreadApp(CommandTarget, App[None]):
                 self.theme = self._theme_for("")
 
         palettes = list(self._palettes.values())
-        current = self.settings.config.theme and before
-        self.push_screen(
-            ThemeScreen(palettes, current, problems, self._theme_for("")), chosen
-        )
+        current = before if self.settings.config.theme else ""
+        screen = ThemeScreen(palettes, current, problems, self._theme_for(""))
+        self.push_screen(screen, chosen)
 
     def _theme_for(self, name: str) -> str:
-        """This theme; without it, the one for the terminal."""
+        """This theme; if there is none of this name, the usual one for the terminal."""
         candidates = (name, self._usual_theme(), *self._palettes)
         return next(theme for theme in candidates if theme in self._palettes)
 
@@ -318,6 +328,7 @@ class GistreadApp(CommandTarget, App[None]):
         return themes.LIGHT if self._light else themes.DEFAULT
 
     def _follow_terminal(self, _: object = None) -> None:
+        """Let the terminal say whether it is light, unless the user chose a theme."""
         is_theme_chosen = bool(self.settings.config.theme) or self.no_color
         if isinstance(self._driver, FollowingDriver) and not is_theme_chosen:
             self._driver.write(FOLLOW)
@@ -339,23 +350,23 @@ class GistreadApp(CommandTarget, App[None]):
 
     def _end_by_signal(self) -> None:
         """Quit as usual when the terminal closes or the system shuts down."""
-        if not self.is_headless:
-            loop = asyncio.get_running_loop()
-            loop.add_signal_handler(
-                signal.SIGTERM, self._end_soon, signal.SIGTERM, self._quit
-            )
-            loop.add_signal_handler(
-                signal.SIGHUP, self._end_soon, signal.SIGHUP, self._hang_up
-            )
+        if self.is_headless:
+            return
+        ends = {signal.SIGTERM: self._quit, signal.SIGHUP: self._hang_up}
+        loop = asyncio.get_running_loop()
+        for number, end in ends.items():
+            loop.add_signal_handler(number, self._end_soon, number, end)
 
     def _end_soon(self, number: int, end: Callable[[], Awaitable[None]]) -> None:
         """Quit within a time limit: Textual waits forever for a closed terminal."""
-        watchdog = threading.Timer(_WATCHDOG_S, os._exit, (_ENDED_BY_SIGNAL + number,))
+        exit_status = _ENDED_BY_SIGNAL + number
+        watchdog = threading.Timer(_WATCHDOG_S, os._exit, (exit_status,))
         watchdog.daemon = True
         watchdog.start()
         self.call_later(end)
 
     async def _hang_up(self) -> None:
+        """End at once, after the book is saved: the terminal is closed."""
         if self.reading is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reading.close(), QUIT_S)
@@ -373,8 +384,8 @@ class GistreadApp(CommandTarget, App[None]):
     def _set_first_theme(self) -> None:
         """Set the theme before the app runs: a later change would parse every style sheet again."""
         chosen = self.settings.config.theme
-        if self.no_color:  # Textual would make other themes grey.
-            chosen = ""
+        if self.no_color:
+            chosen = ""  # Textual would make it grey.
         name = self._theme_for(chosen)
         if chosen not in ("", name):
             key = self._keys.hint("theme")
@@ -415,8 +426,7 @@ class GistreadApp(CommandTarget, App[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Open the help and suspend from a panel too, where Textual ignores the app's keys."""
-        # A letter typed right after the key that opens an input was sent before the input had the
-        # focus.
+        # A letter that was typed before the input of a panel had the focus belongs there.
         if isinstance(self.focused, Input) and event.is_printable and event.character:
             event.prevent_default().stop()
             self.focused.insert_text_at_cursor(event.character)
@@ -429,17 +439,17 @@ class GistreadApp(CommandTarget, App[None]):
                 self.call_later(self.run_command, command)
 
     def action_library(self, back_to: Opening | None = None) -> None:
+        """Show the library. `back_to`: the place that was opened from its list."""
         from gistread.tui.library_work import Books
         from gistread.tui.screens.library import LibraryScreen
 
-        if not isinstance(self.screen, LibraryScreen):
-            books = Books(self.paths)
-            if self.reading is not None:
-                self.reading.withdraw_all()
-            self.push_screen(
-                LibraryScreen(books, self.services, self._session, back_to),
-                self._open_from_library,
-            )
+        if isinstance(self.screen, LibraryScreen):
+            return
+        books = Books(self.paths)
+        if self.reading is not None:
+            self.reading.withdraw_all()
+        library = LibraryScreen(books, self.services, self._session, back_to)
+        self.push_screen(library, self._open_from_library)
 
     async def action_figures(self) -> None:
         self.push_screen(await figures_panel(self.services))
@@ -456,23 +466,17 @@ class GistreadApp(CommandTarget, App[None]):
         self.open_book(opening.path, look_at)
 
     def action_choose_reader(self) -> None:
-        """For the open book; from the library, for the books without a choice of their own."""
+        """Choose the reader of the open book; in the library, that of all other books."""
         from gistread.tui.screens.library import LibraryScreen
 
-        reading = self.reading
-        is_in_library = isinstance(self.screen, LibraryScreen)
-        if (
-            reading is not None
-            and reading.controllers is not None
-            and not is_in_library
-        ):
-            reading.controllers.asking.show_panel()
-            return
-        self.push_screen(
-            ReaderScreen(
-                lambda: self.settings.config, self.settings.set, None, FOR_BOOKS
+        controllers = None if self.reading is None else self.reading.controllers
+        if controllers is None or isinstance(self.screen, LibraryScreen):
+            settings = self.settings
+            self.push_screen(
+                ReaderScreen(lambda: settings.config, settings.set, None, FOR_BOOKS)
             )
-        )
+        else:
+            controllers.asking.show_panel()
 
     async def action_choose_model(self) -> None:
         from gistread.tui.model_downloads import ModelDownloads
@@ -482,14 +486,13 @@ class GistreadApp(CommandTarget, App[None]):
             self._downloads = ModelDownloads(self, self.services, self._redraw_lines)
         results = CheckResults(self.paths, installed_version())
         config = self.settings.config
-        if (session := self._session) is None:
-            screen = ModelScreen(config, self._downloads, results, loaded="", words=0)
-        else:
+        loaded = ""
+        words = 0
+        if (session := self._session) is not None:
             config = replace(config, model=session.models.reading.spec)
             loaded = _placement_and_pace(session)
-            screen = ModelScreen(
-                config, self._downloads, results, loaded, session.book.words
-            )
+            words = session.book.words
+        screen = ModelScreen(config, self._downloads, results, loaded, words)
 
         async def use(key: ModelKey | None) -> None:
             if key is not None:
@@ -503,24 +506,23 @@ class GistreadApp(CommandTarget, App[None]):
             self.reading.redraw_lines()
 
     async def _use_model(self, role: Role, spec: str) -> None:
-        """Use this model in this role, or none if empty."""
+        """Use the model that `spec` names in this role; none if it is empty."""
         try:
             model = settings_name(spec)
         except GistreadError as error:
             self.notify(str(error), severity="error", timeout=_LONG_NOTICE_S)
             return
         session = self._session
-        if (
-            role is not Role.READING
-            or session is None
-            or not self.settings.config.model
-        ):
+        # Once there is a usual reading model, the choice in a book is for this book only.
+        is_for_book = role is Role.READING and session is not None
+        if not is_for_book or not self.settings.config.model:
             self.settings.set(role.value, model)
-        if session is None or self.reading is None or self.reading.controllers is None:
+        controllers = None if self.reading is None else self.reading.controllers
+        if session is None or controllers is None:
             return
         match role:
             case Role.READING:
-                await self.reading.controllers.reading_along.use_model(model)
+                await controllers.reading_along.use_model(model)
             case Role.ASKING:
                 await session.use_asking_model(model)
                 if name := session.activity.asking_model:
@@ -563,17 +565,18 @@ class GistreadApp(CommandTarget, App[None]):
         self.services.signals.progress(None)
 
     def _handle_exception(self, error: Exception) -> None:
-        # Textual prints a traceback over the terminal, unless the error has `__rich__`; there is no
-        # public hook.
+        """Log the error, and end the app with one line.
+
+        Textual has no public hook, and prints a traceback unless the error has `__rich__`.
+        """
+        details = traceback_text(error)
         if _meets_removed_widgets(error):
-            log.warning(
-                "Drawn on a screen that is being removed\n%s", traceback_text(error)
-            )
+            log.warning("Drawn on a screen that is being removed\n%s", details)
             return
         if not self.is_running:
-            log.error("A defect after the end of the app\n%s", traceback_text(error))
+            log.error("A defect after the end of the app\n%s", details)
             return
-        log.error("A defect ended the app\n%s", traceback_text(error))
+        log.error("A defect ended the app\n%s", details)
         super()._handle_exception(DefectError(error, self.paths.log_file))
 
 
@@ -595,9 +598,11 @@ def _placement_and_pace(session: Session) -> str:
     from gistread.engine.model_text import placement_text, words_of
 
     text = ""
-    if (info := session.models.reading.info) is not None and info.placement is not None:
+    info = session.models.reading.info
+    if info is not None and info.placement is not None:
         text = placement_text(info.placement)
-    if (state := session.activity.engine) is not None and state.tokens_per_s:
+    state = session.activity.engine
+    if state is not None and state.tokens_per_s:
         text += f" · about {words_of(state.tokens_per_s)} words a second"
     return text
 
@@ -620,14 +625,17 @@ def run(
     if os.environ.get("TERM") in KITTY_TERMS:
         os.environ.setdefault("COLORTERM", "truecolor")  # ssh does not pass it on
     tour = not UserData(paths).recent()
-    unasked = config.theme or "NO_COLOR" in os.environ or "TEXTUAL_DRIVER" in os.environ
+    fixes_theme = "NO_COLOR" in os.environ or "TEXTUAL_DRIVER" in os.environ
+    light = False
+    if not config.theme and not fixes_theme:
+        light = ask()
     app = GistreadApp(
         book,
         paths=paths,
         config=config,
         model=model,
         tour=tour,
-        light=not unasked and ask(),
+        light=light,
         look_at=look_at,
     )
     with terminal_order_off(config.bidi, os.environ):

@@ -16,32 +16,33 @@ from gistread.tui.text.figure import Figure
 from gistread.tui.text.hyphenation import Foreign
 
 FIRST_INDENT = 2
-# Hyphenated and justified
+# Kinds that are hyphenated and justified
 _PARTED = (
     ParagraphKind.TEXT,
     ParagraphKind.QUOTE,
     ParagraphKind.LIST,
     ParagraphKind.NOTE,
 )
-# separated by indents, if so set
-_PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)
-_LONGEST_NUMBER = 8  # characters of a chapter heading that is hardly more than a number
-# lowest level of headings that are centred; lower ones are left-aligned
+# Kinds that may be separated by indents
+_INDENTED = (ParagraphKind.TEXT, ParagraphKind.QUOTE)
+_LONGEST_NUMBER = 8  # Characters of a chapter heading that is hardly more than a number
+# Lowest level of headings that are centred; lower ones are left-aligned
 _LOWEST_CENTRED = 3
-_ABOVE_CHAPTER = 3  # empty rows above the beginning of a chapter
-_LONGEST_TITLE = 60  # characters of a line of the title page, which is centred
+_ABOVE_CHAPTER = 3  # Empty rows above the beginning of a chapter
+_LONGEST_TITLE = 60  # Characters of a line of the title page, which is centred
+# The beginning of an item or a note: "• ", "[12] ", "12 ", "(iv) ", "b. "
 _MARKER = re.compile(
     r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+",
     re.IGNORECASE,
 )
-_TURNOVER = 4
+_TURNOVER = 4  # Indent of the further rows of a verse
 _INDENTS = {
     **dict.fromkeys((ParagraphKind.VERSE, ParagraphKind.QUOTE), 4),
     **dict.fromkeys((ParagraphKind.NOTE, ParagraphKind.IMAGE), 2),
     ParagraphKind.CODE: 1,
 }
-_SPEECH = "“\"«„‘'—–»"  # what speech begins with
-_SAMPLED = 400  # paragraphs
+_SPEECH = "“\"«„‘'—–»"  # Characters that speech begins with
+_SAMPLED = 400  # Paragraphs that are looked at, about
 _LEAST_SPEECH = 1 / 8  # Share of the paragraphs of a story that begin with speech
 # A chapter's title that is only its number
 _BARE_NUMBER = re.compile(r"[IVXLCDM]+|\d+")
@@ -50,6 +51,8 @@ _STYLES = {Style.CODE: "inline-code"}
 
 
 class PageStyle(NamedTuple):
+    """How paragraphs are laid out."""
+
     # Whether paragraphs are separated by an indent rather than an empty row
     indent: bool = False
     justify: bool = False
@@ -70,13 +73,13 @@ class BookBlocks(Sequence[Block]):
     ) -> None:
         """`figures`: pictures to draw, by the index of the paragraph below them.
 
-        More may be added later.
+        The caller may add to them later.
         """
         self._book = book
         self._style = style
         self._figures: Mapping[int, Figure | None] = {} if figures is None else figures
         self._chapters = {chapter.start for chapter in book.chapters}
-        self._begins = front_matter_end(book)
+        self._front_matter_end = front_matter_end(book)
         self._language = book.language if style.hyphenate else ""
         self._foreign: dict[int, tuple[Foreign, ...]] = {}
         if style.hyphenate:
@@ -87,9 +90,8 @@ class BookBlocks(Sequence[Block]):
 
     def __getitem__(self, index: int) -> Block:  # type: ignore[override]  # No slices
         paragraph = self._book.paragraphs[index]
-        return self._block(
-            index, inline_spans(self._book, paragraph.start, paragraph.end)
-        )
+        spans = inline_spans(self._book, paragraph.start, paragraph.end)
+        return self._block(index, spans)
 
     def bare(self, index: int) -> Block:
         """The block without its spans, to count its rows."""
@@ -101,6 +103,7 @@ class BookBlocks(Sequence[Block]):
         kind = paragraph.kind
         before = book.paragraphs[index - 1] if index else None
         text = book.text[paragraph.start : paragraph.end]
+        indented = self._style.indent
         opens = kind is ParagraphKind.HEADING and paragraph.start in self._chapters
         block = Block(
             text=text,
@@ -112,9 +115,7 @@ class BookBlocks(Sequence[Block]):
             first_indent=self._first_indent(paragraph, before),
             turnover=turnover(kind, text),
             rail="▏" if kind is ParagraphKind.CODE else "",
-            blank_before=_rows_above(
-                paragraph, before, text, self._style.indent, opens=opens
-            ),
+            blank_before=_rows_above(paragraph, before, text, indented, opens=opens),
             align=_align(paragraph, self._style.justify),
             language=self._language if kind in _PARTED else "",
             foreign=self._foreign.get(index, ()),
@@ -133,16 +134,15 @@ class BookBlocks(Sequence[Block]):
         """Cells before the first row. The first paragraph of a section is not indented."""
         if not self._style.indent or before is None:
             return 0
-        goes_on = paragraph.kind is before.kind and paragraph.kind in _PARAGRAPHS
-        if not goes_on:
-            return 0
-        return FIRST_INDENT
+        if paragraph.kind is before.kind and paragraph.kind in _INDENTED:
+            return FIRST_INDENT
+        return 0
 
     def _is_title_line(self, paragraph: Paragraph) -> bool:
         """Whether it is a line of the title page."""
         return (
             paragraph.kind is ParagraphKind.TEXT
-            and paragraph.end <= self._begins
+            and paragraph.end <= self._front_matter_end
             and paragraph.end - paragraph.start <= _LONGEST_TITLE
         )
 
@@ -169,14 +169,15 @@ def _chapter_opening(block: Block) -> Block:
 
 
 def is_story(book: Book) -> bool:
-    """Whether people talk in it: of its paragraphs at least one in eight begins with speech."""
-    prose = [
-        paragraph
+    """Whether people talk in the book: one paragraph in eight begins with speech."""
+    starts = [
+        paragraph.start
         for paragraph in book.paragraphs
         if paragraph.kind is ParagraphKind.TEXT
     ]
-    sample = prose[:: max(1, len(prose) // _SAMPLED)]
-    speeches = sum(book.text[paragraph.start] in _SPEECH for paragraph in sample)
+    step = max(1, len(starts) // _SAMPLED)
+    sample = starts[::step]
+    speeches = sum(book.text[start] in _SPEECH for start in sample)
     return speeches >= _LEAST_SPEECH * max(1, len(sample))
 
 
@@ -185,26 +186,25 @@ def inline_spans(book: Book, start: int, end: int) -> tuple[Span, ...]:
 
     `Span.link` is an index in `book.links`.
     """
-    spans = [
-        Span(
-            max(span.start, start) - start,
-            min(span.end, end) - start,
-            _STYLES.get(span.style, span.style.value),
-        )
-        for span in book.spans_between(start, end)
-    ]
-    spans += (
-        Span(max(image.start, start) - start, min(image.end, end) - start, "image")
-        for image in book.images_between(start, end)
-    )
+    spans: list[Span] = []
+    for styled in book.spans_between(start, end):
+        first = max(styled.start, start) - start
+        last = min(styled.end, end) - start
+        style = _STYLES.get(styled.style, styled.style.value)
+        spans.append(Span(first, last, style))
+    for image in book.images_between(start, end):
+        first = max(image.start, start) - start
+        last = min(image.end, end) - start
+        spans.append(Span(first, last, "image"))
     spans += _link_spans(book, start, end)
     return tuple(spans)
 
 
 def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
+    """The links in `book.text[start:end]`, which is in one paragraph."""
     if not book.links:
         return
-    # links do not cross paragraphs
+    # Links do not cross paragraphs.
     paragraph = book.paragraphs[book.paragraph_index(start)].start
     first = bisect_left(book.links, paragraph, key=lambda link: link.start)
     for index, link in enumerate(islice(book.links, first, None), first):
@@ -214,12 +214,9 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
             continue
         # Raised numbers are not underlined like other links.
         style = "note-link" if _is_raised_number(book, link) else "link"
-        yield Span(
-            max(link.start, start) - start,
-            min(link.end, end) - start,
-            style,
-            link=index,
-        )
+        link_start = max(link.start, start) - start
+        link_end = min(link.end, end) - start
+        yield Span(link_start, link_end, style, link=index)
 
 
 def _is_raised_number(book: Book, link: Link) -> bool:
@@ -234,7 +231,7 @@ def _is_raised_number(book: Book, link: Link) -> bool:
 
 
 def _foreign_parts(book: Book) -> dict[int, tuple[Foreign, ...]]:
-    """By paragraph, its parts in another language; only of paragraphs that are hyphenated."""
+    """The parts in another language of each paragraph that is hyphenated, by its index."""
     parts: defaultdict[int, list[Foreign]] = defaultdict(list)
     for language_span in book.language_spans:
         index = book.paragraph_index(language_span.start)
@@ -271,7 +268,10 @@ def _rows_above(
     *,
     opens: bool,
 ) -> int:
-    """Empty rows above a paragraph. `indented`: whether indents separate paragraphs."""
+    """Empty rows above a paragraph.
+
+    `indented`: whether indents separate paragraphs. `opens`: whether it begins a chapter.
+    """
     kind = paragraph.kind
     if before is None:
         return 1
@@ -282,10 +282,10 @@ def _rows_above(
     if kind is not before.kind:
         return 1
     if kind is ParagraphKind.LIST:
-        # Items stand together; continuations of an item are set apart.
-        is_item = paragraph.level > before.level or _MARKER.match(text)
-        return 0 if is_item else 1
-    if indented and kind in (*_PARAGRAPHS, ParagraphKind.NOTE):
+        # Items stand together; further paragraphs of an item are set apart.
+        begins_item = paragraph.level > before.level or _MARKER.match(text)
+        return 0 if begins_item else 1
+    if indented and kind in (*_INDENTED, ParagraphKind.NOTE):
         return 0
     return 1
 
@@ -306,7 +306,7 @@ def turnover(kind: ParagraphKind, text: str) -> int:
 
 
 def chapter_name(title: str, language: str) -> str:
-    """The title of a chapter as it stands alone: in English, no bare number.
+    """The title of a chapter where nothing else tells that it is one.
 
     >>> chapter_name("VI", "en"), chapter_name("Loomings", "en")
     ('Chapter VI', 'Loomings')

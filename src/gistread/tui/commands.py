@@ -13,9 +13,10 @@ from typing import Any, ClassVar, Generic, TypeVar
 from textual.binding import Binding, BindingType
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
 
-# In an empty question line: start a new thread, or continue the last one
+# In an empty question line, this key starts a new thread, or continues the last one.
 THREAD_KEY = "backspace"
-BOUND_KEY = "ctrl+t"  # Set where answers stop
+BOUND_KEY = "ctrl+t"  # Sets where answers stop
+# The id of a command in a text: {choose-model}
 _PLACEHOLDER = re.compile(r"\{([a-z0-9-]+)\}")
 
 Target = TypeVar("Target")
@@ -37,7 +38,7 @@ class Scope(StrEnum):
     ANYWHERE = "Anywhere"
 
 
-# Of the reading screen, in any pane
+# Scopes of the reading screen, in any pane
 READING = (
     Scope.ASKING,
     Scope.REMEMBERING,
@@ -46,7 +47,7 @@ READING = (
     Scope.MARKING,
     Scope.VIEWING,
 )
-# Their keys come before all others while active
+# Scopes whose keys, while they are active, come before all others
 _OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)
 
 
@@ -60,26 +61,26 @@ class Command(Generic[Target]):
     scope: Scope
     id: str  # Its name in the settings
     keys: str  # Textual's key names, separated by commas
-    # A verb phrase for the help; empty if another command of its family stands for it
+    # A verb phrase for the help; empty if another command stands there for its family
     title: str
     method: Callable[[Target], object]  # Awaited if it returns an awaitable
     help: str = ""  # `{command-id}` stands for that command's key
     short: str = ""  # One word for the key line; empty: not shown there
-    # Where the key line shows it
+    # The panes whose key line shows it
     panes: tuple[str, ...] = ("book", "memory", "answers")
-    # In the help, the keys of all the commands that it stands for
+    # What the help shows as keys, if this command stands there for its whole family
     family_keys: str = ""
 
     async def run(self, target: Target) -> None:
+        """Call the method on what it acts on, and await it if it is asynchronous."""
         result = self.method(target)
         if inspect.isawaitable(result):
             await result
 
     @property
     def binding(self) -> Binding:
-        return Binding(
-            self.keys, f"command({self.id!r})", self.title, show=False, id=self.id
-        )
+        action = f"command({self.id!r})"
+        return Binding(self.keys, action, self.title, show=False, id=self.id)
 
 
 AnyCommand = Command[Any]
@@ -92,7 +93,7 @@ class CommandTarget:
 
     @property
     def command_target(self) -> object | None:
-        """What the methods of its commands get; None while none can run."""
+        """The argument of its commands' methods; None while no command can run."""
         return self
 
     async def run_command(self, command: AnyCommand) -> None:
@@ -112,11 +113,16 @@ def bindings(commands: Iterable[AnyCommand]) -> list[BindingType]:
 
 
 def own_keys(*rows: tuple[str, ...], priority: bool = False) -> list[BindingType]:
-    """`BINDINGS` of a panel: keys, action and, to be listed in the help, what it does."""
-    return [
-        Binding(keys, action, "".join(about), show=False, priority=priority)
-        for keys, action, *about in rows
-    ]
+    """`BINDINGS` of a panel, from rows of keys, action and, for the help, what it does.
+
+    A row without the last is not listed in the help.
+    """
+    panel_bindings: list[BindingType] = []
+    for keys, action, *about in rows:
+        description = about[0] if about else ""
+        binding = Binding(keys, action, description, show=False, priority=priority)
+        panel_bindings.append(binding)
+    return panel_bindings
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,7 @@ class CommandKeys:
     def __init__(
         self, commands: Iterable[AnyCommand], changes: Mapping[str, str]
     ) -> None:
-        """`changes`: keys by command id. Those that are invalid are in `problems`, in words."""
+        """`changes`: keys by command id. `problems` has a message for each invalid one."""
         self.commands = tuple(commands)
         self._by_id = {command.id: command for command in self.commands}
         self.changed: dict[str, str] = {}
@@ -146,18 +152,16 @@ class CommandKeys:
     def _change(self, identifier: str, keys: str) -> None:
         bad = [key for key in keys.split(",") if not _is_key(key.strip())]
         if identifier not in self._by_id:
-            unknown = (
-                f"[keys] Unknown command {identifier!r}; `gistread keys` lists them."
-            )
-            self.problems.append(unknown)
+            problem = f"Unknown command {identifier!r}; `gistread keys` lists them."
+            self.problems.append(f"[keys] {problem}")
         elif bad:
-            self.problems.append(
-                f"[keys] {identifier}: {bad[0]!r} is not the name of a key."
-            )
+            problem = f"{bad[0]!r} is not the name of a key."
+            self.problems.append(f"[keys] {identifier}: {problem}")
         else:
             self.changed[identifier] = keys
 
     def _report_collisions(self) -> None:
+        """Add a problem for each key that two commands share."""
         owners: dict[tuple[str, str], str] = {}
         for command in self.commands:
             scope = command.scope if command.scope in _OWN_KEYS else ""
@@ -167,10 +171,13 @@ class CommandKeys:
                     self.problems.append(self._collision(key, owner, command.id))
 
     def _collision(self, key: str, first: str, second: str) -> str:
-        """Textual prefers a key from the settings to a default one."""
-        if (first in self.changed) == (second in self.changed):
+        """A message that two commands have the same key."""
+        first_is_changed = first in self.changed
+        second_is_changed = second in self.changed
+        if first_is_changed == second_is_changed:
             return f"[keys] {key!r} is bound to both {first} and {second}."
-        winner, loser = (first, second) if first in self.changed else (second, first)
+        # Textual prefers a key from the settings to a default one.
+        winner, loser = (first, second) if first_is_changed else (second, first)
         return f"[keys] {key!r} runs {winner}: set another key for {loser}."
 
     def __getitem__(self, identifier: str) -> AnyCommand:
@@ -229,6 +236,11 @@ _KEY_LABELS = {
 
 
 def display_key(key: str) -> str:
+    """A key as the user reads it.
+
+    >>> display_key("ctrl+t"), display_key("pageup"), display_key("a")
+    ('Ctrl+T', 'PgUp', 'a')
+    """
     if len(key) == 1:
         return key
     return "+".join(map(_display_part, key.split("+")))
@@ -239,16 +251,22 @@ def _display_part(part: str) -> str:
     return _KEY_LABELS.get(part, usual)
 
 
+_TEXTUAL_KEYS = {key.value for key in Keys}
+# The names of printable characters, such as `full_stop`
+_CHARACTER_KEYS = {_character_to_key(chr(code)) for code in range(33, 127)}
 _MODIFIERS = {"ctrl", "shift", "alt", "super", "meta", "hyper"}
 
 
 def _is_key(key: str) -> bool:
-    *modifiers, name = key.split("+") if key != "+" else [key]
+    """Whether Textual knows a key of this name, such as `+`, `f1` or `ctrl+full_stop`."""
+    if len(key) == 1:
+        return True
+    *modifiers, name = key.split("+")
     if not _MODIFIERS.issuperset(modifiers):
         return False
     return (
         len(name) == 1
-        or name in {item.value for item in Keys}
+        or name in _TEXTUAL_KEYS
         or name in KEY_NAME_REPLACEMENTS.values()
-        or name in {_character_to_key(chr(code)) for code in range(33, 127)}
+        or name in _CHARACTER_KEYS
     )

@@ -24,14 +24,16 @@ from gistread.tui.kitty import Kitty, KittyPicture
 from gistread.tui.text.figure import PIXELS_A_CELL, Figure, Painter, dots, half_blocks
 
 if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
     from PIL.Image import Image as Pixels
 
-# maximum size of a picture; an A3 scan at 300 dpi has 17 million
+# Most pixels of a picture that is drawn; an A3 scan at 300 dpi has 17 million
 MOST_PIXELS = 50_000_000
-_KEPT_PIXELS = 2400, 1800  # maximum size after unpacking: no terminal shows more
-_SMALL_PIXELS = 160, 160  # maximum size in a text, drawn with half blocks
-_TEXT_PIXELS = 800, 800  # maximum size in a text, drawn with the terminal's graphics
-_USUAL_CELL = 10, 20
+# Maximum sizes (width, height), in pixels
+_UNPACKED_SIZE = 2400, 1800  # No terminal shows more
+_HALF_BLOCKS_SIZE = 160, 160  # In a text, drawn with half blocks
+_GRAPHICS_SIZE = 800, 800  # In a text, drawn with the terminal's graphics
+_USUAL_CELL = 10, 20  # Pixels (width, height) if the terminal does not tell
 KITTY_TERMS = "xterm-kitty", "xterm-ghostty"
 # Formats that Pillow reads by itself; some others would start programs.
 _FORMATS = (
@@ -47,9 +49,11 @@ _FORMATS = (
     "AVIF",
 )
 # Limits of drawing an SVG picture
-_SVG_PIXELS = 800
+_SVG_WIDTH = 800  # Pixels
 _SVG_S = 10.0
 _SVG_MEMORY_BYTES = 1 << 31
+# Variables that are set inside a multiplexer or a browser, where another program draws
+_DRAWN_BY_OTHERS = ("TMUX", "STY", "TEXTUAL_DRIVER")
 _SIXEL_PROGRAMS = ("WezTerm", "iTerm.app", "contour", "rio")
 _SIXEL_TERMS = ("foot", "mlterm", "contour")
 _SIXEL_KONSOLE = 220400  # The first version of Konsole with Sixel
@@ -58,8 +62,8 @@ _SIXEL_KONSOLE = 220400  # The first version of Konsole with Sixel
 class ImageMode(StrEnum):
     KITTY = "kitty"
     SIXEL = "sixel"
-    BLOCKS = "blocks"  # half-block characters, two pixels each: every terminal has them
-    DOTS = "dots"  # dots, without colours
+    BLOCKS = "blocks"  # Half-block characters, two pixels each: every terminal has them
+    DOTS = "dots"  # Dots, without colours
 
 
 class DrawingError(GistreadError):
@@ -83,15 +87,10 @@ def choose_mode(
     """
     blocks = ImageMode.BLOCKS if color_system else ImageMode.DOTS
     if setting == ImageMode.KITTY and color_system != "truecolor":
-        return blocks  # a picture is named by an exact colour
+        return blocks  # The protocol names a picture by an exact colour.
     if setting in tuple(ImageMode):
         return ImageMode(setting)
-    # Inside a multiplexer or a browser, another program draws.
-    if (
-        environment.get("TMUX")
-        or environment.get("STY")
-        or environment.get("TEXTUAL_DRIVER")
-    ):
+    if any(environment.get(name) for name in _DRAWN_BY_OTHERS):
         return blocks
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if term in KITTY_TERMS or program == "ghostty":
@@ -102,6 +101,7 @@ def choose_mode(
 
 
 def _has_sixel(term: str, program: str, environment: Mapping[str, str]) -> bool:
+    """Whether the terminal is known to draw sixels. `term`, `program`: its names."""
     konsole = environment.get("KONSOLE_VERSION", "")
     is_new_konsole = konsole.isdigit() and int(konsole) >= _SIXEL_KONSOLE
     return is_new_konsole or program in _SIXEL_PROGRAMS or term.startswith(_SIXEL_TERMS)
@@ -113,29 +113,27 @@ def read_picture(file: Path | None, source: str) -> bytes:
     Raises GistreadError.
     """
     if file is None and not source.startswith("data:"):
-        raise DrawingError(
-            "The book was read from a pipe: its pictures are not at hand."
-        )
+        problem = "The book was read from a pipe: its pictures are not at hand."
+        raise DrawingError(problem)
     return read_image(file or Path(), source)
 
 
 class Drawer:
     """Draws the pictures of one app. Call `figure` and `enlarged` in threads."""
 
-    def __init__(self, way: ImageMode, write: Callable[[str], object]) -> None:
+    def __init__(self, mode: ImageMode, write: Callable[[str], object]) -> None:
         """`write`: sends text to the terminal as it is."""
-        self.mode = way
-        self._kitty = Kitty(write) if way is ImageMode.KITTY else None
+        self.mode = mode
+        self._kitty = Kitty(write) if mode is ImageMode.KITTY else None
 
     def figure(self, data: bytes) -> Figure:
         """A small copy for the text. Raises DrawingError."""
-        most = _SMALL_PIXELS if self._kitty is None else _TEXT_PIXELS
-        picture = unpack(data, most)
+        max_size = _HALF_BLOCKS_SIZE if self._kitty is None else _GRAPHICS_SIZE
+        picture = unpack(data, max_size)
         painter = self._painter(picture)
-        picture.pixels.thumbnail(_SMALL_PIXELS)
-        return Figure(
-            picture.pixels, max(2, picture.width // PIXELS_A_CELL), painter=painter
-        )
+        picture.pixels.thumbnail(_HALF_BLOCKS_SIZE)
+        columns = max(2, picture.width // PIXELS_A_CELL)
+        return Figure(picture.pixels, columns, painter=painter)
 
     def enlarged(self, picture: Picture) -> Figure:
         """The picture as large as possible; a small one is not enlarged. Raises DrawingError."""
@@ -154,8 +152,8 @@ class Drawer:
         # Sixels of a wrong size would cover the text beside them.
         if self.mode is not ImageMode.SIXEL or cell is None:
             return None
-        # Importing it asks the terminal twice, on standard output and input, which belong to the
-        # app by now.
+        # Importing textual_image queries the terminal on standard output and input, which belong
+        # to the app by now.
         standard_output = sys.__stdout__
         vars(sys)["__stdout__"] = io.StringIO()
         try:
@@ -165,16 +163,20 @@ class Drawer:
         finally:
             vars(sys)["__stdout__"] = standard_output
         vars(_terminal.get_cell_size)["_result"] = _terminal.CellSize(*cell)
-        drawn: Widget = widget.SixelImage(picture.pixels)
-        drawn.styles.width = drawn.styles.height = "auto"
-        drawn.styles.max_width = max(2, 2 * picture.width // cell[0])
-        return drawn
+        sixel_image: Widget = widget.SixelImage(picture.pixels)
+        cell_width, _ = cell
+        styles = sixel_image.styles
+        styles.width = styles.height = "auto"
+        styles.max_width = max(2, 2 * picture.width // cell_width)
+        return sixel_image
 
     def forget(self, figure: Figure) -> None:
+        """Let the terminal drop a figure that is no longer shown."""
         if self._kitty is not None and isinstance(figure.painter, KittyPicture):
             self._kitty.forget(figure.painter)
 
     def clear(self) -> None:
+        """Let the terminal drop all figures."""
         if self._kitty is not None:
             self._kitty.clear()
 
@@ -184,16 +186,12 @@ class Drawer:
         return dots if self.mode is ImageMode.DOTS else half_blocks
 
 
-def unpack(data: bytes, most: tuple[int, int] = _KEPT_PIXELS) -> Picture:
-    """Decode a picture, at most `most` pixels (width, height); call it in a thread.
+def unpack(data: bytes, max_size: tuple[int, int] = _UNPACKED_SIZE) -> Picture:
+    """Decode a picture, and shrink it to at most (width, height) pixels; call it in a thread.
 
     Raises DrawingError.
     """
-    head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if (
-        head.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg"))
-        and b"<svg" in data[:4096]
-    ):
+    if _is_svg(data):
         data = _rasterize(data)
     try:
         from PIL import Image
@@ -208,43 +206,33 @@ def unpack(data: bytes, most: tuple[int, int] = _KEPT_PIXELS) -> Picture:
             if width * height > MOST_PIXELS:
                 raise Image.DecompressionBombError
             kind = image.format or ""
-            image.draft("RGB", most)
-            image.thumbnail(most)
+            image.draft("RGB", max_size)
+            image.thumbnail(max_size)
             return Picture(_opaque(image), width, height, kind)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         limit = f"{MOST_PIXELS // 1_000_000} million pixels"
-        raise DrawingError(
-            f"The picture is too large: it has more than {limit}."
-        ) from None
+        problem = f"The picture is too large: it has more than {limit}."
+        raise DrawingError(problem) from None
     except Exception as error:  # Pillow's errors for damaged files have no common class
-        raise DrawingError(
-            "The picture is damaged or of an unsupported format."
-        ) from error
+        problem = "The picture is damaged or of an unsupported format."
+        raise DrawingError(problem) from error
+
+
+def _is_svg(data: bytes) -> bool:
+    head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
+    is_xml = head.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg"))
+    return is_xml and b"<svg" in data[:4096]
 
 
 def _rasterize(svg: bytes) -> bytes:
     """The drawing as PNG. Raises DrawingError."""
     from lxml import etree
 
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     try:
-        root = etree.fromstring(
-            svg,
-            etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True),
-        )
-        for element in [*root.iter("{*}image", "{*}feImage")]:
-            # resvg would open the files that these name.
-            links = [
-                name for name in element.attrib if etree.QName(name).localname == "href"
-            ]
-            if not all(str(element.attrib[name]).startswith("data:") for name in links):
-                element.clear()
-        box = [
-            *map(float, root.get("viewBox", "").replace(",", " ").split()),
-            0.0,
-            0.0,
-            0.0,
-        ][2]
-        width = round(min(box or _SVG_PIXELS, _SVG_PIXELS))
+        root = etree.fromstring(svg, parser)
+        _drop_links_to_files(root)
+        width = round(min(_view_width(root) or _SVG_WIDTH, _SVG_WIDTH))
         run = run_python(
             "gistread.tui.drawing",
             str(width),
@@ -255,22 +243,41 @@ def _rasterize(svg: bytes) -> bytes:
             raise _not_installed()
         run.check_returncode()
     except (etree.XMLSyntaxError, ValueError, OSError, subprocess.SubprocessError):
-        raise DrawingError(
-            "The drawing is damaged, or too large to be drawn."
-        ) from None
+        problem = "The drawing is damaged, or too large to be drawn."
+        raise DrawingError(problem) from None
     return run.stdout
 
 
+def _drop_links_to_files(root: "Element") -> None:
+    """Empty the elements that name files: resvg would open these."""
+    from lxml import etree
+
+    for element in list(root.iter("{*}image", "{*}feImage")):
+        links = [
+            str(value)
+            for name, value in element.attrib.items()
+            if etree.QName(name).localname == "href"
+        ]
+        if not all(link.startswith("data:") for link in links):
+            element.clear()
+
+
+def _view_width(root: "Element") -> float:
+    """The width in `viewBox="0 0 640 480"`; 0 if it is not given. Raises ValueError."""
+    numbers = root.get("viewBox", "").replace(",", " ").split()
+    view_box = [float(number) for number in numbers]
+    return view_box[2] if len(view_box) > 2 else 0.0
+
+
 def _opaque(image: "Pixels") -> "Pixels":
-    """On white, so that black lines do not vanish on a dark screen."""
+    """The image on white, so that black lines do not vanish on a dark screen."""
     from PIL import Image
 
     if image.mode not in ("RGBA", "LA", "PA") and "transparency" not in image.info:
         return image.convert("RGB")
-    layers = image.convert("RGBA")
-    return Image.alpha_composite(
-        Image.new("RGBA", layers.size, "white"), layers
-    ).convert("RGB")
+    layer = image.convert("RGBA")
+    white = Image.new("RGBA", layer.size, "white")
+    return Image.alpha_composite(white, layer).convert("RGB")
 
 
 def _not_installed() -> DrawingError:
@@ -279,13 +286,11 @@ def _not_installed() -> DrawingError:
 
 
 if __name__ == "__main__":
-    # Draws the SVG on standard input as PNG, as a process of its own: a drawing may take for ever,
+    # Draws the SVG on standard input as PNG, in a process of its own: a drawing may take for ever,
     # or all memory.
     import resvg_py
 
     limit_memory(_SVG_MEMORY_BYTES)
-    sys.stdout.buffer.write(
-        resvg_py.svg_to_bytes(
-            svg_string=sys.stdin.buffer.read().decode(), width=int(sys.argv[1])
-        )
-    )
+    svg = sys.stdin.buffer.read().decode()
+    png = resvg_py.svg_to_bytes(svg_string=svg, width=int(sys.argv[1]))
+    sys.stdout.buffer.write(png)

@@ -7,9 +7,12 @@ from gistread.tui.services import AppServices
 from gistread.tui.widgets.lines import Hint, Room
 
 MOST = 5
-_LAST = ("help", "quit", "library-close")  # They keep their room in the line.
-_ENDS = {"cancel", "drop-selection"}  # Beside them leaving the program is not named.
-_FIRST = ("back", "read on")  # Words of the hints that come before those
+# Commands that are always named, at the end of the line
+_LAST = ("help", "quit", "library-close")
+# Commands that end something; beside them, quitting the program is not named
+_ENDS = {"cancel", "drop-selection"}
+# Words of the hints that are named before all others
+_FIRST = ("back", "read on")
 
 
 def key_hints(
@@ -31,28 +34,29 @@ def key_hints(
     ]
     if typing:
         offered = [command for command in offered if command.id == "help"]
-    absent = _not_offered({identifier for identifier, _ in leading}) | {hidden}
+    leading_ids = {identifier for identifier, _ in leading}
+    left_out = _not_offered(leading_ids) | {hidden}
     hints = [_hint(services, keys[identifier], word) for identifier, word in leading]
     hints += [
         _hint(services, command, command.short)
         for command in offered
-        if command.id not in absent
+        if command.id not in left_out
     ]
-    return _first_of(hints)
+    return _fitting(hints)
 
 
 def _not_offered(leading: set[str]) -> set[str]:
-    """Commands that are not named beside the leading ones: these, and those that clash."""
-    absent = set(leading)
+    """Commands that are not named again: the leading ones, and those that clash with them."""
+    left_out = set(leading)
     if "caret-next-word" in leading:
-        absent.add("select")  # Its key does something else there.
+        left_out.add("select")  # Its key does something else there.
     if leading & _ENDS:
-        absent.add("quit")
-    return absent
+        left_out.add("quit")
+    return left_out
 
 
-def _first_of(hints: Sequence[Hint]) -> list[Hint]:
-    """The hints that have room, with the last ones at the end."""
+def _fitting(hints: Sequence[Hint]) -> list[Hint]:
+    """The hints that the line has room for, with those of `Room.LAST` at its end."""
     last = [hint for hint in hints if hint.room is Room.LAST]
     others = [hint for hint in hints if hint.room is not Room.LAST]
     # Sorting is stable: among equals, those named first stay.

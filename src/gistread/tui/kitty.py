@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.color import Color
 from rich.segment import Segment
@@ -44,15 +44,29 @@ _CHUNK = 4096  # Most bytes of a picture in one escape sequence
 _MOST_BYTES = 192 * 1024 * 1024
 
 
+class _SizedPicture(NamedTuple):
+    """A picture at a size in cells."""
+
+    picture: "KittyPicture"
+    columns: int
+    rows: int
+
+
+class _SentPicture(NamedTuple):
+    """What the terminal keeps of a picture, and how to draw it."""
+
+    id: int
+    placeholders: Rows
+
+
 class Kitty:
     """The pictures that the terminal keeps for this app."""
 
     def __init__(self, write: Callable[[str], object]) -> None:
         """`write`: sends text to the terminal as it is."""
         self._write = write
-        self._kept: dict[
-            tuple[KittyPicture, int, int], tuple[int, Rows]
-        ] = {}  # (id, rows); the last drawn last
+        # In the order in which they were last drawn
+        self._sent: dict[_SizedPicture, _SentPicture] = {}
         self._ids = count(random.randrange(1, 1 << 23))
 
     def draw(self, picture: "KittyPicture", columns: int, rows: int) -> Rows | None:
@@ -62,61 +76,76 @@ class Kitty:
         """
         if max(columns, rows) > len(_numbers()):
             return None
-        key = picture, columns, rows
-        self._kept[key] = kept = self._kept.pop(key, None) or self._send(*key)
-        return kept[1]
+        sized = _SizedPicture(picture, columns, rows)
+        sent = self._sent.pop(sized, None)
+        if sent is None:
+            sent = self._send(sized)
+        self._sent[sized] = sent
+        return sent.placeholders
 
     def forget(self, picture: "KittyPicture") -> None:
-        for key in [key for key in self._kept if key[0] is picture]:
-            self._delete(key)
+        """Let the terminal drop this picture at every size."""
+        for sized in list(self._sent):
+            if sized.picture is picture:
+                self._delete(sized)
 
     def clear(self) -> None:
-        for key in list(self._kept):
-            self._delete(key)
+        """Let the terminal drop all pictures."""
+        for sized in list(self._sent):
+            self._delete(sized)
 
     @property
-    def _kept_bytes(self) -> int:
-        return sum(picture.size_bytes for picture, *_ in self._kept)
+    def _sent_bytes(self) -> int:
+        return sum(sized.picture.size_bytes for sized in self._sent)
 
-    def _send(
-        self, picture: "KittyPicture", columns: int, rows: int
-    ) -> tuple[int, Rows]:
-        while self._kept and picture.size_bytes + self._kept_bytes > _MOST_BYTES:
-            self._delete(next(iter(self._kept)))
-        number = next(self._ids)
+    def _send(self, sized: _SizedPicture) -> _SentPicture:
+        """Send a picture, after deleting the oldest ones if there is no room for it."""
+        picture = sized.picture
+        while self._sent and picture.size_bytes + self._sent_bytes > _MOST_BYTES:
+            oldest = next(iter(self._sent))
+            self._delete(oldest)
+        identifier = next(self._ids)
         data = picture.take()
-        chunks = [data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK)]
-        head = f"a=T,U=1,f=100,i={number},c={columns},r={rows},"
-        last = len(chunks) - 1
-        parts = (
-            f"\x1b_G{head * (not at)}q=2,m={int(at < last)};{chunk}\x1b\\"
-            for at, chunk in enumerate(chunks)
-        )
-        self._write("".join(parts))
-        numbers = _numbers()
-        # The colour is the id.
-        style = Style(color=Color.from_rgb(*number.to_bytes(_COLOR_BYTES)))
-        return number, tuple(
-            tuple(
-                Segment(_PLACEHOLDER + numbers[row] + numbers[at], style)
-                for at in range(columns)
-            )
-            for row in range(rows)
-        )
+        starts = range(0, len(data), _CHUNK)
+        keys = f"a=T,U=1,f=100,i={identifier},c={sized.columns},r={sized.rows},"
+        sequences: list[str] = []
+        for start in starts:
+            is_more_to_come = int(start != starts[-1])
+            chunk = data[start : start + _CHUNK]
+            sequences.append(f"\x1b_G{keys}q=2,m={is_more_to_come};{chunk}\x1b\\")
+            keys = ""  # Only the first sequence says what the picture is.
+        self._write("".join(sequences))
+        return _SentPicture(identifier, _placeholders(identifier, sized))
 
-    def _delete(self, key: "tuple[KittyPicture, int, int]") -> None:
-        self._write(f"\x1b_Ga=d,d=I,i={self._kept.pop(key)[0]},q=2\x1b\\")
+    def _delete(self, sized: _SizedPicture) -> None:
+        identifier = self._sent.pop(sized).id
+        self._write(f"\x1b_Ga=d,d=I,i={identifier},q=2\x1b\\")
+
+
+def _placeholders(identifier: int, sized: _SizedPicture) -> Rows:
+    """Rows of cells that each say which part of a picture to draw there."""
+    numbers = _numbers()
+    # The colour is the id.
+    red, green, blue = identifier.to_bytes(_COLOR_BYTES)
+    style = Style(color=Color.from_rgb(red, green, blue))
+    rows: list[tuple[Segment, ...]] = []
+    for row in range(sized.rows):
+        beginning = _PLACEHOLDER + numbers[row]
+        columns = range(sized.columns)
+        cells = [Segment(beginning + numbers[column], style) for column in columns]
+        rows.append(tuple(cells))
+    return tuple(rows)
 
 
 class KittyPicture:
     """A painter of figures. Created in a worker thread, used in the app's."""
 
     def __init__(self, kitty: Kitty, pixels: "Pixels") -> None:
+        # What is kept after sending is a tenth as large: a book may have hundreds of pictures.
         packed = io.BytesIO()
         pixels.save(packed, "JPEG", quality=90)
-        # A tenth of the data sent; a book may have hundreds of pictures
         self._packed = packed.getvalue()
-        self._data = _png(pixels)
+        self._data = _png(pixels)  # Empty once it has been taken
         self.size_bytes = _BYTES_A_PIXEL * pixels.width * pixels.height
         self._kitty = kitty
 
@@ -124,26 +153,29 @@ class KittyPicture:
         """The data to send; encoded again after the first time."""
         from PIL import Image
 
-        data, self._data = self._data or _png(Image.open(io.BytesIO(self._packed))), ""
+        data, self._data = self._data, ""
+        if not data:
+            data = _png(Image.open(io.BytesIO(self._packed)))
         return data
 
     def __call__(self, figure: Figure, columns: int, rows: int, /) -> Rows:
-        return self._kitty.draw(self, columns, rows) or half_blocks(
-            figure, columns, rows
-        )
+        placeholders = self._kitty.draw(self, columns, rows)
+        return placeholders or half_blocks(figure, columns, rows)
 
 
 @cache
 def _numbers() -> list[str]:
-    ranges = (run.partition("-") for run in _DIACRITICS.split())
-    return [
-        chr(number)
-        for first, _, last in ranges
-        for number in range(int(first, 16), int(last or first, 16) + 1)
-    ]
+    """The characters that stand for the numbers 0, 1, 2 … of rows and columns."""
+    characters: list[str] = []
+    for code_range in _DIACRITICS.split():
+        first, _, last = code_range.partition("-")
+        codes = range(int(first, 16), int(last or first, 16) + 1)
+        characters += map(chr, codes)
+    return characters
 
 
 def _png(pixels: "Pixels") -> str:
+    """The picture as PNG in Base64."""
     packed = io.BytesIO()
     pixels.save(packed, "PNG", compress_level=1)
     return base64.standard_b64encode(packed.getvalue()).decode()

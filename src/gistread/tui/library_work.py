@@ -13,6 +13,7 @@ from gistread.library import adding, indexing
 from gistread.library.entries import LibraryEntry, list_entries
 from gistread.library.metadata import examine_file
 from gistread.library.shelf import open_shelf
+from gistread.marking import TextQuote
 from gistread.memory.store import BookProgress, furthest_memories
 from gistread.paths import Paths
 from gistread.readers.events import ReaderEvent
@@ -26,7 +27,17 @@ from gistread.store.user_data import UserData
 from gistread.tui.services import AppServices
 from gistread.units import ELLIPSIS, fields, in_quotes
 
-_FEW = 3  # number of books up to which the sample is offered too
+# What the library knows of a book, whichever file it is in
+_KNOWN_OF_BOOK = (
+    "title",
+    "authors",
+    "format",
+    "sha256",
+    "words",
+    "length",
+    "volumes",
+)
+_FEW = 3  # Number of books up to which the sample is offered too
 
 
 class LibraryAsker:
@@ -41,28 +52,34 @@ class LibraryAsker:
     async def stream(
         self, question: LibraryQuestion
     ) -> AsyncGenerator[BooksNamed | ReaderEvent, None]:
-        """Raises GistreadError."""
-        services, models = self._services, self._own
-        if models is None and self._session is not None and self._session.has_model:
-            models = self._session.models
-        if models is None:
-            models = ModelPair(
-                services.make_engine, services.config, lambda event: None
-            )
-            await models.choose(services.named_model, "")
-            self._own = models
-        async with aclosing(
-            question.stream(models.load_asking, ModelChecks(services.paths))
-        ) as events:
+        """Ask the question. Raises GistreadError."""
+        models = await self._models()
+        checks = ModelChecks(self._services.paths)
+        stream = question.stream(models.load_asking, checks)
+        async with aclosing(stream) as events:
             async for event in events:
                 yield event
 
+    async def _models(self) -> ModelPair:
+        if self._own is not None:
+            return self._own
+        if self._session is not None and self._session.has_model:
+            return self._session.models
+        services = self._services
+        models = ModelPair(services.make_engine, services.config, lambda event: None)
+        await models.choose(services.named_model, "")
+        self._own = models
+        return models
+
     async def close(self) -> None:
+        """Close its own models, if it needed any."""
         if self._own is not None:
             await self._own.close()
 
 
 class Books:
+    """The books of the library, and what is known of the user's reading of them."""
+
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
         self._indexer: subprocess.Popen[bytes] | None = None
@@ -76,8 +93,9 @@ class Books:
 
         The sample story is among them if there are few.
         """
+        speed = ReadingSpeed(self.paths)
         entries, problem = list_entries(
-            self._user_data, self.catalogue, ReadingSpeed(self.paths).words_per_minute
+            self._user_data, self.catalogue, speed.words_per_minute
         )
         story = story_path()
         if len(entries) <= _FEW and all(entry.path != story for entry in entries):
@@ -105,15 +123,14 @@ class Books:
         with contextlib.suppress(StorageError):
             place = self._user_data.position_quote(entry.sha256)
             if place is not None:
-                is_cut = place.prefix[-1:].isalpha()  # Within a word, as at the end
-                whole = (place.exact + place.suffix).split()[is_cut:-1]
-                words = in_quotes(f"{' '.join(whole)}{ELLIPSIS}") if whole else ""
+                words = _words_at(place)
             questions = self._user_data.questions(entry.sha256)
             if questions:
                 question = questions[-1].question
         return words, question
 
     def load_progress(self) -> None:
+        """Read how far models have read each book into `read_by`."""
         with contextlib.suppress(StorageError):
             self.read_by, _ = furthest_memories(self.paths.memories)
 
@@ -121,9 +138,19 @@ class Books:
         """Remember a path that the user gave; None if it is another book. Raises BookError."""
         if not adding.is_this_book(entry, path):
             return None
-        known = fields(
-            entry, "title", "authors", "format", "sha256", "words", "length", "volumes"
-        )
+        known = fields(entry, *_KNOWN_OF_BOOK)
         file = replace(examine_file(path), **known, at=time.time())
         self.catalogue.add([file])
         return file.path
+
+
+def _words_at(place: TextQuote) -> str:
+    """The words that a saved place quotes, without those that it cuts."""
+    words = (place.exact + place.suffix).split()
+    whole_words = words[:-1]
+    begins_in_word = place.prefix[-1:].isalpha()
+    if begins_in_word:
+        whole_words = whole_words[1:]
+    if not whole_words:
+        return ""
+    return in_quotes(f"{' '.join(whole_words)}{ELLIPSIS}")

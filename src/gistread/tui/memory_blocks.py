@@ -21,10 +21,10 @@ AHEAD = "ahead of you"
 UNREAD = "not read yet"
 UNFINISHED = "its gist comes with its last line"
 _NOT_NAMED = "…"
-# Of a section without names: its title
+# Up to eight words: the title of a section without names
 _FIRST_WORDS = re.compile(r"\S+(?:\s+\S+){0,7}")
 
-# Where a gist comes from, in words.
+# Where a gist comes from, in words
 _SOURCES = {
     GistSource.MODEL: "",
     GistSource.QUOTED: "",  # Said once, above the memory
@@ -32,7 +32,6 @@ _SOURCES = {
     GistSource.VERBATIM: "its whole text",
     GistSource.UNREAD: UNREAD,
 }
-
 
 Range = tuple[int, int]
 _NOTE = 130  # Most characters of a note on a section
@@ -45,6 +44,8 @@ TAIL = "tail"  # Style of the lines below a gist
 
 @dataclass(frozen=True, slots=True)
 class Opening:
+    """Who opened a section, and why."""
+
     by: OpenedBy
     reason: str = ""
     whole: bool = False  # Whether the user wants its whole text
@@ -91,10 +92,10 @@ class View:
 
         Each has a line of its own.
         """
-        noted = (
-            frozenset[int]() if self.note is None else frozenset((self.note.number,))
-        )
-        return noted.union(self.pinned, self.refused)
+        numbers = self.pinned | self.refused
+        if self.note is not None:
+            numbers = numbers | {self.note.number}
+        return frozenset(numbers)
 
 
 def excerpt_of(book: Book, page: Page, view: View) -> list[Range]:
@@ -108,6 +109,7 @@ def excerpt_of(book: Book, page: Page, view: View) -> list[Range]:
     parts: list[Range] = []
     for start, end in view.cited:
         if page.start <= start < page.end:
+            # Two characters outside the citation is the neighbouring sentence.
             first, _ = sentence_at(book, max(page.start, start - 2))
             _, last = sentence_at(book, min(page.end, end + 2) - 1)
             parts.append((max(page.start, first), min(page.end, last)))
@@ -120,8 +122,11 @@ def stays_gist(book: Book, page: Page, view: View) -> bool:
     Beside the book, if the agent opened it and no answer cites it.
     """
     opening = view.opened.get(page.number)
-    unasked = opening is not None and opening.by is OpenedBy.AGENT and not opening.whole
-    return view.beside and unasked and not excerpt_of(book, page, view)
+    if not view.beside or opening is None:
+        return False
+    if opening.by is not OpenedBy.AGENT or opening.whole:
+        return False
+    return not excerpt_of(book, page, view)
 
 
 def entry_blocks(
@@ -139,15 +144,22 @@ def entry_blocks(
         return []
     if opening is not None and not stays_gist(memory.book, page, view):
         return _opened_blocks(memory, entry, view, opening)
-    gist = _gist_blocks(memory, entry, view)
+    blocks = _gist_blocks(memory, entry, view)
     if opening is not None and not notes:
-        gist.append(_line_below(memory, number, _opened_by(opening)))
-    gist += notes
-    if number == view.here:
-        gist = list(map(_railed, gist))
+        blocks.append(_line_below(memory, number, _opened_by(opening)))
+    return _with_notes(blocks, notes, is_here=number == view.here)
+
+
+def _with_notes(
+    blocks: list[Block], notes: list[Block], *, is_here: bool
+) -> list[Block]:
+    """The blocks of a section with its notes below; these tint the whole section."""
+    blocks = [*blocks, *notes]
+    if is_here:
+        blocks = [_railed(block) for block in blocks]
     if notes:
-        gist = _tinted(gist)
-    return gist
+        blocks = _tinted(blocks)
+    return blocks
 
 
 def _opened_blocks(
@@ -156,14 +168,14 @@ def _opened_blocks(
     """The blocks of an open page: who opened it and why, then its text."""
     page = entry.page
     notes = _note_blocks(memory, page.number, view)
-    # The note tells the reason.
-    shown = replace(opening, reason="") if notes else opening
-    who = _page_block(
-        memory, page.number, _opened_by(shown), "step", _tail(entry, view), "▾"
-    )
-    about = [who, *notes]
+    if notes:
+        # The note tells the reason.
+        opening = replace(opening, reason="")
+    who = _opened_by(opening)
+    head = _page_block(memory, page.number, who, "step", _tail(entry, view), "▾")
+    about = [head, *notes]
     if page.number == view.here:
-        about = list(map(_railed, about))
+        about = [_railed(block) for block in about]
     text = _text_blocks(memory, page, excerpt_of(memory.book, page, view))
     return [replace(block, ground="opened") for block in (*about, *text)]
 
@@ -176,9 +188,9 @@ def _text_blocks(memory: GistMemory, page: Page, excerpt: list[Range]) -> list[B
     blocks: list[Block] = []
     for first, last in excerpt or [(page.start, page.end)]:
         for paragraph in book.paragraphs_between(first, last):
-            start = max(paragraph.start, first)
-            end = min(paragraph.end, last)
-            start, end = stripped_range(book.text, start, end)
+            start, end = stripped_range(
+                book.text, max(paragraph.start, first), min(paragraph.end, last)
+            )
             text = book.text[start:end]
             block = Block(
                 text,
@@ -189,7 +201,7 @@ def _text_blocks(memory: GistMemory, page: Page, excerpt: list[Range]) -> list[B
                 level=paragraph.level,
                 turnover=turnover(paragraph.kind, text),
                 rail=rail,
-                blank_before=int(bool(blocks)),
+                blank_before=1 if blocks else 0,
             )
             blocks.append(block)
     if excerpt:
@@ -204,13 +216,10 @@ def chapter_of(row: MemoryRow, book: Book, view: View) -> int | None:
 
     None in a book of one chapter, and for a line of sections that are still to come.
     """
+    if row.entry is None or row.first < row.last or len(book.chapters) < 2:
+        return None
     has_title = row.kind in _TITLED or row.first in view.apart
-    if (
-        row.entry is None
-        or row.first < row.last
-        or not has_title
-        or len(book.chapters) < 2
-    ):
+    if not has_title:
         return None
     return book.chapter_index(row.entry.page.start)
 
@@ -236,36 +245,33 @@ def _line_below(
     memory: GistMemory, number: int, text: str, kind: str = "page"
 ) -> Block:
     """A line below the gist of a section."""
-    return Block(
-        text, key=(kind, number), style=TAIL, indent=_gutter(memory) - 1, blank_before=0
-    )
+    indent = _gutter(memory) - 1
+    return Block(text, key=(kind, number), style=TAIL, indent=indent, blank_before=0)
 
 
 def shows_names(entry: MemoryEntry, view: View) -> bool:
-    """Whether names stand in place of its gist, which would repeat the book beside it."""
+    """Whether names are shown in place of its gist, which would only repeat the book."""
     is_whole_text = entry.gist.source is GistSource.VERBATIM
     return entry.is_quotation or (view.quotes and is_whole_text)
 
 
 def _gist_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Block]:
     """The gist of a section. In place of a quotation: who enters, and who was known before."""
-    if shows_names(entry, view):
-        if _is_nameless_yet(entry, view):
-            return [
-                _page_block(
-                    memory, entry.page.number, _NOT_NAMED, "muted", _tail(entry, view)
-                )
-            ]
-        names = view.names.get(entry.page.start, SectionNames())
-        title = names.title or _first_words(memory.book, entry.page)
-        return _named_blocks(memory, entry, title, names, _tail(entry, view))
-    style = "gist" if not _SOURCES[entry.gist.source] else "own-words"
-    text = " ".join(entry.gist.text.split())
-    return [_page_block(memory, entry.page.number, text, style, _tail(entry, view))]
+    page = entry.page
+    tail = _tail(entry, view)
+    if not shows_names(entry, view):
+        style = "own-words" if _SOURCES[entry.gist.source] else "gist"
+        text = " ".join(entry.gist.text.split())
+        return [_page_block(memory, page.number, text, style, tail)]
+    if _awaits_names(entry, view):
+        return [_page_block(memory, page.number, _NOT_NAMED, "muted", tail)]
+    names = view.names.get(page.start, SectionNames())
+    title = names.title or _first_words(memory.book, page)
+    return _named_blocks(memory, entry, title, names, tail)
 
 
-def _is_nameless_yet(entry: MemoryEntry, view: View) -> bool:
-    """Whether its names are still being found. Its first words would only flash."""
+def _awaits_names(entry: MemoryEntry, view: View) -> bool:
+    """Whether its names are still being found. Its first words would only flash up."""
     start = entry.page.start
     is_ahead = view.bound is not None and start >= view.bound
     return view.finds_names and not is_ahead and start not in view.names
@@ -282,48 +288,49 @@ def _named_blocks(
     if not names.title:
         return [_page_block(memory, number, known, "muted", tail)]
     title_block = _page_block(memory, number, title, "gist", tail="")
-    below = replace(
-        title_block, text=known, style="muted", hanging="", tail=tail, blank_before=0
-    )
-    return [title_block, below]
+    below = replace(title_block, text=known, style="muted", hanging="")
+    return [title_block, replace(below, tail=tail, blank_before=0)]
 
 
 def _first_words(book: Book, page: Page, bound: int | None = None) -> str:
-    """The first words of a section below its headings, as in a table of poems.
+    """The first words of a section below its headings, in quotation marks.
 
     Empty if they are behind the bound.
     """
     paragraphs = book.paragraphs_between(page.start, page.end)
-    prose = (
-        each.start for each in paragraphs if each.kind is not ParagraphKind.HEADING
+    prose_starts = (
+        paragraph.start
+        for paragraph in paragraphs
+        if paragraph.kind is not ParagraphKind.HEADING
     )
-    start = max(page.start, next(prose, 0))
-    first = _FIRST_WORDS.search(book.text, start, page.end)
-    if first is None or (bound is not None and first.end() > bound):
+    start = max(page.start, next(prose_starts, 0))
+    match = _FIRST_WORDS.search(book.text, start, page.end)
+    if match is None:
         return ""
-    words = " ".join(first.group().split())
-    goes_on = bool(book.text[first.end() : page.end].strip())
-    return in_quotes(f"{words}{ELLIPSIS}" if goes_on else words)
+    if bound is not None and match.end() > bound:
+        return ""
+    words = " ".join(match[0].split())
+    rest = book.text[match.end() : page.end]
+    if rest.strip():
+        words += ELLIPSIS
+    return in_quotes(words)
 
 
 def _page_block(
     memory: GistMemory, number: int, text: str, style: str, tail: str, sign: str = ""
 ) -> Block:
+    """The first block of a section, with its number and a sign beside it."""
     indent = _gutter(memory) - 1
     label = _number_label(memory, number)
     if sign:
         indent += 1
         label = f"{label} {sign}"
-    return Block(
-        text, key=("page", number), style=style, indent=indent, hanging=label, tail=tail
-    )
+    key = ("page", number)
+    return Block(text, key=key, style=style, indent=indent, hanging=label, tail=tail)
 
 
 def _railed(block: Block) -> Block:
-    """The block of the page that the user is reading.
-
-    A rail in place of its first column, on a ground of its own.
-    """
+    """A block of the page that the user is reading, with a rail in place of its first column."""
     return replace(
         block,
         rail=_HERE,
@@ -367,7 +374,7 @@ def row_blocks(
         case RowKind.UNREAD_HERE:
             block = _unread_block(memory, row, view)
         case _:
-            block = _to_come(memory, row, view)
+            block = _to_come_block(memory, row, view)
     if row.first < row.last:
         return [block]
     kind, number = key_of(row)
@@ -378,7 +385,7 @@ def row_blocks(
 
 
 def key_of(row: MemoryRow) -> tuple[str, int]:
-    """The key of the blocks of a row: its kind and the number of its first section.
+    """The key of the blocks of a row: what a click does, and the number of its first section.
 
     A click on "page" opens the section, one on "rest" or `BEGUN` only leads to its place.
     """
@@ -393,31 +400,26 @@ def _unfinished_blocks(
     memory: GistMemory, entry: MemoryEntry, view: View, story: StoryPart
 ) -> list[Block]:
     """The section that the user is in, whose gist would tell its end."""
-    number = entry.page.number
-    if story.leaves_out(entry.page):
+    page = entry.page
+    if story.leaves_out(page):
         return []
     tail = _tail(entry, view, sourced=False)
     if shows_names(entry, view):
-        names = view.names.get(entry.page.start, SectionNames())
-        so_far = (
-            names.title or _first_words(memory.book, entry.page, view.bound) or AHEAD
-        )
-        if _is_nameless_yet(entry, view):
-            so_far = _NOT_NAMED
-        blocks = _named_blocks(memory, entry, so_far, names, tail)
+        names = view.names.get(page.start, SectionNames())
+        if _awaits_names(entry, view):
+            title = _NOT_NAMED
+        else:
+            first_words = _first_words(memory.book, page, view.bound)
+            title = names.title or first_words or AHEAD
+        blocks = _named_blocks(memory, entry, title, names, tail)
     else:
-        blocks = [_page_block(memory, number, UNFINISHED, "muted", tail)]
-    notes = _note_blocks(memory, number, view)
-    blocks += notes
-    if number == view.here:
-        blocks = list(map(_railed, blocks))
-    if notes:
-        blocks = _tinted(blocks)
-    return blocks
+        blocks = [_page_block(memory, page.number, UNFINISHED, "muted", tail)]
+    notes = _note_blocks(memory, page.number, view)
+    return _with_notes(blocks, notes, is_here=page.number == view.here)
 
 
 def _tinted(blocks: list[Block]) -> list[Block]:
-    """A wanted section and the lines of its note, on a ground of their own."""
+    """The blocks of a section that has a note, on a ground that sets it apart."""
     return [replace(block, ground="current") for block in blocks]
 
 
@@ -427,16 +429,15 @@ def _unread_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
     return _railed(replace(block, key=key_of(row)))
 
 
-def _to_come(memory: GistMemory, row: MemoryRow, view: View) -> Block:
-    """A line for sections without gists."""
+def _to_come_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
+    """A line for one or several sections without gists."""
     text = UNREAD if row.kind is RowKind.UNREAD else AHEAD
     if row.first == row.last:
         block = _page_block(memory, row.first, text, "muted", _marks(row.first, view))
     else:
-        about = "~" if row.last > len(memory.entries) else ""
-        block = _page_block(
-            memory, row.first, f"to {about}{row.last} · {text}", "muted", ""
-        )
+        is_estimate = row.last > len(memory.entries)
+        last = f"~{row.last}" if is_estimate else f"{row.last}"
+        block = _page_block(memory, row.first, f"to {last} · {text}", "muted", "")
     return replace(block, key=key_of(row))
 
 
@@ -451,11 +452,14 @@ def _begun_block(memory: GistMemory, row: MemoryRow, view: View) -> Block:
 
 
 def _draft_so_far(memory: GistMemory, view: View) -> str:
-    """The gist of the page under way, without its last word; before it is seen, its length."""
+    """The gist of the page under way, without its last word.
+
+    Its length, if there is no gist yet or the page is behind the bound.
+    """
     begun = view.begun
-    is_seen = begun is None or memory.is_within(begun, view.bound)
+    is_within_bound = begun is None or memory.is_within(begun, view.bound)
     whole_words = view.draft.rpartition(" ")[0]
-    if is_seen and whole_words:
+    if is_within_bound and whole_words:
         return f"{whole_words}{ELLIPSIS}"
     if begun is not None:
         return f"being read: {begun.words:,} words{ELLIPSIS}"
@@ -463,10 +467,16 @@ def _draft_so_far(memory: GistMemory, view: View) -> str:
 
 
 def _tail(entry: MemoryEntry, view: View, *, sourced: bool = True) -> str:
-    """`sourced`: whether its gist is shown."""
-    all_quoted = view.quotes and entry.is_read
-    source = _SOURCES[entry.gist.source] if sourced and not all_quoted else ""
-    return " · ".join(filter(None, (source, _marks(entry.page.number, view))))
+    """The words behind a gist: where it comes from, and what the user decided about it.
+
+    `sourced`: whether the gist is shown.
+    """
+    source = ""
+    is_quoted = view.quotes and entry.is_read
+    if sourced and not is_quoted:
+        source = _SOURCES[entry.gist.source]
+    marks = _marks(entry.page.number, view)
+    return " · ".join(filter(None, (source, marks)))
 
 
 def _marks(number: int, view: View) -> str:
@@ -485,9 +495,9 @@ def _opened_by(opening: Opening) -> str:
 
 
 def _gutter(memory: GistMemory) -> int:
-    """The columns of a section's number, by the most sections that the book can have.
+    """The columns of a section's number, wide enough for the most sections the book can have.
 
-    An estimate would move the text when it passes 100 or 1,000.
+    With an estimate, the text would move when it passes 100 or 1,000.
     """
     most = max(len(memory.entries), memory.book.words // memory.size.min_words)
     return len(str(most)) + _AROUND_NUMBER

@@ -1,6 +1,6 @@
 """What the memory pane shows at a place in the book.
 
-One row a section, or one for neighbours that have nothing to tell.
+Each section has a row; neighbours without gists share one.
 """
 
 from collections.abc import Collection, Iterator
@@ -12,6 +12,8 @@ from gistread.memory.sections import Sections
 
 
 class RowKind(StrEnum):
+    """What a row shows of its section."""
+
     GIST = "gist"
     UNFINISHED = "unfinished"  # The user is in it: its gist would tell its end
     BEING_READ = "being read"  # The model makes its gist
@@ -25,10 +27,13 @@ TO_COME = (RowKind.UNREAD, RowKind.AHEAD)  # Kinds of neighbours that share a ro
 
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
+    """A section, or neighbours without gists."""
+
     kind: RowKind
     first: int  # Number of its first section
-    last: int
-    entry: MemoryEntry | None = None  # Of one section; None after the last one read
+    last: int  # Number of its last section
+    # The entry of its first section; None behind the last section that was read
+    entry: MemoryEntry | None = None
     here: bool = False  # Whether the user is in it
 
 
@@ -52,20 +57,21 @@ def memory_rows(memory: GistMemory, place: PlaceInMemory) -> list[MemoryRow]:
     """The rows of the pane, in the order of the book."""
     rows: list[MemoryRow] = []
     for row in (*_known_rows(memory, place), *_later_rows(memory, place)):
-        last = rows[-1] if rows else None
-        is_alone = row.first in place.alone or (
-            last is not None and last.first in place.alone
-        )
-        is_joined = last is not None and last.kind is row.kind and row.kind in TO_COME
-        if last is not None and is_joined and not is_alone:
-            rows[-1] = replace(last, last=row.last)
+        if rows and _share_row(rows[-1], row, place):
+            rows[-1] = replace(rows[-1], last=row.last)
         else:
             rows.append(row)
     return rows
 
 
+def _share_row(before: MemoryRow, row: MemoryRow, place: PlaceInMemory) -> bool:
+    if before.first in place.alone or row.first in place.alone:
+        return False
+    return row.kind in TO_COME and before.kind is row.kind
+
+
 def _known_rows(memory: GistMemory, place: PlaceInMemory) -> Iterator[MemoryRow]:
-    """Up to the last section that the model has read."""
+    """The rows up to the last section that the model has read."""
     within = memory.count_within(place.bound)
     for entry in memory.entries:
         number = entry.page.number
@@ -79,32 +85,40 @@ def _known_rows(memory: GistMemory, place: PlaceInMemory) -> Iterator[MemoryRow]
 
 
 def _kind_read(entry: MemoryEntry, place: PlaceInMemory, within: int) -> RowKind:
-    """`within`: number of the last section in front of the bound."""
+    """What the row of a section shows that the model has read.
+
+    `within`: number of the last section in front of the bound.
+    """
     number = entry.page.number
     if number in place.opened or number <= within:
         return RowKind.GIST
-    is_next = number == within + 1 and place.bound is not None
-    is_begun = is_next and entry.page.start < (place.bound or 0)
-    return RowKind.UNFINISHED if is_begun or number == place.here else RowKind.AHEAD
+    is_first_after = number == within + 1
+    has_bound_inside = place.bound is not None and entry.page.start < place.bound
+    if number == place.here or (is_first_after and has_bound_inside):
+        return RowKind.UNFINISHED
+    return RowKind.AHEAD
 
 
 def _kind_unread(entry: MemoryEntry, place: PlaceInMemory) -> RowKind:
+    """What the row of a section shows that the model has left out."""
     page, begun = entry.page, place.begun
     if page.number in place.opened:
         return RowKind.GIST
     if place.reading and begun is not None and page.start <= begun.start < page.end:
         return RowKind.BEING_READ
-    return RowKind.UNREAD_HERE if page.number == place.here else RowKind.UNREAD
+    if page.number == place.here:
+        return RowKind.UNREAD_HERE
+    return RowKind.UNREAD
 
 
 def _later_rows(memory: GistMemory, place: PlaceInMemory) -> Iterator[MemoryRow]:
-    """After the last section that the model has read, where numbers are estimated."""
+    """The rows after the last section that the model has read. Their numbers are estimates."""
     sections = Sections(memory)
-    begun = _number_under_way(memory, sections, place)
-    here = _number_here(sections, place, begun)
+    under_way = _number_under_way(memory, sections, place)
+    here = _number_here(sections, place, under_way)
     for section in sections.after(len(memory.entries)):
         number = section.number
-        if number == begun:
+        if number == under_way:
             kind = RowKind.BEING_READ
         elif number == here:
             kind = RowKind.UNREAD_HERE
@@ -128,26 +142,31 @@ def _number_here(sections: Sections, place: PlaceInMemory, under_way: int) -> in
     section = sections.at(offset)
     if section is None:
         return 0
-    here = section.number
-    is_after_begun = here == under_way and begun is not None and here < sections.last
-    if not is_after_begun:
-        return here
-    return here + 1
+    number = section.number
+    # The estimate names the page under way, but the user is behind its end.
+    is_behind_begun = begun is not None and number == under_way
+    if is_behind_begun and number < sections.last:
+        return number + 1
+    return number
 
 
 def _number_under_way(
     memory: GistMemory, sections: Sections, place: PlaceInMemory
 ) -> int:
-    """Number of the section after the last one read whose gist is being made; 0: none is."""
+    """The number of the section behind the last one read whose gist is being made; 0: none."""
     begun = place.begun
     if not place.reading:
         return 0
     if begun is not None:
-        section = sections.at(begun.start) if begun.start >= memory.read_until else None
-        return section.number if section is not None else 0
-    chapter_at = memory.book.chapter_index
-    if place.unread_at is None or chapter_at(place.unread_at) == chapter_at(
-        memory.read_until
-    ):
-        return len(memory.entries) + 1
+        if begun.start < memory.read_until:
+            return 0
+        section = sections.at(begun.start)
+        return 0 if section is None else section.number
+    next_number = len(memory.entries) + 1
+    if place.unread_at is None:
+        return next_number
+    # The model goes on where it stopped, unless the user is in another chapter.
+    chapter_of_view = memory.book.chapter_index(place.unread_at)
+    if chapter_of_view == memory.book.chapter_index(memory.read_until):
+        return next_number
     return 0

@@ -13,7 +13,7 @@ from gistread.tui.services import AppServices
 
 
 class ModelAhead:
-    """An engine that starts before the session that will use it. Await `close`."""
+    """An engine that starts before the session that will use it. Await `close` at the end."""
 
     def __init__(self, source: Path, services: AppServices) -> None:
         self._source = source
@@ -24,9 +24,9 @@ class ModelAhead:
         self._starting = asyncio.create_task(self._start(), name="model-ahead")
 
     async def take(self) -> Callable[[str], Engine]:
-        """How the session gets its engine: the one that was started, if it is for its model.
+        """A function that makes the session's engine, or hands over the started one.
 
-        Call the function in a thread. Raises EngineError when it is called.
+        Call it in a thread. It raises EngineError.
         """
         await asyncio.wait({self._starting})
         return self._make
@@ -63,6 +63,7 @@ class ModelAhead:
             await engine.start()
 
     def _expected(self) -> str:
+        """The model that will read the book; empty if it is known already, or on a server."""
         if not is_new(self._source, self._services):
             return ""
         spec = model_of_new_book(self._services)

@@ -61,12 +61,14 @@ class Download:
 
     @property
     def share(self) -> float:
+        """How much of the file is downloaded, from 0 to 1."""
         if not self.progress:
             return 0.0
         return share_of(self.progress)
 
     @property
     def words(self) -> str:
+        """Its state, for the row of the model."""
         if self.problem:
             return f"stopped: {self.problem}"
         if not self.running:
@@ -77,9 +79,10 @@ class Download:
 
 
 class ModelDownloads:
-    """A paused download resumes where it stopped, even in a later run.
+    """Models to download, and the download that is under way.
 
-    Does nothing costly before `prepare`.
+    A paused download resumes where it stopped, even in a later run. Nothing costly happens before
+    `prepare`.
     """
 
     def __init__(
@@ -96,8 +99,9 @@ class ModelDownloads:
         self.on_downloaded: Callable[[Path], None] | None = None
         self._timer: Timer | None = None
         self._download: Download | None = None
+        # Done when the thread has ended
         self._ended: asyncio.Future[None] | None = None
-        # Stops the download soon, keeping what there is of it
+        # Stops the download soon, and keeps the partial file
         self.halt: Callable[[], None] = lambda: None
 
     @property
@@ -110,9 +114,9 @@ class ModelDownloads:
         self._machine = await asyncio.to_thread(this_machine)
 
     def rows(self, words: int) -> tuple[list[ModelRow], list[ModelRow]]:
-        """(unfinished and recommended, other) models for a book of so many words.
+        """(unfinished and recommended, other) models for a book of `words` words.
 
-        Before `prepare`, unfinished ones.
+        Before `prepare`, only unfinished ones.
         """
         first: list[ModelRow] = []
         others: list[ModelRow] = []
@@ -124,10 +128,11 @@ class ModelDownloads:
         for entry in self._catalogue.entries:
             if self._is_present(entry):
                 continue
-            if best is not None and best.entry == entry and best.reason:
-                first.append(_row(entry, self._machine, best.reason, words))
-            else:
-                others.append(_row(entry, self._machine, "", words))
+            reason = ""
+            if best is not None and best.entry == entry:
+                reason = best.reason
+            rows = first if reason else others
+            rows.append(_row(entry, self._machine, reason, words))
         return first, others
 
     def _is_present(self, entry: CatalogueEntry) -> bool:
@@ -139,7 +144,8 @@ class ModelDownloads:
     @property
     def note(self) -> str:
         """Progress of the download for the status line; empty without one."""
-        if (download := self._download) is None:
+        download = self._download
+        if download is None:
             return ""
         name = download.plan.name
         if download.running:
@@ -153,19 +159,17 @@ class ModelDownloads:
             if download is not None and download.plan.spec == spec:
                 await self._ask_about(download)
             elif download is not None and download.running:
-                self._app.notify(
-                    f"One download at a time: {download.plan.name} is running.",
-                    severity="warning",
-                )
+                notice = f"One download at a time: {download.plan.name} is running."
+                self._app.notify(notice, severity="warning")
             else:
                 await self._ask_to_get(spec)
         except GistreadError as error:
             self._app.notify(str(error), severity="error", timeout=10)
 
     async def _ask_to_get(self, spec: str) -> None:
-        """Plan a download, asking the hub only for what is not in the catalogue.
+        """Plan a download, and ask the user whether to start it.
 
-        Then ask the user.
+        Only a model that is not in the catalogue is looked up on the hub.
         """
         if self._catalogue is None:
             catalogue = await asyncio.to_thread(read_catalogue)
@@ -173,9 +177,11 @@ class ModelDownloads:
             catalogue = self._catalogue
         if is_on_the_hub(spec):
             self._app.notify("Looking it up …", timeout=2)
-        plan = await asyncio.to_thread(
-            lambda: asyncio.run(make_plan(spec, catalogue, network_of()))
-        )
+
+        def plan_it() -> Plan:
+            return asyncio.run(make_plan(spec, catalogue, network_of()))
+
+        plan = await asyncio.to_thread(plan_it)
         check_disk(plan, self._folder)
         terms = "You agree to its licence. Runs in the background and can be resumed."
         rows = [Row("start", "Download", terms)]
@@ -186,39 +192,45 @@ class ModelDownloads:
         disk = "not known" if free is None else f"{format_size(free)} are free"
         note = "\n".join([*plan_lines(plan, self._folder), f"disk      {disk}"])
         screen = ListScreen(f"Download {plan.name}?", note, rows)
-        await self._do(plan, await self._app.push_screen_wait(screen))
+        choice = await self._app.push_screen_wait(screen)
+        await self._do(plan, choice)
 
     async def _ask_about(self, download: Download) -> None:
-        first = Row("start", "Resume", "From where it stopped.")
         if download.running:
-            first = Row("pause", "Pause", "It can be resumed at any time.")
+            toggle = Row("pause", "Pause", "It can be resumed at any time.")
+        else:
+            toggle = Row("start", "Resume", "From where it stopped.")
         rows = [
-            first,
+            toggle,
             Row("discard", "Stop and discard the partial download"),
             Row("leave", "Leave it as it is"),
         ]
         screen = ListScreen(download.plan.name, download.words, rows)
-        await self._do(download.plan, await self._app.push_screen_wait(screen))
+        choice = await self._app.push_screen_wait(screen)
+        await self._do(download.plan, choice)
 
-    async def _do(self, plan: Plan, what: str | None) -> None:
-        if what in ("pause", "discard"):
+    async def _do(self, plan: Plan, choice: str | None) -> None:
+        """Do what the user chose: "start", "pause" or "discard"; nothing else does anything."""
+        if choice in ("pause", "discard"):
             await self._pause()
-        if what == "discard":
+        if choice == "discard":
             await asyncio.to_thread(discard_download, self._folder, plan.file.name)
             self._download = None
             self._redraw()
             await self.prepare()
-        elif what == "start" and not self.running:
+        elif choice == "start" and not self.running:
             self._start(plan)
 
     def _start(self, plan: Plan) -> None:
-        loop, own_loop = asyncio.get_running_loop(), asyncio.new_event_loop()
-        self._ended = loop.create_future()
+        """Download in a thread with an event loop of its own, and show the progress."""
+        app_loop = asyncio.get_running_loop()
+        own_loop = asyncio.new_event_loop()
+        self._ended = app_loop.create_future()
         self._download = Download(plan)
         task = own_loop.create_task(get(plan, self._folder, network_of(), self._tell))
 
         def halt() -> None:
-            with contextlib.suppress(RuntimeError):  # it has just ended
+            with contextlib.suppress(RuntimeError):  # The download has just ended.
                 own_loop.call_soon_threadsafe(task.cancel)
 
         def run() -> None:
@@ -226,13 +238,13 @@ class ModelDownloads:
             try:
                 outcome = own_loop.run_until_complete(task)
             except asyncio.CancelledError:
-                pass
+                pass  # Paused
             except Exception as error:
                 outcome = error
             own_loop.run_until_complete(own_loop.shutdown_default_executor())
             own_loop.close()
-            with contextlib.suppress(RuntimeError):  # the app has ended
-                loop.call_soon_threadsafe(self._end, plan, outcome)
+            with contextlib.suppress(RuntimeError):  # The app has ended.
+                app_loop.call_soon_threadsafe(self._end, plan, outcome)
 
         self.halt = halt
         threading.Thread(target=run, name="download", daemon=True).start()
@@ -252,9 +264,8 @@ class ModelDownloads:
         problem = ""
         if isinstance(outcome, Exception):
             problem = str(outcome).replace("\n", " ")
-        self._download = replace(
-            self._download or Download(plan), running=False, problem=problem
-        )
+        download = self._download or Download(plan)
+        self._download = replace(download, running=False, problem=problem)
         match outcome:
             case GistreadError():
                 notice = f"{plan.name}: {problem}"
@@ -268,8 +279,9 @@ class ModelDownloads:
     def _complete(self, plan: Plan, file: Path) -> None:
         """Offer the downloaded model: in the screen that shows models, if it is open."""
         self._download = None
-        is_listed = self.on_downloaded is not None
-        key = "Enter" if is_listed else self._services.key_hint("choose-model")
+        key = self._services.key_hint("choose-model")
+        if self.on_downloaded is not None:
+            key = "Enter"
         notice = f"{plan.name} is downloaded. Press {key} to use it."
         self._app.notify(notice, timeout=_OUTCOME_S)
         if self.on_downloaded is not None:
@@ -283,15 +295,16 @@ class ModelDownloads:
 
     async def close(self) -> str:
         """Pause the download. Returns what to tell the user when the app ends."""
-        running = self.running
+        was_running = self.running
         await self._pause()
-        if not running or self._download is None:
+        if not was_running or self._download is None:
             return ""
         key = self._services.key_hint("choose-model")
         name = self._download.plan.name
+        share = self._download.share
         return (
-            f"{name} is downloaded to {self._download.share:.0%}; {key} and the same name or "
-            "address continue it."
+            f"{name} is downloaded to {share:.0%}; "
+            f"{key} and the same name or address continue it."
         )
 
 
@@ -304,16 +317,16 @@ def _unfinished_row(download: Download) -> ModelRow:
 
 def _row(entry: CatalogueEntry, machine: Machine, reason: str, words: int) -> ModelRow:
     """A model to download; `reason`: why it is recommended, or empty."""
-    room = fit_text(entry, machine)
+    fit = fit_text(entry, machine)
     size, *others, licence = entry_facts(entry)
-    about = ["download", size]
+    facts = ["download", size]
     if seconds := reading_s(entry, machine, words):
-        about.append(f"about {format_duration(seconds)} for this book")
-    about.append(licence)
+        facts.append(f"about {format_duration(seconds)} for this book")
+    facts.append(licence)
     if not reason:
-        about.append(room.partition(",")[0].partition(":")[0])
-    facts = " · ".join([room, *others])
-    detail = "\n".join(filter(None, (reason, entry.good_for, facts)))
-    return ModelRow(
-        Fetch(entry.name), entry.name, " · ".join(filter(None, about)), detail=detail
-    )
+        short_fit = fit.partition(",")[0].partition(":")[0]
+        facts.append(short_fit)
+    about = " · ".join(filter(None, facts))
+    more_facts = " · ".join([fit, *others])
+    detail = "\n".join(filter(None, (reason, entry.good_for, more_facts)))
+    return ModelRow(Fetch(entry.name), entry.name, about, detail=detail)

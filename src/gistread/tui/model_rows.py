@@ -31,8 +31,10 @@ class Fetch(NamedTuple):
 
 
 class Entry(Enum):
-    NONE = auto()  # no model for the role
-    OTHERS = auto()  # shows all other rows
+    """A row that stands for no model of its own."""
+
+    NONE = auto()  # No model for the role
+    OTHERS = auto()  # Shows all other rows
 
 
 ModelKey = str | Fetch | Entry  # A path or address, or another row
@@ -42,7 +44,7 @@ ModelKey = str | Fetch | Entry  # A path or address, or another row
 class ModelRow(Row[ModelKey]):
     detail: str = ""  # Shown below the list while the cursor is on the row
     is_current: bool = False
-    refusal: str = ""
+    refusal: str = ""  # Why the model cannot be chosen; empty if it can
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +68,13 @@ class Chooser:
 
         `downloads`: (unfinished and recommended, other) models to download.
         """
-        recommended, others = downloads
-        by_name = sorted(
-            models,
-            key=lambda model: (
-                model.path != self.starter,
-                model.name.casefold(),
-                model.path,
-            ),
-        )
-        rated = sorted(map(self._row, by_name), key=lambda pair: pair[0])
-        ready = [row for standing, row in rated if standing is Availability.READY]
-        others = others + [
-            row for standing, row in rated if standing > Availability.READY
-        ]
-        current = [row for _, row in rated if row.is_current]
+        recommended, other_downloads = downloads
+        rows = [self._row(model) for model in sorted(models, key=self._place_in_list)]
+        rows.sort(key=lambda pair: pair[0])
+        ready = [row for standing, row in rows if standing is Availability.READY]
+        not_ready = [row for standing, row in rows if standing > Availability.READY]
+        others = other_downloads + not_ready
+        current = [row for _, row in rows if row.is_current]
         if not current and "://" in self.current:
             current = [_current(ModelRow(self.current, self.current, "on a server"))]
         ready = _without_current(ready)
@@ -88,18 +82,23 @@ class Chooser:
         if not whole:
             others = _fold(ready[_SHOWN_AT_FIRST:] + others)
             ready = ready[:_SHOWN_AT_FIRST]
-        without_heading, without = _WITHOUT[self.role]
+        heading_without, row_without = _WITHOUT[self.role]
         if not self.current and self.role is not Role.READING:
-            without = _current(without)
+            row_without = _current(row_without)
         return [
             *_under("In use", current),
             *_under("On this machine", ready),
             *_under("Recommended for this machine", recommended),
             *_under("Other models", others),
-            *_under(without_heading, [without]),
+            *_under(heading_without, [row_without]),
         ]
 
+    def _place_in_list(self, model: ModelFile) -> tuple[object, ...]:
+        """The starter first, then by name."""
+        return model.path != self.starter, model.name.casefold(), model.path
+
     def _row(self, model: ModelFile) -> tuple[Availability, ModelRow]:
+        """The row of a model on this machine, and whether it can be used."""
         fit = memory_fit_of(model, self.free_bytes)
         standing = availability_of(model, fit)
         is_starter = model.path == self.starter
@@ -116,7 +115,8 @@ class Chooser:
             detail.insert(0, model.problem)
             refusal = f"{model.name} cannot be used: {model.problem}."
         if result := self.checked.get(model.path):
-            about.insert(0, result.line.partition(";")[0])
+            verdict, _, _ = result.line.partition(";")
+            about.insert(0, verdict)
             detail.insert(0, f"Tried here: {result.line}.")
             if not result.is_usable:
                 standing = Availability.UNUSABLE
@@ -143,7 +143,7 @@ def _without_current(rows: list[ModelRow]) -> list[ModelRow]:
 
 
 def _fold(rows: list[ModelRow]) -> list[ModelRow]:
-    """One row that stands for these, and shows them when it is chosen."""
+    """One row in place of these; choosing it shows them."""
     if not rows:
         return []
     about = "smaller, larger, for other languages, and unusable ones"
@@ -151,13 +151,14 @@ def _fold(rows: list[ModelRow]) -> list[ModelRow]:
 
 
 def _under(heading: str, rows: Sequence[ModelRow]) -> list[Row[ModelKey]]:
-    """The rows below their heading; none without rows."""
+    """The rows below their heading; nothing if there are no rows."""
     if not rows:
         return []
     return [Row(None, heading), *rows]
 
 
 def _current(row: ModelRow) -> ModelRow:
+    """The row, marked as the model in use."""
     return replace(row, text=f"● {row.text}", is_current=True)
 
 

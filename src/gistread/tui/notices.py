@@ -1,4 +1,4 @@
-"""Screens that take back their notices once these no longer hold, or the screen is left."""
+"""Screens that can take back their notices: when these no longer hold, or the screen is left."""
 
 import time
 from typing import Any, Generic, TypeVar
@@ -19,7 +19,7 @@ class NoticeScreen(Screen[Result], Generic[Result]):
 
     def __init__(self, classes: str | None = None) -> None:
         super().__init__(classes=classes)
-        # When each piece of information that is still shown expires, in s of `time.monotonic`
+        # When each informational notice expires, by its text, in s of `time.monotonic`
         self._expiries: dict[str, float] = {}
 
     def notify(
@@ -50,18 +50,18 @@ class NoticeScreen(Screen[Result], Generic[Result]):
         self._withdraw(set(self._expiries))
 
     def _remember(self, message: str, timeout: float | None) -> None:
-        """Remember a piece of information, and forget what has expired."""
+        """Remember a notice, and forget those that have expired."""
         now = time.monotonic()
-        shown = {
-            text: expiry for text, expiry in self._expiries.items() if expiry > now
-        }
+        for text, expiry in list(self._expiries.items()):
+            if expiry <= now:
+                del self._expiries[text]
         seconds = self.app.NOTIFICATION_TIMEOUT if timeout is None else timeout
-        self._expiries = shown | {message: now + seconds}
+        self._expiries[message] = now + seconds
 
     def _withdraw(self, messages: set[str]) -> None:
         for message in messages:
             self._expiries.pop(message, None)
-        # After those that are still on their way to the app
+        # Later: some may still be on their way to the app.
         self.app.call_later(self._remove, messages)
 
     def _remove(self, messages: set[str]) -> None:

@@ -34,14 +34,14 @@ def read_book(
     Migrates data of an earlier version of the text. Raises BookError.
     """
     user_data = services.user_data
-    path = None
     if isinstance(source, Book):
+        path = None
         book = source
     else:
         path = source
         paths = services.paths
         book = open_cached(path, paths.texts, cancelled, encodings=paths.encodings)
-    _ = book.words
+    _ = book.words  # Counted here, in the thread
     notice = ""
     try:
         if not user_data.opened_at(book.sha256):
@@ -61,10 +61,8 @@ def _migrate(book: Book, path: Path | None, services: AppServices) -> str:
     )
     if migrated is None or not migrated.lost:
         return ""
-    return (
-        f"The text of this book has changed: {migrated.lost} of {migrated.marks} marks have lost "
-        "their place."
-    )
+    lost = f"{migrated.lost} of {migrated.marks} marks"
+    return f"The text of this book has changed: {lost} have lost their place."
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +79,10 @@ def is_new(source: Path, services: AppServices) -> bool:
     digest = file_digest(source)
     text = cached_text(digest, services.paths.texts)
     if text is None:
-        return bool(digest)  # A folder has none
+        return bool(digest)  # A folder has no digest.
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
     with suppress(StorageError):
-        return not services.user_data.opened_at(
-            hashlib.sha256(text.encode()).hexdigest()
-        )
+        return not services.user_data.opened_at(sha256)
     return False
 
 
@@ -93,36 +90,35 @@ def model_of_new_book(services: AppServices) -> str:
     """The model that reads a book along from its first opening on; empty if none does."""
     if services.named_model:
         return services.named_model
-    if usual := services.config.model:
-        return usual if services.config.read_along else ""
+    config = services.config
+    if config.model:
+        return config.model if config.read_along else ""
     if model_search.starter_path() is not None:
         return models.STARTER
     return ""
 
 
 def model_of(book: Book, services: AppServices) -> BookModel:
-    """The model for this book.
+    """The model for this book: the named one, the one chosen for the book, or the usual one.
 
-    A model that has begun the book goes on until the user turns it off. Without any choice the
-    installed starter reads along, as with `gistread sample`.
+    Without any of these, the model that has read furthest in it, or else the installed starter.
+    A model that has begun the book goes on until the user turns it off.
     """
-    chosen = None
+    choice = None
     with suppress(StorageError):
-        chosen = services.user_data.reading_along(book.sha256)
-    is_paused = chosen is not None and bool(chosen.model) and not chosen.along
+        choice = services.user_data.reading_along(book.sha256)
+    turned_off = ""
+    if choice is not None and not choice.along:
+        turned_off = choice.model
     if named := services.named_model:
-        is_paused = is_paused and chosen is not None and chosen.model == named
+        is_paused = named == turned_off
         return BookModel(named, along=not is_paused, paused=is_paused)
-    if chosen is not None:
-        return BookModel(chosen.model, chosen.along, is_paused)
+    if choice is not None:
+        return BookModel(choice.model, choice.along, paused=bool(turned_off))
     memories = services.paths.memories
-    if usual := services.config.model:
-        along = services.config.read_along or has_begun(usual, book, memories)
-        return BookModel(usual, along)
-    if begun := model_that_read(book, memories):
-        return BookModel(
-            begun, services.config.read_along or has_begun(begun, book, memories)
-        )
+    if model := services.config.model or model_that_read(book, memories):
+        along = services.config.read_along or has_begun(model, book, memories)
+        return BookModel(model, along)
     if model_search.starter_path() is not None:
         return BookModel(models.STARTER, along=True)
     return BookModel()
@@ -137,19 +133,19 @@ def model_that_read(book: Book, memories: Path) -> str:
 
 
 def has_begun(model: str, book: Book, memories: Path) -> bool:
-    """Whether this model, which is on this machine, has read a part of the book."""
+    """Whether this model has read a part of the book, but not all; it is on this machine."""
     fingerprint = _fingerprint(model)
-    headers = MemoryStore(memories).find(book)
-    own = [
-        header
-        for header in headers
-        if header.fingerprint == fingerprint and header.pages
-    ]
-    return bool(own) and not any(header.complete for header in own)
+    is_begun = False
+    for header in MemoryStore(memories).find(book):
+        if header.fingerprint == fingerprint and header.pages:
+            if header.complete:
+                return False
+            is_begun = True
+    return is_begun
 
 
 def _fingerprint(model: str) -> str | None:
-    """None if the model is not on this machine."""
+    """Identifies the model's file; None if the model is not on this machine."""
     with suppress(EngineError):
         return models.fingerprint_of(models.find_source(model)) or None
     return None

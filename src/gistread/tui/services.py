@@ -21,15 +21,13 @@ from gistread.tui.text import clean
 if TYPE_CHECKING:
     from gistread.acquisition.download import Login
 
-# Values of TERM_PROGRAM; others take OSC 9;4 for a notification
-_WITH_PROGRESS = {
-    "ghostty",
-    "WezTerm",
-    "mintty",
-}
+# Terminals (TERM_PROGRAM) that show progress; others take OSC 9;4 for a notification
+_WITH_PROGRESS = {"ghostty", "WezTerm", "mintty"}
 
 
 class TerminalSignals:
+    """Notifications and progress that the terminal shows outside its window."""
+
     def __init__(
         self,
         config: Callable[[], Config],
@@ -40,34 +38,38 @@ class TerminalSignals:
         self._config = config
         self._write = write
         self._in_focus = in_focus
-        self._has_progress = bool(
-            environ.get("WT_SESSION")
-            or environ.get("ConEmuPID")  # its own spelling
-            or environ.get("TERM_PROGRAM") in _WITH_PROGRESS
-        )
-        self._percent: int | None = None
+        in_windows_terminal = bool(environ.get("WT_SESSION"))
+        in_conemu = bool(environ.get("ConEmuPID"))  # Its own spelling
+        is_known = environ.get("TERM_PROGRAM") in _WITH_PROGRESS
+        self._has_progress = in_windows_terminal or in_conemu or is_known
+        self._percent: int | None = None  # What the terminal shows
 
     def ended(self, what: str) -> None:
         """Notify that something has ended (OSC 9), unless the terminal has the focus."""
-        how = self._config().notify
-        if how != "off" and not self._in_focus():
-            self._write("\a" if how == "bell" else f"\x1b]9;gistread: {clean(what)}\a")
+        setting = self._config().notify
+        if setting == "off" or self._in_focus():
+            return
+        if setting == "bell":
+            self._write("\a")
+        else:
+            self._write(f"\x1b]9;gistread: {clean(what)}\a")
 
     def progress(self, share: float | None) -> None:
         """Show that this share (0 to 1) of a work is done (OSC 9;4); None: no work is under way."""
-        if share is None or not self._config().terminal_progress:
-            percent = None
-        else:
+        percent = None
+        if share is not None and self._config().terminal_progress:
             percent = round(100 * min(1.0, share))
-        if self._has_progress and percent != self._percent:
-            self._percent = percent
-            self._write(
-                "\x1b]9;4;0;0\a" if percent is None else f"\x1b]9;4;1;{percent}\a"
-            )
+        if not self._has_progress or percent == self._percent:
+            return
+        self._percent = percent
+        if percent is None:
+            self._write("\x1b]9;4;0;0\a")
+        else:
+            self._write(f"\x1b]9;4;1;{percent}\a")
 
 
 class Settings:
-    """The settings.
+    """The settings as they are now.
 
     Changes are written one after another, so that none overwrites an earlier one.
     """
@@ -81,7 +83,7 @@ class Settings:
         self._writer: asyncio.Task[None] | None = None
 
     def set(self, key: str, value: Value) -> None:
-        """Change a setting now and in the file. A file that cannot be written is a warning."""
+        """Change a setting now, and soon in the file. Warns if that cannot be written."""
         # `save_setting` checks the value.
         self.config = replace(self.config, **{key: value})  # type: ignore[arg-type]
         self._unwritten[key] = value
@@ -89,6 +91,7 @@ class Settings:
             self._writer = asyncio.create_task(self._write(), name="save settings")
 
     async def close(self) -> None:
+        """Wait until all changes are written."""
         if self._writer is not None:
             await asyncio.shield(self._writer)
 
@@ -107,23 +110,26 @@ class Opening:
     """A book to open where the user left it, or a look at a place in it."""
 
     path: Path
-    place: tuple[int, int] | None = None
-    words: str = ""  # The words searched for, or the question asked; they are marked
-    # The list, for the way back
+    place: tuple[int, int] | None = None  # The range to look at
+    # The words searched for, or the question asked; these words are marked
+    words: str = ""
+    # The list that led to the place, to go back to
     came_from: object = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class AppServices:
+    """What screens get from the app."""
+
     paths: Paths
     settings: Settings
     user_data: UserData
     drawer: Drawer
     signals: TerminalSignals
     keys: CommandKeys
-    # Where it works now; else a notice says where
+    # Runs a command, or shows a notice that says where it works
     run_command: Callable[[AnyCommand], None]
-    # Called in a thread: finding a model by its name reads headers. Raises EngineError.
+    # Call it in a thread: finding a model by its name reads headers. Raises EngineError.
     make_engine: Callable[[str], Engine]
     # The model named on the command line, which reads along; empty for none
     named_model: str
@@ -135,7 +141,7 @@ class AppServices:
     reopen: Callable[[Path, Callable[[], None]], Awaitable[None]]
     # Runs work to its end that may outlive a screen; quitting waits a moment for it
     run_on: Callable[[Coroutine[Any, Any, None]], None]
-    # Of catalogues, by their addresses; forgotten when the app ends
+    # Logins of catalogues, by their addresses; forgotten when the app ends
     logins: "dict[str, Login]" = field(default_factory=dict)
 
     @property

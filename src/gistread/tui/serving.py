@@ -22,9 +22,14 @@ from textual_serve.server import Server, to_int
 from gistread.errors import UsageError
 
 _POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "default-src 'none'; "
+    "script-src 'self' 'unsafe-inline'; "
+    "style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; "
-    "font-src 'self'; connect-src 'self' ws://{host}; frame-ancestors 'none'; base-uri 'none'; "
+    "font-src 'self'; "
+    "connect-src 'self' ws://{host}; "
+    "frame-ancestors 'none'; "
+    "base-uri 'none'; "
     "form-action 'none'"
 )
 _SECRET_BYTES = 24
@@ -50,37 +55,42 @@ def serve(
     Raises UsageError if the port cannot be opened.
     """
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
+        listening = _listening_socket(host, port)
     except (OSError, UnicodeError) as error:
+        reason = str(error)
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
-        else:
-            reason = str(error)
         raise UsageError(
             f"Cannot listen on {host}, port {port}: {reason}.",
             "Choose another with --port or --host.",
         ) from None
-    asyncio.run(
-        _Gistread(shlex.join(command), host, listening.getsockname()[1]).run(
-            listening, tell
-        )
-    )
+    chosen_port = listening.getsockname()[1]
+    server = _Gistread(shlex.join(command), host, chosen_port)
+    asyncio.run(server.run(listening, tell))
+
+
+def _listening_socket(host: str, port: int) -> socket.socket:
+    """A socket bound to this address; port 0 lets the system choose. Raises OSError."""
+    addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    family = addresses[0][0]
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind((host, port))
+    return listening
 
 
 class _Gistread(Server):
     """textual-serve's server with access control and a strict content security policy."""
 
     def __init__(self, command: str, host: str, port: int) -> None:
-        shown = f"[{host}]" if ":" in host else host
+        is_ipv6 = ":" in host
+        url_host = f"[{host}]" if is_ipv6 else host
         super().__init__(
             command,
             host=host,
             port=port,
             title="gistread",
-            public_url=f"http://{shown}:{port}",
+            public_url=f"http://{url_host}:{port}",
             templates_path=Path(__file__).parent / "web",
         )
         self._secret = secrets.token_urlsafe(_SECRET_BYTES)
@@ -104,13 +114,16 @@ class _Gistread(Server):
             await runner.cleanup()
 
     async def on_startup(self, app: web.Application) -> None:
-        """Do not print: the caller reports the address."""
+        """Print nothing, unlike textual-serve: `run` reports the address."""
 
     @web.middleware
     async def _guard(
         self, request: web.Request, handler: _Handler
     ) -> web.StreamResponse:
-        """Require the secret: first in the address, then in a cookie no other site can send."""
+        """Require the secret: first in the address, then in a cookie.
+
+        No other site can send that cookie.
+        """
         origin = request.headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != request.host:
             raise web.HTTPForbidden(text="Pages of other sites are refused.")
@@ -118,15 +131,17 @@ class _Gistread(Server):
             self._require_secret(request)
         answer = await handler(request)
         if not answer.prepared:
-            answer.headers["Content-Security-Policy"] = _POLICY.format(
-                host=request.host
-            )
+            policy = _POLICY.format(host=request.host)
+            answer.headers["Content-Security-Policy"] = policy
             answer.headers["Referrer-Policy"] = "no-referrer"
             answer.headers["X-Content-Type-Options"] = "nosniff"
         return answer
 
     def _require_secret(self, request: web.Request) -> None:
-        """Raises HTTPSeeOther, with the cookie, if the address has the secret, or HTTPForbidden."""
+        """Raise HTTPForbidden without the secret, or HTTPSeeOther to turn it into a cookie.
+
+        Returns if the request has the cookie.
+        """
         if self._is_secret(request.query.get("key", "")):
             response = web.HTTPSeeOther("/")
             response.set_cookie(
@@ -134,16 +149,15 @@ class _Gistread(Server):
             )
             raise response
         if not self._is_secret(request.cookies.get(self._cookie, "")):
-            raise web.HTTPForbidden(
-                text="Open the address that `gistread serve` has shown, with its key."
-            )
+            advice = "Open the address that `gistread serve` has shown, with its key."
+            raise web.HTTPForbidden(text=advice)
 
     def _is_secret(self, text: str) -> bool:
         return secrets.compare_digest(text.encode(), self._secret.encode())
 
     @aiohttp_jinja2.template("app_index.html")
     async def handle_index(self, request: web.Request) -> dict[str, Any]:
-        """Use the host name that the browser used."""
+        """The values of the page's template. Its host name is the one that the browser used."""
         least, most = _FONT_SIZES
         font_size = to_int(request.query.get("fontsize", ""), _USUAL_FONT_SIZE)
         return {

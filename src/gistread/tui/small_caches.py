@@ -1,4 +1,4 @@
-"""Keeps Textual's caches small: what they hold of removed widgets and of screens long gone."""
+"""Keeps Textual's caches small: they hold much of widgets and screens that were removed."""
 
 from functools import lru_cache
 
@@ -41,5 +41,5 @@ def _free_old_styles() -> None:
 
 @lru_cache(_CACHED_BACKGROUNDS)
 def _backgrounds(base: Color, background: Color) -> tuple[Style, Style]:
-    """The styles of a widget's inside and of what surrounds it."""
+    """Textual's `get_inner_outer`: the styles of a widget's inside and of what surrounds it."""
     return Style(background=base + background), Style(background=base)

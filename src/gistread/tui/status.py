@@ -37,16 +37,15 @@ _ASKING = {
 def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     """The status in plain words. Model, device and rates are shown where models are chosen."""
     state = activity.engine
-    resume = f"{resume_key} to resume"
-    name = _who_answers(activity)
     if state is None:
         return _without_model(activity, model_key)
+    resume = f"{resume_key} to resume"
+    name = _who_answers(activity)
     is_idle = activity.asking is AskingState.IDLE and not _reads(activity)
     if activity.problem and is_idle:
-        why = activity.problem.rstrip(".")
-        return Status(
-            (f"Stopped: {why}", resume, f"{model_key} for another model"), "✕", "error"
-        )
+        stopped = f"Stopped: {activity.problem.rstrip('.')}"
+        another = f"{model_key} for another model"
+        return Status((stopped, resume, another), "✕", "error")
     match state.phase:
         case Phase.LOADING if activity.reading is ReadingState.PAUSED:
             return Status(("Paused while loading the model", resume, *name), "○")
@@ -54,11 +53,8 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
             loading = _with_share(state.notice or "Loading the model", state.fraction)
             return Status((loading, *name), "◌", "accent")
         case Phase.FAILED:
-            return Status(
-                (f"Stopped: {state.notice or 'the model ended'}", resume, *name),
-                "✕",
-                "error",
-            )
+            stopped = f"Stopped: {state.notice or 'the model ended'}"
+            return Status((stopped, resume, *name), "✕", "error")
         case Phase.STOPPED:
             return Status((*_not_reading(activity, resume_key), *name), "○")
     return _at_work(activity, state, resume_key)
@@ -69,17 +65,19 @@ def _at_work(activity: Activity, state: EngineState, resume_key: str) -> Status:
     name = _who_answers(activity)
     doing = _doing(activity, state, resume_key)
     notice = (state.notice,) if state.notice else ()
-    is_making = activity.artifact is not None and not activity.artifact.paused
-    if activity.asking is AskingState.IDLE and not (_reads(activity) or is_making):
+    asks = activity.asking is not AskingState.IDLE
+    makes_artifact = activity.artifact is not None and not activity.artifact.paused
+    has_work = asks or makes_artifact or _reads(activity)
+    if not has_work:
         return Status((*doing, *notice, *name), "○")
-    # Busy but idle: waiting for something, such as a server. The reason comes first.
+    # Idle although there is work: it waits, such as for a server. The reason comes first.
     if state.phase is Phase.IDLE:
         return Status((*notice, *doing, *name), "●", "accent")
     return Status((*doing, *notice, *name), "●", "accent")
 
 
 def _who_answers(activity: Activity) -> tuple[str, ...]:
-    """Names the model that answers, if it is another than the one that reads."""
+    """The model that answers, if it is another than the one that reads; else empty."""
     if not activity.asking_model:
         return ()
     return (f"{activity.asking_model} answers",)
@@ -100,12 +98,12 @@ def _without_model(activity: Activity, model_key: str) -> Status:
     hint = f"No model yet: {model_key} chooses one"
     if not activity.pages_read:
         return Status((hint,), "○")
-    return Status(
-        (hint, f"{counted(activity.pages_read, 'section')} read earlier"), "○"
-    )
+    read = f"{counted(activity.pages_read, 'section')} read earlier"
+    return Status((hint, read), "○")
 
 
 def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str, ...]:
+    """What the model does for a question, or else for the memory."""
     if activity.asking is not AskingState.IDLE:
         if state.phase is Phase.PREFILL and state.priority is Priority.INTERACTIVE:
             return (_with_share("Reading for your question", state.fraction),)
@@ -119,9 +117,8 @@ def _doing_besides(activity: Activity, resume_key: str) -> tuple[str, ...]:
     making = _making(activity.artifact, resume_key)
     match activity.reading:
         case ReadingState.RUNNING:
-            return tuple(
-                filter(None, ("Reading along", read, *making[:1], _left(activity)))
-            )
+            parts = ("Reading along", read, *making[:1], _left(activity))
+            return tuple(filter(None, parts))
         case _ if making:
             return making
         case ReadingState.PAUSED if read:
@@ -169,6 +166,7 @@ def _complete(activity: Activity) -> str:
 
 
 def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
+    """That nothing is being read: the memory is complete, or how to go on with it."""
     if activity.pages_read and activity.pages_read >= activity.pages_total:
         return (_complete(activity),)
     read: tuple[str, ...] = ()
@@ -185,7 +183,8 @@ def _making(making: ArtifactBuilding | None, resume_key: str) -> tuple[str, ...]
     """The artifact that is made, and how much of it remains; empty without one."""
     if making is None:
         return ()
-    work = making.name.partition(" of ")[0]  # No more of "summaries of a long memory"
+    # Only "summaries" of "summaries of a long memory"
+    work, _, _ = making.name.partition(" of ")
     if making.total:
         work += f": {making.done} of {making.total}"
     if making.paused:
@@ -196,6 +195,7 @@ def _making(making: ArtifactBuilding | None, resume_key: str) -> tuple[str, ...]
 
 
 def _with_share(text: str, fraction: float | None) -> str:
+    """The text with a percentage, if it is known."""
     if fraction is None:
         return text
     return f"{text} {fraction:.0%}"

@@ -36,14 +36,14 @@ HIGHLIGHTS = {
     "highlight-blue": ("#3a8fd0", "cyan"),
     "highlight-red": ("#d0527f", "magenta"),
 }
-# Optional roles and their purpose.
+# Optional roles: their purpose, and what they are derived from
 DERIVED = {
     "link": "words that lead somewhere; else accent",
     "emphasis": "words the author stressed, in italics; else text",
     "on-mark": "text on cursor, mark and highlights; else text",
     "faint": (
-        "the quietest words: counters, sources' places, what keys do; else muted, nearer to the "
-        "ground"
+        "the quietest words: counters, sources' places, what keys do; "
+        "else muted, nearer to the ground"
     ),
     "highlight-yellow": "behind highlighted words, mostly yellow",
     "highlight-green": "mostly green",
@@ -61,8 +61,8 @@ TERMINAL_COLORS = (
 
 _LEAST_CONTRAST = 7.0
 _FAINT_CONTRAST = 4.6
-# Textual would derive these from primary and foreground by blending, which loses the checked
-# contrast.
+# Textual's variables for each role. Textual would blend them from primary and foreground, and lose
+# the contrast that was checked.
 _TEXTUAL = {
     "text": ("text", "input-cursor-background", "ansi-foreground"),
     "muted": ("text-muted", "text-disabled", "scrollbar-hover"),
@@ -74,18 +74,20 @@ _TEXTUAL = {
     "cursor": ("block-cursor-background", "block-cursor-blurred-background"),
     "panel": ("block-hover-background",),
     "background": (
-        *(
-            "scrollbar-background",
-            "scrollbar-background-hover",
-            "scrollbar-background-active",
-        ),
-        *("scrollbar-corner-color", "input-cursor-foreground", "ansi-background"),
+        "scrollbar-background",
+        "scrollbar-background-hover",
+        "scrollbar-background-active",
+        "scrollbar-corner-color",
+        "input-cursor-foreground",
+        "ansi-background",
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
+    """The colours of a theme, by role."""
+
     name: str
     title: str
     dark: bool
@@ -98,27 +100,46 @@ class Palette:
 
     def theme(self) -> Theme:
         """The Textual theme. Variables that begin with `gr-` are ours."""
-        terminal = self.terminal
-        c = {role: _textual_color(color) for role, color in self.colors.items()}
-        variables = {f"gr-{role}": color for role, color in c.items()}
-        variables |= {
-            name: c[role] for role, names in _TEXTUAL.items() for name in names
-        }
+        colors = {role: _textual_color(color) for role, color in self.colors.items()}
+        variables = {f"gr-{role}": color for role, color in colors.items()}
+        for role, names in _TEXTUAL.items():
+            variables |= dict.fromkeys(names, colors[role])
+        variables |= self._cursor_variables(colors)
+        return Theme(
+            name=self.name,
+            primary=colors["accent"],
+            secondary=colors["muted"],
+            accent=colors["accent"],
+            foreground=colors["text"],
+            background=colors["background"],
+            surface=colors["surface"],
+            panel=colors["panel"],
+            success=colors["success"],
+            warning=colors["warning"],
+            error=colors["error"],
+            dark=self.dark,
+            text_alpha=1.0,
+            variables=variables,
+            ansi=self.terminal,
+        )
+
+    def _cursor_variables(self, colors: Mapping[str, str]) -> dict[str, str]:
+        """Variables of cursors and selections. `colors`: Textual's names of them, by role."""
         cursor_style = span_style = "none"
-        on_cursor = c["on-mark"]
-        selection = c["cursor"]
+        on_cursor = colors["on-mark"]
+        selection = colors["cursor"]
         # Unlike any highlight, since a selection may overlap one.
-        text_selection = c["accent"]
-        on_text_selection = c["background"]
-        if terminal:
+        text_selection = colors["accent"]
+        on_text_selection = colors["background"]
+        if self.terminal:
             # Reversed text and background are readable in every terminal; another of its colours
             # may not be.
             cursor_style = "reverse"
             span_style = "underline"
-            on_cursor = c["text"]
-            selection = text_selection = c["mark"]
-            on_text_selection = c["on-mark"]
-        variables |= {
+            on_cursor = colors["text"]
+            selection = text_selection = colors["mark"]
+            on_text_selection = colors["on-mark"]
+        return {
             "gr-cursor-style": cursor_style,
             "gr-span-style": span_style,
             "block-cursor-foreground": on_cursor,
@@ -127,52 +148,36 @@ class Palette:
             "block-cursor-blurred-text-style": cursor_style,
             "input-cursor-text-style": cursor_style,
             "input-selection-background": selection,
-            "input-selection-foreground": c["on-mark"],
+            "input-selection-foreground": colors["on-mark"],
             "screen-selection-background": text_selection,
             "screen-selection-foreground": on_text_selection,
         }
-        return Theme(
-            name=self.name,
-            primary=c["accent"],
-            secondary=c["muted"],
-            accent=c["accent"],
-            foreground=c["text"],
-            background=c["background"],
-            surface=c["surface"],
-            panel=c["panel"],
-            success=c["success"],
-            warning=c["warning"],
-            error=c["error"],
-            dark=self.dark,
-            text_alpha=1.0,
-            variables=variables,
-            ansi=terminal,
-        )
 
 
 def _textual_color(color: str) -> str:
+    """Textual's name of a colour: `bright-red` of the terminal is `ansi_bright_red`."""
     if color.startswith("#"):
         return color
     return f"ansi_{color.replace('-', '_')}"
 
 
 def completed(colors: Mapping[str, str]) -> dict[str, str]:
-    """Every role; missing ones of `DERIVED` are derived."""
-    all_of_them = {
+    """The colours of all roles: those of `DERIVED` that are missing are derived."""
+    derived = {
         "link": colors["accent"],
         "emphasis": colors["text"],
         "on-mark": colors["text"],
-        **colors,
+        "faint": _faint(colors),
     }
-    all_of_them.setdefault("faint", _faint(colors))
+    all_colors = derived | dict(colors)
     for role in HIGHLIGHTS:
-        all_of_them.setdefault(
-            role, _highlight(role, colors["background"], all_of_them["on-mark"])
-        )
-    return {role: all_of_them[role] for role in ROLES}
+        if role not in all_colors:
+            ground, text = all_colors["background"], all_colors["on-mark"]
+            all_colors[role] = _highlight(role, ground, text)
+    return {role: all_colors[role] for role in ROLES}
 
 
-# sRGB (IEC 61966-2-1) and relative luminance (WCAG 2.2)
+# sRGB (IEC 61966-2-1): its curve begins with a straight line. Relative luminance (WCAG 2.2)
 _MOST_OF_A_COLOR = 255
 _END_OF_LINE, _SLOPE = 0.04045, 12.92
 _OFFSET, _GAMMA = 0.055, 2.4
@@ -188,45 +193,54 @@ def contrast(first: str, second: str) -> float:
 
 
 def _highlight(role: str, ground: str, text: str) -> str:
+    """The strongest tint of the ground on which the text can be read."""
     hue, of_terminal = HIGHLIGHTS[role]
-    if not (ground.startswith("#") and text.startswith("#")):
+    if not _are_exact(ground, text):
         return of_terminal
-    tints = (_blended(ground, hue, strength / 100) for strength in range(45, 5, -5))
-    return next(
-        (tint for tint in tints if contrast(tint, text) >= _LEAST_CONTRAST), ground
-    )
+    for percent in range(45, 5, -5):
+        tint = _blended(ground, hue, percent / 100)
+        if contrast(tint, text) >= _LEAST_CONTRAST:
+            return tint
+    return ground
 
 
 def _faint(colors: Mapping[str, str]) -> str:
+    """The muted colour, as near to the background as can be read on every ground."""
     muted, background = colors["muted"], colors["background"]
     grounds = [colors[role] for role in (*GROUND_ROLES, "cursor")]
-    if not all(color.startswith("#") for color in (muted, *grounds)):
+    if not _are_exact(muted, *grounds):
         return muted
-    tints = (
-        _blended(muted, background, strength / 100) for strength in range(60, 0, -2)
-    )
-    return next(
-        (
-            tint
-            for tint in tints
-            if all(contrast(tint, ground) >= _FAINT_CONTRAST for ground in grounds)
-        ),
-        muted,
-    )
+    for percent in range(60, 0, -2):
+        tint = _blended(muted, background, percent / 100)
+        least_contrast = min(contrast(tint, ground) for ground in grounds)
+        if least_contrast >= _FAINT_CONTRAST:
+            return tint
+    return muted
+
+
+def _are_exact(*colors: str) -> bool:
+    """Whether no colour is the terminal's own."""
+    return all(color.startswith("#") for color in colors)
 
 
 def _blended(first: str, second: str, share: float) -> str:
     """The colour that has `share` of the second, and the rest of the first."""
-    parts = zip(bytes.fromhex(first[1:]), bytes.fromhex(second[1:]), strict=True)
+    parts = zip(_rgb(first), _rgb(second), strict=True)
     blended = bytes(round(own + (other - own) * share) for own, other in parts)
     return f"#{blended.hex()}"
 
 
+def _rgb(color: str) -> bytes:
+    """Red, green and blue of `#rrggbb`, each from 0 to 255."""
+    digits = color.removeprefix("#")
+    return bytes.fromhex(digits)
+
+
 def _luminance(color: str) -> float:
-    parts = (_linear(part / _MOST_OF_A_COLOR) for part in bytes.fromhex(color[1:]))
-    return sum(
-        weight * part for weight, part in zip(_LUMINANCE_WEIGHTS, parts, strict=True)
-    )
+    """The relative luminance of `#rrggbb`, from 0 to 1 (WCAG 2.2)."""
+    parts = [_linear(part / _MOST_OF_A_COLOR) for part in _rgb(color)]
+    weighted = zip(_LUMINANCE_WEIGHTS, parts, strict=True)
+    return sum(weight * part for weight, part in weighted)
 
 
 def _linear(value: float) -> float:
@@ -239,7 +253,8 @@ def _linear(value: float) -> float:
 
 DEFAULT, LIGHT = "night", "paper"
 
-_HEX = re.compile(r"#[0-9a-fA-F]{6}")
+_HEX = re.compile(r"#[0-9a-fA-F]{6}")  # #1a2B3c
+# The name of a theme: solarized-dark
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _KEYS = ("name", "title", "dark", "extends", "colors")
 
@@ -270,46 +285,55 @@ def read_themes(*folders: Path) -> tuple[dict[str, Palette], list[str]]:
 
 
 def _place_in_list(palette: Palette) -> tuple[object, ...]:
+    """Dark themes, light ones, then those of the terminal; the default one is first."""
     return palette.terminal, not palette.dark, palette.name != DEFAULT, palette.title
 
 
 def _plain_palette() -> Palette:
     """White on black."""
-    text = dict.fromkeys(NEEDED, "#ffffff")
-    grounds = dict.fromkeys((*GROUND_ROLES, "cursor", "mark"), "#000000")
-    return Palette(
-        DEFAULT, "Plain", True, completed(text | grounds | {"rule": "#808080"})
-    )
+    colors = dict.fromkeys(NEEDED, "#ffffff")
+    colors |= dict.fromkeys((*GROUND_ROLES, "cursor", "mark"), "#000000")
+    colors["rule"] = "#808080"
+    return Palette(DEFAULT, "Plain", True, completed(colors))
 
 
 def _read_folder(
     folder: Path, earlier: Mapping[str, Palette], problems: list[str]
 ) -> dict[str, Palette]:
-    """The themes of a folder; they may extend those of earlier folders."""
+    """The themes of a folder; they may extend those of earlier folders.
+
+    Adds a line to `problems` for each invalid file.
+    """
     palettes: dict[str, Palette] = {}
     for path in sorted(folder.glob("*.toml")):
         try:
-            table = tomllib.loads(path.read_text("utf-8-sig"))
-            extended: Any = table.get("extends")
-            base = earlier.get(extended)
-            if extended is not None and base is None:
-                raise ValueError(
-                    f"it extends unknown theme {extended!r}. Themes: {', '.join(sorted(earlier))}."
-                )
-            name = table.get("name", path.stem)
-            if not isinstance(name, str) or not _NAME.fullmatch(name):
-                raise ValueError("the name may have letters, digits and dashes only.")
-            palettes[name] = _palette(name, table, base)
+            palette = _read_theme(path, earlier)
         except OSError as error:
             problems.append(f"Theme {path.name}: {error.strerror or error}.")
         except (ValueError, TypeError) as error:
-            # TOML's error and that of UTF-8 are among them
+            # The errors of TOML and UTF-8 are ValueErrors.
             problems.append(f"Theme {path.name}: {error}")
+        else:
+            palettes[palette.name] = palette
     return palettes
 
 
+def _read_theme(path: Path, earlier: Mapping[str, Palette]) -> Palette:
+    """Raises OSError, ValueError and, for a wrong type in the file, TypeError."""
+    table = tomllib.loads(path.read_text("utf-8-sig"))
+    extended: Any = table.get("extends")
+    base = earlier.get(extended)
+    if extended is not None and base is None:
+        names = ", ".join(sorted(earlier))
+        raise ValueError(f"it extends unknown theme {extended!r}. Themes: {names}.")
+    name = table.get("name", path.stem)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError("the name may have letters, digits and dashes only.")
+    return _palette(name, table, base)
+
+
 def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palette:
-    """Raises ValueError with a message for the user."""
+    """The theme of a table. Raises ValueError with a message for the user."""
     if unknown := sorted(set(table) - set(_KEYS)):
         raise ValueError(f"unknown key {unknown[0]!r}. Keys: {', '.join(_KEYS)}.")
     colors = table.get("colors", {} if base else None)
@@ -323,13 +347,15 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
     dark = table.get("dark", base.dark if base else False)
     if not isinstance(title, str) or not isinstance(dark, bool):
         raise ValueError("title must be a text, dark must be true or false.")
-    given: dict[str, str] = {**colors}
+    own_colors: dict[str, str] = dict(colors)
+    inherited: dict[str, str] = {}
     if base is not None:
         inherited = {
-            role: base.colors[role] for role in base.colors if _inherited(role, colors)
+            role: color
+            for role, color in base.colors.items()
+            if _is_inherited(role, own_colors)
         }
-        given = inherited | given
-    return Palette(name, title, dark, completed(given))
+    return Palette(name, title, dark, completed(inherited | own_colors))
 
 
 def _check_color(role: object, color: object) -> None:
@@ -337,15 +363,14 @@ def _check_color(role: object, color: object) -> None:
     if role not in ROLES:
         near = difflib.get_close_matches(str(role), ROLES, n=1)
         meant = f" Did you mean {near[0]}?" if near else ""
+        roles = ", ".join(ROLES)
+        raise ValueError(f"unknown colour {role!r}.{meant} Colours: {roles}.")
+    is_exact = isinstance(color, str) and _HEX.fullmatch(color)
+    if not is_exact and color not in TERMINAL_COLORS:
+        names = ", ".join(TERMINAL_COLORS)
         raise ValueError(
-            f"unknown colour {role!r}.{meant} Colours: {', '.join(ROLES)}."
-        )
-    if not isinstance(color, str) or not (
-        _HEX.fullmatch(color) or color in TERMINAL_COLORS
-    ):
-        raise ValueError(
-            f"the colour {role!r} is {color!r}; it must be #rrggbb, or one of the terminal's own: "
-            f"{', '.join(TERMINAL_COLORS)}."
+            f"the colour {role!r} is {color!r}; "
+            f"it must be #rrggbb, or one of the terminal's own: {names}."
         )
 
 
@@ -354,14 +379,20 @@ def _check_complete(colors: Mapping[str, object]) -> None:
     missing = [role for role in NEEDED if role not in colors]
     if not missing:
         return
+    first = missing[0]
     more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+    needed = ", ".join(NEEDED)
     raise ValueError(
-        f"the colour {missing[0]!r} ({NEEDED[missing[0]]}) is missing{more}. "
-        f'All are needed: {", ".join(NEEDED)}; or begin with extends = "{DEFAULT}".'
+        f"the colour {first!r} ({NEEDED[first]}) is missing{more}. "
+        f'All are needed: {needed}; or begin with extends = "{DEFAULT}".'
     )
 
 
-def _inherited(role: str, own: Mapping[str, str]) -> bool:
+def _is_inherited(role: str, own: Mapping[str, str]) -> bool:
+    """Whether a theme takes this colour from its base, rather than from its `own` colours.
+
+    A colour that is derived from a changed one is derived anew.
+    """
     derived_from = {
         "link": "accent",
         "emphasis": "text",
