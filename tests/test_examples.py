@@ -13,7 +13,7 @@ from gistread.people.index import Index
 from gistread.sample import story_path
 
 SOURCE = Path(__file__).parents[1] / "src"
-ROOMS = ("exporting", "engine", "memory", "people", "readers", "search")
+ROOMS = ("book", "exporting", "engine", "memory", "people", "readers", "search")
 MODULES = [
     ".".join(path.relative_to(SOURCE).with_suffix("").parts)
     for room in ROOMS

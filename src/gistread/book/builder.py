@@ -37,7 +37,7 @@ _KEEPS_SPACING = frozenset({ParagraphKind.TABLE, ParagraphKind.CODE})
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a file says of its book."""
+    """What a file says about its book."""
 
     title: str = ""
     authors: tuple[str, ...] = ()
@@ -86,15 +86,28 @@ class _PlacedMark:
 
 
 def left_out_notices(counts: Mapping[str, int]) -> Iterator[str]:
-    """A sentence for each kind of omitted content, such as "hidden word(s)", and its count."""
+    """A sentence for each kind of omitted content.
+
+    >>> list(left_out_notices({"hidden word(s)": 3}))
+    ['3 hidden words were left out.']
+    """
     for name, count in counts.items():
-        if count > 0:
-            ending, verb = ("", "was") if count == 1 else ("s", "were")
-            yield f"{count:,} {name.replace('(s)', ending)} {verb} left out."
+        if count == 1:
+            yield f"1 {name.replace('(s)', '')} was left out."
+        elif count > 1:
+            yield f"{count:,} {name.replace('(s)', 's')} were left out."
 
 
 class BookBuilder:
-    """Collects paragraphs and chapters. Returned offsets are final."""
+    """Collects paragraphs and chapters. Returned offsets are final.
+
+    >>> builder = BookBuilder()
+    >>> builder.chapter("One")
+    >>> builder.add("Call me Ishmael.")
+    True
+    >>> builder.build(title="Moby-Dick", source_format="text").chapters
+    (Chapter(title='One', start=0, end=16, level=1),)
+    """
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -137,9 +150,8 @@ class BookBuilder:
         self._paragraphs.append(Paragraph(start, self.characters, kind, level))
         for marked in ranges:
             mark = marks[marked.index]
-            self._inline.append(
-                _PlacedMark(start + marked.start, start + marked.end, mark)
-            )
+            placed = _PlacedMark(start + marked.start, start + marked.end, mark)
+            self._inline.append(placed)
         return True
 
     @property
@@ -148,15 +160,18 @@ class BookBuilder:
         return not self._paragraphs or self._paragraphs[-1].kind is ParagraphKind.BREAK
 
     def chapter(self, title: str, level: int = 1) -> None:
+        """Begin a chapter at the next paragraph."""
         start = self.next_start
         title = clean_line(title)
-        before = self._starts[-1] if self._starts else None
-        if before is None or before.index != start:
+        previous = self._starts[-1] if self._starts else None
+        if previous is None or previous.index != start:
             self._starts.append(ChapterStart(start, title, level))
-        elif title or not before.title:
+        elif title or not previous.title:
             # A part and its first chapter that start together share one entry.
-            both = ": ".join(filter(None, dict.fromkeys((before.title, title))))
-            self._starts[-1] = ChapterStart(start, both, min(level, before.level))
+            titles = dict.fromkeys((previous.title, title))
+            both_titles = ": ".join(filter(None, titles))
+            outer_level = min(level, previous.level)
+            self._starts[-1] = ChapterStart(start, both_titles, outer_level)
 
     def build(
         self,
@@ -194,38 +209,46 @@ class BookBuilder:
         )
 
     def _spans(self) -> tuple[Span, ...]:
-        styled = ((placed, placed.mark.style) for placed in self._inline)
         return tuple(
-            Span(placed.start, placed.end, style) for placed, style in styled if style
+            Span(placed.start, placed.end, placed.mark.style)
+            for placed in self._inline
+            if placed.mark.style
         )
 
     def _links(self, resolve: ResolveLink) -> tuple[Link, ...]:
-        links = (placed for placed in self._inline if placed.mark.href)
-        return tuple(_link(placed, resolve(placed.mark)) for placed in links)
+        return tuple(
+            _link(placed, resolve(placed.mark))
+            for placed in self._inline
+            if placed.mark.href
+        )
 
     def _images(self) -> tuple[Image, ...]:
-        images = (placed for placed in self._inline if placed.mark.image)
         return tuple(
-            Image(placed.start, placed.end, placed.mark.image) for placed in images
+            Image(placed.start, placed.end, placed.mark.image)
+            for placed in self._inline
+            if placed.mark.image
         )
 
     def _language_spans(self) -> tuple[LanguageSpan, ...]:
-        foreign = (placed for placed in self._inline if placed.mark.language)
         return tuple(
             LanguageSpan(placed.start, placed.end, placed.mark.language)
-            for placed in foreign
+            for placed in self._inline
+            if placed.mark.language
         )
 
     def _chapters(self, text: str, title: str) -> tuple[Chapter, ...]:
+        """The chapters, which together cover the text. `title`: of those without one."""
         whole_book = ChapterStart(0, title, 1)
-        starts = [start for start in self._starts if start.index < len(text)] or [
-            whole_book
-        ]
+        # A chapter that was begun last may have no paragraphs.
+        starts = [start for start in self._starts if start.index < len(text)]
+        if not starts:
+            starts = [whole_book]
         front_matter = text[: starts[0].index]
         if count_words(front_matter) > _FRONT_MATTER_WORDS:
             starts.insert(0, whole_book)
         starts[0] = replace(starts[0], index=0)
-        ends = [*(start.index for start in starts[1:]), len(text)]
+        ends = [start.index for start in starts[1:]]
+        ends.append(len(text))
         return tuple(
             Chapter(start.title or title, start.index, end, start.level)
             for start, end in zip(starts, ends, strict=True)
@@ -239,5 +262,7 @@ def _clean_lines(lines: Sequence[str]) -> tuple[str, ...]:
 def _link(placed: _PlacedMark, target: LinkTarget | None) -> Link:
     if target is None:
         return Link(placed.start, placed.end, address=clean_line(placed.mark.href))
-    note_end = (target.end or target.start) if placed.mark.is_note else None
+    if not placed.mark.is_note:
+        return Link(placed.start, placed.end, target.start)
+    note_end = target.end or target.start
     return Link(placed.start, placed.end, target.start, note_end)

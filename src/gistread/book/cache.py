@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import io
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -29,12 +30,14 @@ from gistread.store.files import make_folder, replace_file
 # Raise this when a file yields different text, paragraphs or chapters
 EXTRACTION_VERSION = 22
 
-_LIMIT_BYTES = 512 * 1024 * 1024  # Of all entries; some 700 novels
-_SUFFIX = ".book"
-_PAYLOAD_BYTES = 16  # Memory for encoding a book, in bytes a character
+# An entry is the SHA-256 of the rest, the length of the text, the text, and the other fields as
+# JSON.
 _DIGEST_BYTES = hashlib.sha256().digest_size
-_SIZE_BYTES = 8  # Of the number that says how long the text is
-_NAME = "name"  # The field of an entry with the title from the file name
+_LENGTH_BYTES = 8
+_SUFFIX = ".book"
+_LIMIT_BYTES = 512 * 1024 * 1024  # All entries together; some 700 novels
+_PAYLOAD_BYTES = 16  # Memory for encoding a book, in bytes a character
+_NAME = "name"  # The JSON field with the title from the file name
 # The fields of a book that are sequences of ranges.
 _RANGES: dict[str, type] = {
     "paragraphs": Paragraph,
@@ -44,8 +47,6 @@ _RANGES: dict[str, type] = {
     "images": Image,
     "language_spans": LanguageSpan,
 }
-
-
 _ENUMS = {"kind": ParagraphKind, "style": Style}  # By the name of their field
 
 
@@ -65,11 +66,12 @@ def open_cached(
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
         stream.seek(0)
         entry = _entry(digest, directory)
-        book = _load(entry, path.name)
-        if book is None:
-            encoding = chosen_encoding(encodings, digest) if encodings else ""
-            book = read_book(stream, path.name, encoding=encoding, cancelled=cancelled)
-            _save(book, entry, path.name)
+        cached = _load(entry, path.name)
+        if cached is not None:
+            return cached
+        encoding = chosen_encoding(encodings, digest) if encodings else ""
+        book = read_book(stream, path.name, encoding=encoding, cancelled=cancelled)
+        _save(book, entry, path.name)
         return book
 
     return open_book_or_series(read_one, source)
@@ -80,11 +82,11 @@ def _save(book: Book, entry: Path, name: str) -> None:
 
     `name`: of the book's file.
     """
-    # Raises MemoryError; orjson would end the process
+    # Fails with MemoryError where orjson would end the process.
     bytearray(_PAYLOAD_BYTES * len(book.text))
     text = book.text.encode()
-    record = orjson.dumps(_record(book) | {_NAME: _named_title(name)})
-    payload = len(text).to_bytes(_SIZE_BYTES) + text + record
+    record = orjson.dumps(_record(book) | {_NAME: _title_from_name(name)})
+    payload = len(text).to_bytes(_LENGTH_BYTES) + text + record
     with contextlib.suppress(OSError):
         make_folder(entry.parent)
         replace_file(entry, hashlib.sha256(payload).digest() + payload)
@@ -93,18 +95,20 @@ def _save(book: Book, entry: Path, name: str) -> None:
 
 
 def _record(book: Book) -> dict[str, object]:
-    """The fields of a book but its text; those of ranges by column."""
-    record = {
-        each.name: getattr(book, each.name)
-        for each in fields(book)
-        if each.name != "text"
-    }
-    for name, kind in _RANGES.items():
-        ranges = record[name]
-        record[name] = [
-            [getattr(item, each.name) for item in ranges] for each in fields(kind)
-        ]
+    """The fields of a book but its text. Ranges become columns: all starts, then all ends, …"""
+    record: dict[str, object] = {}
+    for field in fields(book):
+        value = getattr(book, field.name)
+        if field.name in _RANGES:
+            record[field.name] = _columns(_RANGES[field.name], value)
+        elif field.name != "text":
+            record[field.name] = value
     return record
+
+
+def _columns(kind: type, ranges: Sequence[object]) -> list[list[object]]:
+    """The inverse of `_ranges`."""
+    return [[getattr(item, field.name) for item in ranges] for field in fields(kind)]
 
 
 def forget_cached(digest: str, directory: Path) -> None:
@@ -134,15 +138,13 @@ def _entry(digest: str, directory: Path) -> Path:
 
 
 def _trim(directory: Path) -> None:
-    """Delete the entries that were used least recently, so that the others keep within the limit.
-
-    Raises OSError.
-    """
-    entries = [(path.stat(), path) for path in directory.glob(f"*{_SUFFIX}")]
-    total = 0
-    for status, path in sorted(entries, key=lambda entry: -entry[0].st_mtime):
-        total += status.st_size
-        if total > _LIMIT_BYTES:
+    """Delete the least recently used entries until the rest is within the limit. Raises OSError."""
+    status_of = {path: path.stat() for path in directory.glob(f"*{_SUFFIX}")}
+    newest_first = sorted(status_of, key=lambda path: -status_of[path].st_mtime)
+    total_bytes = 0
+    for path in newest_first:
+        total_bytes += status_of[path].st_size
+        if total_bytes > _LIMIT_BYTES:
             path.unlink()
 
 
@@ -161,45 +163,47 @@ def _read(entry: Path) -> tuple[str, bytes]:
     Raises OSError, and ValueError for a damaged entry.
     """
     data = entry.read_bytes()
-    if (
-        hashlib.sha256(memoryview(data)[_DIGEST_BYTES:]).digest()
-        != data[:_DIGEST_BYTES]
-    ):
+    payload = memoryview(data)[_DIGEST_BYTES:]
+    if hashlib.sha256(payload).digest() != data[:_DIGEST_BYTES]:
         raise ValueError
-    start = _DIGEST_BYTES + _SIZE_BYTES
+    start = _DIGEST_BYTES + _LENGTH_BYTES
     end = start + int.from_bytes(data[_DIGEST_BYTES:start])
     return data[start:end].decode(), data[end:]
 
 
 def _load(entry: Path, name: str) -> Book | None:
-    """`name`: of the opened file; the entry may stem from a copy with another name."""
+    """The book of an entry; None if there is none or it is damaged.
+
+    `name`: of the opened file. The entry may stem from a copy with another name.
+    """
     try:
-        text, rest = _read(entry)
-        record = {"text": text, **orjson.loads(rest)}
-        title = _named_title(name)
-        title_before = str(record.pop(_NAME, title))
+        text, other_fields = _read(entry)
+        record = orjson.loads(other_fields)
+        title = _title_from_name(name)
+        saved_title = str(record.pop(_NAME, title))
         for field, values in record.items():
             if field in _RANGES:
                 record[field] = _ranges(_RANGES[field], values)
             elif isinstance(values, list):
                 record[field] = tuple(values)
-        book = Book(**record)
+        book = Book(text, **record)
     except (OSError, ValueError, TypeError):
         return None
     with contextlib.suppress(OSError):
+        # Marks it as used, for `_trim`.
         os.utime(entry)
-    if title_before == title:
+    if saved_title == title:
         return book
-    return _renamed(book, title_before, title)
+    return _renamed(book, saved_title, title)
 
 
-def _named_title(name: str) -> str:
-    """The title of a book that names none itself, from its file name."""
+def _title_from_name(name: str) -> str:
+    """The title of a book that has none itself, from its file name."""
     return clean_line(PurePath(name).stem)
 
 
 def _renamed(book: Book, before: str, now: str) -> Book:
-    """The book under the title `now`, if its title is only the file name that it had `before`."""
+    """The book with the title `now`, if its title was only made from the file's name `before`."""
     if book.title != before:
         return book
     chapters = tuple(
@@ -210,9 +214,13 @@ def _renamed(book: Book, before: str, now: str) -> Book:
 
 
 def _ranges(kind: type, columns: list[list[Any]]) -> tuple[Any, ...]:
-    """Raises ValueError, TypeError."""
-    typed = (
-        map(_ENUMS[each.name], column) if each.name in _ENUMS else column
-        for each, column in zip(fields(kind), columns, strict=True)
-    )
-    return tuple(map(kind, *typed))
+    """Ranges of a kind, from a column for each of its fields. Raises ValueError, TypeError.
+
+    >>> _ranges(Span, [[0, 5], [3, 9], ["emphasis", "strong"]])[0]
+    Span(start=0, end=3, style=<Style.EMPHASIS: 'emphasis'>)
+    """
+    typed_columns: list[Iterable[Any]] = []
+    for field, column in zip(fields(kind), columns, strict=True):
+        enum = _ENUMS.get(field.name)
+        typed_columns.append(map(enum, column) if enum else column)
+    return tuple(map(kind, *typed_columns))

@@ -1,4 +1,4 @@
-"""Encodings that the user chose for files, by the SHA-256 of the file, kept as JSON."""
+"""Stores the encodings that the user chose for files, by the SHA-256 of the file, as JSON."""
 
 import codecs
 import contextlib
@@ -13,7 +13,7 @@ from gistread.book.open import open_file, read_limited
 from gistread.errors import BookError, UsageError
 from gistread.store.files import make_folder, replace_file
 
-DETECTED = "auto"  # Takes a choice back
+DETECTED = "auto"  # As an encoding: forget the choice
 _UNICODE = ("utf-8", "utf-16", "utf-32")
 _TEXT_FORMATS = (
     sniff.ReadableFormat.TEXT,
@@ -29,9 +29,9 @@ def chosen_encoding(file: Path, digest: str) -> str:
 
 
 def choose_encoding(file: Path, source: Path, digest: str, name: str) -> None:
-    """Keep the encoding `name` for `source`; `auto` lets it be detected again.
+    """Store the encoding `name` for `source`; `auto` lets it be detected again.
 
-    Raises UsageError for an unknown encoding, BookError for a book that is no text, OSError.
+    Raises UsageError for an unknown encoding, BookError for a book that is not text, OSError.
     """
     with source.open("rb") as stream:
         kind = sniff.identify(stream.read(sniff.HEAD_BYTES), source.name)
@@ -49,7 +49,7 @@ def choose_encoding(file: Path, source: Path, digest: str, name: str) -> None:
 
 
 def choices_for(source: Path) -> list[EncodingChoice]:
-    """Encodings to choose from for this file; empty if it is no text or says its encoding itself.
+    """Encodings to choose from for this file; empty if it is not text or declares its encoding.
 
     Raises BookError.
     """
@@ -62,6 +62,7 @@ def choices_for(source: Path) -> list[EncodingChoice]:
 
 
 def _codec_named(name: str) -> str:
+    """Python's name of an encoding. Raises UsageError."""
     with contextlib.suppress(LookupError):
         codec = codecs.lookup(name).name
         if codec.startswith(_UNICODE):

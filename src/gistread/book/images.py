@@ -22,6 +22,7 @@ from gistread.errors import BookError
 LIMIT_BYTES = 32 * 1024 * 1024
 LIMIT_FICTIONBOOK_BYTES = 128 * 1024 * 1024  # An FB2 file with all its pictures
 _ZIP = b"PK\x03\x04"
+# "https:", "file:"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
@@ -40,16 +41,14 @@ def read_image(book: Path, source: str) -> bytes:
             return _from_archive(stream, source)
         kind = identify(head, book.name)
         if kind is ReadableFormat.SERIES:
-            number, _, source = source.partition("/")
-            volume = volume_path(stream, book, int(number) if number.isdecimal() else 0)
-            return read_image(volume, source)
+            return _from_volume(stream, book, source)
         if kind is ReadableFormat.FB2:
             data = read_limited(stream, book.name, limit_bytes=LIMIT_FICTIONBOOK_BYTES)
             return _from_fictionbook(data, source)
-        if kind is ReadableFormat.HTML and (
-            address := _in_page(stream, book.name, source)
-        ):
-            return _decode_data_url(address)
+        if kind is ReadableFormat.HTML:
+            address = _address_in_page(stream, book.name, source)
+            if address:
+                return _decode_data_url(address)
     if isinstance(kind, ForeignFormat) and kind.suffix:
         raise BookError(
             "Pictures of converted books are not available.",
@@ -70,7 +69,15 @@ def _from_archive(stream: BinaryIO, source: str) -> bytes:
         raise BookError(f"The picture {source} {error}.") from error
 
 
-def _in_page(stream: BinaryIO, name: str, source: str) -> str:
+def _from_volume(stream: BinaryIO, series: Path, source: str) -> bytes:
+    """A picture of a series, such as `3/images/map.png` in its third volume."""
+    number, _, source_in_volume = source.partition("/")
+    volume_number = int(number) if number.isdecimal() else 0
+    volume = volume_path(stream, series, volume_number)
+    return read_image(volume, source_in_volume)
+
+
+def _address_in_page(stream: BinaryIO, name: str, source: str) -> str:
     """The `data:` URL of a picture inside an HTML page; empty if it is not inside."""
     from gistread.book.formats.html import EMBEDDED, embedded_picture  # imports lxml
 
@@ -95,13 +102,15 @@ def _from_folder(book: Path, source: str) -> bytes:
             "gistread does not download pictures.",
         )
     folder = book.resolve().parent
-    named = folder / unquote(source.partition("?")[0].partition("#")[0])
+    without_query = source.partition("?")[0]
+    without_fragment = without_query.partition("#")[0]
     try:
-        path = named.resolve()
-        inside = path.is_relative_to(folder)
-    except (OSError, ValueError, RuntimeError):  # a name with a null, a loop of links
-        inside = False
-    if not inside:
+        path = (folder / unquote(without_fragment)).resolve()
+        is_inside = path.is_relative_to(folder)
+    except (OSError, ValueError, RuntimeError):
+        # A name with a null character, or a loop of links
+        is_inside = False
+    if not is_inside:
         raise BookError(
             f"The picture lies outside the book's folder: {source}",
             "gistread reads only the book's folder.",
@@ -111,6 +120,7 @@ def _from_folder(book: Path, source: str) -> bytes:
 
 
 def _decode_data_url(source: str) -> bytes:
+    """The bytes in an address such as `data:image/png;base64,iVBORw0K…`."""
     header, comma, escaped = source[: 2 * LIMIT_BYTES].partition(",")
     data = unquote_to_bytes(escaped)
     try:

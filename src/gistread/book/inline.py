@@ -18,8 +18,8 @@ MAX_MARKS_PER_BOOK = 500_000
 _MARK_CHARACTERS = "\U000f0000-\U000ffffd\U00100000-\U0010fffd"
 MARK_PATTERN = f"[{_MARK_CHARACTERS}]"  # Pattern of one mark
 _ANY = re.compile(MARK_PATTERN)
-# Atomic, and matches only at the start of a run: a million spaces or marks in a row are scanned
-# once.
+# Marks with the white space around and between them. The group is atomic and matches only at the
+# start of a run, so a million spaces or marks in a row are scanned once.
 _RUN = re.compile(rf"(?<!\s)(?>\s*)[{_MARK_CHARACTERS}][\s{_MARK_CHARACTERS}]*")
 
 
@@ -65,35 +65,42 @@ def strip_marks(text: str) -> str:
 def renumber_marks(text: str, by: int) -> str:
     """Marked text with its mark numbers raised by `by`; those beyond `MAX_MARKS` are dropped."""
 
-    def moved(match: re.Match[str]) -> str:
-        code = ord(match[0])
-        first = _CLOSING if code >= _CLOSING else _OPENING
-        if code - first + by < MAX_MARKS:
-            return chr(code + by)
-        return ""
+    def renumbered(match: re.Match[str]) -> str:
+        mark = match[0]
+        if _index_of(mark) + by >= MAX_MARKS:
+            return ""
+        return chr(ord(mark) + by)
 
-    return _ANY.sub(moved, text)
+    return _ANY.sub(renumbered, text)
+
+
+def _is_closing(mark: str) -> bool:
+    return ord(mark) >= _CLOSING
+
+
+def _index_of(mark: str) -> int:
+    return ord(mark) - (_CLOSING if _is_closing(mark) else _OPENING)
 
 
 def attach_marks(text: str) -> str:
     """Move marks off white space: openings before a word, closings after one; drop empty pairs."""
-    return _RUN.sub(_bound, text)
+    return _RUN.sub(_attached, text)
 
 
-def _bound(run: re.Match[str]) -> str:
+def _attached(run: re.Match[str]) -> str:
+    """A run of marks and spaces, with the closing marks before the spaces, the opening after."""
     spaces = _ANY.sub("", run[0])
     if not spaces:
         return run[0]
     marks = _ANY.findall(run[0])
-    opened = {ord(mark) - _OPENING for mark in marks if ord(mark) < _CLOSING}
-    closed = {ord(mark) - _CLOSING for mark in marks if ord(mark) >= _CLOSING}
-    empty = opened & closed
-    before = "".join(
-        m for m in marks if ord(m) >= _CLOSING and ord(m) - _CLOSING not in empty
-    )
-    after = "".join(
-        m for m in marks if ord(m) < _CLOSING and ord(m) - _OPENING not in empty
-    )
+    closings = [mark for mark in marks if _is_closing(mark)]
+    openings = [mark for mark in marks if not _is_closing(mark)]
+    # Marks that only cover spaces.
+    empty = {_index_of(mark) for mark in openings} & {
+        _index_of(mark) for mark in closings
+    }
+    before = "".join(mark for mark in closings if _index_of(mark) not in empty)
+    after = "".join(mark for mark in openings if _index_of(mark) not in empty)
     return before + spaces + after
 
 
@@ -106,17 +113,17 @@ def extract_marks(text: str) -> tuple[str, list[MarkedRange]]:
     pieces: list[str] = []
     starts: dict[int, int] = {}  # Of open marks
     ranges: list[MarkedRange] = []
-    at = length = 0
+    at = 0  # In `text`
+    length = 0  # Of the text without marks, so far
     for match in _ANY.finditer(text):
         pieces.append(text[at : match.start()])
         length += match.start() - at
         at = match.end()
-        code = ord(match[0])
-        if code < _CLOSING:
-            starts[code - _OPENING] = length
-        else:
-            index = code - _CLOSING
+        index = _index_of(match[0])
+        if _is_closing(match[0]):
             ranges.append(MarkedRange(index, starts.pop(index, length), length))
+        else:
+            starts[index] = length
     pieces.append(text[at:])
     length += len(text) - at
     ranges += [MarkedRange(index, start, length) for index, start in starts.items()]

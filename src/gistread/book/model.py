@@ -153,8 +153,9 @@ class Book:
         return max(1, round(self.words / WORDS_A_PAGE))
 
     def page_at(self, offset: int) -> int:
-        page = 1 + max(0, offset) * self.page_count // max(1, len(self.text))
-        return min(self.page_count, page)
+        characters = max(1, len(self.text))
+        pages_before = max(0, offset) * self.page_count // characters
+        return min(self.page_count, pages_before + 1)
 
     def page_start(self, page: int) -> int:
         pages_before = min(max(1, page), self.page_count) - 1
@@ -172,11 +173,12 @@ class Book:
     def _overlapping(
         self, ranges: Sequence[_Range], start: int, end: int
     ) -> Iterator[_Range]:
-        first = (
-            self.paragraphs[self.paragraph_index(start)].start if self.paragraphs else 0
-        )
-        nearest = bisect_left(ranges, first, key=lambda item: item.start)
-        for item in islice(ranges, nearest, None):
+        """The ranges that overlap `[start, end)`. Each lies within one paragraph."""
+        paragraph_start = 0
+        if self.paragraphs:
+            paragraph_start = self.paragraphs[self.paragraph_index(start)].start
+        first = bisect_left(ranges, paragraph_start, key=lambda item: item.start)
+        for item in islice(ranges, first, None):
             if item.start >= end:
                 return
             if item.end > start:
@@ -199,21 +201,26 @@ class Book:
     def chapter_numbers(self) -> tuple[str, ...]:
         """The number of each chapter: `1`, then `1.1` for its first part."""
         numbers: list[str] = []
-        # Level and number of the last chapter, and of those it is a part of.
-        above: list[tuple[int, int]] = []
+        # The levels of the chapter and of those it is part of, and the number of each there.
+        levels: list[int] = []
+        positions: list[int] = []
         for chapter in self.chapters:
-            last = 0
-            while above and above[-1][0] >= chapter.level:
-                last = above.pop()[1]
-            above.append((chapter.level, last + 1))
-            numbers.append(".".join(str(number) for _, number in above))
+            siblings_before = 0
+            while levels and levels[-1] >= chapter.level:
+                levels.pop()
+                siblings_before = positions.pop()
+            levels.append(chapter.level)
+            positions.append(siblings_before + 1)
+            numbers.append(".".join(map(str, positions)))
         return tuple(numbers)
 
     def chapter_end(self, index: int) -> int:
         """The end of a chapter with its parts."""
-        first, *after = self.chapters[index:]
-        others = (chapter.start for chapter in after if chapter.level <= first.level)
-        return next(others, len(self.text))
+        level = self.chapters[index].level
+        for chapter in self.chapters[index + 1 :]:
+            if chapter.level <= level:
+                return chapter.start
+        return len(self.text)
 
     @cached_property
     def volume_books(self) -> tuple["Book", ...]:
@@ -239,27 +246,25 @@ class Book:
         return len(self.text)
 
     def is_volume_heading(self, offset: int) -> bool:
-        return (
-            bool(self.volumes)
-            and self.volumes[self.volume_index(offset)].heading == offset
-        )
+        if not self.volumes:
+            return False
+        return self.volumes[self.volume_index(offset)].heading == offset
 
     def volume_title(self, offset: int) -> str:
-        if self.volumes:
-            return self.volumes[self.volume_index(offset)].title
-        return ""
+        if not self.volumes:
+            return ""
+        return self.volumes[self.volume_index(offset)].title
 
     def chapter_title(self, offset: int) -> str:
         """Title of the chapter at `offset`, prefixed with that of its volume."""
-        titles = (
-            self.volume_title(offset),
-            self.chapters[self.chapter_index(offset)].title,
-        )
-        return " · ".join(dict.fromkeys(title for title in titles if title))
+        chapter = self.chapters[self.chapter_index(offset)]
+        titles = (self.volume_title(offset), chapter.title)
+        distinct = dict.fromkeys(title for title in titles if title)
+        return " · ".join(distinct)
 
     @cached_property
     def _views(self) -> WeakValueDictionary[int, "Book"]:
-        """The views that are in use, by their end: each has a copy of the text."""
+        """The views in use, by their end. Weak, since each has a copy of the text."""
         return WeakValueDictionary()
 
     def upto(self, offset: int) -> "Book":
@@ -275,19 +280,23 @@ class Book:
         return view
 
     def _cut(self, offset: int) -> "Book":
-        paragraphs = (p for p in self.paragraphs if p.start < offset)
-        chapters = (c for c in self.chapters if c.start < offset or not c.start)
-        volumes = [volume for volume in self.volumes if volume.heading < offset]
+        paragraphs = [p for p in self.paragraphs if p.start < offset]
+        # The first chapter stays also at offset 0.
+        chapters = [c for c in self.chapters if c.start < offset or c.start == 0]
+        volumes = [v for v in self.volumes if v.heading < offset]
+        # A number is cut where its title would be.
+        text = _number_volumes(self.text[:offset], volumes)[:offset]
+        untitled_volumes = [
+            replace(v, title="", end=min(v.end, offset)) for v in volumes
+        ]
         return Book(
-            text=_number_volumes(self.text[:offset], volumes)[:offset],
+            text=text,
             title="",
             paragraphs=tuple(replace(p, end=min(p.end, offset)) for p in paragraphs),
             chapters=tuple(replace(c, end=min(c.end, offset)) for c in chapters),
             language=self.language,
             source_format=self.source_format,
-            volumes=tuple(
-                replace(v, title="", end=min(v.end, offset)) for v in volumes
-            ),
+            volumes=tuple(untitled_volumes),
         )
 
 

@@ -40,8 +40,9 @@ def clean(text: str) -> str:
     """
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if (_ANY_UNWANTED_ASCII if text.isascii() else _ANY_UNWANTED).search(text):
-        text = _UNWANTED.sub(lambda odd: _REPLACEMENTS[odd.lastgroup], text)
+    any_unwanted = _ANY_UNWANTED_ASCII if text.isascii() else _ANY_UNWANTED
+    if any_unwanted.search(text):
+        text = _UNWANTED.sub(lambda match: _REPLACEMENTS[match.lastgroup], text)
     if unicodedata.is_normalized("NFC", text):
         return text
     return unicodedata.normalize("NFC", text)
@@ -79,12 +80,12 @@ def keep_lines(text: str, *, keep_spacing: bool) -> str:
 
     `keep_spacing` keeps gaps inside lines.
     """
-    lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
-    lines = [line for line in lines if line.strip()]
+    all_lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
+    lines = [line for line in all_lines if line]
     if not lines:
         return ""
-    shared = min(len(line) - len(line.lstrip(" ")) for line in lines)
-    lines = [line[shared:] for line in lines]
+    shared_indent = min(len(line) - len(line.lstrip(" ")) for line in lines)
+    lines = [line[shared_indent:] for line in lines]
     if not keep_spacing:
         lines = [_INNER_SPACE_RUN.sub(" ", line) for line in lines]
     return "\n".join(lines)
@@ -95,23 +96,27 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# "de", "zh-Hant", "sl-rozaj-biske"
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
+# Undetermined, none, uncoded, several.
+_NO_LANGUAGES = ("und", "zxx", "mis", "mul")
 
 
 def language_tag(text: str) -> str:
     """The BCP 47 tag in `text`; empty if it is invalid or names no language."""
     tag = text.strip().replace("_", "-")
-    if _LANGUAGE_TAG.fullmatch(tag) and tag.lower() not in ("und", "zxx", "mis", "mul"):
+    if _LANGUAGE_TAG.fullmatch(tag) and tag.lower() not in _NO_LANGUAGES:
         return tag
     return ""
 
 
 _SAMPLE_CHARACTERS = 30_000
-_LEAST_WORDS = 60  # Fewer say too little
-# Of words that are frequent in the language; running text has 0.25 to 0.5
+_LEAST_WORDS = 60  # With fewer the shares are chance
+# Share of words that are frequent in the language; running text has 0.25 to 0.5
 _LEAST_SHARE = 0.12
-_CLEAR_LEAD = 1.3  # Of the likeliest language's share over that of the next one
-_LEAST_LETTERS = 0.2  # Of a script, to name its language
+# The likeliest language's share must be this many times that of the next one.
+_CLEAR_LEAD = 1.3
+_LEAST_LETTERS = 0.2  # Share of the letters in a script that names its language
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -128,20 +133,30 @@ def language_named(name: str) -> str:
 def guess_language(text: str) -> str:
     """BCP 47 code of a text's language; empty for English, and where it is unclear."""
     sample = text[:_SAMPLE_CHARACTERS]
-    letter_count = sum(map(str.isalpha, sample))
-    for language, script in _languages()["scripts"].items():
-        if (
-            letter_count
-            and len(re.findall(script, sample)) > _LEAST_LETTERS * letter_count
-        ):
-            return language
+    language = _language_of_script(sample)
+    if language:
+        return language
     shares = language_shares(sample)
     if not shares:
         return ""
     best, second = sorted(shares, key=lambda name: -shares[name])[:2]
     is_likely = shares[best] >= _LEAST_SHARE
-    is_clear = is_likely and shares[best] >= _CLEAR_LEAD * shares[second]
-    return best if is_clear and best != "en" else ""
+    is_clear = shares[best] >= _CLEAR_LEAD * shares[second]
+    if is_likely and is_clear and best != "en":
+        return best
+    return ""
+
+
+def _language_of_script(sample: str) -> str:
+    """The language of a script that serves only one, such as Greek; else empty."""
+    letter_count = sum(map(str.isalpha, sample))
+    if not letter_count:
+        return ""
+    for language, script in _languages()["scripts"].items():
+        script_letters = len(re.findall(script, sample))
+        if script_letters > _LEAST_LETTERS * letter_count:
+            return language
+    return ""
 
 
 def language_shares(text: str) -> dict[str, float]:
@@ -150,7 +165,8 @@ def language_shares(text: str) -> dict[str, float]:
     total = words.total()
     if total < _LEAST_WORDS:
         return {}
-    return {
-        language: sum(words[word] for word in word_set(known)) / total
-        for language, known in _languages()["frequent"].items()
-    }
+    shares: dict[str, float] = {}
+    for language, frequent_words in _languages()["frequent"].items():
+        occurrences = sum(words[word] for word in word_set(frequent_words))
+        shares[language] = occurrences / total
+    return shares

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# "MCMXCIX"; also "IIII" and "XXXX", as old books have them.
 _ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})$")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 
@@ -21,7 +22,7 @@ _GREEK = {letter: value for value, letter in enumerate("ΑΒΓΔΕϚΖΗΘ", 1)}
     letter: 10 * value for value, letter in enumerate("ΙΚΛΜΝΞΟΠϞ", 1)
 }
 _FULL_WIDTH = re.compile("[０-９]")
-_DOT_OF_I = "\u0307"  # What the lower case of İ has
+_DOT_OF_I = "\u0307"  # In the lower case of İ, after the i
 _CJK_DIGITS = {
     digit: value
     for row in ("〇一二三四五六七八九", "０１２３４５６７８９")
@@ -53,9 +54,11 @@ _SMALL = {
         "zeroth": 0,
     },
 }
+# "12,000", "12", "twelve"
 _WORD = re.compile(r"\d+(?:,\d{3})+|\d+|[a-z]+")
+# Between two words of one number: "twenty-one", "a hundred and one", "half a dozen".
 _JOINED = re.compile(r"[\s-]+(?:and\s+|a\s+)?\Z")
-# "nineteen thousand": the words before a factor from this on are finished by it.
+# From this factor on, the words after it are added: "nineteen thousand and five".
 _FINISHING_FACTOR = 1000
 
 # In headings.
@@ -63,6 +66,7 @@ _UNITS = 9
 _LAST = 999
 _MOST_DIGITS = 4
 _WORDS = {
+    # Reversed: a word of several languages gets its value from the first row.
     **{
         word: number
         for row in reversed((*_SMALL_NUMBERS, *_OTHER_LANGUAGES))
@@ -80,13 +84,15 @@ _WORDS = {
 
 
 def parse_number(word: str) -> int | None:
+    """Value of a number in a heading: 12, XII, twelve, 十二 or י״ב; None if it is none."""
     if word.isdecimal() and not _FULL_WIDTH.match(word):
         if len(word) <= _MOST_DIGITS:
             return int(word)
         return None
+    plain = word.lower().replace("ё", "е").replace(_DOT_OF_I, "")
     return (
         parse_roman(word)
-        or _WORDS.get(word.lower().replace("ё", "е").replace(_DOT_OF_I, ""))
+        or _WORDS.get(plain)
         or _cjk(word)
         or _letters(word, _HEBREW)
         or _letters(word.upper(), _GREEK)
@@ -96,10 +102,11 @@ def parse_number(word: str) -> int | None:
 def _letters(word: str, values_of: Mapping[str, int]) -> int | None:
     """Value of a Hebrew or Greek numeral below a hundred, written in letters: י״ב is 12."""
     letters = word.strip("׳״'\"΄ʹ").replace("״", "").replace("׳", "")
-    values = [values_of[letter] for letter in letters if letter in values_of]
-    if 0 < len(letters) == len(values) <= 2:
-        return sum(values)
-    return None
+    if len(letters) not in (1, 2):
+        return None
+    if not all(letter in values_of for letter in letters):
+        return None
+    return sum(values_of[letter] for letter in letters)
 
 
 def parse_roman(word: str) -> int | None:
@@ -108,26 +115,30 @@ def parse_roman(word: str) -> int | None:
     Accepts "IIII" and "XXXX" of old books.
     """
     upper = word.upper()
-    if not upper or (word not in (upper, word.lower())) or not _ROMAN.match(upper):
+    is_one_case = word in (upper, word.lower())
+    if not word or not is_one_case or not _ROMAN.match(upper):
         return None
+    values = [_ROMAN_VALUES[letter] for letter in upper]
     total = 0
-    for char, after in zip(upper, [*upper[1:], ""], strict=True):
-        value = _ROMAN_VALUES[char]
-        total += -value if after and _ROMAN_VALUES[after] > value else value
+    for value, next_value in zip(values, [*values[1:], 0], strict=True):
+        # The I of IV counts as -1.
+        total += -value if value < next_value else value
     return total
 
 
 def _cjk(word: str) -> int | None:
-    total = digit = 0
+    """Value of a Chinese or Japanese numeral: 三十二 and 三二 are 32."""
+    total = 0
+    digits = 0  # Since the last unit
     for char in word:
         if char in _CJK_DIGITS:
-            digit = digit * 10 + _CJK_DIGITS[char]
+            digits = digits * 10 + _CJK_DIGITS[char]
         elif char in _CJK_UNITS:
-            total += (digit or 1) * _CJK_UNITS[char]
-            digit = 0
+            total += (digits or 1) * _CJK_UNITS[char]
+            digits = 0
         else:
             return None
-    return total + digit or None
+    return (total + digits) or None
 
 
 @dataclass(slots=True)
@@ -136,7 +147,7 @@ class _SpelledNumber:
 
     parts: list[int] = field(default_factory=list)
     _finished: int = 0  # Thousands and millions
-    _rest: int = 0
+    _rest: int = 0  # What a factor may still multiply
 
     def add(self, number: int, *, is_factor: bool) -> None:
         self.parts.append(number)
@@ -149,32 +160,41 @@ class _SpelledNumber:
             self._rest = 0
 
     def finish(self) -> tuple[int, frozenset[int]]:
-        """The number, and with it all its parts."""
+        """The number; and the set of it and its parts."""
         value = self._finished + self._rest
         return value, frozenset((value, *self.parts))
 
 
 def numbers_in(text: str) -> Iterator[tuple[int, frozenset[int]]]:
-    """Yield each number as (value, parts): "a hundred and twenty" is 120, of 100 and 20."""
+    """Yield each number with the set of itself and its parts.
+
+    >>> next(numbers_in("a hundred and twenty")) == (120, {100, 20, 120})
+    True
+    """
     text = text.lower()
     number = _SpelledNumber()
-    end = 0
+    last_end = 0
     for match in _WORD.finditer(text):
-        word = match[0]
-        if word.removesuffix("s") in _FACTORS:
-            word = word.removesuffix("s")
+        word = _singular(match[0])
         value = _value_of(word)
         if value is None:
             continue
         is_digits = word[0].isdigit()
-        is_joined = not is_digits and _JOINED.match(text[end : match.start()])
-        if number.parts and not is_joined:
+        gap = text[last_end : match.start()]
+        continues_number = not is_digits and _JOINED.match(gap)
+        if number.parts and not continues_number:
             yield number.finish()
             number = _SpelledNumber()
         number.add(value, is_factor=word in _FACTORS)
-        end = match.end()
+        last_end = match.end()
     if number.parts:
         yield number.finish()
+
+
+def _singular(word: str) -> str:
+    """ "dozen" of "dozens"; other words as they are."""
+    singular = word.removesuffix("s")
+    return singular if singular in _FACTORS else word
 
 
 def _value_of(word: str) -> int | None:

@@ -84,19 +84,7 @@ def read_limited(
 
 def open_file(source: Path) -> io.BufferedReader:
     """Open a regular file for reading. Raises BookError."""
-    try:
-        # A pipe without a writer does not block.
-        descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK)
-    except FileNotFoundError as error:
-        raise BookError(f"No such file: {source}", _hint_if_address(source)) from error
-    except PermissionError as error:
-        raise BookError(f"{source} cannot be read: permission denied.") from error
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.strerror:
-            reason = error.strerror
-        else:
-            reason = str(error)
-        raise BookError(f"{source} cannot be opened: {reason}.") from error
+    descriptor = _open_descriptor(source)
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISREG(mode):
         return os.fdopen(descriptor, "rb")
@@ -112,8 +100,23 @@ def open_file(source: Path) -> io.BufferedReader:
     )
 
 
+def _open_descriptor(source: Path) -> int:
+    """Open for reading without blocking on a pipe that nobody writes to. Raises BookError."""
+    try:
+        return os.open(source, os.O_RDONLY | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        raise BookError(f"No such file: {source}", _hint_if_address(source)) from error
+    except PermissionError as error:
+        raise BookError(f"{source} cannot be read: permission denied.") from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BookError(f"{source} cannot be opened: {reason}.") from error
+    except ValueError as error:
+        raise BookError(f"{source} cannot be opened: {error}.") from error
+
+
 def _hint_if_address(source: Path) -> str:
-    # `Path` collapses the two slashes
+    # `Path` collapses the slashes of "https://".
     is_address = source.parts[:1] in (("http:",), ("https:",))
     if not is_address:
         return ""
@@ -165,15 +168,17 @@ def _read_identified(
 
 
 def _check_size(stream: BinaryIO, name: str, kind: sniff.FileType | None) -> None:
-    """Raises BookError if the file is too large for its format, unless that is not read at all."""
-    if isinstance(kind, sniff.ForeignFormat):
-        if not kind.suffix:
-            return
+    """Raises BookError if the file is too large for its format. `kind`: None for an archive."""
+    is_foreign = isinstance(kind, sniff.ForeignFormat)
+    is_unreadable = isinstance(kind, sniff.ForeignFormat) and not kind.suffix
+    if is_unreadable:
+        # Its format is the reason to refuse it, not its size.
+        return
+    is_archive = kind is None
+    is_pdf = kind is sniff.ReadableFormat.PDF
+    limit_bytes = LIMIT_BYTES
+    if is_archive or is_pdf or is_foreign:
         limit_bytes = _ARCHIVE_LIMIT_BYTES
-    elif kind in (None, sniff.ReadableFormat.PDF):
-        limit_bytes = _ARCHIVE_LIMIT_BYTES
-    else:
-        limit_bytes = LIMIT_BYTES
     if stream.seek(0, os.SEEK_END) > limit_bytes:
         raise _too_large_error(name, limit_bytes)
 
@@ -211,17 +216,21 @@ def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat) -> Bo
 
         return read_docx(archive, name)
     if kind is sniff.ReadableFormat.ZIPPED_FB2:
-        from gistread.book.formats.fb2 import read_fb2
-
-        inside = next(entry for entry in archive.names if sniff.is_fb2_name(entry))
-        try:
-            data = archive.read(inside)
-        except ArchiveError as error:
-            raise ArchiveError(f"{inside} in it {error}") from error
-        return read_fb2(data, name)
+        return _read_zipped_fb2(archive, name)
     from gistread.book.formats.epub import read_epub
 
     return read_epub(archive, name)
+
+
+def _read_zipped_fb2(archive: Archive, name: str) -> Book:
+    from gistread.book.formats.fb2 import read_fb2
+
+    inner_name = next(entry for entry in archive.names if sniff.is_fb2_name(entry))
+    try:
+        data = archive.read(inner_name)
+    except ArchiveError as error:
+        raise ArchiveError(f"{inner_name} in it {error}") from error
+    return read_fb2(data, name)
 
 
 def _read_foreign(
@@ -247,6 +256,5 @@ def _read_foreign(
 
 
 def _too_large_error(name: str, limit_bytes: int) -> BookError:
-    return BookError(
-        f"{name} is larger than the limit of {limit_bytes // 1024 // 1024} MB."
-    )
+    limit_megabytes = limit_bytes // 1024 // 1024
+    return BookError(f"{name} is larger than the limit of {limit_megabytes} MB.")

@@ -14,7 +14,8 @@ LONGEST_CHARACTERS = 4000
 
 # Closing characters that may follow a sentence end.
 _CLOSING = "\"'”’“‘»«›‹)\\]」』）】》〉"
-# Possessive, and matches only at the start of a run: a page of dots takes linear time.
+# A possible end: ". ", '?" ', "。」" or an empty line. Possessive, and matches only at the start of
+# a run: a page of dots takes linear time.
 _END = re.compile(
     f"(?<![.!?…])[.!?…]++[{_CLOSING}]*+(?: »)?(?=\\s)"
     f"|(?<![。！？｡؟۔।॥])[。！？｡؟۔।॥]++(?P<closed>[{_CLOSING}]*+)"
@@ -38,6 +39,7 @@ _BEFORE_ORDINAL = re.compile(
     r"|jede[mnrs]?|sein[emnrs]*|ihr[emnrs]*)\s$",
     re.IGNORECASE,
 )
+# "p.m" of "p.m."
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
 _AFTER_NAMES = frozenset(("jr", "sr"))
 _SPANISH_ARTICLES = frozenset(("El", "Al", "Del", "Un", "Este"))
@@ -57,18 +59,24 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _END.finditer(text):
-        if match[0][0] == "." and not _ends_sentence(text, match.start(), match.end()):
-            continue
-        if match[0][0] in "!?…" and _continues(text, match.end()):
-            continue
-        # A Japanese or Chinese sentence may continue after speech: 「はい。」と言った。
-        following = text[match.end() : match.end() + 1]
-        if match["closed"] and following in _AFTER_SPEECH:
-            continue
-        spans += _pieces(text, start, match.end())
-        start = match.end()
+        if _is_sentence_end(text, match):
+            spans += _pieces(text, start, match.end())
+            start = match.end()
     spans += _pieces(text, start, len(text))
     return spans
+
+
+def _is_sentence_end(text: str, match: re.Match[str]) -> bool:
+    """Whether a match of `_END` ends a sentence."""
+    end = match.end()
+    first_sign = text[match.start()]
+    if first_sign == ".":
+        return _full_stop_ends(text, match.start(), end)
+    if first_sign in "!?…":
+        return not _continues(text, end)
+    # A Japanese or Chinese sentence may continue after speech: 「はい。」と言った。
+    continues_after_speech = match["closed"] and text[end : end + 1] in _AFTER_SPEECH
+    return not continues_after_speech
 
 
 def _continues(text: str, end: int) -> bool:
@@ -76,11 +84,12 @@ def _continues(text: str, end: int) -> bool:
     return text[end : end + _LOOK_AHEAD].lstrip()[:1].islower()
 
 
-def _ends_sentence(text: str, dot: int, end: int) -> bool:
-    """Whether the full stop at `dot`, with what closes after it until `end`, ends a sentence."""
+def _full_stop_ends(text: str, dot: int, end: int) -> bool:
+    """Whether the full stop at `dot` ends a sentence; dots and closing marks follow up to `end`."""
     if _continues(text, end):
         return False
-    if end - dot > 1:
+    is_single = end - dot == 1
+    if not is_single:
         # An ellipsis or a closing quotation mark; abbreviations rarely precede either.
         return True
     stop = _stop_at(text, dot, end)
@@ -96,18 +105,19 @@ class _Stop:
     """A full stop, and what stands around it."""
 
     word: str  # The word that it follows
-    led: str  # What stands before that word
+    before_word: str  # The text before that word
     after: str  # The text after it, with the space between
     starts_line: bool  # Whether the word begins its line
 
     @property
     def begins_upper(self) -> bool:
-        """Whether what follows begins with a capital."""
+        """Whether the text after it begins with a capital."""
         return self.after.lstrip()[:1].isupper()
 
     @property
-    def last_before(self) -> str:
-        words = self.led.split()
+    def previous_word(self) -> str:
+        """The word before `word`."""
+        words = self.before_word.split()
         if not words:
             return ""
         return words[-1]
@@ -118,9 +128,12 @@ def _stop_at(text: str, dot: int, end: int) -> _Stop:
     match = _LAST_WORD.search(before)
     word = match[0] if match else ""
     start = dot - len(word)
-    starts_line = start <= 0 or text[start - 1] == "\n"
-    led = before[: len(before) - len(word)]
-    return _Stop(word, led, text[end : end + _LOOK_AHEAD], starts_line)
+    return _Stop(
+        word=word,
+        before_word=before.removesuffix(word),
+        after=text[end : end + _LOOK_AHEAD],
+        starts_line=start <= 0 or text[start - 1] == "\n",
+    )
 
 
 # Each rule says whether the sentence ends here. None: the rule does not apply.
@@ -131,27 +144,30 @@ def _spaced_abbreviation(stop: _Stop) -> bool | None:
     word = stop.word
     if len(word) > 2 or not word.isalpha():
         return None
-    is_shout = len(word) > 1 and word.isupper() and word != _OF_THE_STATES
-    if not is_shout and _SPACED_AFTER.match(stop.after):
+    # "Ask IT. I did": two capitals are a word.
+    is_capitals = len(word) > 1 and word.isupper() and word != _OF_THE_STATES
+    if not is_capitals and _SPACED_AFTER.match(stop.after):
         return False
-    if len(word) == 1 and word.islower() and _SPACED_BEFORE.search(stop.led):
+    is_lower_letter = len(word) == 1 and word.islower()
+    if is_lower_letter and _SPACED_BEFORE.search(stop.before_word):
         return word in _MAY_END_SPACED and stop.begins_upper
     return None
 
 
 def _initial(stop: _Stop) -> bool | None:
-    """An initial, unless the sentence ends with "I".
+    """An initial, unless the sentence ends with the pronoun "I".
 
-    After a name it is no pronoun: "Charles I.", "J. I. Packer".
+    After a name it is not the pronoun: "Charles I.", "J. I. Packer".
     """
     word = stop.word
     if len(word) != 1 or not word.isalpha() or not word.isupper():
         return None
-    return word == "I" and not stop.last_before[:1].isupper()
+    follows_name = stop.previous_word[:1].isupper()
+    return word == "I" and not follows_name
 
 
 def _numbered(stop: _Stop) -> bool | None:
-    """\"д. 5", "p. 12", "Art. 5"."""
+    """An abbreviation before a number: "д. 5", "p. 12", "Art. 5"."""
     if not stop.after.lstrip()[:1].isdigit():
         return None
     word = stop.word
@@ -162,18 +178,18 @@ def _numbered(stop: _Stop) -> bool | None:
 
 
 def _russian_town(stop: _Stop) -> bool | None:
-    """A town; after a number, the year."""
-    is_year = stop.led.rstrip()[-1:].isdigit()
+    """The Russian "г.": before a name a town, after a number a year."""
+    is_year = stop.before_word.rstrip()[-1:].isdigit()
     if stop.word == "г" and not is_year:
         return False
     return None
 
 
 def _junior(stop: _Stop) -> bool | None:
-    """After a name in English, before one in Spanish: "El Sr. Pérez"."""
+    """The word "Jr." or "Sr.": after a name in English, before one in Spanish ("Sr. Pérez")."""
     if stop.word.lower() not in _AFTER_NAMES:
         return None
-    name = stop.last_before
+    name = stop.previous_word
     is_after_name = name[:1].isupper() and name not in _SPANISH_ARTICLES
     return stop.begins_upper and is_after_name
 
@@ -186,7 +202,7 @@ def _abbreviation(stop: _Stop) -> bool | None:
 
 
 def _dotted(stop: _Stop) -> bool | None:
-    """\"at 5 p.m. She left" ends; "the U.S. Army" and "e.g. This" do not."""
+    """Letters with dots: "at 5 p.m. She left" ends; "the U.S. Army" and "e.g. This" do not."""
     word = stop.word
     if not _DOTTED.match(word):
         return None
@@ -194,11 +210,11 @@ def _dotted(stop: _Stop) -> bool | None:
 
 
 def _ordinal(stop: _Stop) -> bool | None:
-    """\"3. Kapitel": ordinals stay with their word; larger numbers end sentences."""
+    """An ordinal such as "3. Kapitel" stays with its word; larger numbers end sentences."""
     word = stop.word
     if len(word) > 2 or not word.isdigit():
         return None
-    if _BEFORE_ORDINAL.search(stop.led):
+    if _BEFORE_ORDINAL.search(stop.before_word):
         return False
     if stop.starts_line and stop.after:
         return False
@@ -226,9 +242,10 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         limit = start + LONGEST_CHARACTERS
         line_end = text.rfind("\n", start + 1, limit)
         space = text.rfind(" ", start + 1, limit)
-        at = max(line_end, space) + 1 or limit
-        yield start, start + len(text[start:at].rstrip())
-        gap = _GAP.match(text, at)
-        start = gap.end() if gap else at
+        last_space = max(line_end, space)
+        cut = last_space + 1 if last_space >= 0 else limit
+        yield start, start + len(text[start:cut].rstrip())
+        gap = _GAP.match(text, cut)
+        start = gap.end() if gap else cut
     if start < end:
         yield start, end

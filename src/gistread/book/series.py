@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from gistread.book.model import (
     Book,
@@ -55,56 +55,43 @@ def read_series(
 
     Raises BookError, which names the faulty volume.
     """
-    listed = read_series_file(stream, source.name)
+    series = read_series_file(stream, source.name)
     volumes: list[Book] = []
     characters = 0
-    for number, path in enumerate(volume_paths(listed, source), start=1):
+    for number, path in enumerate(volume_paths(series, source), start=1):
         try:
-            volumes.append(open_volume(path))
+            volume = open_volume(path)
         except BookError as error:
+            message = f"Volume {number} of {source.name}: {error.message}"
             hint = error.hint or "Correct its path, or leave it out of the series."
-            raise BookError(
-                f"Volume {number} of {source.name}: {error.message}", hint
-            ) from error
-        characters += len(volumes[-1].text)
+            raise BookError(message, hint) from error
+        volumes.append(volume)
+        characters += len(volume.text)
         if characters > _LIMIT_CHARACTERS:
+            millions = _LIMIT_CHARACTERS // 1024 // 1024
             raise BookError(
-                f"The volumes of {source.name} have more than "
-                f"{_LIMIT_CHARACTERS // 1024 // 1024} million characters.",
+                f"The volumes of {source.name} have more than {millions} million characters.",
                 "Split it into two series.",
             )
+    _check_distinct(volumes, source.name)
+    return join_books(series.title, series.authors, volumes)
+
+
+def _check_distinct(volumes: Sequence[Book], series_name: str) -> None:
+    """Raises BookError if two volumes have the same text."""
     digests = [volume.sha256 for volume in volumes]
     for number, digest in enumerate(digests, start=1):
         first = digests.index(digest) + 1
         if first < number:
-            message = (
-                f"Volumes {first} and {number} of {source.name} have the same text."
+            raise BookError(
+                f"Volumes {first} and {number} of {series_name} have the same text.",
+                "List each volume once.",
             )
-            raise BookError(message, "List each volume once.")
-    return join_books(listed.title, listed.authors, volumes)
 
 
 def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
     """Parse a series file; the title defaults to the file's name. Raises BookError."""
-    try:
-        data = stream.read(_LIMIT_BYTES + 1)
-    except OSError as error:
-        raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
-    if len(data) > _LIMIT_BYTES:
-        raise BookError(f"{name} is too large for a series file.", _EXAMPLE)
-    try:
-        record = tomllib.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        # Python's own messages are for programmers; those of the TOML parser are shown.
-        reasons = {
-            UnicodeDecodeError: "it is not UTF-8",
-            RecursionError: "it is nested too deeply",
-            ValueError: "a number has too many digits",
-        }
-        reason = reasons.get(type(error), str(error).rstrip("."))
-        raise BookError(
-            f"{name} is not a valid series file: {reason}.", _EXAMPLE
-        ) from error
+    record = _parse_toml(stream, name)
     title = record.get("title", "")
     authors = record.get("authors", [])
     volumes = record.get("volumes")
@@ -118,24 +105,49 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
             f"{name} lists {len(volumes)} volumes; the limit is {MOST_VOLUMES}.",
             "Split it into two series.",
         )
-    if not all(map(str.strip, volumes)):
+    if not all(volume.strip() for volume in volumes):
         raise BookError(f"A volume in {name} has no path.", _EXAMPLE)
     return SeriesFile(
-        clean_line(title) or clean_line(Path(name).stem),
-        tuple(filter(None, map(clean_line, authors))),
-        tuple(volumes),
+        title=clean_line(title) or clean_line(Path(name).stem),
+        authors=tuple(filter(None, map(clean_line, authors))),
+        volumes=tuple(volumes),
     )
 
 
-def volume_paths(listed: SeriesFile, source: Path) -> list[Path]:
-    """Paths of the volumes. Raises BookError for one that leads out of the folder of the series."""
+def _parse_toml(stream: BinaryIO, name: str) -> dict[str, Any]:
+    """Raises BookError."""
+    try:
+        data = stream.read(_LIMIT_BYTES + 1)
+    except OSError as error:
+        raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
+    if len(data) > _LIMIT_BYTES:
+        raise BookError(f"{name} is too large for a series file.", _EXAMPLE)
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        # Python's own messages are for programmers; those of the TOML parser are shown.
+        reasons = {
+            UnicodeDecodeError: "it is not UTF-8",
+            RecursionError: "it is nested too deeply",
+            ValueError: "a number has too many digits",
+        }
+        reason = reasons.get(type(error), str(error).rstrip("."))
+        message = f"{name} is not a valid series file: {reason}."
+        raise BookError(message, _EXAMPLE) from error
+
+
+def volume_paths(series: SeriesFile, source: Path) -> list[Path]:
+    """Paths of the volumes. Raises BookError for one outside the folder of the series."""
     folder = source.resolve().parent
-    for volume in listed.volumes:
+    for volume in series.volumes:
         if _leads_out(volume, folder):
             message = f"{source.name} lists {volume}, which is not beside or below it."
-            hint = "Move it to a folder above all volumes, and correct their paths:"
-            raise BookError(message, f'{hint} `volumes = ["one/one.epub"]`.')
-    return [folder / volume for volume in listed.volumes]
+            hint = (
+                "Move it to a folder above all volumes, and correct their paths:"
+                ' `volumes = ["one/one.epub"]`.'
+            )
+            raise BookError(message, hint)
+    return [folder / volume for volume in series.volumes]
 
 
 def _leads_out(volume: str, folder: Path) -> bool:
@@ -145,7 +157,7 @@ def _leads_out(volume: str, folder: Path) -> bool:
             return True
         return not (folder / path).resolve().is_relative_to(folder)
     except (OSError, RuntimeError, ValueError):
-        # An impossible name, or a link to itself
+        # An impossible name, or a link to itself: opening it explains the error.
         return False
 
 
@@ -169,19 +181,19 @@ _Range = TypeVar("_Range", Paragraph, Chapter, Span, Link, Image, LanguageSpan)
 
 
 def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
-    """Join books.
+    """The books as the volumes of one.
 
-    Picture sources become "NUMBER/SOURCE", with volumes from 1. `authors` default to all.
+    Picture sources become "NUMBER/SOURCE", with volumes from 1. `authors` defaults to the authors
+    of all books.
     """
     language = _main_language(books)
     volumes = _place_volumes(books)
-    headings = [volume.heading for volume in volumes]
-    ends = [*headings[1:], volumes[-1].end]
+    next_headings = [volume.heading for volume in volumes[1:]]
+    ends = [*next_headings, volumes[-1].end]
     texts: list[str] = []
     moved: list[Book] = []
-    for number, (book, volume, end) in enumerate(
-        zip(books, volumes, ends, strict=True), start=1
-    ):
+    placed = zip(books, volumes, ends, strict=True)
+    for number, (book, volume, end) in enumerate(placed, start=1):
         texts += (volume.title, book.text)
         book = replace(book, language_spans=tuple(_foreign_spans(book, language)))
         moved.append(_move(book, volume, number, end))
@@ -215,6 +227,7 @@ def _named_notices(books: Sequence[Book]) -> tuple[str, ...]:
 def _move(book: Book, volume: Volume, number: int, end: int) -> Book:
     """A book with the offsets and picture sources of the series. `end`: of its last chapter."""
     start = volume.start
+    cover = f"{number}/{book.cover}" if book.cover else ""
     return replace(
         book,
         paragraphs=(_heading(volume), *_shift(book.paragraphs, start)),
@@ -223,7 +236,7 @@ def _move(book: Book, volume: Volume, number: int, end: int) -> Book:
         links=tuple(_shift_links(book.links, start)),
         images=tuple(_shift_images(book.images, start, number)),
         language_spans=tuple(_shift(book.language_spans, start)),
-        cover=f"{number}/{book.cover}" if book.cover else "",
+        cover=cover,
     )
 
 
@@ -238,12 +251,12 @@ def _main_language(books: Sequence[Book]) -> str:
 
 def _place_volumes(books: Sequence[Book]) -> list[Volume]:
     volumes: list[Volume] = []
-    at = 0
+    heading = 0
     for book in books:
-        start = at + len(book.title) + len(_BETWEEN)
-        volume = Volume(book.title, heading=at, start=start, end=start + len(book.text))
-        volumes.append(volume)
-        at = volume.end + len(_BETWEEN)
+        start = heading + len(book.title) + len(_BETWEEN)
+        end = start + len(book.text)
+        volumes.append(Volume(book.title, heading, start, end))
+        heading = end + len(_BETWEEN)
     return volumes
 
 
@@ -253,7 +266,7 @@ def _heading(volume: Volume) -> Paragraph:
 
 
 def _chapters(book: Book, volume: Volume, end: int) -> Iterator[Chapter]:
-    """A volume's chapters, the last of which goes on to `end`, under one with its title."""
+    """A chapter with the volume's title, then the volume's own as its parts, the last to `end`."""
     if len(book.chapters) == 1 and book.chapters[0].title in ("", volume.title):
         yield Chapter(volume.title, volume.heading, end)
         return
@@ -264,9 +277,10 @@ def _chapters(book: Book, volume: Volume, end: int) -> Iterator[Chapter]:
 
 
 def _foreign_spans(book: Book, language: str) -> list[LanguageSpan]:
-    """What is in another language than the series: perhaps all of the book."""
+    """The parts of a book in another language than the series, which may be all of it."""
     spans = list(book.language_spans)
     if book.language not in ("", language):
+        # These come first: the outer span precedes the inner one, also if they are equally long.
         whole = [LanguageSpan(p.start, p.end, book.language) for p in book.paragraphs]
         spans = whole + spans
     return sorted(spans, key=lambda span: (span.start, -span.end))

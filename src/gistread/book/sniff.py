@@ -8,6 +8,7 @@ import tomllib
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path, PurePath
+from typing import Any
 
 from gistread.book.formats.archive import Archive, ArchiveError
 
@@ -29,13 +30,14 @@ class ReadableFormat(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ForeignFormat:
-    """A format that gistread knows and does not read itself; its name has an article."""
+    """A format that gistread recognises but does not read itself."""
 
-    name: str
-    # By which Calibre's `ebook-convert` detects it; empty if it cannot read it
+    name: str  # With its article: "a Kindle book"
+    # The file name suffix for Calibre's `ebook-convert`; empty if Calibre cannot read the format
     suffix: str = ""
     advice: str = ""
-    has_contents: bool = True  # Else Calibre makes its table of contents from links
+    # False: Calibre makes up the table of contents from links
+    has_contents: bool = True
 
 
 FileType = ReadableFormat | ForeignFormat
@@ -43,10 +45,31 @@ FileType = ReadableFormat | ForeignFormat
 HEAD_BYTES = 4096  # Number of bytes from the start of a file that `identify` needs
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_SIGNATURES = [
-    (row.pop("at", 0), row.pop("bytes").encode("latin-1"), ForeignFormat(**row))
-    for row in _TABLES["signatures"]
-]
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """Bytes by which files of a format are recognised."""
+
+    offset: int
+    content: bytes
+    kind: ForeignFormat
+
+    def is_in(self, head: bytes) -> bool:
+        """Whether a file begins so; blanks and a byte order mark may precede a first signature."""
+        if head.startswith(self.content, self.offset):
+            return True
+        return self.offset == 0 and _without_blanks(head).startswith(self.content)
+
+
+def _signature(row: dict[str, Any]) -> _Signature:
+    """A row of the table: `at` and `bytes`, and the fields of the format."""
+    offset = row.pop("at", 0)
+    content = row.pop("bytes").encode("latin-1")
+    return _Signature(offset, content, ForeignFormat(**row))
+
+
+_SIGNATURES = [_signature(row) for row in _TABLES["signatures"]]
 _ZIP_TYPES = {
     mimetype: ForeignFormat(**row) for mimetype, row in _TABLES["zip_types"].items()
 }
@@ -71,10 +94,12 @@ _FRAGMENT_START = re.compile(
     r"|nav|font|pre|blockquote|ul|ol|dl|hr|br|a|img|b|i|em|strong|span)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
+# In a fragment of a page, anywhere: "</p>", "<br/>".
 _TAG = re.compile(
     r"</(?:p|h[1-6]|div|a|b|i|em|strong|span|font|li|td|center|body|html)\s*>|<(?:br|p|hr)\s*/?>",
     re.IGNORECASE,
 )
+# The headers of a saved page, up to "Content-Type: multipart/related".
 _MHTML = re.compile(
     r"(?:[\w-]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?content-type:\s*multipart/related\b",
     re.IGNORECASE,
@@ -88,9 +113,13 @@ _HTML_NAMES = frozenset((".html", ".htm", ".xhtml", ".xht", ".shtml"))
 _MARKDOWN_NAMES = frozenset(
     (".md", ".markdown", ".mdown", ".mkdn", ".mkd", ".mdwn", ".qmd", ".rmd")
 )
+# "## Chapter 1"
 _HEADING_LINE = re.compile(r"^#{1,6} +\S", re.MULTILINE)
+# "```python"
 _FENCE = re.compile(r"^(?:```|~~~)[\w-]*\s*$", re.MULTILINE)
+# "[words](address)", '![words](address "title")'
 _MARKDOWN_LINK = re.compile(r"!?\[[^\]\n]+\]\([^()\s]+(?:\s\"[^\"\n]*\")?\)")
+# "---", up to forty lines with a "title:" among them, "---"
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\n"
     r"(?:[^\n]*\n){0,40}?(?:title|author|lang|date)[ \t]*:[^\n]*\n"
@@ -121,18 +150,19 @@ def identify(head: bytes, name: str = "") -> FileType | None:
         return None
     if _PDF.search(head.removeprefix(_UTF8_MARK)[:_PDF_BYTES]):
         return ReadableFormat.PDF
-    bare = head.removeprefix(_UTF8_MARK).lstrip(b" \t\r\n") or head
-    for offset, signature, kind in _SIGNATURES:
-        if head.startswith(signature, offset) or (
-            offset == 0 and bare.startswith(signature)
-        ):
-            return kind
+    for signature in _SIGNATURES:
+        if signature.is_in(head):
+            return signature.kind
     text = _legible_text(head)
     if _MARKUP_START.match(text):
         for pattern, markup in _MARKUP:
             if pattern.search(text):
                 return markup
     return _by_content(text, PurePath(name).suffix.lower())
+
+
+def _without_blanks(head: bytes) -> bytes:
+    return head.removeprefix(_UTF8_MARK).lstrip(b" \t\r\n")
 
 
 def _legible_text(head: bytes) -> str:
@@ -168,8 +198,8 @@ def identify_zip(archive: Archive) -> FileType:
         return ReadableFormat.EPUB
     if declared in _ZIP_TYPES:
         return _ZIP_TYPES[declared]
-    names = [name.lower() for name in archive.names]
-    names = [name for name in names if not name.startswith(_MACOS_METADATA)]
+    lower_names = [name.lower() for name in archive.names]
+    names = [name for name in lower_names if not name.startswith(_MACOS_METADATA)]
     if archive.find("[Content_Types].xml"):
         return _office_format(names)
     return _format_inside(names)
@@ -192,15 +222,14 @@ def _format_inside(names: list[str]) -> FileType:
             f"a zip archive of {len(books)} FictionBooks", advice=_UNPACK
         )
     if _CALIBRE_METADATA in names:
-        texts = [kind for name, kind in _CALIBRE_TEXTS.items() if name in names]
-        if texts:
-            return texts[0]
+        for text_name, kind in _CALIBRE_TEXTS.items():
+            if text_name in names:
+                return kind
     if names and all(name.endswith(_IMAGES) for name in names):
         return ForeignFormat("a comic book or another archive of images")
     return ForeignFormat("a zip archive", advice=_UNPACK)
 
 
 def is_fb2_name(name: str) -> bool:
-    return name.lower().endswith(".fb2") and not name.lower().startswith(
-        _MACOS_METADATA
-    )
+    lower_name = name.lower()
+    return lower_name.endswith(".fb2") and not lower_name.startswith(_MACOS_METADATA)

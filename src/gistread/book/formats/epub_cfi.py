@@ -175,11 +175,13 @@ class _Chunk:
 class SourceText:
     """The text of an EPUB's documents, as they are written.
 
-    >>> source = read_source(data)
-    >>> source.identifiers(book.text, [(100, 140)])
-    ['epubcfi(/6/4[chapter-1]!/4/10[para05],/1:3,/1:43)']
-    >>> source.place('epubcfi(/6/4!/4/10/1:3)', book.text)
-    (100, 101)
+    >>> page = "<html><head/><body><p>Loomings</p><p id='p1'>Call me Ishmael.</p></body></html>"
+    >>> source = SourceText([("/6/4", etree.fromstring(page))])
+    >>> text = "Loomings. Call me Ishmael."
+    >>> source.identifiers(text, [(18, 25)])
+    ['epubcfi(/6/4!/4/4[p1],/1:8,/1:15)']
+    >>> source.place("epubcfi(/6/4!/4/4/1:8)", text)
+    (18, 19)
     """
 
     def __init__(self, documents: Iterable[tuple[str, etree._Element]]) -> None:

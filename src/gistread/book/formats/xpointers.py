@@ -24,13 +24,17 @@ Step = tuple[str, int]  # The name of an element or `text()`, and its number fro
 # then those of its second child and the following ones
 _Places = dict[tuple[int, tuple[Step, ...]], list[int]]
 _TEXT = "text()"
-_DEEPEST, _MOST_PLACES = 40, 400_000  # Of any book; files are untrusted
+# More than any real book has; files are untrusted.
+_DEEPEST = 40
+_MOST_PLACES = 400_000
 _WHITE = " \t\r\n"  # A no-break space is a letter to that engine
 _LONGEST_NODE = 8192  # Characters; a longer text is several nodes
+# "/body/DocFragment[3]/body" with the steps "/div/p[2]/text()" and the character ".15".
 _POINTER = re.compile(
     r"/body(?:\[1\])?/DocFragment(?:\[(\d{1,6})\])?(?:/body(?:\[1\])?)?"
     r"((?:/[^/.]+)*)(?:\.(\d{1,9}))?"
 )
+# "/p[2]", "/text()"
 _STEP = re.compile(r"/(text\(\)|[\w:-]+)(?:\[(\d{1,9})\])?")
 # Wrappers of that engine's own layout, which older versions name
 _BOXES = word_set("autoboxing tabularbox rubybox mathbox floatbox inlinebox")
@@ -59,27 +63,29 @@ class _Node:
     keeps_space: bool
 
     def written_offset(self, offset: int) -> int:
-        """The number of characters that the engine keeps of the first `offset` ones."""
-        return sum(self._kept()[:offset])
+        """How many of the first `offset` characters the engine keeps."""
+        return sum(self._is_kept()[:offset])
 
     def offset_of(self, written: int) -> int:
-        """The offset of the kept character with this number; the end after the last one."""
-        left = written
-        for offset, is_kept in enumerate(self._kept()):
-            if is_kept and left == 0:
+        """The inverse of `written_offset`; the end of the text for a number beyond it."""
+        kept_before = 0
+        for offset, is_kept in enumerate(self._is_kept()):
+            if is_kept and kept_before == written:
                 return offset
-            left -= is_kept
+            kept_before += is_kept
         return len(self.text)
 
-    def _kept(self) -> list[bool]:
+    def _is_kept(self) -> list[bool]:
+        """For each character whether the engine keeps it: of white space only the first one."""
         if self.keeps_space:
             return [True] * len(self.text)
-        is_white = [character in _WHITE for character in self.text]
-        after_white = [False, *is_white]
-        return [
-            not (white and before)
-            for white, before in zip(is_white, after_white, strict=False)
-        ]
+        is_kept: list[bool] = []
+        follows_white = False
+        for character in self.text:
+            is_white = character in _WHITE
+            is_kept.append(not (is_white and follows_white))
+            follows_white = is_white
+        return is_kept
 
 
 @dataclass(slots=True)
@@ -96,34 +102,41 @@ class SpineText:
         """The pointer to a character of the text; empty for a text without words."""
         if not self._nodes:
             return ""
-        number = max(
-            0, bisect_right(self._nodes, offset, key=lambda node: node.start) - 1
-        )
+        following = bisect_right(self._nodes, offset, key=lambda node: node.start)
+        number = max(0, following - 1)
         node = self._nodes[number]
         fragment = bisect_right(self._fragments, number)
-        within = node.written_offset(offset - node.start)
-        return f"/body/DocFragment[{fragment}]/body{node.written}.{within}"
+        character = node.written_offset(offset - node.start)
+        return f"/body/DocFragment[{fragment}]/body{node.written}.{character}"
 
     def offset_of(self, pointer: str) -> int | None:
         """The offset that a pointer means; None if this book has no such element."""
         match = _POINTER.fullmatch(pointer)
         if match is None:
             return None
-        steps = _steps_of(match[2])
+        written_fragment, path, written_point = match.groups()
+        fragment = int(written_fragment or 1)
+        point = int(written_point or 0)
+        steps = _steps_of(path)
         if steps is None:
             return None
-        fragment, point = int(match[1] or 1), int(match[3] or 0)
         starts = self._places.get((fragment, steps))
-        if steps and steps[-1][0] == _TEXT:
-            if starts is not None:
-                node = self._nodes[starts[0]]
-                return node.start + node.offset_of(point)
-            # The engine may have more nodes, parted by comments: go to the start of the paragraph.
-            starts, point = self._places.get((fragment, steps[:-1])), 0
+        points_to_text = bool(steps) and steps[-1][0] == _TEXT
+        if not points_to_text:
+            return self._start_of_child(starts, point)
+        if starts is not None:
+            node = self._nodes[starts[0]]
+            return node.start + node.offset_of(point)
+        # The engine may have more nodes, parted by comments: go to the start of the paragraph.
+        paragraph_starts = self._places.get((fragment, steps[:-1]))
+        return self._start_of_child(paragraph_starts, 0)
+
+    def _start_of_child(self, starts: list[int] | None, number: int) -> int | None:
+        """The offset of a child, counted from 0, of an element; of its last one if it has fewer."""
         if starts is None:
             return None
-        # The start of a child
-        return self._start_of(starts[min(point, len(starts) - 1)])
+        last = len(starts) - 1
+        return self._start_of(starts[min(number, last)])
 
     def fragment_of(self, pointer: str) -> tuple[int, int] | None:
         """Start and end of the spine item that a pointer names; None if there is none."""
@@ -163,17 +176,28 @@ def _body_of(archive: Archive, path: str) -> etree._Element | None:
 
 def _steps_of(path: str) -> tuple[Step, ...] | None:
     """The steps below the body, without the boxes of a layout; None if this is no path."""
-    steps = []
+    steps: list[Step] = []
     rest = path
     while rest:
         match = _STEP.match(rest)
         if match is None:
             return None
-        name = match[1] if match[1] == _TEXT else match[1].lower()
+        # Of `text()` too: its name has no capitals.
+        name = match[1].lower()
+        number = int(match[2] or 1)
         if name not in _BOXES:
-            steps.append((name, int(match[2] or 1)))
+            steps.append((name, number))
         rest = rest[match.end() :]
     return tuple(steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Child:
+    """A child of an element, with its step in a path."""
+
+    content: etree._Element | str
+    step: Step
+    written: str  # The step as a pointer has it: "/p[2]"
 
 
 @dataclass(slots=True)
@@ -190,15 +214,16 @@ class _Reader:
         return SpineText(text, self.nodes, self.places, self.fragments)
 
     def add(self, body: etree._Element | None) -> None:
-        """Read the next item of the spine; None: it has no text that can be read."""
+        """Read the next item of the spine; None if it has no text that can be read."""
         self.fragments.append(len(self.nodes))
         starts = self._starts(())
         if body is not None:
             self._read(body, (), "", starts, keeps_space=False)
 
     def _starts(self, path: tuple[Step, ...]) -> list[int]:
-        """The list of an element or text node that begins here."""
-        starts = self.places[len(self.fragments), path] = [len(self.nodes)]
+        """Enter an element or text node in `places`; the list there may be extended."""
+        starts = [len(self.nodes)]
+        self.places[len(self.fragments), path] = starts
         return starts
 
     def _read(
@@ -214,47 +239,61 @@ class _Reader:
         if len(path) > _DEEPEST or len(self.places) > _MOST_PLACES:
             return
         keeps_space = keeps_space or local_name(element) in _KEEPS_SPACE
-        children = list(_children(element, keeps_space=keeps_space))
-        names = [
-            _TEXT if isinstance(child, str) else local_name(child) for child in children
-        ]
-        totals, so_far = Counter(names), Counter[str]()
-        for name, child in zip(names, children, strict=True):
-            so_far[name] += 1
-            number = so_far[name]
-            below = (*path, (name, number))
-            below_written = f"{written}/{name}"
-            if totals[name] > 1:
-                below_written += f"[{number}]"
-            if len(so_far) > 1 or number > 1:
+        children = _numbered_children(element, keeps_space=keeps_space)
+        for index, child in enumerate(children):
+            if index > 0:
                 starts.append(len(self.nodes))
-            below_starts = self._starts(below)
-            if isinstance(child, str):
-                self.nodes.append(
-                    _Node(self.characters, child, below_written, keeps_space)
-                )
-                self.characters += len(child)
+            child_path = (*path, child.step)
+            child_written = written + child.written
+            child_starts = self._starts(child_path)
+            content = child.content
+            if isinstance(content, str):
+                node = _Node(self.characters, content, child_written, keeps_space)
+                self.nodes.append(node)
+                self.characters += len(content)
             else:
                 self._read(
-                    child, below, below_written, below_starts, keeps_space=keeps_space
+                    content,
+                    child_path,
+                    child_written,
+                    child_starts,
+                    keeps_space=keeps_space,
                 )
+
+
+def _numbered_children(
+    element: etree._Element, *, keeps_space: bool
+) -> Iterator[_Child]:
+    children = list(_children(element, keeps_space=keeps_space))
+    names = [
+        _TEXT if isinstance(child, str) else local_name(child) for child in children
+    ]
+    totals = Counter(names)
+    numbers = Counter[str]()
+    for name, child in zip(names, children, strict=True):
+        numbers[name] += 1
+        number = numbers[name]
+        written = f"/{name}[{number}]" if totals[name] > 1 else f"/{name}"
+        yield _Child(child, (name, number), written)
 
 
 def _children(
     element: etree._Element, *, keeps_space: bool
 ) -> Iterator[etree._Element | str]:
     """The elements and text nodes in an element, as the engine has them."""
-    children = list(_source_children(element))
     name = local_name(element)
     if name in _INVISIBLE:
         return
+    children = list(_source_children(element))
     for number, child in enumerate(children):
         if not isinstance(child, str):
             yield child
-        elif name not in _WITHOUT_TEXT:
-            is_white = not child.strip(_WHITE)
-            if not is_white or keeps_space or not _is_dropped(name, children, number):
-                yield from _pieces(_without_first_line_end(name, child, number))
+            continue
+        is_white = not child.strip(_WHITE)
+        may_drop = is_white and not keeps_space
+        is_dropped = may_drop and _is_dropped(name, children, number)
+        if name not in _WITHOUT_TEXT and not is_dropped:
+            yield from _pieces(_without_first_line_end(name, child, number))
 
 
 def _source_children(element: etree._Element) -> Iterator[etree._Element | str]:
@@ -270,17 +309,18 @@ def _source_children(element: etree._Element) -> Iterator[etree._Element | str]:
 def _is_dropped(
     name: str, children: Sequence[etree._Element | str], number: int
 ) -> bool:
-    """Whether white space between the children of an element is no text node."""
-    around = [
-        children[at] for at in (number - 1, number + 1) if 0 <= at < len(children)
-    ]
-    near = {local_name(child) for child in around if not isinstance(child, str)}
+    """Whether the engine drops the white space that is a child of an element."""
+    before = children[number - 1 : number] if number else []
+    after = children[number + 1 : number + 2]
+    neighbours = {
+        local_name(child) for child in (*before, *after) if not isinstance(child, str)
+    }
     if name not in _BLOCKS:
-        return not near.isdisjoint(_BLOCKS)
+        return bool(neighbours & _BLOCKS)
     if number == 0:
         return True
-    is_at_edge = number == len(children) - 1 and _has_block(children)
-    return is_at_edge or not near.isdisjoint(_BLOCKS | _INVISIBLE)
+    is_last_of_blocks = number == len(children) - 1 and _has_block(children)
+    return is_last_of_blocks or bool(neighbours & (_BLOCKS | _INVISIBLE))
 
 
 def _has_block(children: Iterable[etree._Element | str]) -> bool:
@@ -301,7 +341,8 @@ def _pieces(text: str) -> Iterator[str]:
     """The nodes that a long text is cut into, after spaces."""
     while len(text) >= _LONGEST_NODE:
         window = text[:_LONGEST_NODE]
-        cut = max(window.rfind(white) for white in " \n\r") + 1 or _LONGEST_NODE
+        last_white = max(window.rfind(white) for white in " \n\r")
+        cut = last_white + 1 if last_white >= 0 else _LONGEST_NODE
         yield text[:cut]
         text = text[cut:]
     if text:

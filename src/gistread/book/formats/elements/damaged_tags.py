@@ -9,14 +9,17 @@ _VALUE = rb"""(?:"[^"]*+"(?=[\s/>])|'[^']*+'(?=[\s/>])|[^\s"'<>]++)"""
 _ATTRIBUTE_NAME = rb"""[^\s<>/"'=]++"""
 _ATTRIBUTE = rb"(?:%b(?:\s*+=\s*+%b)?+)" % (_ATTRIBUTE_NAME, _VALUE)
 _SOUND_TAG = rb"</?+%b(?:[\s/]++%b?+)*+>" % (_NAME, _ATTRIBUTE)
-# Text, tags that browsers read alike, comments and what else "<" may begin.
+# As much as possible of text, undamaged tags, comments, and a "<" that begins no tag.
 _SOUND = re.compile(rb"(?:[^<]++|%b|<(?!/?[A-Za-z]))*+" % _SOUND_TAG)
+# "<p", "</em"
 _TAG_START = re.compile(rb"</?([A-Za-z][A-Za-z0-9]*)(?![\w:.-])")
+# ' class="a" id="b"'
 _QUOTED_ATTRIBUTES = re.compile(
     rb"""(?:\s++%b\s*+=\s*+(?:"[^"<>]*"|'[^'<>]*'))*+""" % _ATTRIBUTE_NAME
 )
-_UNTIL_NEXT = re.compile(rb"<[^<>]*")
+_UNTIL_BRACKET = re.compile(rb"<[^<>]*")
 _QUOTES = (b'"', b"'")
+# "<//" of "<//em>"
 _MANY_SLASHES = re.compile(rb"<//++(?=[A-Za-z])")
 _COMMENT_START, _COMMENT_END = b"<!--", b"-->"
 _TITLE = re.compile(rb"<title\b[^<>]*>[^<]*", re.IGNORECASE)
@@ -31,24 +34,32 @@ def mend_tags(data: bytes) -> bytes:
     >>> mend_tags(b"</em, but <pRain</p>")
     b'</em>, but &lt;pRain</p>'
     """
-    data = _close_title(_MANY_SLASHES.sub(b"</", _without_open_comment(data)))
+    data = _without_open_comment(data)
+    data = _MANY_SLASHES.sub(b"</", data)
+    data = _close_title(data)
     mended: list[bytes] = []
     position = 0
-    while True:
-        sound = _SOUND.match(data, position)
-        end = sound.end() if sound is not None else position
-        mended.append(data[position:end])
-        if end == len(data):
-            return b"".join(mended)
-        tag, position = _mended_tag(data, end)
-        mended.append(tag)
+    while position < len(data):
+        sound_end = _end_of(_SOUND.match(data, position), default=position)
+        mended.append(data[position:sound_end])
+        position = sound_end
+        if position < len(data):
+            tag, position = _mended_tag(data, position)
+            mended.append(tag)
+    return b"".join(mended)
+
+
+def _end_of(match: re.Match[bytes] | None, default: int) -> int:
+    if match is None:
+        return default
+    return match.end()
 
 
 def _without_open_comment(data: bytes) -> bytes:
-    """The markup without the beginning of a comment that does not end: all after it is text."""
+    """The markup without the `<!--` of a comment that does not end: the rest is text."""
     last_end = max(0, data.rfind(_COMMENT_END))
-    before, start, after = data[last_end:].partition(_COMMENT_START)
-    if not start:
+    before, comment_start, after = data[last_end:].partition(_COMMENT_START)
+    if not comment_start:
         return data
     return data[:last_end] + before + after
 
@@ -67,20 +78,23 @@ def _close_title(data: bytes) -> bytes:
 
 def _mended_tag(data: bytes, start: int) -> tuple[bytes, int]:
     """The damaged tag at `start`, mended, and where the text after it begins."""
-    written = _UNTIL_NEXT.match(data, start)
-    end = written.end() if written is not None else len(data)
-    if data[end : end + 1] == b">":
+    end = _end_of(_UNTIL_BRACKET.match(data, start), default=len(data))
+    is_closed = data[end : end + 1] == b">"
+    if is_closed:
         return _without_odd_quotes(data[start:end]) + b">", end + 1
-    name = _TAG_START.match(data, start, end)
-    if name is None or name[1].decode("ascii").lower() not in tags:
+    # No ">": the tag ends after the attributes that have both quotation marks.
+    tag_start = _TAG_START.match(data, start, end)
+    is_known = tag_start is not None and tag_start[1].decode("ascii").lower() in tags
+    if tag_start is None or not is_known:
         return b"&lt;", start + 1
-    attributes = _QUOTED_ATTRIBUTES.match(data, name.end(), end)
-    end = attributes.end() if attributes is not None else name.end()
-    return data[start:end] + b">", end
+    name_end = tag_start.end()
+    attributes = _QUOTED_ATTRIBUTES.match(data, name_end, end)
+    tag_end = _end_of(attributes, default=name_end)
+    return data[start:tag_end] + b">", tag_end
 
 
 def _without_odd_quotes(tag: bytes) -> bytes:
-    """A tag without the quotation marks of a kind of which some have no other."""
+    """A tag without the quotation marks of a kind (" or ') if one of them has no partner."""
     for quote in _QUOTES:
         if tag.count(quote) % 2:
             tag = tag.replace(quote, b"")

@@ -1,6 +1,6 @@
 """Writes MathML on one line: x² = 1/2, √2, the rows of a matrix.
 
-Falls back to TeX or a description.
+Falls back to the equation's TeX or description.
 """
 
 import unicodedata
@@ -39,30 +39,41 @@ _UNREAD = frozenset(("annotation", "annotation-xml", "mphantom", "none", "mpresc
 
 
 def equation_text(equation: etree._Element) -> str:
+    """The text of a <math> element; empty if it has neither signs nor a description."""
     if _has_stray_text(equation):
         return f" {text_without(equation, _SCRIPTS)} "
     text = " ".join(_text(equation, 0).split())
-    sources = map(plain_text, elements_named(equation, "annotation"))
-    return text or next(filter(None, sources), equation.get("alttext") or "")
+    if text:
+        return text
+    for annotation in elements_named(equation, "annotation"):
+        source = plain_text(annotation)
+        if source:
+            return source
+    return equation.get("alttext") or ""
 
 
 def _has_stray_text(equation: etree._Element) -> bool:
     """Whether words stand between elements, where MathML has none, or in other elements."""
-    names = {local_name(each) for each in equation.iterdescendants()}
-    if not all(name[:1] in ("m", "") or name in _OTHER_NAMES for name in names):
+    if has_own_text(equation):
         return True
-    around = (each for each in equation.iterdescendants() if len(each))
-    read = (each for each in around if local_name(each) not in _UNREAD)
-    return has_own_text(equation) or any(map(has_own_text, read))
+    for element in equation.iterdescendants():
+        name = local_name(element)
+        is_mathml = name[:1] in ("m", "") or name in _OTHER_NAMES
+        if not is_mathml:
+            return True
+        is_read = name not in _UNREAD
+        if is_read and len(element) and has_own_text(element):
+            return True
+    return False
 
 
 def unread_sources(equation: etree._Element) -> list[etree._Element]:
-    """The parts of an equation that say it in another notation and are not shown."""
+    """The parts of an equation that repeat it in another notation and are not shown."""
     if _has_stray_text(equation):
         return []
-    unread = [each for each in equation.iter() if local_name(each) in _UNREAD]
-    nested = {inner for each in unread for inner in each.iterdescendants()}
-    outer = [each for each in unread if each not in nested]
+    unread = [part for part in equation.iter() if local_name(part) in _UNREAD]
+    nested = {inner for part in unread for inner in part.iterdescendants()}
+    outer = [part for part in unread if part not in nested]
     has_signs = bool(_text(equation, 0).strip())
     if has_signs:
         return outer
@@ -70,7 +81,11 @@ def unread_sources(equation: etree._Element) -> list[etree._Element]:
 
 
 def bracket(text: str) -> str:
-    """The text in brackets unless it is one word or number, or in brackets."""
+    """The text in brackets, unless it is one sign, word or number, or has brackets already.
+
+    >>> bracket("a + b"), bracket("12"), bracket("(a + b)")
+    ('(a + b)', '12', '(a + b)')
+    """
     is_bracketed = text[:1] == "(" and text.find(")") == len(text) - 1
     if len(text) < 2 or text.isalnum() or is_bracketed:
         return text
@@ -106,15 +121,17 @@ def _combining_mark(sign: str, *, under: bool) -> str:
 
 
 def _script(text: str, sign: str, table: dict[int, int]) -> str:
-    packed = text.replace(" ", "")
-    if all(ord(character) in table for character in packed):
-        return packed.translate(table)
-    if packed in _PRIMES:
-        return packed
+    """A script in the small characters of `table`; after `sign` if it lacks one of them."""
+    without_spaces = text.replace(" ", "")
+    if all(ord(character) in table for character in without_spaces):
+        return without_spaces.translate(table)
+    if without_spaces in _PRIMES:
+        return without_spaces
     return f"{sign}{bracket(text)}"
 
 
 def _text(element: etree._Element, depth: int) -> str:
+    """The text of an element at this depth of an equation."""
     name = local_name(element)
     if depth > _DEEPEST:
         return " ".join(map(str, element.itertext()))
@@ -137,12 +154,13 @@ def _arranged(
 ) -> str:
     """The parts of a fraction, root, table or row, with the signs between them."""
     match local_name(element), parts:
-        case "mfrac", [over, under]:
+        case "mfrac", [upper, lower]:
             if element.get("linethickness") in _NO_LINE:
-                return f"{over} choose {under}"
-            return f"{bracket(over)}/{bracket(under)}"
+                return f"{upper} choose {lower}"
+            return f"{bracket(upper)}/{bracket(lower)}"
         case "mroot", [inner, degree]:
-            return f"{superscript(degree).lstrip('^')}√{bracket(inner)}"
+            raised_degree = superscript(degree).lstrip("^")
+            return f"{raised_degree}√{bracket(inner)}"
         case "msqrt", _:
             return f"√{bracket(_row(children, parts))}"
         # Rows, also of sums by hand
@@ -153,12 +171,13 @@ def _arranged(
         case "mfenced", _:
             opening = element.get("open", "(")
             closing = element.get("close", ")")
-            return f"{opening}{', '.join(parts)}{closing}"
+            items = ", ".join(parts)
+            return f"{opening}{items}{closing}"
     return _row(children, parts)
 
 
 def _base_with_scripts(name: str, parts: list[str]) -> str | None:
-    """A base with what stands above, below and beside it; None for an element without a base."""
+    """A base with its scripts and accents; None for an element without a base."""
     match name, parts:
         case "msub", [base, low]:
             return base + subscript(low)
@@ -177,29 +196,30 @@ def _base_with_scripts(name: str, parts: list[str]) -> str | None:
 
 def _row(children: list[etree._Element], parts: list[str]) -> str:
     """Join a row: spaces around operators, none between factors."""
-    row = last = ""
+    row = ""
+    previous = ""  # The last text that is visible
     for child, text in zip(children, parts, strict=True):
         name = local_name(child)
         if name == "mo":
             row += _operator(text, row.rstrip()[-1:])
         elif name == "mtext":
             row += f" {text} "
-        elif _are_words(last, text):
+        elif _would_merge(previous, text):
             row += f" {text}"
         else:
             row += text
-        last = text.translate(_INVISIBLE) or last
+        previous = text.translate(_INVISIBLE) or previous
     return row
 
 
-def _are_words(last: str, text: str) -> bool:
+def _would_merge(previous: str, text: str) -> bool:
     """Whether two factors would read as one word without a space."""
-    has_word = len(last) > 1 or len(text) > 1
-    return has_word and last[-1:].isalpha() and text[:1].isalnum()
+    has_word = len(previous) > 1 or len(text) > 1
+    return has_word and previous[-1:].isalpha() and text[:1].isalnum()
 
 
 def _operator(text: str, before: str) -> str:
-    """An operator with the spaces it needs after this character."""
+    """An operator with the spaces that it needs after the character `before`."""
     sign = text.translate(_INVISIBLE)
     if sign in _SIGNS:
         is_spaced = before.isalnum() or before in _CLOSING

@@ -1,6 +1,6 @@
-"""Reads style, link target and language of inline XHTML elements.
+"""Reads style, link target and language of XHTML elements.
 
-From their names, attributes, style sheets and classes.
+They follow from names, attributes, style sheets and classes.
 """
 
 import re
@@ -19,19 +19,26 @@ from gistread.book.normalise import language_tag
 MOST_CHARACTERS = 1_000_000  # Larger style sheets are ignored
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_OF_A_CLASS = re.compile(r"([a-z][a-z0-9]*)?\.(-?[_a-z][\w-]*)", re.IGNORECASE)
-_OF_AN_ELEMENT = re.compile(r"[a-z][a-z0-9]*", re.IGNORECASE)
+# Selectors: ".verse", "p.verse"; "p".
+_CLASS_SELECTOR = re.compile(r"([a-z][a-z0-9]*)?\.(-?[_a-z][\w-]*)", re.IGNORECASE)
+_ELEMENT_SELECTOR = re.compile(r"[a-z][a-z0-9]*", re.IGNORECASE)
+# Declarations: "white-space: pre-wrap", "float: left".
 _WHITE_SPACE = re.compile(r"(?:^|;)\s*white-space\s*:\s*([a-z-]+)", re.IGNORECASE)
 _KEEPS_LINES = frozenset(("pre", "pre-wrap", "pre-line", "break-spaces"))
 _FLOATS = re.compile(r"(?:^|;)\s*float\s*:\s*left", re.IGNORECASE)
 _TABLES = tomllib.loads(Path(__file__).with_name("styles.toml").read_text("utf-8"))
-_ADDED, _UNDONE = (
-    {
+
+
+def _declaration_patterns(patterns: Mapping[str, str]) -> dict[Style, re.Pattern[str]]:
+    """For each style the pattern of a declaration: `font-style: italic` for emphasis."""
+    return {
         Style(style): re.compile(rf"(?:^|;)\s*(?:{pattern})", re.IGNORECASE)
-        for style, pattern in _TABLES[name].items()
+        for style, pattern in patterns.items()
     }
-    for name in ("added", "undone")
-)
+
+
+_ADDED = _declaration_patterns(_TABLES["added"])
+_UNDONE = _declaration_patterns(_TABLES["undone"])
 # Marks of elements without attributes.
 BY_NAME: Mapping[str, Marks] = {
     name: (InlineMark(style=Style(style)),)
@@ -59,25 +66,40 @@ class StyleEffect:
     floats: bool = False
 
 
-# By class: `.name` for any element, `span.name` for one. By element, `p`, only `keeps_lines`.
+# By selector: `.name` for a class, `span.name` for a class of one element; for an element, such as
+# `p`, only `keeps_lines`.
 StyleSheet = Mapping[str, StyleEffect]
 
 
 @lru_cache(1024)
 def style_effect(declarations: str) -> StyleEffect:
-    added, undone = (
-        frozenset(
-            style for style, pattern in table.items() if pattern.search(declarations)
-        )
-        for table in (_ADDED, _UNDONE)
-    )
+    """The effect of declarations such as `font-style: italic; float: left`."""
     white_space = _WHITE_SPACE.search(declarations)
-    keeps = white_space[1].lower() in _KEEPS_LINES if white_space else None
-    return StyleEffect(added, undone, keeps, bool(_FLOATS.search(declarations)))
+    keeps_lines = None
+    if white_space:
+        keeps_lines = white_space[1].lower() in _KEEPS_LINES
+    return StyleEffect(
+        adds=_matching_styles(_ADDED, declarations),
+        undoes=_matching_styles(_UNDONE, declarations),
+        keeps_lines=keeps_lines,
+        floats=bool(_FLOATS.search(declarations)),
+    )
+
+
+def _matching_styles(
+    patterns: Mapping[Style, re.Pattern[str]], declarations: str
+) -> frozenset[Style]:
+    return frozenset(
+        style for style, pattern in patterns.items() if pattern.search(declarations)
+    )
 
 
 def read_sheet(text: str) -> StyleSheet:
-    """The rules of a style sheet that affect text style, of a class or of an element."""
+    """The rules of a style sheet for classes and elements, so far as they affect text.
+
+    >>> read_sheet("p.verse { white-space: pre }")["p.verse"].keeps_lines
+    True
+    """
     if len(text) > MOST_CHARACTERS:
         return {}
     rules: list[StyleSheet] = []
@@ -87,22 +109,26 @@ def read_sheet(text: str) -> StyleSheet:
         if effect == StyleEffect():
             continue
         # An `@import ...;` or the start of an `@media` block may precede the selectors.
-        selectors = before.rpartition("{")[2].rpartition(";")[2].split(",")
+        in_media = before.rpartition("{")[2]
+        after_import = in_media.rpartition(";")[2]
+        selectors = after_import.split(",")
         rules += [_rule(selector.strip(), effect) for selector in selectors]
     return merge_sheets(rules)
 
 
 def _rule(selector: str, effect: StyleEffect) -> StyleSheet:
     """A style sheet of one rule; empty if its selector is of another kind."""
-    match = _OF_A_CLASS.fullmatch(selector)
+    match = _CLASS_SELECTOR.fullmatch(selector)
     if match:
-        return {f"{(match[1] or '').lower()}.{match[2]}": effect}
-    if effect.keeps_lines is not None and _OF_AN_ELEMENT.fullmatch(selector):
+        element, class_name = match.groups(default="")
+        return {f"{element.lower()}.{class_name}": effect}
+    if effect.keeps_lines is not None and _ELEMENT_SELECTOR.fullmatch(selector):
         return {selector.lower(): StyleEffect(keeps_lines=effect.keeps_lines)}
     return {}
 
 
 def merge_sheets(sheets: Iterable[StyleSheet]) -> StyleSheet:
+    """The rules of all sheets; later ones override earlier ones."""
     merged: dict[str, StyleEffect] = {}
     for sheet in sheets:
         for name, later in sheet.items():
@@ -111,15 +137,15 @@ def merge_sheets(sheets: Iterable[StyleSheet]) -> StyleSheet:
             if keeps_lines is None:
                 keeps_lines = earlier.keeps_lines
             merged[name] = StyleEffect(
-                earlier.adds - later.undoes | later.adds,
-                earlier.undoes - later.adds | later.undoes,
-                keeps_lines,
-                earlier.floats or later.floats,
+                adds=(earlier.adds - later.undoes) | later.adds,
+                undoes=(earlier.undoes - later.adds) | later.undoes,
+                keeps_lines=keeps_lines,
+                floats=earlier.floats or later.floats,
             )
     return merged
 
 
-# Elements with a meaning: an upright <em> is emphasised by other means.
+# Elements that keep their style whatever is declared: an upright <em> is still emphasised.
 _SEMANTIC_ELEMENTS = frozenset(("em", "strong", "code", "ins", "del"))
 _STYLED_BLOCKS = frozenset(
     ("p", "div", "blockquote", "li", "td", "dd", "section", "aside")
@@ -130,19 +156,19 @@ _NO_TARGET = re.compile(r"(?:javascript|data|blob):|#?$", re.IGNORECASE)
 
 
 def styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> Marks:
-    own = BY_NAME.get(name, ())
-    classes, style = element.get("class"), element.get("style")
-    if not classes and not style:
-        return own
-    styles = {mark.style for mark in own}
-    if classes:
-        named = classes.lower().split()
-        styles |= {
-            _BY_CLASS[class_name] for class_name in named if class_name in _BY_CLASS
-        }
-    styles = _declared(styles, element, name, sheet)
+    """Styles of an element inside a paragraph, by name, class and declarations."""
+    own_marks = BY_NAME.get(name, ())
+    classes = element.get("class")
+    if not classes and not element.get("style"):
+        return own_marks
+    own_styles = {mark.style for mark in own_marks}
+    styles = set(own_styles)
+    for class_name in (classes or "").lower().split():
+        if class_name in _BY_CLASS:
+            styles.add(_BY_CLASS[class_name])
+    styles = _with_declared(styles, element, name, sheet)
     if name in _SEMANTIC_ELEMENTS:
-        styles |= {mark.style for mark in own}
+        styles |= own_styles
     if name == "a":
         # Links are underlined anyway.
         styles.discard(Style.UNDERLINE)
@@ -151,16 +177,19 @@ def styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> Marks:
 
 def block_styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> Marks:
     """Styles that a block applies to all its words, in addition to those of its kind."""
-    classes, style = element.get("class"), element.get("style")
-    if name not in _STYLED_BLOCKS or not (style or (classes and sheet)):
+    has_rules = bool(sheet) and element.get("class")
+    may_declare = element.get("style") or has_rules
+    if name not in _STYLED_BLOCKS or not may_declare:
         return ()
-    return _marks(_declared(set(), element, name, sheet) & INHERITED)
+    return _marks(_with_declared(set(), element, name, sheet) & INHERITED)
 
 
 def keeps_lines(element: etree._Element, name: str, sheet: StyleSheet) -> bool | None:
     """Whether the line feeds of an element are shown; None if it declares nothing."""
-    declared = [effect.keeps_lines for effect in _effects(element, name, sheet)]
-    return next((keeps for keeps in reversed(declared) if keeps is not None), None)
+    for effect in reversed(_effects(element, name, sheet)):
+        if effect.keeps_lines is not None:
+            return effect.keeps_lines
+    return None
 
 
 def floats(element: etree._Element, name: str, sheet: StyleSheet) -> bool:
@@ -176,28 +205,30 @@ def _effects(
     if sheet:
         if name in sheet:
             effects.append(sheet[name])
-        for each in (element.get("class") or "").split():
-            rules = (f".{each}", f"{name}.{each}")
-            effects += [sheet[rule] for rule in rules if rule in sheet]
-    if style := element.get("style"):
+        for class_name in (element.get("class") or "").split():
+            selectors = (f".{class_name}", f"{name}.{class_name}")
+            effects += [sheet[selector] for selector in selectors if selector in sheet]
+    style = element.get("style")
+    if style:
         effects.append(style_effect(style))
     return effects
 
 
-def _declared(
+def _with_declared(
     styles: set[Style | None], element: etree._Element, name: str, sheet: StyleSheet
 ) -> set[Style | None]:
     """The styles after what the style sheet and the element itself add and undo."""
     for effect in _effects(element, name, sheet):
-        styles = styles - effect.undoes | effect.adds
+        styles = (styles - effect.undoes) | effect.adds
     return styles
 
 
 def _marks(styles: set[Style | None]) -> Marks:
-    return tuple(InlineMark(style=each) for each in Style if each in styles)
+    return tuple(InlineMark(style=style) for style in Style if style in styles)
 
 
 def href_of(element: etree._Element, name: str) -> str:
+    """The address of a link; empty for other elements, scripts and embedded data."""
     if name != "a":
         return ""
     href = (element.get("href") or "").strip()
@@ -209,8 +240,8 @@ def href_of(element: etree._Element, name: str) -> str:
 def language_of(element: etree._Element) -> str:
     """BCP 47 language that the element declares; empty if none."""
     # In HTML the prefix is part of the attribute's name.
-    declared = (element.get(name) for name in (_XML_LANG, "lang", "xml:lang"))
-    return language_tag(next(filter(None, declared), ""))
+    declared = element.get(_XML_LANG) or element.get("lang") or element.get("xml:lang")
+    return language_tag(declared or "")
 
 
 def is_same_language(language: str, other: str) -> bool:

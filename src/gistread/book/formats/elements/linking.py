@@ -23,34 +23,42 @@ from gistread.book.formats.elements.xhtml import XhtmlDocument
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
 
-# Path and fragment of an `href` in a document, which may not exist; None if it leads out of the
-# book.
+# From the path of a document and an `href` in it: the path and the fragment that the link names,
+# which may not exist. None if the link leads out of the book.
 Locate = Callable[[str, str], tuple[str, str] | None]
-FindPicture = Callable[[str, str], str]  # Resolves a picture's source in a document
+# From the path of a document and the source of a picture in it: the picture's path in the book.
+FindPicture = Callable[[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class ParagraphRange:
-    """Paragraphs `[first, last)` of a document; `last` is None unless they are a note."""
+    """Paragraphs `[first, end)` of a document; `end` is None unless they are a note."""
 
     path: str
     first: int
-    last: int | None = None
+    end: int | None = None
+
+    @property
+    def indices(self) -> range:
+        """The paragraphs of a note."""
+        return range(self.first, self.end or self.first)
 
 
 _LinkKey = tuple[str, int, int]  # Path, paragraph and mark
-# Forms of a note reference: a number, a letter or signs, bare or in brackets.
+# The number, letter or signs of a note.
 _SIGN = r"(\d{1,4}|[*†‡§¶‖#]{1,4}|[a-z]{1,2}|[ivxlc]{1,6})"
+# The words of a note reference: "3", "[3]", "*", "(n. 3)"
 _REFERENCE = re.compile(
     rf"[\[({{]?(?:(?:note|fn|n)\.? ?)?{_SIGN}[\])}}]?\.?", re.IGNORECASE
 )
+# The beginning of a note: "3. ", "[3] "
 _NUMBERED = re.compile(rf"[^\w*†‡§¶‖#]*{_SIGN}(?!\w)", re.IGNORECASE)
 _BRACKETS = frozenset("[({")
 _NOTE_KINDS = frozenset(
     (ParagraphKind.TEXT, ParagraphKind.LIST, ParagraphKind.QUOTE, ParagraphKind.VERSE)
 )
-# A longer element with an id is a section, not a note.
-_LONGEST_NOTE_PIECES = 40
+# Paragraphs. A longer element with an id is a section, not a note.
+_LONGEST_NOTE = 40
 # Minimum of characters around a reference. Links with fewer form a list, as in a table of contents.
 _LEAST_AROUND = 3
 
@@ -69,11 +77,23 @@ class _Link:
     paragraph: int
     mark: int
     words: str
-    around: str
+    paragraph_text: str
+    # Of its words in the paragraph
     start: int
-    end: int  # End of its words in `around`
+    end: int
     target: ParagraphRange
     fragment: str
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether its words look like a reference to a note."""
+        return bool(_REFERENCE.fullmatch(self.words))
+
+    @property
+    def is_at_edge(self) -> bool:
+        """Whether it begins or ends its paragraph, but for a few characters."""
+        characters_after = len(self.paragraph_text) - self.end
+        return self.start <= _LEAST_AROUND or characters_after <= _LEAST_AROUND
 
 
 class LinkedDocuments:
@@ -94,51 +114,58 @@ class LinkedDocuments:
         self._find = find
         self._order = {path: number for number, path in enumerate(documents)}
         self._links: dict[_LinkKey, _Link] = {}
-        self._by_piece: defaultdict[tuple[str, int], list[_Link]] = defaultdict(list)
+        self._links_in: defaultdict[tuple[str, int], list[_Link]] = defaultdict(list)
+        # Links to places in the book that do not exist.
         self._dead: set[_LinkKey] = set()
-        # For paragraphs inside a declared note: the range of the innermost one.
-        self._declared: defaultdict[str, dict[int, tuple[int, int]]] = defaultdict(dict)
         for path, document in documents.items():
-            for declared in sorted(document.notes, key=lambda each: each[0] - each[1]):
-                self._declared[path].update(dict.fromkeys(range(*declared), declared))
             for index, paragraph in enumerate(document.paragraphs):
                 if any(mark.href for mark in paragraph.marks):
                     self._collect(path, index, paragraph)
-        self._notes = self._find_notes()
-        note_paragraphs: defaultdict[str, set[int]] = defaultdict(set)
-        for note in set(self._notes.values()):
-            note_paragraphs[note.path].update(
-                range(note.first, note.last or note.first)
-            )
-        self.targets: dict[str, ParagraphRange] = {}
-        self.documents = {
-            path: self._resolved(path, note_paragraphs[path]) for path in documents
+        # By path and paragraph.
+        self._declared_notes = {
+            path: _innermost(document.notes) for path, document in documents.items()
         }
+        self._notes = self._find_notes()
+        self.targets: dict[str, ParagraphRange] = {}
+        self.documents = self._resolve_documents()
 
     def _find_notes(self) -> dict[_LinkKey, ParagraphRange]:
         """The notes that links refer to."""
-        references = filter(_is_reference, self._links.values())
-        starts = {(link.target.path, link.target.first) for link in references}
+        # Where references lead: there a note begins.
+        starts = {
+            (link.target.path, link.target.first)
+            for link in self._links.values()
+            if link.is_reference
+        }
         notes = {}
         for key, link in self._links.items():
-            note = self._range(link, starts)
+            note = self._possible_note(link, starts)
             if note is not None and self._is_note(link, note):
                 notes[key] = note
         return notes
 
+    def _resolve_documents(self) -> dict[str, XhtmlDocument]:
+        note_paragraphs: defaultdict[str, set[int]] = defaultdict(set)
+        for note in set(self._notes.values()):
+            note_paragraphs[note.path].update(note.indices)
+        return {
+            path: self._resolved(path, note_paragraphs[path])
+            for path in self._documents
+        }
+
     def _resolved(self, path: str, note_paragraphs: Iterable[int]) -> XhtmlDocument:
         paragraphs = [
-            self._rewrite(path, index, paragraph) if paragraph.marks else paragraph
+            self._with_targets(path, index, paragraph) if paragraph.marks else paragraph
             for index, paragraph in enumerate(self._documents[path].paragraphs)
         ]
         for index in note_paragraphs:
-            if paragraphs[index].kind in _NOTE_KINDS:
-                paragraphs[index] = replace(
-                    paragraphs[index], kind=ParagraphKind.NOTE, level=0
-                )
+            paragraph = paragraphs[index]
+            if paragraph.kind in _NOTE_KINDS:
+                paragraphs[index] = replace(paragraph, kind=ParagraphKind.NOTE, level=0)
         return replace(self._documents[path], paragraphs=paragraphs)
 
     def _collect(self, path: str, index: int, paragraph: ParsedParagraph) -> None:
+        """Enter the links of a paragraph."""
         text, ranges = inline.extract_marks(paragraph.text)
         for marked in ranges:
             href = paragraph.marks[marked.index].href
@@ -146,7 +173,8 @@ class LinkedDocuments:
             if place is None:
                 continue
             key = (path, index, marked.index)
-            target = self._target(path, *place)
+            target_path, fragment = place
+            target = self._target(path, target_path, fragment)
             if target is None:
                 self._dead.add(key)
                 continue
@@ -155,159 +183,175 @@ class LinkedDocuments:
                 paragraph=index,
                 mark=marked.index,
                 words=text[marked.start : marked.end].strip(),
-                around=text,
+                paragraph_text=text,
                 start=marked.start,
                 end=marked.end,
                 target=target,
-                fragment=place[1],
+                fragment=fragment,
             )
             self._links[key] = link
-            self._by_piece[path, index].append(link)
+            self._links_in[path, index].append(link)
 
-    def _target(self, path: str, target: str, fragment: str) -> ParagraphRange | None:
-        document = self._documents.get(target)
+    def _target(
+        self, path: str, target_path: str, fragment: str
+    ) -> ParagraphRange | None:
+        """Where a link in the document `path` leads; None if it leads nowhere."""
+        document = self._documents.get(target_path)
         if document is None:
             return None
         if fragment in document.anchors:
-            return ParagraphRange(target, document.anchors[fragment])
+            return ParagraphRange(target_path, document.anchors[fragment])
         # A missing anchor in another file means the file's start; in the same file, a browser stays
         # in place.
-        if target != path or fragment.lower() in ("", "top"):
-            return ParagraphRange(target, 0)
+        if target_path != path or fragment.lower() in ("", "top"):
+            return ParagraphRange(target_path, 0)
         return None
 
-    def _range(
+    def _possible_note(
         self, link: _Link, starts: set[tuple[str, int]]
     ) -> ParagraphRange | None:
-        """The note that a link may lead to.
+        """The note that a link may lead to; None if there can be none.
 
-        The declared note, the element with the id, or one paragraph.
+        It is a declared note, the element with the id, or the paragraphs up to the next note.
         """
         if not link.fragment:
             return None
-        path, first = link.target.path, link.target.first
-        paragraphs = self._documents[path].paragraphs
+        path = link.target.path
+        first = link.target.first
+        document = self._documents[path]
+        paragraphs = document.paragraphs
         if first >= len(paragraphs) or paragraphs[first].kind is ParagraphKind.HEADING:
             return None
-        last = self._documents[path].ends.get(link.fragment, 0)
-        declared = self._declared[path].get(first)
+        declared = self._declared_notes[path].get(first)
         if declared:
-            first, last = declared
-        if first + 1 < last and paragraphs[first].kind is ParagraphKind.BREAK:
+            first, end = declared
+        else:
+            end = document.ends.get(link.fragment, 0)
+        if first + 1 < end and paragraphs[first].kind is ParagraphKind.BREAK:
             # A rule above the notes of a page.
             first += 1
-        is_element = (
-            first < last <= first + _LONGEST_NOTE_PIECES
-            and not _is_only_number(paragraphs[first:last])
-        )
-        if not (declared or is_element):
-            last = self._note_end(path, first, starts)
-        return ParagraphRange(path, first, last)
+        is_short_element = first < end <= first + _LONGEST_NOTE
+        is_element = is_short_element and not _is_only_number(paragraphs[first:end])
+        if not declared and not is_element:
+            end = self._note_end(path, first, starts)
+        return ParagraphRange(path, first, end)
 
     def _note_end(self, path: str, first: int, starts: set[tuple[str, int]]) -> int:
+        """The end of an undeclared note: the start of the next one, else after a paragraph."""
         paragraphs = self._documents[path].paragraphs
-        for index in range(
-            first + 1, min(len(paragraphs), first + _LONGEST_NOTE_PIECES)
-        ):
+        limit = min(len(paragraphs), first + _LONGEST_NOTE)
+        for index in range(first + 1, limit):
             if (path, index) in starts:
                 return index
             if paragraphs[index].kind in (ParagraphKind.HEADING, ParagraphKind.BREAK):
                 break
-            if any(
-                _is_reference(link) and self._follows(link)
-                for link in self._by_piece.get((path, index), ())
-            ):
+            links = self._links_in.get((path, index), ())
+            if any(link.is_reference and self._leads_forward(link) for link in links):
+                # Text with references of its own is no note.
                 break
-        return min(
-            first + 1 + _is_only_number(paragraphs[first : first + 1]), len(paragraphs)
-        )
+        is_number_alone = _is_only_number(paragraphs[first : first + 1])
+        end = first + 2 if is_number_alone else first + 1
+        return min(end, len(paragraphs))
 
     def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
+        """Whether a link is a reference to what may be a note."""
         mark = self._documents[link.path].paragraphs[link.paragraph].marks[link.mark]
-        last = note.last or note.first
-        if link.path == note.path and note.first <= link.paragraph < last:
+        if link.path == note.path and link.paragraph in note.indices:
             return False
-        declared = note.first in self._declared[note.path]
+        is_declared = note.first in self._declared_notes[note.path]
         if mark.is_note:
-            return declared or self._follows(link)
-        if not _is_reference(link):
+            return is_declared or self._leads_forward(link)
+        if not link.is_reference:
             return False
-        if declared:
-            return link.paragraph not in self._declared[link.path]
-        if (
-            not self._follows(link)
-            or len(link.around) - len(link.words) < _LEAST_AROUND
-        ):
+        if is_declared:
+            return link.paragraph not in self._declared_notes[link.path]
+        characters_around = len(link.paragraph_text) - len(link.words)
+        if characters_around < _LEAST_AROUND or not self._leads_forward(link):
             return False
         return self._leads_back(link, note) or self._has_its_number(link, note)
 
-    def _follows(self, link: _Link) -> bool:
+    def _leads_forward(self, link: _Link) -> bool:
+        """Whether a link leads to a later paragraph of the book."""
         target = link.target
-        return (self._order[target.path], target.first) > (
-            self._order[link.path],
-            link.paragraph,
-        )
+        target_place = (self._order[target.path], target.first)
+        return target_place > (self._order[link.path], link.paragraph)
 
     def _leads_back(self, link: _Link, note: ParagraphRange) -> bool:
-        return any(
-            back.target == ParagraphRange(link.path, link.paragraph)
-            and bool(back.fragment)
-            and (
-                back.start <= _LEAST_AROUND
-                or back.end >= len(back.around) - _LEAST_AROUND
-            )
-            for index in range(note.first, note.last or note.first)
-            for back in self._by_piece.get((note.path, index), ())
-        )
+        """Whether a note begins or ends with a link to the paragraph of its reference."""
+        reference = ParagraphRange(link.path, link.paragraph)
+        for index in note.indices:
+            for back_link in self._links_in.get((note.path, index), ()):
+                leads_to_reference = (
+                    back_link.target == reference and back_link.fragment
+                )
+                if leads_to_reference and back_link.is_at_edge:
+                    return True
+        return False
 
     def _has_its_number(self, link: _Link, note: ParagraphRange) -> bool:
         """Whether the note begins with the reference's sign, attached to the word before it."""
-        before = link.around[link.start - 1 : link.start]
-        if not before or (before.isspace() and link.words[:1] not in _BRACKETS):
+        before = link.paragraph_text[link.start - 1 : link.start]
+        is_bare = link.words[:1] not in _BRACKETS
+        if not before or (before.isspace() and is_bare):
             return False
-        own = _REFERENCE.fullmatch(link.words)
-        other = _NUMBERED.match(self._documents[note.path].paragraphs[note.first].words)
-        return bool(own and other and own[1].lower() == other[1].lower())
+        note_words = self._documents[note.path].paragraphs[note.first].words
+        reference = _REFERENCE.fullmatch(link.words)
+        numbered = _NUMBERED.match(note_words)
+        if reference is None or numbered is None:
+            return False
+        return reference[1].lower() == numbered[1].lower()
 
-    def _rewrite(
+    def _with_targets(
         self, path: str, index: int, paragraph: ParsedParagraph
     ) -> ParsedParagraph:
-        marks = list(paragraph.marks)
+        """A paragraph whose marks have keys of `targets`, and with brackets around references."""
+        marks: list[InlineMark] = []
         brackets: dict[int, str] = {}
         for number, mark in enumerate(paragraph.marks):
             key = (path, index, number)
-            if mark.image:
-                marks[number] = replace(mark, image=self._find(path, mark.image))
-            link = self._links.get(key)
-            note = self._notes.get(key)
-            if link is None:
-                if key in self._dead:
-                    marks[number] = replace(mark, href="", is_note=False)
-                elif mark.is_note:
-                    marks[number] = replace(mark, is_note=False)
-                continue
-            target = note or link.target
-            end_of_note = f"-{target.last}" if note else ""
-            name = f"{target.path}#{target.first}{end_of_note}"
-            self.targets[name] = target
-            marks[number] = replace(mark, href=name, is_note=note is not None)
-            if note and needs_brackets(link.words):
+            marks.append(self._with_target(key, mark))
+            if key in self._notes and needs_brackets(self._links[key].words):
                 # Brackets separate a bare number from the word before it.
-                opening, closing = inline.opening(number), inline.closing(number)
+                opening = inline.opening(number)
+                closing = inline.closing(number)
                 brackets[ord(opening)] = opening + "["
                 brackets[ord(closing)] = "]" + closing
-        return replace(
-            paragraph,
-            text=paragraph.text.translate(brackets) if brackets else paragraph.text,
-            marks=tuple(marks),
-        )
+        text = paragraph.text
+        if brackets:
+            text = text.translate(brackets)
+        return replace(paragraph, text=text, marks=tuple(marks))
+
+    def _with_target(self, key: _LinkKey, mark: InlineMark) -> InlineMark:
+        link = self._links.get(key)
+        note = self._notes.get(key)
+        if link is not None:
+            target = note or link.target
+            name = f"{target.path}#{target.first}"
+            if note:
+                name += f"-{note.end}"
+            self.targets[name] = target
+            return replace(mark, href=name, is_note=note is not None)
+        if key in self._dead:
+            return replace(mark, href="", is_note=False)
+        if mark.is_note:
+            return replace(mark, is_note=False)
+        if mark.image:
+            path = key[0]
+            return replace(mark, image=self._find(path, mark.image))
+        return mark
 
 
-def _is_reference(link: _Link) -> bool:
-    return bool(_REFERENCE.fullmatch(link.words))
+def _innermost(notes: Iterable[tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """For each paragraph inside a note: the range of the innermost one."""
+    innermost: dict[int, tuple[int, int]] = {}
+    for start, end in sorted(notes, key=lambda note: note[1] - note[0], reverse=True):
+        for index in range(start, end):
+            innermost[index] = (start, end)
+    return innermost
 
 
 def _is_only_number(paragraphs: Sequence[ParsedParagraph]) -> bool:
+    """Whether paragraphs have only the sign of a note each: "3", "[*]"."""
     return all(
         _REFERENCE.fullmatch(paragraph.words.strip()) for paragraph in paragraphs
     )
@@ -319,38 +363,44 @@ def assemble(
     chapters: Mapping[str, Iterable[ChapterStart]],
 ) -> ResolveLink:
     """Add every document with its chapters to `builder`. Returns the link resolver for `build`."""
+    # By path: start and end of each paragraph in the book's text; last the document's end.
     places: dict[str, list[tuple[int, int]]] = {}
     last_start = 0
-    left = inline.MAX_MARKS_PER_BOOK
+    marks_left = inline.MAX_MARKS_PER_BOOK
     for path, document in linked.documents.items():
-        starts = by_paragraph(chapters.get(path, ()))
-        places[path] = own = []
+        chapters_at = by_paragraph(chapters.get(path, ()))
+        document_places: list[tuple[int, int]] = []
         for index, paragraph in enumerate(document.paragraphs):
-            for chapter in starts[index]:
+            for chapter in chapters_at[index]:
                 builder.chapter(chapter.title, chapter.level)
             start = builder.next_start
-            left -= len(paragraph.marks)
-            if left < 0:
+            marks_left -= len(paragraph.marks)
+            if marks_left < 0:
                 paragraph = replace(paragraph, text=paragraph.words, marks=())
-            if builder.add(
+            is_added = builder.add(
                 paragraph.text,
                 paragraph.kind,
                 paragraph.level,
                 lines=paragraph.lines,
                 marks=paragraph.marks,
-            ):
+            )
+            if is_added:
                 last_start = start
-            own.append((start, builder.characters))
-        own.append((builder.next_start, builder.next_start))
+            document_places.append((start, builder.characters))
+        document_places.append((builder.next_start, builder.next_start))
+        places[path] = document_places
 
     def resolve(mark: InlineMark) -> LinkTarget | None:
         target = linked.targets.get(mark.href)
         if target is None:
             return None
-        own = places[target.path]
+        document_places = places[target.path]
+        first_start, _ = document_places[target.first]
         # The end of the book belongs to its last paragraph.
-        start = min(own[target.first][0], last_start)
-        end = own[target.last - 1][1] if target.last else None
-        return LinkTarget(start, end if end and end > start else None)
+        start = min(first_start, last_start)
+        if not target.end:
+            return LinkTarget(start)
+        _, end = document_places[target.end - 1]
+        return LinkTarget(start, end if end > start else None)
 
     return resolve

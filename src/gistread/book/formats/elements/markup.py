@@ -1,6 +1,6 @@
 """Parses untrusted markup into trees.
 
-First as XML, since HTML parsers misread XHTML (`<title/>` swallows the page).
+XHTML is parsed as XML first, since HTML parsers misread it (`<title/>` swallows the page).
 """
 
 import re
@@ -19,8 +19,11 @@ from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.elements.damaged_tags import mend_tags
 from gistread.book.formats.encoding import decode_declared
 
+# "&nbsp;"
 _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
+# The "&" of "War & Peace"
 _BARE_AMPERSAND = re.compile(rb"&(?!#?\w{1,41};)")
+# "&#233;", "&#xE9;"
 _CHARACTER_REFERENCE = re.compile(r"&#([xX][0-9A-Fa-f]{1,8}|[0-9]{1,8});?")
 NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
@@ -32,15 +35,17 @@ _RAW_TEXT = re.compile(
 )
 _CDATA_START, _CDATA_END = b"<![CDATA[", b"]]>"
 _EMPTY_LINE = 2  # Line ends in a row
+# "{http://www.w3.org/1999/xhtml}", "w:"
 _NAMESPACE = re.compile(r".*[}:]")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
 # War and Peace in one file has about 60,000. A kilobyte of an archive can unpack to millions, which
 # fill the memory.
 _MOST_TAGS = 400_000
+# A file with more tags has at least so many characters to one tag: a long text has long paragraphs.
 _CHARACTERS_OF_A_TAG = 12
-"""Fewest characters of a file to one tag, beyond `_MOST_TAGS`: a long text has long paragraphs."""
 
+# "<a id='x'/>"
 _SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*+)((?:\s[^<>]*?)?)\s*/>")
 # Elements that are void in HTML too.
 _VOID = frozenset(
@@ -90,11 +95,8 @@ def parse_xhtml(text: str) -> Tree | None:
     """Parse the text of an XHTML file; None if it is empty or far too large."""
     if has_too_many_tags(text):
         return None
-    data = (
-        _XML_DECLARATION.sub("", text, count=1)
-        .lstrip()
-        .encode("utf-8", errors="replace")
-    )
+    text = _XML_DECLARATION.sub("", text, count=1).lstrip()
+    data = text.encode("utf-8", errors="replace")
     root = _xml_root(_replace_entities(data))
     if root is not None and not _is_too_deep(root):
         return Tree(root, repaired=False)
@@ -129,7 +131,7 @@ def parse_recovering(data: bytes) -> etree._Element | None:
 
 
 def parse_declared(data: bytes) -> Tree | None:
-    """Parse XML in the encoding that it declares; None if it is no text or has no element."""
+    """Parse XML in the encoding that it declares; None if it is not text or has no element."""
     decoded = decode_declared(data)
     if decoded is None:
         return None
@@ -171,10 +173,17 @@ def parse_xml(text: str) -> Tree | None:
     root = _xml_root(data, recover=True)
     if root is None:
         return None
-    source = unescape(_XML_TAG.sub(b" ", _COMMENT.sub(b"", data)).decode("utf-8"))
+    lost = _count_lost_words(data, root)
+    return Tree(_simply_named(root), repaired=True, lost=lost)
+
+
+def _count_lost_words(data: bytes, root: etree._Element) -> int:
+    """The number of words of a file that its repaired tree lacks."""
+    without_tags = _XML_TAG.sub(b" ", _COMMENT.sub(b"", data))
+    source = unescape(without_tags.decode("utf-8"))
     recovered = " ".join(map(str, root.itertext()))
     lost = Counter(_WORD.findall(source)) - Counter(_WORD.findall(recovered))
-    return Tree(_simply_named(root), repaired=True, lost=lost.total())
+    return lost.total()
 
 
 def _simply_named(root: etree._Element) -> etree._Element:
@@ -220,9 +229,10 @@ def text_without(
 ) -> str:
     """The text of an element in one line, without elements of these names.
 
-    The text of `separate` elements, or of all, stands apart from that around them.
+    White space is added around `separate` elements; around all elements if it is None.
     """
-    return " ".join("".join(_parts_without(element, names, separate)).split())
+    text = "".join(_parts_without(element, names, separate))
+    return " ".join(text.split())
 
 
 def _parts_without(
@@ -257,24 +267,27 @@ def split_at_empty_lines(root: etree._Element) -> None:
         if parent is None:
             continue
         run = _line_ends_from(element)
-        if len(run) < _EMPTY_LINE or any(map(plain_text, run)):
+        is_empty_line = len(run) >= _EMPTY_LINE and not any(map(plain_text, run))
+        if not is_empty_line:
             continue
         if any(local_name(outer) == "pre" for outer in element.iterancestors()):
             continue
-        parting = etree.Element("div")
-        parting.tail = run[-1].tail
-        parent.replace(element, parting)
+        empty_block = etree.Element("div")
+        empty_block.tail = run[-1].tail
+        parent.replace(element, empty_block)
         for other in run[1:]:
             other.tail = None
             parent.remove(other)
 
 
 def mark_as_navigation(root: etree._Element) -> None:
-    """Put all that a page holds into a <nav>, which is read unless it is a list of links."""
-    for body in [each for each in root if local_name(each) == "body"]:
+    """Put the content of a page into a <nav>, which is read unless it is a list of links."""
+    bodies = [child for child in root if local_name(child) == "body"]
+    for body in bodies:
         navigation = etree.Element("nav")
-        navigation.text, body.text = body.text, None
+        navigation.text = body.text
         navigation.extend(list(body))
+        body.text = None
         body.append(navigation)
 
 
@@ -336,22 +349,23 @@ def _html_root(data: bytes) -> etree._Element | None:
 def _drop_many_attributes(data: bytes) -> bytes:
     """Remove the attributes of tags that have more than any book's."""
 
-    def has_too_many(tag: bytes) -> bool:
-        return (
-            len(tag) > 2 * _MOST_ATTRIBUTES
-            and len(_QUOTED.sub(b"", tag).split()) > _MOST_ATTRIBUTES
-        )
-
-    if not any(map(has_too_many, _ATTRIBUTES.findall(data))):
+    if not any(map(_has_many_attributes, _ATTRIBUTES.findall(data))):
         return data
 
-    def without_attributes(match: re.Match[bytes]) -> bytes:
+    def without_many(match: re.Match[bytes]) -> bytes:
         tag = match[0]
-        if has_too_many(tag):
+        if _has_many_attributes(tag):
             return tag.split()[0]
         return tag
 
-    return _ATTRIBUTES.sub(without_attributes, data)
+    return _ATTRIBUTES.sub(without_many, data)
+
+
+def _has_many_attributes(tag: bytes) -> bool:
+    if len(tag) <= 2 * _MOST_ATTRIBUTES:
+        return False
+    without_values = _QUOTED.sub(b"", tag)
+    return len(without_values.split()) > _MOST_ATTRIBUTES
 
 
 def _escape_cdata(data: bytes) -> bytes:
@@ -387,21 +401,21 @@ def _flatten(data: bytes) -> bytes:
 
     (Pages may never close <font>.)
     """
-    opened: list[bytes] = []
+    open_names: list[bytes] = []
 
     def flat(match: re.Match[bytes]) -> bytes:
-        closing, name = match[1], match[2].lower()
+        slash, name = match[1], match[2].lower()
         if name in _VOID or name in _UNNESTED:
             return match[0]
-        if closing and name in opened:
-            while opened.pop() != name:
+        if slash and name in open_names:
+            while open_names.pop() != name:
                 pass
             return match[0]
-        if not closing and len(opened) < _MOST_NESTED_TAGS:
-            opened.append(name)
+        if not slash and len(open_names) < _MOST_NESTED_TAGS:
+            open_names.append(name)
             return match[0]
         if name in _HEADINGS:
-            return b"</%b><%b%b>" % (name, closing, name)
+            return b"</%b><%b%b>" % (name, slash, name)
         if name in _PHRASES:
             return b""
         return b"<p>"
@@ -411,29 +425,35 @@ def _flatten(data: bytes) -> bytes:
 
 def _drop_deep_tags(data: bytes) -> bytes:
     """Remove the tags nested too deeply for parsers, but keep their text."""
-    opened: list[tuple[bytes, bool]] = []  # Names, and whether they are kept
-    names = Counter[bytes]()
+    open_tags: list[tuple[bytes, bool]] = []  # Names, and whether the tags are kept
+    open_counts = Counter[bytes]()  # By name
 
-    def kept(match: re.Match[bytes]) -> bytes:
-        closing, name, closed = match.groups()
-        is_kept = len(opened) < MOST_NESTED or name in _WORD_TEXT
-        if closing and not names[name]:
-            return b""
-        while closing:
-            last, is_kept = opened.pop()
-            names[last] -= 1
-            if last == name:
-                break
-        if not (closing or closed):
-            opened.append((name, is_kept))
-            names[name] += 1
+    def close(name: bytes) -> bool:
+        """Close the elements up to one with this name; whether its tags are kept."""
+        while True:
+            last_name, is_kept = open_tags.pop()
+            open_counts[last_name] -= 1
+            if last_name == name:
+                return is_kept
+
+    def rewritten(match: re.Match[bytes]) -> bytes:
+        slash, name, end_slash = match.groups()
+        if slash:
+            if not open_counts[name]:
+                return b""
+            is_kept = close(name)
+        else:
+            is_kept = len(open_tags) < MOST_NESTED or name in _WORD_TEXT
+            if not end_slash:
+                open_tags.append((name, is_kept))
+                open_counts[name] += 1
         if is_kept:
             return match[0]
         if name.lower() in _PHRASES:
             return b""
         return b" "
 
-    return _XML_TAG.sub(kept, data)
+    return _XML_TAG.sub(rewritten, data)
 
 
 def _replace_entities(data: bytes) -> bytes:
@@ -461,7 +481,8 @@ def _remove_invalid(text: str) -> str:
 
     A repairing parser would accept them and fail later.
     """
-    return _CHARACTER_REFERENCE.sub(_valid_reference, NOT_IN_XML.sub("", text))
+    text = NOT_IN_XML.sub("", text)
+    return _CHARACTER_REFERENCE.sub(_valid_reference, text)
 
 
 def _valid_reference(match: re.Match[str]) -> str:
@@ -475,6 +496,8 @@ def _valid_reference(match: re.Match[str]) -> str:
 
 
 def _expand_self_closed(match: re.Match[bytes]) -> bytes:
-    if match[1].lower() in _VOID:
+    """`<a id="x"></a>` for `<a id="x"/>`, which HTML parsers would leave open."""
+    name, attributes = match.groups()
+    if name.lower() in _VOID:
         return match[0]
-    return b"<" + match[1] + match[2] + b"></" + match[1] + b">"
+    return b"<%b%b></%b>" % (name, attributes, name)

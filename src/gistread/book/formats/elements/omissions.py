@@ -1,8 +1,8 @@
 """Decides which elements are not read, and counts what is left out.
 
 A name, a class, a type or a role never decides alone: an element called a page number is left out
-only if its words are one. Only scripts, templates and what the author hides are left out whatever
-they hold. Each omission is counted, so that a notice can report it.
+only if its words are one. Only scripts, templates and elements that the author hides are left out
+whatever they contain. Each omission is counted, so that a notice can report it.
 """
 
 import re
@@ -29,11 +29,13 @@ LICENCE = "word(s) of the licence"
 OTHER_FORM = "word(s) in another form"
 UNREAD = "word(s) in damaged places"
 
+# "17", "[xi]", "Page 17", "第17页"
 _PAGE_NUMBER = re.compile(
     r"\W*(?:(?:pages?|pag|pgs?|pp?|seite|s|página|pagina|side|sivu|strona|str|стр|с|σελ|第)\W*)?"
     r"(?:\d{1,5}[a-z]?|(?P<roman>[ivxlc]{1,9}))\W*[页頁]?\W*",
     re.IGNORECASE,
 )
+# "[125]", "125b"
 _LINE_NUMBER = re.compile(r"\W*\d{1,6}[a-z]?\W*", re.IGNORECASE)
 _SUSPECT_TYPES = semantics.PAGE_NUMBER_TYPES | semantics.BACK_REFERENCE_TYPES
 _SUSPECT_CLASSES = semantics.PAGE_NUMBER_CLASSES | semantics.FURNITURE_CLASSES
@@ -45,14 +47,14 @@ _BACK_REFERENCE = re.compile(
     re.IGNORECASE,
 )
 _LICENCE = re.compile("Gutenberg", re.IGNORECASE)
+# Words of a link in a table of contents; a longer one is prose.
 _LONGEST_LINK = 40
-"""Words of a link in a table of contents; a longer one is prose."""
+# Words of the title of a page.
 _LONGEST_TITLE = 30
-"""Words of the title of a page."""
+# Share of the words in a list of links that are in links and headings.
 _LEAST_LINKED = 0.7
-"""Share of a list of links that stands in links and headings."""
+# The highest Roman number of a page; higher ones are more often words, such as "mix".
 _HIGHEST_PAGE = 300
-"""Of pages with Roman numbers. Higher ones are more often words, such as "mix"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ def omission_by_attributes(element: etree._Element, types: Types) -> Omission | 
     if semantics.is_invisible(element) and not types & semantics.NOTES_TYPES:
         return Omission(HIDDEN, words_in(element))
     classes = semantics.classes_of(element)
-    if classes.isdisjoint(_SUSPECT_CLASSES) and types.isdisjoint(_SUSPECT_TYPES):
+    is_suspect = classes & _SUSPECT_CLASSES or types & _SUSPECT_TYPES
+    if not is_suspect:
         return None
     if types & semantics.PAGE_NUMBER_TYPES or classes & semantics.PAGE_NUMBER_CLASSES:
         return _number(element, PAGE_NUMBERS)
@@ -109,44 +112,45 @@ def omission_by_attributes(element: etree._Element, types: Types) -> Omission | 
 
 def is_list_of_links(element: etree._Element) -> bool:
     """Whether an element holds links and headings, such as a table of contents, and no prose."""
-    total = words_in(element)
-    linked = [words_in(link) for link in elements_named(element, "a")]
-    if max(linked, default=0) > _LONGEST_LINK:
+    words_of_links = [words_in(link) for link in elements_named(element, "a")]
+    if not words_of_links or max(words_of_links) > _LONGEST_LINK:
         return False
-    titles = sum(
-        words_in(each)
-        for each in element.iter()
-        if local_name(each) in semantics.HEADINGS
-    )
-    return bool(linked) and sum(linked) + titles >= total * _LEAST_LINKED
+    words_of_titles = [
+        words_in(inner)
+        for inner in element.iter()
+        if local_name(inner) in semantics.HEADINGS
+    ]
+    linked = sum(words_of_links) + sum(words_of_titles)
+    return linked >= _LEAST_LINKED * words_in(element)
 
 
 def is_page_number(text: str) -> bool:
     """Whether a text is the number of a page: "17", "[xi]", "Page 17"."""
     match = _PAGE_NUMBER.fullmatch(text)
-    if match is None or not match["roman"]:
-        return match is not None
-    return 0 < (parse_roman(match["roman"].upper()) or 0) <= _HIGHEST_PAGE
+    if match is None:
+        return False
+    if not match["roman"]:
+        return True
+    number = parse_roman(match["roman"].upper())
+    return number is not None and number <= _HIGHEST_PAGE
 
 
 def _number(element: etree._Element, kind: str) -> Omission | None:
+    """An element that should contain a number of `kind`; None if it contains anything else."""
     text = plain_text(element)
     if not text:
         pictures = ("img", "image", "svg")
-        has_picture = any(local_name(each) in pictures for each in element.iter())
-        if has_picture:
-            return None
-        return Omission(kind, 0)
-    is_number = (
-        is_page_number(text) if kind == PAGE_NUMBERS else _LINE_NUMBER.fullmatch(text)
-    )
-    if not is_number:
-        return None
-    return Omission(kind, 1)
+        has_picture = any(local_name(inner) in pictures for inner in element.iter())
+        return None if has_picture else Omission(kind, 0)
+    if kind == PAGE_NUMBERS:
+        is_number = is_page_number(text)
+    else:
+        is_number = bool(_LINE_NUMBER.fullmatch(text))
+    return Omission(kind, 1) if is_number else None
 
 
 def _spoken_words(element: etree._Element) -> int:
-    """Words with letters or digits; an arrow is none."""
+    """Number of words; none without letters and digits, such as an arrow."""
     text = plain_text(element)
     if not any(map(str.isalnum, text)):
         return 0
@@ -155,26 +159,31 @@ def _spoken_words(element: etree._Element) -> int:
 
 def _is_text_button(element: etree._Element) -> bool:
     """Whether a button holds text of the book, such as a heading that opens its section."""
-    if any(local_name(each) in semantics.BLOCKS for each in element.iterdescendants()):
+    inner_names = map(local_name, element.iterdescendants())
+    if any(name in semantics.BLOCKS for name in inner_names):
         return True
-    around = {local_name(each) for each in element.iterancestors()}
-    return bool(around & (semantics.HEADINGS.keys() | {"summary", "dt"}))
+    outer_names = map(local_name, element.iterancestors())
+    return any(
+        name in semantics.HEADINGS or name in ("summary", "dt") for name in outer_names
+    )
 
 
 def _head(element: etree._Element) -> Omission | None:
-    """The head of a page; an element of this name elsewhere is text."""
+    """The head of a page; an element of this name elsewhere is text.
+
+    Its title and scripts do not count as hidden words.
+    """
     parent = element.getparent()
-    is_head = (
-        parent is not None
-        and local_name(parent) == "html"
-        and parent.getparent() is None
-    )
-    if not is_head:
+    if parent is None or parent.getparent() is not None:
         return None
-    formal = (
-        each for each in element if local_name(each) in semantics.SCRIPTS | {"title"}
-    )
-    return Omission(HIDDEN, max(0, words_in(element) - sum(map(words_in, formal))))
+    if local_name(parent) != "html":
+        return None
+    hidden_words = words_in(element)
+    for child in element:
+        name = local_name(child)
+        if name == "title" or name in semantics.SCRIPTS:
+            hidden_words -= words_in(child)
+    return Omission(HIDDEN, max(0, hidden_words))
 
 
 def _template(element: etree._Element) -> Omission | None:
@@ -201,14 +210,15 @@ def _ruby_bracket(element: etree._Element) -> Omission | None:
 
 def _title(element: etree._Element) -> Omission | None:
     """The title of a page that a repaired page has outside its head; a longer one is text."""
-    words = words_in(element)
-    # HTML parsers take the markup inside for text.
-    is_title = not len(element) and (
-        words <= _LONGEST_TITLE or "<" in (element.text or "")
-    )
-    if not is_title:
+    has_children = len(element) > 0
+    if has_children:
         return None
-    return Omission(HIDDEN, words)
+    words = words_in(element)
+    # Of an unclosed title, HTML parsers read the markup of the page as text.
+    has_markup = "<" in (element.text or "")
+    if words <= _LONGEST_TITLE or has_markup:
+        return Omission(HIDDEN, words)
+    return None
 
 
 def _case(element: etree._Element) -> Omission | None:
@@ -216,14 +226,15 @@ def _case(element: etree._Element) -> Omission | None:
     parent = element.getparent()
     if parent is None or local_name(parent) != "switch":
         return None
-    defaults = [each for each in parent if local_name(each) == "default"]
-    if not any(plain_text(each) or len(each) for each in defaults):
+    defaults = [child for child in parent if local_name(child) == "default"]
+    has_default = any(plain_text(default) or len(default) for default in defaults)
+    if not has_default:
         return None
     return Omission(OTHER_FORM, words_in(element))
 
 
 def _drawn_equation(element: etree._Element) -> Omission | None:
-    """An equation drawn for the eye; its MathML beside it is read."""
+    """An equation as a drawing; the MathML beside it is read."""
     parent = element.getparent()
     if parent is None or next(elements_named(parent, "math"), None) is None:
         return None
@@ -238,5 +249,5 @@ _BY_NAME: Mapping[str, Callable[[etree._Element], Omission | None]] = {
     "case": _case,
     "rp": _ruby_bracket,
 }
+# Names of elements that may be left out.
 SPECIAL_NAMES = _BY_NAME.keys() | semantics.SCRIPTS | semantics.CONTROLS
-"""Names of elements that may be left out."""

@@ -1,6 +1,6 @@
-"""Collects the paragraphs of a document with their pictures and marks.
+"""Collects the paragraphs of a document with their pictures and marks, and classifies them.
 
-Classifies them by the elements around.
+The elements around a paragraph determine its kind.
 """
 
 import re
@@ -40,12 +40,21 @@ class CollectedText:
 
 @dataclass(slots=True)
 class Collector:
+    """Collects the text of one paragraph after another.
+
+    >>> collector = Collector()
+    >>> collector.source_text("Call me Ishmael.")
+    >>> collector.take().text
+    'Call me Ishmael.'
+    >>> collector.take()
+    """
+
     characters: int = 0  # Of the source, read or counted as left out
     _buffer: list[str] = field(default_factory=list)
-    _marks: list[InlineMark] = field(default_factory=list)
-    # Open marks, outermost first, each with its index in this paragraph or -1.
+    _marks: list[InlineMark] = field(default_factory=list)  # Of this paragraph
+    # Open marks, outermost first, each with its index in `_marks` or -1.
     _open: list[tuple[InlineMark, int]] = field(default_factory=list)
-    # With the index of its words in the buffer.
+    # Each picture with the index of its words in the buffer.
     _pictures: list[tuple[int, Picture]] = field(default_factory=list)
     _all_marks: int = 0  # Marks in all paragraphs so far
 
@@ -70,7 +79,8 @@ class Collector:
 
     def end(self, marks: Sequence[InlineMark]) -> None:
         for _ in marks:
-            self._close_mark(self._open.pop()[1])
+            _, index = self._open.pop()
+            self._close_mark(index)
 
     def picture(self, picture: Picture) -> None:
         self._pictures.append((len(self._buffer), picture))
@@ -82,10 +92,13 @@ class Collector:
 
     def end_cell(self, start: int) -> str:
         """Remove the words of the cell from the buffer. Returns them in one line, with marks."""
-        for at, picture in self._pictures:
-            if at >= start:
-                self._place(at, picture, _among_words(picture.words))
-        self._pictures = [(at, picture) for at, picture in self._pictures if at < start]
+        pictures_before: list[tuple[int, Picture]] = []
+        for index, picture in self._pictures:
+            if index >= start:
+                self._place(index, picture, _among_words(picture.words))
+            else:
+                pictures_before.append((index, picture))
+        self._pictures = pictures_before
         words = inline.attach_marks("".join(self._buffer[start:]))
         del self._buffer[start:]
         if not inline.strip_marks(words).strip():
@@ -106,9 +119,8 @@ class Collector:
         has_words = True
         if self._pictures:
             is_picture = not inline.strip_marks("".join(self._buffer)).strip()
-            has_words = not is_picture or any(
-                picture.words for _, picture in self._pictures
-            )
+            is_described = any(picture.words for _, picture in self._pictures)
+            has_words = is_described or not is_picture
             self._place_pictures(heading=heading, alone=is_picture)
         text = "".join(self._buffer)
         self._start_paragraph()
@@ -121,12 +133,12 @@ class Collector:
         return CollectedText(text, tuple(marks), is_picture, has_words)
 
     def _start_paragraph(self) -> None:
-        """Empty the buffer, and open the marks again that go on in the next paragraph."""
-        opened = self._open
+        """Empty the buffer, and reopen the marks that continue in the next paragraph."""
+        open_before = self._open
         self._buffer = []
         self._marks = []
         self._open = []
-        for mark, index in opened:
+        for mark, index in open_before:
             if index >= 0:
                 self._open_mark(mark)
             else:
@@ -135,16 +147,15 @@ class Collector:
     def _open_mark(self, mark: InlineMark) -> None:
         index = len(self._marks)
         is_open = any(mark == other for other, _ in self._open)
-        if (
-            index < inline.MAX_MARKS
-            and self._all_marks < inline.MAX_MARKS_PER_BOOK
-            and not is_open
-        ):
-            self._all_marks += 1
-            self._marks.append(mark)
-            self._buffer.append(inline.opening(index))
-        else:
-            index = -1
+        is_full = (
+            index >= inline.MAX_MARKS or self._all_marks >= inline.MAX_MARKS_PER_BOOK
+        )
+        if is_open or is_full:
+            self._open.append((mark, -1))
+            return
+        self._all_marks += 1
+        self._marks.append(mark)
+        self._buffer.append(inline.opening(index))
         self._open.append((mark, index))
 
     def _close_mark(self, index: int) -> None:
@@ -154,23 +165,24 @@ class Collector:
     def _place_pictures(self, *, heading: bool, alone: bool) -> None:
         """Give each picture its words; pictures `alone` in a paragraph have a line each."""
         has_line = False
-        for at, picture in self._pictures:
+        for index, picture in self._pictures:
             if alone:
                 words = _words_alone(picture, heading=heading)
                 if words and has_line:
                     words = LINE_END + words
             else:
                 words = _among_words(picture.words)
-            has_line |= self._place(at, picture, words)
+            self._place(index, picture, words)
+            has_line = has_line or bool(words)
         self._pictures = []
 
-    def _place(self, at: int, picture: Picture, words: str) -> bool:
+    def _place(self, buffer_index: int, picture: Picture, words: str) -> None:
+        """Put the words of a picture into the buffer, with a mark of its source."""
         if words and picture.source and len(self._marks) < inline.MAX_MARKS:
             index = len(self._marks)
             self._marks.append(InlineMark(image=picture.source))
             words = inline.opening(index) + words + inline.closing(index)
-        self._buffer[at] = words
-        return bool(words)
+        self._buffer[buffer_index] = words
 
 
 def _words_alone(picture: Picture, *, heading: bool) -> str:
@@ -183,6 +195,7 @@ def _words_alone(picture: Picture, *, heading: bool) -> str:
 
 
 def _among_words(words: str) -> str:
+    """The words of a picture inside a paragraph, in brackets if they are a description."""
     # A drawn initial is part of its word.
     is_initial = len(words) <= 2 and words.isalpha()
     if is_initial or is_break(words) or not words:
@@ -191,9 +204,9 @@ def _among_words(words: str) -> str:
 
 
 _TAB_COLUMNS = 4
-# Of lines that the author has ended: verse has several, and short ones.
+# Lines that the author has ended are verse if they are more than these, and not longer.
 _MOST_LINES_OF_PROSE = 2
-_LONGEST_VERSE = 60
+_LONGEST_VERSE = 60  # Characters
 _KINDS_WITHOUT_LEVEL = frozenset(
     (ParagraphKind.TABLE, ParagraphKind.NOTE, ParagraphKind.IMAGE, ParagraphKind.VERSE)
 )
@@ -201,15 +214,18 @@ _IDEOGRAPH = (
     "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\uff00-\uffef\U00020000-\U0003ffff]"
 )
-# A line break in the source is a space, except between ideographs.
+# A line break in the source between two ideographs; elsewhere it is a space.
 _MARKS = f"{inline.MARK_PATTERN}{{0,8}}"
 _WRAPPED_IDEOGRAPHS = rf"({_IDEOGRAPH}{_MARKS})[ \t\r]*\n\s*(?={_MARKS}{_IDEOGRAPH})"
-# All of them, and others between. The patterns are slow to compile, and most books have no match.
+# Ideographs, and the characters between them in Unicode. The patterns above are slow to compile,
+# and most books have no match of this one.
 _MAY_BE_IDEOGRAPH = re.compile("[^\0-\u2e7f\U000f0000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedParagraph:
+    """A paragraph with marks in its text, before links are resolved."""
+
     # With `inline.opening(i)` and `inline.closing(i)` around the words of `marks[i]`
     text: str
     kind: ParagraphKind
@@ -224,6 +240,7 @@ class ParsedParagraph:
         return inline.strip_marks(self.text)
 
     def under(self, mark: InlineMark) -> "ParsedParagraph":
+        """The paragraph with another mark around all its text."""
         index = len(self.marks)
         if index >= inline.MAX_MARKS:
             return self
@@ -244,7 +261,7 @@ class BlockContext:
 
 
 def join_ideographs(text: str) -> str:
-    """One line, without the spaces beside ideographs that wrapping has made."""
+    """One line, without the spaces beside ideographs that come from wrapped lines."""
     line = re.sub(r"\s+", " ", text)
     if not _MAY_BE_IDEOGRAPH.search(line):
         return line
@@ -255,10 +272,10 @@ def join_ideographs(text: str) -> str:
 def context_inside(
     element: etree._Element, name: str, types: Types, context: BlockContext
 ) -> BlockContext:
+    """The context for the text in a block that stands in `context`."""
     if name in HEADINGS:
-        return replace(
-            context, kind=ParagraphKind.HEADING, level=HEADINGS[name], verse=False
-        )
+        level = HEADINGS[name]
+        return replace(context, kind=ParagraphKind.HEADING, level=level, verse=False)
     if name == "pre":
         return replace(context, preformatted=True)
     if name == "blockquote":
@@ -278,27 +295,26 @@ def context_inside(
 def classify(
     collected: CollectedText, context: BlockContext, marker: str
 ) -> ParsedParagraph:
+    """Finish a paragraph that stands in `context`. `marker`: of a list item."""
     marks = collected.marks
     lines = _lines_of(collected, context)
+    one_line = " ".join(lines)
+    text = "\n".join(lines)
     if context.kind is ParagraphKind.HEADING and collected.has_words:
-        return ParsedParagraph(
-            " ".join(lines), ParagraphKind.HEADING, context.level, marks=marks
-        )
-    if collected.is_picture and not is_break(inline.strip_marks(" ".join(lines))):
-        return ParsedParagraph(
-            "\n".join(lines), ParagraphKind.IMAGE, lines=True, marks=marks
-        )
+        kind = ParagraphKind.HEADING
+        return ParsedParagraph(one_line, kind, context.level, marks=marks)
+    if collected.is_picture and not is_break(inline.strip_marks(one_line)):
+        return ParsedParagraph(text, ParagraphKind.IMAGE, lines=True, marks=marks)
     if context.preformatted:
         kind = ParagraphKind.VERSE if context.verse else ParagraphKind.CODE
-        return ParsedParagraph("\n".join(lines), kind, lines=True, marks=marks)
-    text = marker + "\n".join(lines)
-    words = _without_marks(lines, marks)
-    if len(words) == 1 and is_break(marker + words[0]):
-        return ParsedParagraph(text, ParagraphKind.BREAK, marks=marks)
-    kind = _kind_in(context, words)
+        return ParsedParagraph(text, kind, lines=True, marks=marks)
+    lines_of_words = _without_marks(lines, marks)
+    if len(lines) == 1 and is_break(marker + lines_of_words[0]):
+        return ParsedParagraph(marker + text, ParagraphKind.BREAK, marks=marks)
+    kind = _kind_in(context, lines_of_words)
     keeps_lines = len(lines) > 1 or kind in (ParagraphKind.TABLE, ParagraphKind.VERSE)
     level = 0 if kind in _KINDS_WITHOUT_LEVEL else context.level
-    return ParsedParagraph(text, kind, level, keeps_lines, marks)
+    return ParsedParagraph(marker + text, kind, level, keeps_lines, marks)
 
 
 def _without_marks(lines: list[str], marks: Marks) -> list[str]:
@@ -316,7 +332,7 @@ def _lines_of(collected: CollectedText, context: BlockContext) -> list[str]:
     return [_expanded(line) for line in lines]
 
 
-def _kind_in(context: BlockContext, words: Sequence[str]) -> ParagraphKind:
+def _kind_in(context: BlockContext, lines: Sequence[str]) -> ParagraphKind:
     """The kind of a paragraph with these lines, by the elements around and their length."""
     kind = context.kind
     if kind is ParagraphKind.TABLE:
@@ -325,30 +341,28 @@ def _kind_in(context: BlockContext, words: Sequence[str]) -> ParagraphKind:
         return ParagraphKind.NOTE
     if kind is ParagraphKind.IMAGE:
         return kind
-    is_short = (
-        len(words) > _MOST_LINES_OF_PROSE and max(map(len, words)) <= _LONGEST_VERSE
-    )
-    if context.verse or (is_short and kind is not ParagraphKind.LIST):
+    has_many_lines = len(lines) > _MOST_LINES_OF_PROSE
+    has_short_lines = has_many_lines and max(map(len, lines)) <= _LONGEST_VERSE
+    if context.verse or (has_short_lines and kind is not ParagraphKind.LIST):
         return ParagraphKind.VERSE
     return kind
 
 
 def _fold_lines(text: str) -> list[str]:
+    """The lines that the author has ended; line breaks of the source become spaces."""
     if "\n" in text and not text.isascii() and _MAY_BE_IDEOGRAPH.search(text):
         text = re.sub(_WRAPPED_IDEOGRAPHS, r"\1", text)
     if LINE_END not in text:
         return [" ".join(text.split())]
-    return [
-        line
-        for line in (" ".join(part.split()) for part in text.split(LINE_END))
-        if line
-    ]
+    lines = [" ".join(line.split()) for line in text.split(LINE_END)]
+    return [line for line in lines if line]
 
 
 def _expanded(line: str) -> str:
-    first, *others = line.split("\t")
-    for other in others:
-        first += (
-            " " * (_TAB_COLUMNS - len(inline.strip_marks(first)) % _TAB_COLUMNS) + other
-        )
-    return first
+    """A line with spaces for its tabs. Marks take no room."""
+    expanded, *parts = line.split("\t")
+    for part in parts:
+        columns = len(inline.strip_marks(expanded))
+        spaces = _TAB_COLUMNS - columns % _TAB_COLUMNS
+        expanded += " " * spaces + part
+    return expanded

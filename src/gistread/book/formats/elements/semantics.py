@@ -1,6 +1,6 @@
-"""Reads what XHTML elements are: blocks, notes, verse, figures.
+"""Tells what XHTML elements mean: blocks, notes, verse, figures.
 
-Also the markers of lists, and the sources of pictures.
+Also reads the markers of lists and the sources of pictures.
 """
 
 import re
@@ -38,16 +38,19 @@ FURNITURE_CLASSES = LINE_NUMBER_CLASSES | LICENCE_CLASSES | _CLASSES["drawn_equa
 HEADINGS = {f"h{n}": n for n in range(1, 7)}
 EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+# "12", "**"
 _REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")
 _REFERENCE_TYPES = frozenset(("noteref", "doc-noteref"))
+# "fn12", "note.xii"
 _NAMED_REFERENCE = re.compile(
     r"(?:(?:note|fn|n)\.?)?(?:\d{1,4}|[ivxlc]{1,6})", re.IGNORECASE
 )
 _NO_PHRASES = (
     BLOCKS | SCRIPTS | CONTROLS | {"svg", "math", "iframe", "nav", "img", "hr"}
 )
+# Letters of a reference that is a word of the sentence; "a", "bb" and "注" are signs.
 _SHORTEST_WORD = 3
-"""Letters of a reference that is a word of the sentence; "a", "bb" and "注" are signs."""
+# Characters of an initial with its quotation marks.
 LONGEST_INITIAL = 3
 _WORDS_OF_ONE_LETTER = frozenset("aioyeàéuskvzвкиосуяа")
 
@@ -59,27 +62,26 @@ def types_of(element: etree._Element) -> Types:
 
     Kindle books that Calibre converts have them without their namespace.
     """
-    named = (
-        element.get(EPUB_TYPE) or element.get("epub:type") or element.get("type") or ""
-    )
-    role = element.get("role") or ""
-    if named or role:
-        return frozenset((*named.split(), role))
+    types = element.get(EPUB_TYPE) or element.get("epub:type") or element.get("type")
+    role = element.get("role")
+    if types:
+        return frozenset((*types.split(), role or ""))
+    if role:
+        return frozenset((role,))
     return frozenset()
 
 
 def is_invisible(element: etree._Element) -> bool:
     """Whether the element's own attributes hide it."""
-    return element.get("hidden") is not None or bool(
-        _HIDDEN.search(element.get("style") or "")
-    )
+    if element.get("hidden") is not None:
+        return True
+    return bool(_HIDDEN.search(element.get("style") or ""))
 
 
 def is_verse(element: etree._Element, types: Types) -> bool:
-    is_named_so = bool(
-        types & _TYPES["verse"] or classes_of(element) & _CLASSES["verse"]
-    )
-    return is_named_so or local_name(element) == "linegroup"
+    if types & _TYPES["verse"] or classes_of(element) & _CLASSES["verse"]:
+        return True
+    return local_name(element) == "linegroup"
 
 
 def is_note(element: etree._Element, types: Types) -> bool:
@@ -87,10 +89,11 @@ def is_note(element: etree._Element, types: Types) -> bool:
 
 
 def holds_notes(element: etree._Element, types: Types) -> bool:
-    return bool(
-        types & NOTES_TYPES
-        or classes_of(element) & (_CLASSES["note"] | _CLASSES["notes"])
-    )
+    """Whether an element is a note or contains notes."""
+    if types & NOTES_TYPES:
+        return True
+    classes = classes_of(element)
+    return bool(classes & _CLASSES["note"]) or bool(classes & _CLASSES["notes"])
 
 
 def is_inner_note(name: str, types: Types) -> bool:
@@ -103,10 +106,9 @@ def is_drop_cap(element: etree._Element) -> bool:
 
 
 def is_phrase(element: etree._Element) -> bool:
-    """Whether an element holds only words and phrases: no paragraph, script or drawing."""
-    return not any(
-        local_name(each) in _NO_PHRASES for each in element.iterdescendants()
-    )
+    """Whether an element contains only words and phrases: no paragraph, script or drawing."""
+    names = map(local_name, element.iterdescendants())
+    return _NO_PHRASES.isdisjoint(names)
 
 
 def is_initial(text: str) -> bool:
@@ -123,21 +125,22 @@ def needs_brackets(reference: str) -> bool:
     """Whether a note reference is a number or sign, and not a word of the sentence."""
     if reference[:1] in "[({" or " " in reference:
         return False
-    is_word = sum(char.isalpha() for char in reference) >= _SHORTEST_WORD
-    return not is_word or bool(_NAMED_REFERENCE.fullmatch(reference))
+    letter_count = sum(map(str.isalpha, reference))
+    is_sign = letter_count < _SHORTEST_WORD
+    return is_sign or bool(_NAMED_REFERENCE.fullmatch(reference))
 
 
 def is_figure(element: etree._Element, name: str) -> bool:
-    return name == "figure" or (
-        name == "div" and bool(classes_of(element) & _CLASSES["figure"])
-    )
+    if name == "div":
+        return bool(classes_of(element) & _CLASSES["figure"])
+    return name == "figure"
 
 
 def is_caption(element: etree._Element, name: str) -> bool:
     """Whether a block is a picture's caption. A table's caption is text."""
-    return name == "figcaption" or (
-        name in ("p", "div") and bool(classes_of(element) & _CLASSES["caption"])
-    )
+    if name in ("p", "div"):
+        return bool(classes_of(element) & _CLASSES["caption"])
+    return name == "figcaption"
 
 
 def is_reference(element: etree._Element, name: str, types: Types) -> bool:
@@ -147,12 +150,13 @@ def is_reference(element: etree._Element, name: str, types: Types) -> bool:
         # Chinese publishers use a picture.
         names = map(local_name, element.iter())
         return bool(plain_text(element)) or "img" in names
-    # A link that is raised, or raised words with a link.
-    inner = "sup" if name == "a" else "a"
-    inside = [child for child in element if local_name(child) == inner]
-    if not any(child.get("href") or element.get("href") for child in inside):
-        return False
-    return _REFERENCE.match(plain_text(element)) is not None
+    # A raised link: `<a href="#n1"><sup>1</sup></a>` or `<sup><a href="#n1">1</a></sup>`.
+    inner_name = "sup" if name == "a" else "a"
+    inner_elements = [child for child in element if local_name(child) == inner_name]
+    is_raised_link = any(
+        inner.get("href") or element.get("href") for inner in inner_elements
+    )
+    return is_raised_link and bool(_REFERENCE.match(plain_text(element)))
 
 
 def classes_of(element: etree._Element) -> frozenset[str]:
@@ -164,8 +168,9 @@ def classes_of(element: etree._Element) -> frozenset[str]:
 
 _SECTIONS_OF_A_TABLE = frozenset(("thead", "tbody", "tfoot"))
 _COLUMNS_OF_A_TABLE = frozenset(("colgroup", "col"))
-_LONGEST_CELL = 300  # Longer cells are prose, to be read cell by cell.
-_MOST_LINES = 2  # Of a cell with a unit or a name below; more are verse or paragraphs.
+_LONGEST_CELL = 300  # Characters; longer cells are prose, to be read cell by cell.
+# A cell may have one line end, before a unit or a name; more make verse or paragraphs.
+_LEAST_LINE_ENDS_OF_PROSE = 2
 
 TableRows = list[list[etree._Element]]
 
@@ -176,7 +181,9 @@ def data_rows(table: etree._Element) -> TableRows | None:
     None for a table to be read cell by cell: one with prose, with verse, with a table inside, or
     with words outside its cells.
     """
-    if next(islice(elements_named(table, "table"), 1, None), None) is not None:
+    tables = elements_named(table, "table")
+    next(tables, None)  # The table itself
+    if next(tables, None) is not None:
         # Before any cell is read: nested tables would be read once for each level
         return None
     rows: TableRows = []
@@ -185,8 +192,8 @@ def data_rows(table: etree._Element) -> TableRows | None:
     cells = [cell for row in rows for cell in row if plain_text(cell)]
     if not cells or max(len(plain_text(cell)) for cell in cells) > _LONGEST_CELL:
         return None
-    several = sum(map(_has_several_lines, cells))
-    if several * 2 >= len(cells):
+    cells_of_several_lines = sum(map(_has_several_lines, cells))
+    if cells_of_several_lines * 2 >= len(cells):
         return None
     return rows
 
@@ -198,7 +205,7 @@ def _add_rows(table: etree._Element, rows: TableRows) -> bool:
     for child in table:
         name = local_name(child)
         if name == "tr":
-            cells = [each for each in child if local_name(each)]
+            cells = [cell for cell in child if local_name(cell)]
             if not _is_row(child, cells):
                 return False
             rows.append(cells)
@@ -213,11 +220,10 @@ def _add_rows(table: etree._Element, rows: TableRows) -> bool:
 
 
 def _is_row(row: etree._Element, cells: Sequence[etree._Element]) -> bool:
-    """Whether an element has cells and nothing beside them."""
-    return not has_own_text(row) and {local_name(cell) for cell in cells} <= {
-        "td",
-        "th",
-    }
+    """Whether a row has only cells and no text between them."""
+    if has_own_text(row):
+        return False
+    return all(local_name(cell) in ("td", "th") for cell in cells)
 
 
 def has_own_text(element: etree._Element) -> bool:
@@ -227,9 +233,9 @@ def has_own_text(element: etree._Element) -> bool:
 
 
 def _has_several_lines(cell: etree._Element) -> bool:
-    names = [local_name(each) for each in cell.iterdescendants()]
-    paragraphs = names.count("p") + sum(name in HEADINGS for name in names)
-    return paragraphs > 1 or names.count("br") >= _MOST_LINES
+    names = [local_name(inner) for inner in cell.iterdescendants()]
+    paragraphs = sum(name == "p" or name in HEADINGS for name in names)
+    return paragraphs > 1 or names.count("br") >= _LEAST_LINE_ENDS_OF_PROSE
 
 
 BULLET = "•"
@@ -244,10 +250,11 @@ _ROMAN = (
     (40, "xl"),
 )
 _SMALL_ROMAN = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
-_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)", re.IGNORECASE)
+# "list-style-type: lower-roman"
+_LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:\s*([a-z-]+)", re.IGNORECASE)
 _ROMAN_END = 4000  # The first number that Roman numerals cannot express
 _LETTERS = 26
-_BY_STYLE = {
+_TYPE_BY_STYLE = {
     **dict.fromkeys(("lower-alpha", "lower-latin"), "a"),
     **dict.fromkeys(("upper-alpha", "upper-latin"), "A"),
     **{"lower-roman": "i", "upper-roman": "I", "decimal": "1"},
@@ -259,46 +266,56 @@ MARKER_ATTRIBUTE = "data-marker"
 def marker(
     parent: etree._Element, item: etree._Element, number: int, *, ordered: bool
 ) -> str:
-    """The marker and a space; empty if the item has none."""
-    own = item.get(MARKER_ATTRIBUTE)
-    if own is not None:
-        if not own:
-            return ""
-        return f"{own} "
-    style = _STYLE.search(parent.get("style") or "")
-    if style and style[1].lower() == "none":
+    """The marker of a list item and a space, such as "iv. "; empty if the item has none."""
+    own_marker = item.get(MARKER_ATTRIBUTE)
+    if own_marker is not None:
+        return f"{own_marker} " if own_marker else ""
+    declaration = _LIST_STYLE.search(parent.get("style") or "")
+    style = declaration[1].lower() if declaration else ""
+    if style == "none":
         return ""
     if not ordered:
         return f"{BULLET} "
     kind = (item.get("type") or parent.get("type") or "").strip()
-    if style and style[1].lower() in _BY_STYLE:
-        kind = _BY_STYLE[style[1].lower()]
-    return f"{format_number(number, kind)}. "
+    return f"{format_number(number, _TYPE_BY_STYLE.get(style, kind))}. "
 
 
 def format_number(number: int, kind: str) -> str:
     """A number in style "1", "a", "A", "i" or "I"; in digits if the style cannot express it."""
-    text, rest = "", number
     if kind in ("a", "A") and number > 0:
-        while rest:  # After z: aa, ab, as HTML counts
-            rest, letter = divmod(rest - 1, _LETTERS)
-            text = chr(ord(kind) + letter) + text
-        return text
+        return _in_letters(number, kind)
     if kind in ("i", "I") and 0 < number < _ROMAN_END:
-        for worth, sign in (*_ROMAN, *_SMALL_ROMAN):
-            text += sign * (rest // worth)
-            rest %= worth
-        if kind == "i":
-            return text
-        return text.upper()
+        roman = _in_roman(number)
+        return roman if kind == "i" else roman.upper()
     return str(number)
 
 
+def _in_letters(number: int, first_letter: str) -> str:
+    """As HTML counts: after z comes aa, then ab."""
+    letters = ""
+    rest = number
+    while rest:
+        rest, letter = divmod(rest - 1, _LETTERS)
+        letters = chr(ord(first_letter) + letter) + letters
+    return letters
+
+
+def _in_roman(number: int) -> str:
+    numeral = ""
+    rest = number
+    for value, sign in (*_ROMAN, *_SMALL_ROMAN):
+        numeral += sign * (rest // value)
+        rest %= value
+    return numeral
+
+
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
+# "cover.jpeg"
 _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?)", re.IGNORECASE)
 _DESCRIBING = frozenset(("title", "desc"))
 _LINES_OF_A_DRAWING = frozenset(("text", "g", "a")) | BLOCKS
-_NEAR_ELEMENTS = 40  # Whose words are beside a picture; a whole page has more
+# Words in these first elements around a picture are beside it; a whole page has more elements.
+_NEAR_ELEMENTS = 40
 _DESCRIPTIONS = ("alt", "aria-label", "title")
 
 
@@ -312,23 +329,24 @@ def picture_of(element: etree._Element) -> Picture:
     """An <img>, an SVG <image>, or an <object> that shows one."""
     keys = ("src", "data", _XLINK_HREF, "xlink:href", "href")
     source = next(filter(None, map(element.get, keys)), "").strip()
-    is_inside = source.lower().startswith("data:")
-    return Picture("" if is_inside else source, _description(element))
+    is_embedded = source.lower().startswith("data:")
+    return Picture("" if is_embedded else source, _description(element))
 
 
 def is_decoration(element: etree._Element) -> bool:
     """Whether a picture is decorative.
 
-    An empty description, and words beside it or a decorative role.
+    It has an empty description, and words beside it or a decorative role.
     """
     parent = element.getparent()
     if element.get("alt") != "" or parent is None:
         return False
     if element.get("role") in ("presentation", "none"):
         return True
-    near = islice(parent.iterdescendants(), _NEAR_ELEMENTS)
-    texts = (text for each in near for text in (each.text, each.tail))
-    return any((text or "").strip() for text in (parent.text, *texts))
+    texts = [parent.text]
+    for neighbour in islice(parent.iterdescendants(), _NEAR_ELEMENTS):
+        texts += (neighbour.text, neighbour.tail)
+    return any(text and not text.isspace() for text in texts)
 
 
 def is_picture_object(element: etree._Element) -> bool:
@@ -338,21 +356,25 @@ def is_picture_object(element: etree._Element) -> bool:
 
 def svg_pictures(element: etree._Element) -> list[Picture]:
     """The images in an <svg>, or the drawing itself. The first image gets the description."""
-    titles = [
-        plain_text(each) for each in element.iter() if local_name(each) in _DESCRIBING
-    ]
-    images = [
-        picture_of(each) for each in element.iter() if local_name(each) == "image"
-    ]
-    described = _description(element) or (images[0].words if images else "")
-    parts = [*dict.fromkeys(filter(None, (described, *titles)))]
+    titles: list[str] = []
+    images: list[Picture] = []
+    for inner in element.iter():
+        name = local_name(inner)
+        if name in _DESCRIBING:
+            titles.append(plain_text(inner))
+        elif name == "image":
+            images.append(picture_of(inner))
+    description = _description(element)
+    if images and not description:
+        description = images[0].words
+    parts = list(dict.fromkeys(filter(None, (description, *titles))))
     words = join_title(parts) if parts else ""
-    if not images:
-        if not words:
-            return []
+    if images:
+        images[0] = Picture(images[0].source, words)
+        return images
+    if words:
         return [Picture("", words)]
-    images[0] = Picture(images[0].source, words)
-    return images
+    return []
 
 
 def drawn_text(element: etree._Element) -> str:
@@ -361,7 +383,7 @@ def drawn_text(element: etree._Element) -> str:
 
 
 def _description(element: etree._Element) -> str:
-    """The author's description; a file name inserted by a tool is none."""
+    """The author's description; empty if it is a file name that a tool inserted."""
     description = next(filter(None, map(element.get, _DESCRIPTIONS)), "")
     words = " ".join(description.split())
     if _FILE_NAME.fullmatch(words):

@@ -18,6 +18,7 @@ from gistread.book.formats.elements.linking import (
     anchor_in_document,
     assemble,
 )
+from gistread.book.formats.elements.paragraphs import ParsedParagraph
 from gistread.book.formats.elements.xhtml import XhtmlDocument, read_document
 from gistread.book.formats.headings import Candidate, Rank, heading_candidate
 from gistread.book.formats.outline import outline
@@ -31,27 +32,29 @@ from gistread.words import count_words
 
 @dataclass(frozen=True)
 class HeadingParagraph:
+    """A paragraph that the format marks as a heading."""
+
     index: int
     text: str
     size: int  # 1 is the largest
 
     @cached_property
     def candidate(self) -> Candidate | None:
-        """Its number and rank, by its words."""
+        """Its number and rank, recognised by its words; None if it has none."""
         block = TextBlock((one_line(self.text),), ParagraphKind.TEXT, gap=1)
         return heading_candidate(self.index, block)
 
 
+# "By Jane Austen", "A novel"
 _BYLINE = re.compile(
     r"(?:by|von|par|de|di|av|от|translated|edited|illustrated|a novel|written)\b",
     re.IGNORECASE,
 )
 _CHAPTER_LEVELS = 3  # Deeper headings stay inside chapters
-# Number, title, subtitle and the like.
-_MOST_TOGETHER = 4
+_MOST_TOGETHER = 4  # Headings of one chapter: number, title, subtitle and the like
 _LONGEST_TITLE = 300
 _MOST_ON_TITLE_PAGE = 8  # Headings
-_FIRST_PARAGRAPHS = 3  # Where a heading may be the book's title
+_FIRST_PARAGRAPHS = 3  # Among these a heading may be the book's title
 
 
 def find_chapters(
@@ -59,15 +62,18 @@ def find_chapters(
 ) -> tuple[ChapterStart, ...]:
     """The chapters that these headings start, in order.
 
-    Without the book's `title` and `authors` at the start.
+    The book's `title` and `authors` at the start are no chapters.
     """
     runs = _runs(headings)
     if not runs:
         return ()
-    alone = _sizes_over_text(runs)
-    if _is_title(runs, title):
-        runs[0] = _without_title_page(runs[0], alone, frozenset(map(letters, authors)))
-    groups = [group for run in runs if run for group in _groups(run, alone)]
+    text_sizes = _sizes_over_text(runs)
+    if _is_title_page(runs, title):
+        author_letters = frozenset(map(letters, authors))
+        runs[0] = _without_title_page(runs[0], text_sizes, author_letters)
+    groups: list[list[HeadingParagraph]] = []
+    for run in runs:
+        groups += _groups(run, text_sizes)
     ranks = _ranks([group[0] for group in groups])
     levels = {rank: level for level, rank in enumerate(sorted(set(ranks)), start=1)}
     return tuple(
@@ -78,7 +84,7 @@ def find_chapters(
 
 
 def _runs(headings: Sequence[HeadingParagraph]) -> list[list[HeadingParagraph]]:
-    """The headings without text between them."""
+    """The headings, in lists of those without text between them."""
     runs: list[list[HeadingParagraph]] = []
     for heading in headings:
         if runs and runs[-1][-1].index + 1 == heading.index:
@@ -89,23 +95,23 @@ def _runs(headings: Sequence[HeadingParagraph]) -> list[list[HeadingParagraph]]:
 
 
 def _sizes_over_text(runs: list[list[HeadingParagraph]]) -> frozenset[int]:
-    """Sizes of which at least half of the headings follow text and not a larger heading."""
-    all_sizes = Counter(heading.size for run in runs for heading in run)
-    below_larger = Counter(
-        heading.size
-        for run in runs
-        for before, heading in pairwise(run)
-        if before.size < heading.size
-    )
+    """Sizes that head text: at most half of these headings are right below a larger one."""
+    counts: Counter[int] = Counter()
+    counts_below_larger: Counter[int] = Counter()
+    for run in runs:
+        counts.update(heading.size for heading in run)
+        for previous, heading in pairwise(run):
+            if previous.size < heading.size:
+                counts_below_larger[heading.size] += 1
     return frozenset(
-        size for size, count in all_sizes.items() if count >= 2 * below_larger[size]
+        size for size, count in counts.items() if 2 * counts_below_larger[size] <= count
     )
 
 
-def _is_title(runs: list[list[HeadingParagraph]], title: str) -> bool:
+def _is_title_page(runs: list[list[HeadingParagraph]], title: str) -> bool:
     """Whether the first run is the title page.
 
-    The book's title, or the only heading of the largest size.
+    It begins with the book's title, or with the only heading of the largest size.
     """
     first = runs[0][0]
     if len(runs) < 2 or len(runs[0]) > _MOST_ON_TITLE_PAGE:
@@ -118,31 +124,33 @@ def _is_title(runs: list[list[HeadingParagraph]], title: str) -> bool:
 
 
 def _without_title_page(
-    run: list[HeadingParagraph], alone: frozenset[int], authors: frozenset[str]
+    run: list[HeadingParagraph], text_sizes: frozenset[int], authors: frozenset[str]
 ) -> list[HeadingParagraph]:
-    """The headings of the first run that follow title and authors and belong to a chapter."""
-    is_name = False
-    for at, heading in enumerate(run[1:], start=1):
-        byline = _BYLINE.match(heading.text)
+    """The headings of the first run that follow title and authors and belong to a chapter.
+
+    `authors`: only the letters of their names.
+    """
+    follows_by = False
+    for index, heading in enumerate(run[1:], start=1):
         if heading.candidate:
-            return run[at:]
-        stands_alone = heading.size in alone and heading.size > run[0].size
-        if stands_alone and not (byline or is_name or letters(heading.text) in authors):
-            return run[at:]
-        # "By" with the name in a separate heading.
-        is_name = byline is not None and byline.end() == len(heading.text.rstrip())
+            return run[index:]
+        byline = _BYLINE.match(heading.text)
+        names_author = byline or follows_by or letters(heading.text) in authors
+        heads_text = heading.size in text_sizes and heading.size > run[0].size
+        if heads_text and not names_author:
+            return run[index:]
+        # "By" alone: the name is the next heading.
+        follows_by = byline is not None and byline[0] == heading.text.rstrip()
     return []
 
 
 def _groups(
-    run: list[HeadingParagraph], alone: frozenset[int]
+    run: list[HeadingParagraph], text_sizes: frozenset[int]
 ) -> list[list[HeadingParagraph]]:
     """The headings of a run by the chapter that they start."""
-    groups = [[run[0]]]
-    for heading in run[1:]:
-        if len(groups[-1]) < _MOST_TOGETHER and _continues(
-            groups[-1][0], heading, alone
-        ):
+    groups: list[list[HeadingParagraph]] = []
+    for heading in run:
+        if groups and _continues(groups[-1], heading, text_sizes):
             groups[-1].append(heading)
         else:
             groups.append([heading])
@@ -150,12 +158,17 @@ def _groups(
 
 
 def _continues(
-    first: HeadingParagraph, heading: HeadingParagraph, alone: frozenset[int]
+    group: list[HeadingParagraph],
+    heading: HeadingParagraph,
+    text_sizes: frozenset[int],
 ) -> bool:
-    """Whether a heading is a title or subtitle of the chapter that `first` starts."""
+    """Whether a heading is a title or subtitle of the chapter that a group starts."""
+    if len(group) >= _MOST_TOGETHER:
+        return False
+    first = group[0]
     is_larger = heading.size < first.size
     is_smaller = heading.size > first.size
-    if is_larger or (is_smaller and heading.size in alone):
+    if is_larger or (is_smaller and heading.size in text_sizes):
         return False
     return not _starts_division(first.candidate, heading.candidate)
 
@@ -169,7 +182,7 @@ def _starts_division(above: Candidate | None, heading: Candidate | None) -> bool
 
 
 def _ranks(firsts: list[HeadingParagraph]) -> list[tuple[int, int]]:
-    """Size, and 1 for a chapter under a part whose heading has the same size."""
+    """For each heading its size, and 1 if it is a chapter in a part of the same size, else 0."""
     numbered = {
         (first.size, first.candidate.rank)
         for first in firsts
@@ -178,14 +191,16 @@ def _ranks(firsts: list[HeadingParagraph]) -> list[tuple[int, int]]:
     ranks: list[tuple[int, int]] = []
     is_in_part = False
     for heading in firsts:
-        below = 0
-        if {(heading.size, Rank.CONTAINER), (heading.size, Rank.CHAPTER)} <= numbered:
+        part = (heading.size, Rank.CONTAINER)
+        chapter = (heading.size, Rank.CHAPTER)
+        below_part = 0
+        if part in numbered and chapter in numbered:
             rank = heading.candidate.rank if heading.candidate else None
             if rank in (Rank.CONTAINER, Rank.NAMED):
                 is_in_part = rank is Rank.CONTAINER
-            else:
-                below = int(is_in_part)
-        ranks.append((heading.size, below))
+            elif is_in_part:
+                below_part = 1
+        ranks.append((heading.size, below_part))
     return ranks
 
 
@@ -207,6 +222,7 @@ class Section:
 
 
 _NOTES = "Notes"
+_NOTE_KINDS = (ParagraphKind.NOTE, ParagraphKind.BREAK)
 
 
 def book_from_tree(
@@ -219,14 +235,14 @@ def book_from_tree(
     notices: Sequence[str] = (),
     left_out: Mapping[str, int] = MappingProxyType({}),
 ) -> Book:
-    """Build the book of a tree.
+    """Build the book of a tree. Raises BookError.
 
-    Chapters start at `sections`, else at headings. Raises BookError.
+    Chapters start at `sections`; at headings if there are none.
     """
-    document = read_document(root, metadata.language)
-    bounds = find_bounds([paragraph.words for paragraph in document.paragraphs])
-    document = _between(document, bounds.first, bounds.end)
-    if not (document.paragraphs and document.has_words):
+    whole = read_document(root, metadata.language)
+    bounds = find_bounds([paragraph.words for paragraph in whole.paragraphs])
+    document = _without_licence(whole, bounds.first, bounds.end)
+    if not document.paragraphs or not document.has_words:
         raise BookError(f"{name} has no readable text.")
     title = bounds.header.title or metadata.title
     authors = bounds.header.authors or metadata.authors
@@ -240,51 +256,57 @@ def book_from_tree(
     resolve = assemble(builder, links, {name: chapters})
     if not builder.characters:  # Only controls and spaces
         raise BookError(f"{name} has no readable text.")
+    all_left_out = document.left_out + Counter(left_out)
     return builder.build(
         title=title or _title_above(document, chapters) or PurePath(name).stem,
         authors=authors,
         language=metadata.language or document.language or bounds.header.language,
         source_format=source_format,
-        notices=(*notices, *left_out_notices(document.left_out + Counter(left_out))),
+        notices=(*notices, *left_out_notices(all_left_out)),
         cover=metadata.cover,
         resolve=resolve,
     )
 
 
 def _title_above(document: XhtmlDocument, chapters: Sequence[ChapterStart]) -> str:
-    """The first heading, if it starts no chapter or the only one; empty if there is none."""
+    """The first heading, unless it starts one of several chapters; else empty."""
     starts = {chapter.index for chapter in chapters}
     for index, paragraph in enumerate(document.paragraphs[:_FIRST_PARAGRAPHS]):
         if paragraph.kind is ParagraphKind.HEADING:
             is_title = index not in starts or len(starts) == 1
-            if not is_title:
-                return ""
-            return paragraph.words
+            return paragraph.words if is_title else ""
     return ""
 
 
-def _between(document: XhtmlDocument, first: int, end: int) -> XhtmlDocument:
+def _without_licence(document: XhtmlDocument, first: int, end: int) -> XhtmlDocument:
     """The paragraphs `[first, end)`; those around them are a licence."""
     paragraphs = document.paragraphs
     if (first, end) == (0, len(paragraphs)):
         return document
     licence = (*paragraphs[:first], *paragraphs[end:])
-    document.left_out[omissions.LICENCE] += sum(
-        count_words(each.words) for each in licence
-    )
+    licence_words = sum(count_words(paragraph.words) for paragraph in licence)
+    document.left_out[omissions.LICENCE] += licence_words
     anchors = {
-        name: at - first for name, at in document.anchors.items() if first <= at < end
+        name: index - first
+        for name, index in document.anchors.items()
+        if first <= index < end
     }
     ends = {
-        name: min(at, end) - first for name, at in document.ends.items() if first <= at
+        name: min(index, end) - first
+        for name, index in document.ends.items()
+        if first <= index
     }
-    notes = (note for note in document.notes if first <= note[0] < end)
+    notes = [
+        (note_start - first, min(note_end, end) - first)
+        for note_start, note_end in document.notes
+        if first <= note_start < end
+    ]
     return replace(
         document,
         paragraphs=paragraphs[first:end],
         anchors=anchors,
         ends=ends,
-        notes=tuple((start - first, min(stop, end) - first) for start, stop in notes),
+        notes=tuple(notes),
     )
 
 
@@ -302,6 +324,7 @@ def _named_chapters(
 def _chapters(
     document: XhtmlDocument, title: str, authors: Sequence[str]
 ) -> list[ChapterStart]:
+    """The chapters by headings, by plain lines that look like headings, and one of end notes."""
     paragraphs = document.paragraphs
     headings = [
         HeadingParagraph(index, paragraph.words, paragraph.level)
@@ -316,16 +339,19 @@ def _chapters(
             for paragraph in paragraphs
         ]
         chapters = list(outline(blocks).chapters)
-    # Notes at the end without a heading of their own are not part of the last chapter.
-    first = len(paragraphs)
-    while first and paragraphs[first - 1].kind in (
-        ParagraphKind.NOTE,
-        ParagraphKind.BREAK,
-    ):
-        first -= 1
-    if (
-        0 < first < len(paragraphs)
-        and paragraphs[first - 1].kind is not ParagraphKind.HEADING
-    ):
-        chapters.append(ChapterStart(first, _NOTES, 1))
+    notes_start = _end_notes_start(paragraphs)
+    if notes_start is not None:
+        chapters.append(ChapterStart(notes_start, _NOTES, 1))
     return chapters
+
+
+def _end_notes_start(paragraphs: Sequence[ParsedParagraph]) -> int | None:
+    """Where notes at the end begin that have no heading of their own; None if there are none."""
+    start = len(paragraphs)
+    while start and paragraphs[start - 1].kind in _NOTE_KINDS:
+        start -= 1
+    if start in (0, len(paragraphs)):
+        return None
+    if paragraphs[start - 1].kind is ParagraphKind.HEADING:
+        return None
+    return start

@@ -40,7 +40,6 @@ from gistread.book.model import ParagraphKind
 
 _COLUMN_END = " | "
 _STRING_LENGTH = etree.XPath("string-length()")
-_NONE = -1
 _NO_SHEET: StyleSheet = {}
 _EMPTY_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _EMPTY_ELEMENTS = frozenset(("br", "hr", "img", "image", "embed"))
@@ -56,15 +55,18 @@ _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 @dataclass(slots=True)
 class XhtmlDocument:
+    """The paragraphs of a document, and what points into them by the paragraph's index."""
+
     language: str = ""  # Declared by the document, otherwise the book's
     paragraphs: list[ParsedParagraph] = field(default_factory=list)
-    # By id: the paragraph at or after it, or their number.
+    # By the id of an element: its first paragraph, or the next one if it has none.
     anchors: dict[str, int] = field(default_factory=dict)
+    # By the id of a block: the paragraph after its last one.
     ends: dict[str, int] = field(default_factory=dict)
-    # Ranges of paragraphs of the declared notes
+    # Of each declared note: its first paragraph, and the one after its last.
     notes: tuple[tuple[int, int], ...] = ()
     has_words: bool = False  # Has words other than file names of pictures
-    # As `left_out_notices` takes them
+    # For `left_out_notices`
     left_out: Counter[str] = field(default_factory=Counter)
 
 
@@ -78,24 +80,24 @@ def read_document(
     `sheet`: the external style sheets. `language`: the book's, for documents that declare none.
     Elements nested too deeply become plain text.
     """
-    bodies = (child for child in root if local_name(child) == "body")
-    language = next(
-        filter(None, map(inline_elements.language_of, (root, *bodies))), language
+    bodies = [child for child in root if local_name(child) == "body"]
+    for element in (root, *bodies):
+        declared_language = inline_elements.language_of(element)
+        if declared_language:
+            language = declared_language
+            break
+    own_sheets = [read_sheet(plain_text(style)) for style in in_head(root, "style")]
+    walker = _Walker(
+        language, merge_sheets([sheet, *own_sheets]), XhtmlDocument(language)
     )
-    sheet = merge_sheets(
-        [sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))]
-    )
-    walker = _Walker(language, sheet, XhtmlDocument(language))
     return walker.read(root)
 
 
 def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
-    return (
-        each
-        for head in root
-        if local_name(head) == "head"
-        for each in elements_named(head, name)
-    )
+    """The elements with this name in the <head>."""
+    for child in root:
+        if local_name(child) == "head":
+            yield from elements_named(child, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,25 +112,32 @@ class _InnerNote:
 
 @dataclass(slots=True)
 class _Walker:
+    """Walks a tree in document order and fills `document`.
+
+    The collector gathers the text of the current paragraph until `flush` ends it.
+    """
+
     language: str  # The current element's
     sheet: StyleSheet
     document: XhtmlDocument
     notes: list[tuple[int, int]] = field(default_factory=list)
     _collector: Collector = field(default_factory=Collector)
-    _marker: str = ""
+    _marker: str = ""  # Of a list item, for the next paragraph: "•", "3."
     # Inside a figure with a caption: its pictures without a description.
     _captioned: list[InlineMark] | None = None
     _captions: set[str] = field(default_factory=set)  # Of that figure
     _in_cell: bool = False
     _depth: int = 0
-    _shows_lines: bool = False  # Whether a rule of the style sheet does so
-    _has_floats: bool = False  # Likewise
-    # Open paragraphs, headings and cells, which hold no other paragraph
+    # Whether a rule of the style sheet shows line feeds, or floats an element.
+    _shows_lines: bool = False
+    _has_floats: bool = False
+    # Number of open paragraphs, headings and cells. None of them contains another paragraph.
     _open_lines: int = 0
     _inner_notes: list[_InnerNote] = field(default_factory=list)
     # A floated initial whose word goes on after it
     _initial_span: etree._Element | None = None
-    _initial_at: int = _NONE  # The last paragraph, if it is a floated initial
+    # Index of the last paragraph, if it is a floated initial
+    _initial_index: int | None = None
 
     def read(self, root: etree._Element) -> XhtmlDocument:
         effects = self.sheet.values()
@@ -142,17 +151,16 @@ class _Walker:
         return self.document
 
     def _count_unread(self, root: etree._Element) -> None:
-        """Count the words that no rule of this class has seen: a net below the rules."""
+        """Count the words that no method of this class has read: a safety net."""
         if _length(root) == self._collector.characters:
             return
         from gistread.word_patterns import WORD  # imported here: few pages need it
 
-        source = Counter(WORD.findall(" ".join(map(str, root.itertext()))))
-        read = Counter(
-            WORD.findall(" ".join(each.words for each in self.document.paragraphs))
-        )
-        missing = (source - read).total() - self.document.left_out.total()
-        self.document.left_out[omissions.UNREAD] += max(0, missing)
+        source_text = " ".join(map(str, root.itertext()))
+        read_text = " ".join(paragraph.words for paragraph in self.document.paragraphs)
+        missing = Counter(WORD.findall(source_text)) - Counter(WORD.findall(read_text))
+        unread = missing.total() - self.document.left_out.total()
+        self.document.left_out[omissions.UNREAD] += max(0, unread)
 
     def element(self, element: etree._Element, context: BlockContext) -> None:
         name = local_name(element)
@@ -173,24 +181,18 @@ class _Walker:
         if element.attrib or (self._shows_lines and name in self.sheet):
             self._visit_with_attributes(element, name, context)
         else:
-            self._visit(
-                element,
-                name,
-                frozenset(),
-                inline_elements.BY_NAME.get(name, ()),
-                context,
-            )
+            marks = inline_elements.BY_NAME.get(name, ())
+            self._visit(element, name, frozenset(), marks, context)
         self._depth -= 1
 
     def _leave_out(self, element: etree._Element, omission: Omission) -> None:
         self._collector.characters += _length(element)
         if omission.count:
             self.document.left_out[omission.kind] += omission.count
-        if (
-            omission.kind not in omissions.NUMBERS
-            and local_name(element) in semantics.BLOCKS
-        ):
-            self._collector.text(" ")  # A page number may divide a word
+        # A page or line number may divide a word; other blocks separate words.
+        is_number = omission.kind in omissions.NUMBERS
+        if not is_number and local_name(element) in semantics.BLOCKS:
+            self._collector.text(" ")
         # Links may lead to invisible elements: an index refers to printed page numbers.
         for inner in islice(element.iter(), 1000):
             self._anchor(inner)
@@ -215,12 +217,12 @@ class _Walker:
         if not language:
             self._visit(element, name, types, marks, context)
             return
-        around = self.language
-        if around and not inline_elements.is_same_language(language, around):
+        outer = self.language
+        if outer and not inline_elements.is_same_language(language, outer):
             marks = (*marks, InlineMark(language=language))
         self.language = language
         self._visit(element, name, types, marks, context)
-        self.language = around
+        self.language = outer
 
     def _visit(
         self,
@@ -256,32 +258,31 @@ class _Walker:
         self._block(element, name, types, context)
         self._collector.end(marks)
         self._open_lines -= is_line
-        last = len(self.document.paragraphs)
-        if last > first:
+        end = len(self.document.paragraphs)
+        if end > first:
             if semantics.is_note(element, types):
-                self.notes.append((first, last))
+                self.notes.append((first, end))
             for value in _ids_of(element):
-                self.document.ends.setdefault(value, last)
-            is_short = (
-                len(self.document.paragraphs[-1].text) <= semantics.LONGEST_INITIAL
-            )
-            if is_short and last == first + 1 and self._is_initial(element, name):
-                self._initial_at = first
+                self.document.ends.setdefault(value, end)
+            if end == first + 1 and self._is_initial(element, name):
+                self._initial_index = first
         if self._inner_notes and not self._open_lines:
             self._read_inner_notes(context)
 
     def _read_inner_notes(self, context: BlockContext) -> None:
         """Read the notes inside a paragraph after it, so that they do not cut it in two."""
-        notes, self._inner_notes = self._inner_notes, []
-        before = self.language
+        notes = self._inner_notes
+        self._inner_notes = []
+        outer_language = self.language
         context = replace(context, kind=ParagraphKind.TEXT, level=0, note=True)
         for note in notes:
             self.language = note.language
             self._visit_block(note.element, "aside", note.types, note.marks, context)
             self.flush(context)
-        self.language = before
+        self.language = outer_language
 
     def flush(self, context: BlockContext) -> None:
+        """End the current paragraph, if it has text."""
         if self._in_cell:
             self._collector.text(" ")
             return
@@ -291,19 +292,25 @@ class _Walker:
         self.document.has_words = self.document.has_words or collected.has_words
         paragraph = classify(collected, context, self._marker)
         self._marker = ""
-        if self._initial_at != _NONE and self._continues_initial(paragraph):
+        if self._continues_initial(paragraph):
             self._join_initial(paragraph)
         else:
             self.document.paragraphs.append(paragraph)
-        self._initial_at = _NONE
+        self._initial_index = None
 
     def _is_initial(self, element: etree._Element, name: str) -> bool:
-        """Whether a block is the large first letter of the paragraph below."""
-        is_initial = semantics.is_initial(self.document.paragraphs[-1].words)
-        return is_initial and self._may_be_initial(element, name)
+        """Whether a block, the last paragraph, is the large first letter of the next one."""
+        paragraph = self.document.paragraphs[-1]
+        if len(paragraph.text) > semantics.LONGEST_INITIAL:
+            return False
+        return semantics.is_initial(paragraph.words) and self._may_be_initial(
+            element, name
+        )
 
     def _continues_initial(self, paragraph: ParsedParagraph) -> bool:
-        is_last = self._initial_at == len(self.document.paragraphs) - 1
+        if self._initial_index is None:
+            return False
+        is_last = self._initial_index == len(self.document.paragraphs) - 1
         words = paragraph.words
         return is_last and (words[:1].islower() or words[:2].isupper())
 
@@ -313,6 +320,7 @@ class _Walker:
         initial = paragraphs.pop().words
         paragraphs.append(replace(paragraph, text=initial + paragraph.text))
         last = len(paragraphs) - 1
+        # Those that were entered last are after the initial.
         for places in (self.document.anchors, self.document.ends):
             for value in reversed(places):
                 if places[value] <= last:
@@ -333,8 +341,11 @@ class _Walker:
             read(element.text)
         for child in element:
             self.element(child, context)
-            if tail := child.tail:
-                read(self._without_gap(tail) if child is self._initial_span else tail)
+            tail = child.tail
+            if tail and child is self._initial_span:
+                tail = self._without_gap(tail)
+            if tail:
+                read(tail)
 
     def _without_gap(self, text: str) -> str:
         """The text after a floated initial, without white space if its word goes on."""
@@ -357,7 +368,7 @@ class _Walker:
                 self._collector.text(line)
 
     def _text_between(self, text: str | None, context: BlockContext) -> None:
-        """Read the text between the items of a list, a paragraph of its own."""
+        """Read the text between the items of a list as a paragraph of its own."""
         if not text:
             return
         if text.isspace():
@@ -413,9 +424,10 @@ class _Walker:
         captions = [child for child in element if local_name(child) == "caption"]
         for caption in captions:
             self.element(caption, context)
-        # Between the cells is only white space.
-        parts = chain(captions, *rows)
-        self._collector.characters += _length(element) - sum(map(_length, parts))
+        # Between the cells is only white space; it counts as read.
+        read_parts = chain(captions, *rows)
+        between_characters = _length(element) - sum(map(_length, read_parts))
+        self._collector.characters += between_characters
         self._open_lines += 1
         lines = [self._row(row, context) for row in rows]
         self._open_lines -= 1
@@ -424,7 +436,8 @@ class _Walker:
 
     def _row(self, cells: list[etree._Element], context: BlockContext) -> str:
         """The line of a table's row; empty if no cell has words."""
-        if cells and (row := cells[0].getparent()) is not None:
+        row = cells[0].getparent() if cells else None
+        if row is not None:
             self._anchor(row)
         texts = []
         for cell in cells:
@@ -440,10 +453,9 @@ class _Walker:
 
     def _heading_group(self, element: etree._Element, context: BlockContext) -> None:
         names = map(local_name, element.iter())
-        levels = (
-            semantics.HEADINGS[name] for name in names if name in semantics.HEADINGS
-        )
-        inner = replace(context, kind=ParagraphKind.HEADING, level=next(levels, 1))
+        first_heading = next((name for name in names if name in semantics.HEADINGS), "")
+        level = semantics.HEADINGS.get(first_heading, 1)
+        inner = replace(context, kind=ParagraphKind.HEADING, level=level)
         self._text_between(element.text, inner)
         for child in element:
             self.flush(inner)
@@ -457,70 +469,56 @@ class _Walker:
             self._text_between(child.tail, inner)
 
     def _stanzas(self, element: etree._Element, context: BlockContext) -> None:
+        """Read verse, and join lines that are paragraphs of their own into one."""
         document = self.document
-        first, known = len(document.paragraphs), len(document.anchors)
+        first = len(document.paragraphs)
+        anchors_before = len(document.anchors)
         self._children(element, context)
         self.flush(context)
         lines = document.paragraphs[first:]
-        if len(lines) < 2 or any(
-            line.kind is not ParagraphKind.VERSE or "\n" in line.text for line in lines
-        ):
+        if len(lines) < 2 or not all(map(_is_verse_line, lines)):
             return
-        marks: list[InlineMark] = []
-        texts = []
-        for paragraph in lines:
-            text = paragraph.text
-            texts.append(
-                inline.renumber_marks(text, len(marks)) if paragraph.marks else text
-            )
-            marks += paragraph.marks
-        kept = tuple(marks[: inline.MAX_MARKS])
-        document.paragraphs[first:] = [
-            ParsedParagraph(
-                "\n".join(texts), ParagraphKind.VERSE, lines=True, marks=kept
-            )
-        ]
-        # The anchors inside
-        for name in islice(reversed(document.anchors), len(document.anchors) - known):
-            document.anchors[name] = first + (document.anchors[name] - first) // len(
-                lines
-            )
+        document.paragraphs[first:] = [_joined_lines(lines)]
+        # Anchors inside lead to the joined paragraph, those after the last line to the next one.
+        anchors_inside = len(document.anchors) - anchors_before
+        for name in islice(reversed(document.anchors), anchors_inside):
+            line_number = document.anchors[name] - first
+            document.anchors[name] = first + line_number // len(lines)
             if name in document.ends:
                 document.ends[name] = first + 1
 
     def _figure(self, element: etree._Element, context: BlockContext) -> None:
         """Give the figure's caption, wherever it is, to pictures without a description."""
-        before, self._captioned = self._captioned, None
-        within = [(each, local_name(each)) for each in element.iter(etree.Element)]
-        captions = {
-            plain_text(each)
-            for each, name in within
-            if semantics.is_caption(each, name)
-        }
-        self._captions = captions - {""}
+        outer_captioned = self._captioned
+        self._captioned = None
+        self._captions = set()
+        pictures: list[semantics.Picture] = []
+        for inner in element.iter(etree.Element):
+            name = local_name(inner)
+            if semantics.is_caption(inner, name):
+                self._captions.add(plain_text(inner))
+            if name in ("img", "image"):
+                pictures.append(semantics.picture_of(inner))
+        self._captions.discard("")
         if self._captions:
-            pictures = (
-                semantics.picture_of(each)
-                for each, name in within
-                if name in ("img", "image")
-            )
             self._captioned = [
-                InlineMark(image=each.source)
-                for each in pictures
-                if each.source and not self._is_described(each)
+                InlineMark(image=picture.source)
+                for picture in pictures
+                if picture.source and not self._is_described(picture)
             ]
         self._children(element, context)
         self.flush(context)
-        self._captioned = before
+        self._captioned = outer_captioned
 
     def _is_described(self, picture: semantics.Picture) -> bool:
         return bool(picture.words) and picture.words not in self._captions
 
     def _caption(self, element: etree._Element, context: BlockContext) -> None:
+        """Read a caption; the first one with text represents the figure's pictures."""
         inner = replace(context, kind=ParagraphKind.IMAGE)
         marks = self._captioned or []
-        if plain_text(element):
-            self._captioned = self._captioned and []
+        if marks and plain_text(element):
+            self._captioned = []
         self._collector.begin(marks)
         self._children(element, inner)
         self.flush(inner)
@@ -544,14 +542,12 @@ class _Walker:
             self._anchor(inner)
         self._collector.characters += _length(element)
         text = plain_text(element) or "*"
-        addresses = (
-            inline_elements.href_of(each, local_name(each))
-            for each in element.iter(etree.Element)
-        )
-        address = next(filter(None, addresses), "")
+        if semantics.needs_brackets(text):
+            text = f"[{text}]"
+        address = _first_address(element)
         marks = (InlineMark(href=address, is_note=True),) if address else ()
         self._collector.begin(marks)
-        self._collector.text(f"[{text}]" if semantics.needs_brackets(text) else text)
+        self._collector.text(text)
         self._collector.end(marks)
 
     def _inline(
@@ -562,13 +558,15 @@ class _Walker:
         marks: Marks,
         context: BlockContext,
     ) -> None:
-        if name in ("svg", "math") or (name == "ruby" and semantics.is_phrase(element)):
+        is_ruby = name == "ruby" and semantics.is_phrase(element)
+        if is_ruby or name in ("svg", "math"):
             self._collector.characters += _length(element)
             self._collector.text(self._replaced(element, name))
         elif name in _EMPTY_ELEMENTS:
             self._empty(element, name, context)
+            # In broken markup it has text and children.
             if element.text:
-                self._collector.text(" ")  # Broken markup: it cannot have text
+                self._collector.text(" ")
             self._children(element, context)
         elif name == "object" and semantics.is_picture_object(element):
             self._empty(element, "img", context)
@@ -583,7 +581,8 @@ class _Walker:
     def _phrase(
         self, element: etree._Element, name: str, marks: Marks, context: BlockContext
     ) -> None:
-        if address := inline_elements.href_of(element, name):
+        address = inline_elements.href_of(element, name)
+        if address:
             marks = (InlineMark(href=address), *marks)
         opening, closing = _AROUND.get(name, ("", ""))
         self._collector.begin(marks)
@@ -619,36 +618,65 @@ class _Walker:
         if name == "ruby":
             return _ruby(element)
         left_out = self.document.left_out
-        scripts = (
-            each for each in element.iter() if local_name(each) in semantics.SCRIPTS
-        )
-        left_out[omissions.SCRIPTS] += sum(map(words_in, scripts))
+        for inner in element.iter():
+            if local_name(inner) in semantics.SCRIPTS:
+                left_out[omissions.SCRIPTS] += words_in(inner)
         if name == "math":
-            left_out[omissions.OTHER_FORM] += sum(
-                map(words_in, unread_sources(element))
-            )
+            unread_words = sum(map(words_in, unread_sources(element)))
+            left_out[omissions.OTHER_FORM] += unread_words
             return equation_text(element)
         for picture in semantics.svg_pictures(element):
             self._picture(picture)
         return f" {semantics.drawn_text(element)} "
 
     def _empty(self, element: etree._Element, name: str, context: BlockContext) -> None:
-        """Read an element that shows something beside its text, which most have none of."""
+        """Read what an element without text shows: a line end, a rule, a picture."""
         if name == "br":
             self._collector.end_line()
         elif name == "hr":
             self.flush(context)
             if not self._in_cell:
-                self.document.paragraphs.append(
-                    ParsedParagraph("* * *", ParagraphKind.BREAK)
-                )
+                scene_break = ParsedParagraph("* * *", ParagraphKind.BREAK)
+                self.document.paragraphs.append(scene_break)
         elif name == "embed":
-            # As pandoc writes for --webtex
+            # `pandoc --webtex` embeds a picture of a formula: `https://…/latex?E=mc%5E2`.
             _, _, formula = element.get("src", "").partition("latex?")
             self._collector.text(unquote(formula))
-            self.document.left_out["embedded file(s)"] += not formula
+            if not formula:
+                self.document.left_out["embedded file(s)"] += 1
         elif self._captioned is not None or not semantics.is_decoration(element):
             self._picture(semantics.picture_of(element))
+
+
+def _is_verse_line(paragraph: ParsedParagraph) -> bool:
+    return paragraph.kind is ParagraphKind.VERSE and "\n" not in paragraph.text
+
+
+def _joined_lines(lines: list[ParsedParagraph]) -> ParsedParagraph:
+    """One paragraph of verse, with the marks of all lines."""
+    texts: list[str] = []
+    marks: list[InlineMark] = []
+    for line in lines:
+        text = line.text
+        if line.marks:
+            text = inline.renumber_marks(text, len(marks))
+        texts.append(text)
+        marks += line.marks
+    return ParsedParagraph(
+        "\n".join(texts),
+        ParagraphKind.VERSE,
+        lines=True,
+        marks=tuple(marks[: inline.MAX_MARKS]),
+    )
+
+
+def _first_address(element: etree._Element) -> str:
+    """The address of the first link in an element, itself included; empty if there is none."""
+    for inner in element.iter(etree.Element):
+        address = inline_elements.href_of(inner, local_name(inner))
+        if address:
+            return address
+    return ""
 
 
 def _length(element: etree._Element) -> int:
@@ -659,7 +687,8 @@ def _length(element: etree._Element) -> int:
 def _ids_of(element: etree._Element) -> tuple[str, ...]:
     if not element.attrib:
         return ()
-    return tuple(filter(None, map(element.get, ("id", _XML_ID, "name"))))
+    values = map(element.get, ("id", _XML_ID, "name"))
+    return tuple(filter(None, values))
 
 
 def _integer(text: str | None, default: int) -> int:
@@ -670,17 +699,20 @@ def _integer(text: str | None, default: int) -> int:
 
 def _ruby(element: etree._Element) -> str:
     """The base text, then its reading in brackets: the base stays searchable."""
-    base: list[str] = [element.text or ""]
-    reading: list[str] = []
+    base_parts: list[str] = [element.text or ""]
+    reading_parts: list[str] = []
     for child in element:
-        name, text = local_name(child), "".join(map(str, child.itertext()))
+        name = local_name(child)
+        text = "".join(map(str, child.itertext()))
+        is_bracket = name == "rp" and not any(map(str.isalnum, text))
         if name in ("rt", "rtc"):
-            reading.append(text)
-        elif name != "rp" or any(map(str.isalnum, text)):
-            base.append(text)
-        base.append(child.tail or "")
-    word, spoken = (join_ideographs("".join(parts)) for parts in (base, reading))
-    if not spoken.strip():
-        return word
-    gap = " " if word[-1:].isspace() else ""
-    return f"{word.rstrip()}（{spoken.strip()}）{gap}"
+            reading_parts.append(text)
+        elif not is_bracket:
+            base_parts.append(text)
+        base_parts.append(child.tail or "")
+    base = join_ideographs("".join(base_parts))
+    reading = join_ideographs("".join(reading_parts)).strip()
+    if not reading:
+        return base
+    gap = " " if base[-1:].isspace() else ""
+    return f"{base.rstrip()}（{reading}）{gap}"
