@@ -12,7 +12,7 @@ from gistread.memory.sections import Sections
 from gistread.readers.events import OpenedBy
 from gistread.readers.trace import ToPage, ToPlace
 from gistread.store.model import Citation, SavedQuestion, SavedThread
-from gistread.tui.answer_blocks import ToSource, Unfold
+from gistread.tui.answer_blocks import Exchange, ToSource, Unfold
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.layers import Layer
@@ -26,12 +26,14 @@ from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.input_line import InputLineClient
 from gistread.units import in_quotes
 
-# Where a source is shown, from 0 (top) to 1
+# Where a source is shown, from the top (0) to the bottom (1) of a pane
 _CITATION_TOP = 0.2  # In the book
 _SOURCE_TOP = 0.3  # In its section of the memory
 
 
 class AnswerController:
+    """Follows the sources of answers, shows their steps and keeps them as notes."""
+
     def __init__(
         self, context: ReadingContext, pages: MemoryPages, marks: MarkController
     ) -> None:
@@ -40,25 +42,24 @@ class AnswerController:
         self._marks = marks
 
     def followed(self, event: AnswersPane.Followed) -> None:
+        """Show what a link in an answer leads to."""
         match event.target:
             case ToPage(page=number):
                 self._go_to_page(number)
             case ToPlace(start=start, end=end):
                 self._go_to_place(start, end)
             case ToSource(index=index):
-                self._go_to_citation(
-                    self._context.answers_pane.exchanges[
-                        event.exchange
-                    ].record.citations[index]
-                )
+                exchange = self._context.answers_pane.exchanges[event.exchange]
+                self._go_to_citation(exchange.record.citations[index])
             case Unfold():
                 self._context.panes.fit_answers()
 
     def follow(self, number: int) -> None:
         """Go to this source of the last answer, counted from 1."""
         exchanges = self._context.answers_pane.exchanges
-        if exchanges and number <= len(exchanges[-1].record.citations):
-            self._go_to_citation(exchanges[-1].record.citations[number - 1])
+        citations = exchanges[-1].record.citations if exchanges else ()
+        if number <= len(citations):
+            self._go_to_citation(citations[number - 1])
         else:
             self._context.warn(f"The last answer has no source {number}.")
 
@@ -79,8 +80,10 @@ class AnswerController:
     @property
     def offers_note(self) -> bool:
         """Whether the last answer can be kept as a note."""
-        last = self._context.answers_pane.exchanges[-1:]
-        return bool(last) and self._context.panes.answers_shown and last[0].offers_note
+        exchanges = self._context.answers_pane.exchanges
+        if not exchanges or not self._context.panes.answers_shown:
+            return False
+        return exchanges[-1].offers_note
 
     def keep(self, number: int | None = None) -> None:
         """Keep the answer of this exchange, or the chosen or last one, as a note on its passage."""
@@ -88,19 +91,15 @@ class AnswerController:
         if number is None:
             number = self._context.chosen_exchange
         exchange = answers.exchanges[number] if number >= 0 else None
-        if (
-            exchange is None
-            or exchange.record.passage is None
-            or not exchange.offers_note
-        ):
+        if exchange is None or not exchange.offers_note:
             self._context.warn("No answer about a passage here.")
             return
+        record = exchange.record
+        assert record.passage is not None  # An answer that can be kept has one.
         lines = [exchange.answer.strip()]
         if exchange.ends_in_quotes:
-            lines += (
-                in_quotes(citation.quote) for citation in exchange.record.citations
-            )
-        self._marks.add_note(exchange.record.passage, "\n".join(lines))
+            lines += [in_quotes(citation.quote) for citation in record.citations]
+        self._marks.add_note(record.passage, "\n".join(lines))
         answers.mark_kept(number)
 
     def _go_to_page(self, number: int) -> None:
@@ -120,12 +119,13 @@ class AnswerController:
         self._jump(start, _CITATION_TOP)
 
     def _go_to_citation(self, citation: Citation) -> None:
+        """Show a source in the book and, if the model has read it, in the memory."""
         pane = self._context.memory_pane
         pane.cite([(citation.start, citation.end)])
-        if (
-            pane.memory is not None
-            and (page := pane.memory.page_at(citation.start)) is not None
-        ):
+        page = None
+        if pane.memory is not None:
+            page = pane.memory.page_at(citation.start)
+        if page is not None:
             if page.number not in pane.view.opened:
                 pane.open_page(page.number, OpenedBy.PERSON, "a source of the answer")
             pane.set_cursor(("page", page.number), scroll=False)
@@ -134,25 +134,29 @@ class AnswerController:
         self._go_to_place(citation.start, citation.end)
 
     def _jump(self, offset: int, top: float = 0.0) -> None:
+        """Show a place of the book; on a narrow screen, in place of the answers."""
         panes = self._context.panes
-        from_answers = panes.narrow and panes.current is Pane.ANSWERS
-        self._context.navigation.jump(
-            offset, top, return_to=Pane.ANSWERS if from_answers else None
-        )
+        return_to = None
+        if panes.narrow and panes.current is Pane.ANSWERS:
+            return_to = Pane.ANSWERS
+        self._context.navigation.jump(offset, top, return_to=return_to)
         if panes.narrow:
             panes.show(Pane.BOOK)
 
 
 class ThreadController(InputLineClient):
+    """Lists the threads of questions, and opens, names, copies and deletes them."""
+
     def __init__(
         self, context: ReadingContext, questions: QuestionController, line: QuestionLine
     ) -> None:
         self._context = context
         self._questions = questions
         self._line = line
-        self._named = 0.0  # Id of the thread whose name is being typed
+        self._thread_to_name = 0.0  # Id of the thread whose name is being typed
 
     async def list(self) -> None:
+        """Show the threads of this book in a screen."""
         context = self._context
         if context.session is not None and context.session.answering:
             context.warn("A question is being answered.")
@@ -170,50 +174,45 @@ class ThreadController(InputLineClient):
                 case "go":
                     self._open(thread)
                 case "name":
-                    self._named = thread.id
-                    context.input_line.ask(
-                        self, "name", "empty: the first question", thread.name
-                    )
+                    self._thread_to_name = thread.id
+                    hint = "empty: the first question"
+                    context.input_line.ask(self, "name", hint, thread.name)
                 case "copy":
                     self._to_clipboard(thread.questions, "The thread was copied.")
 
-        screen = ThreadsScreen(
-            threads, self._line.thread.id, self._delete, self._restore
-        )
+        current = self._line.thread.id
+        screen = ThreadsScreen(threads, current, self._delete, self._restore)
         context.push(screen, chosen)
 
     def copy_answer(self) -> None:
         """Copy the question and answer under the cursor, or the last."""
         exchanges = self._context.answers_pane.exchanges
-        if exchanges:
-            self._to_clipboard(
-                (exchanges[self._context.chosen_exchange].record,),
-                "The answer was copied.",
-            )
-        else:
+        if not exchanges:
             self._context.warn("There is no answer to copy.")
+            return
+        exchange = exchanges[self._context.chosen_exchange]
+        self._to_clipboard((exchange.record,), "The answer was copied.")
 
     def _open(self, thread: SavedThread) -> None:
         """Show the thread last; the next question continues it."""
         pane = self._context.answers_pane
-        mine = [
-            exchange
-            for exchange in pane.exchanges
-            if (exchange.record.thread or exchange.record.asked_at) == thread.id
-        ]
-        pane.show_exchanges(
-            [*(exchange for exchange in pane.exchanges if exchange not in mine), *mine]
-        )
-        self._line.thread = opened = OpenThread.of(thread)
-        opened.follows = bool(opened.exchanges)
+        others: list[Exchange] = []
+        of_thread: list[Exchange] = []
+        for exchange in pane.exchanges:
+            record = exchange.record
+            is_in_thread = (record.thread or record.asked_at) == thread.id
+            (of_thread if is_in_thread else others).append(exchange)
+        pane.show_exchanges([*others, *of_thread])
+        open_thread = OpenThread.of(thread)
+        open_thread.follows = bool(open_thread.exchanges)
+        self._line.thread = open_thread
         self._context.panes.show_answers()
         self._context.panes.show_question()
         self._context.refresh()
 
     def _to_clipboard(self, questions: tuple[SavedQuestion, ...], notice: str) -> None:
-        self._context.screen.app.copy_to_clipboard(
-            as_markdown(Export(self._context.book, questions=questions))
-        )
+        export = Export(self._context.book, questions=questions)
+        self._context.screen.app.copy_to_clipboard(as_markdown(export))
         self._context.notify(notice)
 
     async def _delete(self, thread: SavedThread) -> None:
@@ -230,8 +229,9 @@ class ThreadController(InputLineClient):
         await self._questions.show_saved()
 
     def accepted(self, words: str, choice: int | None) -> None:
+        """Give the thread the name that was typed."""
         self._context.input_line.close()
-        named = self._named
+        thread = self._thread_to_name
         self._context.user_data.save(
-            lambda data, sha256: data.rename_thread(sha256, named, words)
+            lambda data, sha256: data.rename_thread(sha256, thread, words)
         )

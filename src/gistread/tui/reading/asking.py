@@ -1,4 +1,4 @@
-"""How questions about the open book are answered: by which method, who opens sections, how many.
+"""How questions about the open book are answered: the method, who opens sections, and how many.
 
 Each book keeps its own choice; one without a choice follows the settings.
 """
@@ -19,6 +19,8 @@ _WHOSE = "For this book. Books without their own choice follow the settings: {}.
 
 
 class AskingController:
+    """The choice of how questions about this book are answered."""
+
     def __init__(self, context: ReadingContext, line: QuestionLine) -> None:
         self._context = context
         self._line = line
@@ -33,29 +35,25 @@ class AskingController:
     @property
     def config(self) -> Config:
         """The settings, with what was chosen for this book in place of theirs."""
-        return settings_of_book(
-            self._context.services.config, self._context.asking_choice
-        )
+        context = self._context
+        return settings_of_book(context.services.config, context.asking_choice)
 
     def method_and_sections(self) -> tuple[str, str]:
-        """The method, then who opens sections and how many if that was chosen for this book."""
+        """The method; and who opens sections, with how many if that was chosen for this book."""
         config = self.config
         most = self._context.asking_choice.max_pages
         return title_of(config.reader), sections_words(Steps(config.steps), most)
 
     def show_panel(self) -> None:
+        """Let the user choose for this book."""
         usual = self._context.services.config
-        words = ", ".join(
-            (
-                title_of(usual.reader),
-                sections_words(Steps(usual.steps), usual.max_pages),
-            )
-        )
+        usual_sections = sections_words(Steps(usual.steps), usual.max_pages)
+        usual_words = f"{title_of(usual.reader)}, {usual_sections}"
         panel = ReaderScreen(
             lambda: self.config,
             self.change,
             self._context.session,
-            _WHOSE.format(words),
+            _WHOSE.format(usual_words),
             self._line.bound,
         )
         self._context.screen.app.push_screen(panel)

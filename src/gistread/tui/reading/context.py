@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ from gistread.tui.reading.user_data_writer import UserDataWriter
 from gistread.tui.screens.contents import ContentsScreen
 from gistread.tui.widgets.input_line import InputLineClient
 
-_REMEMBERED = 20  # jumps after a restart
+_REMEMBERED = 20  # Jumps that are saved for the next start
 Result = TypeVar("Result")
 _OBSTACLES = {
     Obstacle.NO_MODEL: "No model is loaded. Press {choose-model} to choose one.",
@@ -51,22 +51,24 @@ class ReadingContext:
         self.memory_pane = screen.memory_pane
         self.answers_pane = screen.answers_pane
         self.question = screen.question
-        # Until the memory is shown and the model of the settings, if any, is chosen
+        # False once the memory is shown and the model of the settings, if any, is chosen
         self.opening = True
-        self.memory_looked_for = False  # Whether a saved memory, if any, is shown
+        # Whether a saved memory was looked for; if there is one, it is shown
+        self.memory_looked_for = False
         self.input_line = screen.input_line
         self.panes = screen.panes
-        self.refresh = screen.redraw_lines  # of the lines around the panes
+        self.refresh = screen.redraw_lines  # Redraws the lines around the panes
         self.notify = screen.notify
         self.warn = screen.warn
         self.key_hint = services.key_hint
         self.layers = MarkLayers(screen.book_pane, screen.memory_pane)
         self.position = ReadingPosition(saved, len(book.text))
         self.model_place = ModelPlace(self.position, book)
-        pace, shown = ReadingSpeed(services.paths), services.config.progress.split()
-        self.progress = Progress(book, pace, services.user_data, shown)
+        speed = ReadingSpeed(services.paths)
+        shown_progress = services.config.progress.split()
+        self.progress = Progress(book, speed, services.user_data, shown_progress)
         self.user_data = UserDataWriter(book, path, services, screen.warn, saved)
-        # Corrections of names in the book
+        # The user's corrections of names in the book
         self.corrections: tuple[NameCorrection, ...] = ()
         self.asking_choice = AskingChoice()  # Choices for this book, over the settings
         self.navigation = Navigation(self)
@@ -74,9 +76,9 @@ class ReadingContext:
 
     @cached_property
     def chapter_starts(self) -> tuple[tuple[float, int], ...]:
-        """(beginning as a share of the book, level) of each chapter.
+        """(beginning as a share of the book, level) of each chapter of the story.
 
-        Without title page and colophon.
+        Title page and colophon are no part of it.
         """
         start, end = story_of(self.book)
         length = max(1, len(self.book.text))
@@ -88,6 +90,7 @@ class ReadingContext:
 
     @property
     def place(self) -> int:
+        """Offset of what is shown of the book."""
         return self.book_pane.place
 
     @property
@@ -132,23 +135,28 @@ class ReadingContext:
 
 
 class Navigation(InputLineClient):
+    """Jumps in the book, and back; also to a place that the user types."""
+
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._book = context.book
+        # The pane to show after going back; None: the book
         self._return_to: Pane | None = None
+        # The destinations that the typed words may mean
         self._destinations: tuple[Destination, ...] = ()
         self.jumps = JumpList()
 
     @property
     def saved_place(self) -> ReadingPlace:
         """The position to save for the next start."""
-        position, behind = self._context.position, tuple(self.jumps.behind)
-        # The jumps of a look end with it.
-        if position.looking and position.place in behind:
-            behind = behind[: -1 - behind[::-1].index(position.place)]
-        return ReadingPlace(
-            position.place, position.read, behind[-_REMEMBERED:], position.end
-        )
+        position = self._context.position
+        jumps = list(self.jumps.behind)
+        # While the user only looks, the jumps from the reading place on are not saved.
+        if position.looking and position.place in jumps:
+            while jumps.pop() != position.place:
+                pass
+        last_jumps = tuple(jumps[-_REMEMBERED:])
+        return ReadingPlace(position.place, position.read, last_jumps, position.end)
 
     def jump(
         self,
@@ -160,8 +168,8 @@ class Navigation(InputLineClient):
     ) -> None:
         """Show a place, `top` (0 to 1) down the screen.
 
-        Jumps of one `series` count as one in the history. The reading place stays until the user
-        reads on there, and returns with `back`.
+        Consecutive jumps of one `series` count as one in the history. The reading place stays where
+        it is until the user reads on there. `return_to`: the pane that `back` shows.
         """
         pane = self._context.book_pane
         self.jumps.leave(pane.place, offset, series)
@@ -173,17 +181,19 @@ class Navigation(InputLineClient):
     def show(self, offset: int, top: float = 0.0) -> None:
         """Show a place without adding to the history."""
         pane = self._context.book_pane
-        view, row = pane.visible_range, pane.scroll_offset.y
+        is_laid_out = pane.visible_range is not None
+        row_before = pane.scroll_offset.y
         if self._book.paragraphs and offset <= self._book.paragraphs[0].start:
             pane.scroll_to_beginning()
         else:
             pane.scroll_to_offset(offset, top=top)
-        # Else the next screen turned would count as the jump.
-        if view is None or row != pane.scroll_offset.y:
+        has_scrolled = pane.scroll_offset.y != row_before
+        # Without a move, the next screen that the user turns would count as the jump.
+        if has_scrolled or not is_laid_out:
             self._context.position.jump()
 
     def back(self) -> None:
-        """Look at where the last jump began; after the earliest jump, at the reading place.
+        """Look at where the last jump began; when no jump is left, at the reading place.
 
         Neither the reading place nor what was read changes.
         """
@@ -192,12 +202,16 @@ class Navigation(InputLineClient):
             self.jumps.leave(position.place, self._context.place)
         self._return(back=True)
         if self._return_to is not None:
-            if (view := self._context.book_pane.visible_range) is not None:
-                position.moved(*view)  # A pane that is hidden now will not report it.
+            view = self._context.book_pane.visible_range
+            if view is not None:
+                position.moved(
+                    *view
+                )  # The book will be hidden, and not report its move.
             self._context.panes.show(self._return_to)
             self._return_to = None
 
     def forward(self) -> None:
+        """Look at the place that was left by going back."""
         self._return(back=False)
 
     def _return(self, *, back: bool) -> None:
@@ -216,9 +230,8 @@ class Navigation(InputLineClient):
 
     def step_paragraph(self, step: int) -> None:
         starts = [paragraph.start for paragraph in self._book.paragraphs]
-        self._context.book_pane.scroll_to_offset(
-            step_among(starts, self._context.place, step)
-        )
+        target = step_among(starts, self._context.place, step)
+        self._context.book_pane.scroll_to_offset(target)
 
     def contents(self) -> None:
         context = self._context
@@ -227,18 +240,19 @@ class Navigation(InputLineClient):
             self.jump(self._book.chapters[chapter].start)
             context.panes.show(Pane.BOOK)
 
-        seen_by_model = context.answers_pane.shown_places
-        speed = context.progress.words_per_minute
-        context.push(
-            ContentsScreen(
-                self._book, context.place, speed, context.position, seen_by_model
-            ),
-            go,
+        screen = ContentsScreen(
+            self._book,
+            context.place,
+            context.progress.words_per_minute,
+            context.position,
+            context.answers_pane.shown_places,
         )
+        context.push(screen, go)
 
     # The input line for a place: `40%`, `page 12`, a chapter
 
     def ask(self) -> None:
+        """Ask the user for a place to go to."""
         self._context.input_line.ask(self, "go to", HINT)
         self.typed("")
 
@@ -251,18 +265,17 @@ class Navigation(InputLineClient):
             return
         target = destinations_of(words, context.book, context.place, context.path)
         self._destinations = target.destinations
-        context.input_line.choose_from(
-            [destination.words for destination in target.destinations]
-        )
+        names = [destination.words for destination in target.destinations]
+        context.input_line.choose_from(names)
         context.input_line.say(target.problem, problem=bool(target.problem))
 
     def accepted(self, words: str, choice: int | None) -> None:
         if choice is not None and choice < len(self._destinations):
             self._go(self._destinations[choice])
         elif is_cfi(words):
-            self._context.screen.run_worker(
-                self._look_up(words), group="go to", exclusive=True
-            )
+            look_up: Any = partial(self._look_up, words)
+            screen = self._context.screen
+            screen.run_worker(look_up, group="go to", exclusive=True)
         elif not words.strip():
             self._context.input_line.close()
             if self._context.position.looking:

@@ -4,9 +4,11 @@ import asyncio
 
 from textual.message import Message
 
+from gistread.memory.model import GistMemory
 from gistread.readers.selection import DEFINE
 from gistread.readers.trace import Places
 from gistread.session import events
+from gistread.session.session import Session
 from gistread.tui.answer_blocks import AskAgain, GoOn, KeepNote, Walk
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.answers import AnswerController, ThreadController
@@ -36,8 +38,9 @@ from gistread.tui.widgets.input_line import QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.progress_rule import ProgressRule
 
-REDRAW_S = 0.1
-# the page the model is reading: only a sign in the margin
+REDRAW_S = 0.1  # Shortest time between two redraws after session events
+_NOTICE_S = 8  # Seconds that a notice of the session is shown
+# Mark of the page that the model is reading: only a sign in the margin
 _BEING_READ, _SIGN = "being-read", "◌"
 
 
@@ -78,21 +81,15 @@ class Controllers:
         self.section_names = SectionNamer(context, self.pages, self.line, self.people)
         self._redraw_due = False
         self.is_closed = False  # Its screen is being removed: nothing is drawn any more
-        # whether the model was reading when the lines were last drawn
-        self._was_running = False
+        # Whether the model was reading when the lines were last drawn
+        self._was_reading = False
 
     def on_session_event(self, event: events.SessionEvent) -> None:
-        """Called in the event loop; quick."""
-        context, pane = self.context, self.context.memory_pane
+        """Show what has happened. Called in the event loop, so it must be quick."""
+        context = self.context
         match event:
             case events.MemoryOpened(memory=memory):
-                pane.show_memory(memory)
-                # First: hidden text would move the section in view later.
-                pane.change_view(bound=self.line.bound)
-                context.answers_pane.places = Places(
-                    len(memory.book.text), memory, memory.book
-                )
-                self.pages.show_here(scroll=True)
+                self._show_memory(memory)
             case events.QuestionAsked(question=question):
                 self.questions.on_asked(question)
             case events.QuestionStarted():
@@ -102,52 +99,73 @@ class Controllers:
             case events.QuestionEnded(problem=problem):
                 self.questions.on_ended(problem)
                 context.services.signals.ended(problem or "The question is answered.")
-            case events.Notice(text=text, is_problem=is_problem):
-                context.screen.notify(
-                    text, severity="error" if is_problem else "information", timeout=8
-                )
+            case events.Notice(text=text, is_problem=True):
+                context.screen.notify(text, severity="error", timeout=_NOTICE_S)
+            case events.Notice(text=text):
+                context.screen.notify(text, timeout=_NOTICE_S)
             case events.Crashed(error=error):
                 context.screen.call_later(_raise, error)
-        if not self._redraw_due:
-            self._redraw_due = True
-            # Textual's timers skip a tick that is late: on a busy machine nothing would ever be
-            # redrawn again.
-            asyncio.get_running_loop().call_later(
-                REDRAW_S, self.context.screen.call_next, self._redraw
-            )
+        self._redraw_soon()
+
+    def _show_memory(self, memory: GistMemory) -> None:
+        """Show a memory that has just been opened."""
+        pane = self.context.memory_pane
+        pane.show_memory(memory)
+        # Before anything scrolls: text that is hidden later would move the section in view.
+        pane.change_view(bound=self.line.bound)
+        places = Places(len(memory.book.text), memory, memory.book)
+        self.context.answers_pane.places = places
+        self.pages.show_here(scroll=True)
+
+    def _redraw_soon(self) -> None:
+        """Redraw once for all events of a moment."""
+        if self._redraw_due:
+            return
+        self._redraw_due = True
+        # Textual's timers skip a tick that is late: on a busy machine nothing would ever be
+        # redrawn again.
+        loop = asyncio.get_running_loop()
+        loop.call_later(REDRAW_S, self.context.screen.call_next, self._redraw)
 
     def _redraw(self) -> None:
         self._redraw_due = False
-        # Its widgets leave before the screen
+        # When the app ends, the widgets leave before their screen.
         is_ending = not self.context.screen.app.is_running
         if self.is_closed or is_ending:
             return
         self.questions.flush()
         self.questions.ask_waiting()
-        context, session = self.context, self.context.session
-        if session is not None:
-            activity = session.activity
-            running = activity.reading is events.ReadingState.RUNNING
-            signals = context.services.signals
-            signals.progress(
-                activity.pages_read / max(1, activity.pages_total) if running else None
-            )
-            if self._was_running and activity.reading is events.ReadingState.DONE:
-                signals.ended(f"The memory of {context.book.title} is complete.")
-            self._was_running = running
-            begun, draft = activity.page, session.reading.draft
-            if context.memory_pane.show_reading(
-                begun=begun, draft=draft, reading=running
-            ):
-                self.pages.show_here(scroll=context.panes.current is not Pane.MEMORY)
-            view = context.book_pane.visible_range or (0, 0)
-            marks: list[Mark] = []
-            if begun is not None and view[0] <= begun.start < view[1]:
-                marks.append(Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN))
-            context.layers.set(Layer.MODEL, marks)  # Out of view, nobody would see it
-        context.refresh()
+        if self.context.session is not None:
+            self._show_reading(self.context.session)
+        self.context.refresh()
+
+    def _show_reading(self, session: Session) -> None:
+        """Show how far the model is, and which page it is reading."""
+        context, activity = self.context, session.activity
+        is_reading = activity.reading is events.ReadingState.RUNNING
+        share = None
+        if is_reading:
+            share = activity.pages_read / max(1, activity.pages_total)
+        signals = context.services.signals
+        signals.progress(share)
+        if self._was_reading and activity.reading is events.ReadingState.DONE:
+            signals.ended(f"The memory of {context.book.title} is complete.")
+        self._was_reading = is_reading
+        page = activity.page
+        has_moved = context.memory_pane.show_reading(
+            begun=page, draft=session.reading.draft, reading=is_reading
+        )
+        if has_moved:
+            self.pages.show_here(scroll=context.panes.current is not Pane.MEMORY)
+        top, bottom = context.book_pane.visible_range or (0, 0)
+        marks: list[Mark] = []
+        # Out of view, nobody would see the mark.
+        if page is not None and top <= page.start < bottom:
+            marks.append(Mark(page.start, page.end, _BEING_READ, sign=_SIGN))
+        context.layers.set(Layer.MODEL, marks)
 
     def on_message(self, event: Message) -> None:
+        """Pass a message of a widget to the controller that handles it."""
         match event:
             case Clicked():
                 self.clicked(event)
@@ -187,24 +205,25 @@ class Controllers:
         if pane == "marks-column":
             self.marks_beside.clicked(event)
             return
-        in_book = (
+        if pane == "note-preview":
+            self.links.clicked(event)
+            return
+        handlers_in_book = (
             self.links.clicked,
             self.marks.clicked,
             self.pictures.clicked,
             self.typography.clicked,
         )
-        if pane == "note-preview":
-            self.links.clicked(event)
+        if pane == Pane.BOOK and any(handle(event) for handle in handlers_in_book):
             return
-        if pane == Pane.BOOK and any(click(event) for click in in_book):
-            return
-        if pane in (Pane.BOOK, Pane.MEMORY, Pane.ANSWERS) and self.people.may_be_name(
-            event
-        ):
+        may_name_people = pane in (Pane.BOOK, Pane.MEMORY, Pane.ANSWERS)
+        if may_name_people and self.people.may_be_name(event):
             self.context.screen.run_worker(self._name_clicked(event))
         elif pane == Pane.MEMORY:
             self.pages.clicked(event)
 
     async def _name_clicked(self, event: Clicked) -> None:
-        if not await self.people.clicked(event) and event.control.id == Pane.MEMORY:
+        """Show the person that was clicked; a click on no name may open a section."""
+        is_person = await self.people.clicked(event)
+        if not is_person and event.control.id == Pane.MEMORY:
             self.pages.clicked(event)

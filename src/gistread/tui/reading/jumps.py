@@ -2,33 +2,44 @@
 
 from bisect import bisect_right
 
-LONGEST = 200
+LONGEST = 200  # Most jumps that are remembered
 
 
 class JumpList:
+    """The places where jumps began, as offsets in the book.
+
+    >>> jumps = JumpList()
+    >>> jumps.leave(here=100, there=900)
+    True
+    >>> jumps.move(here=900, back=True)
+    100
+    """
+
     def __init__(self) -> None:
-        self.behind: list[int] = []  # The places to go back to, the last one last
-        self._ahead: list[int] = []
-        self._series = ""
-        self._came_to: int | None = None
+        self.behind: list[int] = []  # The places to go back to; the latest is the last
+        self._ahead: list[int] = []  # The places left by going back
+        self._series = ""  # Of the latest jump
+        self._came_to: int | None = None  # Where the latest jump ended
 
     def leave(self, here: int, there: int, series: str = "") -> bool:
         """Record a jump; returns whether it is a new entry.
 
-        Those of one `series` at once (`]]]`, `nnn`) are one.
+        Jumps of one `series` without a move between them (`]]]`, `nnn`) are one entry.
         """
-        goes_on = bool(series) and series == self._series and here == self._came_to
+        is_same_series = bool(series) and series == self._series
+        continues_series = is_same_series and here == self._came_to
         self._series, self._came_to = series, there
-        if goes_on or here == there:
+        if continues_series or here == there:
             return False
         self._ahead.clear()
-        if self.behind[-1:] != [here]:
+        is_known = bool(self.behind) and self.behind[-1] == here
+        if not is_known:
             self.behind.append(here)
             del self.behind[:-LONGEST]
         return True
 
     def arrived(self, here: int) -> None:
-        """Record where a jump ended; near the end of a book that may differ from its target."""
+        """Record where a jump ended, which near the end of a book is before its target."""
         self._came_to = here
 
     def move(self, here: int, *, back: bool) -> int | None:
@@ -36,9 +47,9 @@ class JumpList:
 
         None without one.
         """
-        source, target = (
-            (self.behind, self._ahead) if back else (self._ahead, self.behind)
-        )
+        source, target = self.behind, self._ahead
+        if not back:
+            source, target = target, source
         self._series = ""
         while source and source[-1] == here:
             source.pop()
@@ -49,15 +60,16 @@ class JumpList:
 
 
 def step_among(starts: list[int], here: int, step: int) -> int:
-    """The start of the part `step` parts on; `here` after the last.
+    """The start of the part `step` parts further; `here` if there are not so many.
 
-    A step back within a part goes to its start.
+    The first step back from within a part goes to its start.
     """
     if not starts:
         return 0
-    at = max(0, bisect_right(starts, here) - 1)
-    if step < 0 and here > starts[at]:
-        step += 1
-    if at + step < len(starts):
-        return starts[max(0, at + step)]
-    return here
+    current = max(0, bisect_right(starts, here) - 1)
+    target = current + step
+    if step < 0 and here > starts[current]:
+        target += 1
+    if target >= len(starts):
+        return here
+    return starts[max(0, target)]

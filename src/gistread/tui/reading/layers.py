@@ -9,13 +9,13 @@ from gistread.tui.text import LongText, Mark
 class Layer(IntEnum):
     """Layers of marks over the text, from bottom to top."""
 
-    SECTIONS = 0  # where the sections of the memory begin
-    MODEL = 1  # the page that the model reads
-    HIGHLIGHTS = 2  # the user's own marks
-    SPOKEN = 3  # the sentence being read aloud
-    LINKS = 4  # the chosen link
-    CITED = 5  # the source of an answer that was followed
-    HITS = 6
+    SECTIONS = 0  # Where the sections of the memory begin
+    MODEL = 1  # The page that the model is reading
+    HIGHLIGHTS = 2  # The user's own marks
+    SPOKEN = 3  # The sentence being read aloud
+    LINKS = 4  # The chosen link
+    CITED = 5  # The source of an answer that was followed
+    HITS = 6  # Of a search
     CURRENT_HIT = 7
 
 
@@ -27,14 +27,20 @@ class MarkLayers:
         self._layers: dict[Layer, tuple[Mark, ...]] = {}
 
     def set(self, layer: Layer, marks: Iterable[Mark] = ()) -> None:
+        """Replace the marks of a layer."""
         marks = tuple(marks)
         if marks == self._layers.get(layer, ()):
             return
         self._layers[layer] = marks
-        others = (other for other in Layer if other is not Layer.SECTIONS)
-        above = tuple(mark for other in others for mark in self.of(other))
-        self._book.marks = (*self.of(Layer.SECTIONS), *above)
-        self._memory.marks = above  # it shows the numbers of its sections itself
+        above_sections = tuple(
+            mark
+            for other in Layer
+            if other is not Layer.SECTIONS
+            for mark in self.of(other)
+        )
+        self._book.marks = (*self.of(Layer.SECTIONS), *above_sections)
+        # The memory shows the numbers of its sections itself.
+        self._memory.marks = above_sections
 
     def of(self, layer: Layer) -> tuple[Mark, ...]:
         return self._layers.get(layer, ())

@@ -1,9 +1,10 @@
 """Follows links.
 
-Notes open under the paragraph that cites them, links out of the book only if asked for.
+Notes open under the paragraph that cites them; links out of the book open only if asked for.
 """
 
 from bisect import bisect_left
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from gistread.book.model import Book
@@ -20,33 +21,33 @@ from gistread.tui.reading.note_previews import NotePreviews
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Clicked, Mark
 
-# A link: the open note in which it stands (None: the text), and its index
-Place = tuple[int | None, int]
+
+class ShownLink(NamedTuple):
+    """A link on the screen."""
+
+    note: int | None  # The link of the open note in which it stands; None: the text
+    link: int  # Index in the links of the book
 
 
 def links_in(book: Book, start: int, end: int) -> list[int]:
+    """Indexes of the links that begin between two offsets."""
     first = bisect_left(book.links, start, key=lambda link: link.start)
     last = bisect_left(book.links, end, key=lambda link: link.start)
     return list(range(first, last))
 
 
-def shown_links(book: Book, start: int, end: int, notes: list[int]) -> list[Place]:
+def shown_links(book: Book, start: int, end: int, notes: list[int]) -> list[ShownLink]:
     """The links between two offsets and in the open notes there, in screen order."""
-    shown: list[Place] = []
+    shown: list[ShownLink] = []
     for paragraph in book.paragraphs_between(start, end):
-        shown += (
-            (None, link)
-            for link in links_in(
-                book, max(start, paragraph.start), min(end, paragraph.end)
-            )
-        )
+        first, last = max(start, paragraph.start), min(end, paragraph.end)
+        shown += [ShownLink(None, index) for index in links_in(book, first, last)]
         for note in sorted(notes):
-            link = book.links[note]
-            if paragraph.start <= link.start < paragraph.end:
-                shown += (
-                    (note, inner)
-                    for inner in links_in(book, link.target or 0, link.target_end or 0)
-                )
+            reference = book.links[note]
+            if paragraph.start <= reference.start < paragraph.end:
+                first, last = reference.target or 0, reference.target_end or 0
+                inner_links = links_in(book, first, last)
+                shown += [ShownLink(note, index) for index in inner_links]
     return shown
 
 
@@ -55,18 +56,22 @@ _OPENABLE = frozenset({"http", "https", "mailto"})
 
 
 class LinkController:
+    """Chooses and follows links, and opens notes.
+
+    A note is named by the index of the link that refers to it.
+    """
+
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._book = context.book
         self._pane = context.book_pane
-        self._chosen: Place | None = None
-        self._open_notes: dict[
-            int, int
-        ] = {}  # the place shown when each note was opened, by its link
+        self._chosen: ShownLink | None = None
+        # The open notes, with the place that was shown when each was opened
+        self._open_notes: dict[int, int] = {}
         self.preview = NotePreviews(context)
 
     def step(self, step: int) -> None:
-        """Choose another link on the screen, from the last to the first."""
+        """Choose the next link on the screen; after the last one, the first."""
         view = self._pane.visible_range
         if view is None:
             return
@@ -83,39 +88,39 @@ class LinkController:
             at = step
         self._choose(links[at % len(links)])
 
-    def _choose(self, chosen: Place | None) -> None:
+    def _choose(self, chosen: ShownLink | None) -> None:
+        """Mark this link as the chosen one, in place of the one before."""
         before, self._chosen = self._chosen, chosen
-        concerned = [link[0] for link in (before, chosen) if link is not None]
+        notes_with_change = [link.note for link in (before, chosen) if link is not None]
         for note in self._notes():
-            if note not in concerned:
-                continue
-            is_in_note = chosen is not None and chosen[0] == note
-            redrawn = note_blocks(
-                self._book, note, chosen[1] if chosen and is_in_note else None
-            )
-            for index, block in zip(
-                self._pane.blocks_of(note_key(note)), redrawn, strict=True
-            ):
-                if self._pane.block(index) != block:
-                    self._pane.splice(index, 1, (block,))
+            if note in notes_with_change:
+                self._redraw_note(note)
         marks = []
-        if chosen is not None and chosen[0] is None:
-            link = self._book.links[chosen[1]]
+        if chosen is not None and chosen.note is None:
+            link = self._book.links[chosen.link]
             marks = [Mark(link.start, link.end, "current-link")]
         self._context.layers.set(Layer.LINKS, marks)
+
+    def _redraw_note(self, note: int) -> None:
+        """Draw an open note with its chosen link, if any."""
+        chosen_index = None
+        if self._chosen is not None and self._chosen.note == note:
+            chosen_index = self._chosen.link
+        indexes = self._pane.blocks_of(note_key(note))
+        blocks = note_blocks(self._book, note, chosen_index)
+        for index, block in zip(indexes, blocks, strict=True):
+            if self._pane.block(index) != block:
+                self._pane.splice(index, 1, (block,))
 
     def follow_chosen(self) -> bool:
         """Follow the chosen link, or close its note. Returns False if neither is in view."""
         view = self._pane.visible_range
         if view is None or self._chosen is None:
             return False
-        note, link = self._chosen
-        if (
-            note is None
-            and link in self._notes()
-            and self._pane.shows_key(note_key(link))
-        ):
-            self._close_note(link)
+        note, index = self._chosen
+        has_open_note = note is None and index in self._notes()
+        if has_open_note and self._pane.shows_key(note_key(index)):
+            self._close_note(index)
             return True
         if self._chosen not in shown_links(self._book, *view, self._notes()):
             self._choose(None)
@@ -129,57 +134,64 @@ class LinkController:
         if not isinstance(index, int):
             return False
         note = note_of(event.block_key)
+        in_pane = event.control is self._pane
+        in_open_note = in_pane and note is not None
+        is_reference = has_note(self._book.links[index])
         is_shown = index == self.preview.shown or index in self._notes()
-        in_text = event.control is self._pane
-        if (
-            is_shown
-            or not has_note(self._book.links[index])
-            or (in_text and note is not None)
-        ):
+        if is_shown or in_open_note or not is_reference:
             self._follow(note, index)
-        elif in_text:
+        elif in_pane:
             self._preview(index)
         else:
             self.preview.show_inner(index)
         return True
 
     def preview_next(self) -> None:
-        """Show the note of the next reference in view: at first the nearest to where one reads."""
+        """Show the note of the next reference in view; at first, of the next after the cursor."""
         view = self._pane.whole_range
         if view is None:
             return
+        links = self._book.links
         references = [
-            index
-            for index in links_in(self._book, *view)
-            if has_note(self._book.links[index])
+            index for index in links_in(self._book, *view) if has_note(links[index])
         ]
         if not references:
             self._context.warn("No note on the screen.")
             return
         shown = self.preview.shown
         if shown in references:
-            at = references.index(shown) + 1
-        else:
-            here = self._cursor(view)
-            after = (self._book.links[index].start >= here for index in references)
-            at = next((number for number, is_after in enumerate(after) if is_after), -1)
-        self._preview(references[at % len(references)])
+            after_shown = references.index(shown) + 1
+            self._preview(references[after_shown % len(references)])
+            return
+        here = self._cursor(view)
+        after_cursor = [index for index in references if links[index].start >= here]
+        self._preview(after_cursor[0] if after_cursor else references[-1])
 
     def _cursor(self, view: tuple[int, int]) -> int:
-        """Where one reads: at the chosen link, the caret or the last click or hit, if in view."""
-        pointed_at = self._pane.pointed_at
-        places = [] if pointed_at is None else [pointed_at]
+        """Where the user is: at the chosen link, the caret, or the last click or hit, if in view.
+
+        Otherwise at the top of the view.
+        """
+        top, bottom = view
+        places: list[int] = []
+        if self._chosen is not None and self._chosen.note is None:
+            places.append(self._book.links[self._chosen.link].start)
         if self._pane.caret is not None:
-            places.insert(0, self._pane.caret.head[0])
-        if self._chosen is not None and self._chosen[0] is None:
-            places.insert(0, self._book.links[self._chosen[1]].start)
-        return next((place for place in places if view[0] <= place < view[1]), view[0])
+            start, _ = self._pane.caret.head
+            places.append(start)
+        if self._pane.pointed_at is not None:
+            places.append(self._pane.pointed_at)
+        for place in places:
+            if top <= place < bottom:
+                return place
+        return top
 
     def _preview(self, note: int) -> None:
+        """Show a note over the book, and choose its reference if that is in view."""
         view = self._pane.whole_range
         reference = self._book.links[note].start
         if view is not None and view[0] <= reference < view[1]:
-            self._choose((None, note))
+            self._choose(ShownLink(None, note))
         self.preview.show(note)
 
     def pointed_at(self, link: int | None) -> None:
@@ -206,6 +218,7 @@ class LinkController:
             self._show_address(link.address)
 
     def _show_address(self, address: str) -> None:
+        """Let the user copy or open an address."""
         rows = [Row("copy", "Copy the address")]
         if urlsplit(address).scheme.lower() in _OPENABLE:
             rows.append(Row("open", "Open in the browser"))
@@ -221,56 +234,60 @@ class LinkController:
 
     def _notes(self) -> list[int]:
         """The open notes. A new layout of the page has closed them all."""
-        gone = [
-            note
-            for note in self._open_notes
-            if not self._pane.blocks_of(note_key(note))
-        ]
-        for note in gone:
-            del self._open_notes[note]
+        for note in list(self._open_notes):
+            if not self._pane.blocks_of(note_key(note)):
+                del self._open_notes[note]
         return list(self._open_notes)
 
     def _open_note(self, note: int) -> None:
+        """Show a note below the paragraph that refers to it."""
         pane = self._pane
-        end = pane.blocks_of(
-            self._book.paragraph_index(self._book.links[note].start)
-        ).stop
         # Notes of earlier links come first.
-        while (
-            end < pane.block_count
-            and (other := note_of(pane.block(end).key)) is not None
-            and other < note
-        ):
-            end += 1
+        index = self._first_block_below(note)
+        while (other := self._note_at(index)) is not None and other < note:
+            index += 1
         place = pane.place
-        pane.splice(end, 0, note_blocks(self._book, note))
+        pane.splice(index, 0, note_blocks(self._book, note))
         self._fit_air_below(note)
         self._open_notes[note] = place
-        self._choose((None, note))
+        self._choose(ShownLink(None, note))
         pane.call_after_refresh(lambda: self._show_note(note))
+
+    def _first_block_below(self, note: int) -> int:
+        """Index of the first block below the paragraph that refers to a note."""
+        reference = self._book.links[note].start
+        paragraph = self._book.paragraph_index(reference)
+        return self._pane.blocks_of(paragraph).stop
+
+    def _note_at(self, index: int) -> int | None:
+        """The note that a block belongs to; None if it is none, or there is no such block."""
+        if index >= self._pane.block_count:
+            return None
+        return note_of(self._pane.block(index).key)
 
     def _fit_air_below(self, note: int) -> None:
         """Leave an empty row between the last open note of a paragraph and the text below it."""
         pane = self._pane
-        first = pane.blocks_of(
-            self._book.paragraph_index(self._book.links[note].start)
-        ).stop
+        first = self._first_block_below(note)
         end = first
-        while end < pane.block_count and note_of(pane.block(end).key) is not None:
+        while self._note_at(end) is not None:
             end += 1
         has_air = end < pane.block_count and pane.block(end) == AIR
-        below = end + has_air
+        below = end + 1 if has_air else end
         follows_close = below < pane.block_count and pane.block(below).blank_before == 0
         needs_air = end > first and follows_close
-        if needs_air is not has_air:
-            pane.splice(end, int(has_air), (AIR,) * needs_air)
+        if needs_air and not has_air:
+            pane.splice(end, 0, (AIR,))
+        elif has_air and not needs_air:
+            pane.splice(end, 1, ())
 
     def _show_note(self, note: int) -> None:
-        """Scroll to the note, as far as its reference stays in view.
+        """Scroll to a note that has just been opened, but keep its reference in view.
 
-        Past it only if nothing of the note would show.
+        The reference leaves the view only if nothing of the note could be shown otherwise.
         """
-        pane, place = self._pane, self._open_notes.get(note, self._pane.place)
+        pane = self._pane
+        place = self._open_notes.get(note, pane.place)
         pane.scroll_to_key(note_key(note))
         view, reference = pane.visible_range, self._book.links[note].start
         if view is not None and reference < view[0]:
@@ -284,12 +301,17 @@ class LinkController:
         self._pane.splice(blocks.start, len(blocks), ())
         self._fit_air_below(note)
         place = self._open_notes.pop(note, self._pane.place)
-        self._choose((None, note))
+        self._choose(ShownLink(None, note))
         self._pane.call_after_refresh(lambda: self._scroll_back(note, place))
 
     def _scroll_back(self, note: int, place: int) -> None:
+        """Show the place where a note was opened, unless its reference is in view."""
         view = self._pane.visible_range
-        if view is not None and not view[0] <= self._book.links[note].start < view[1]:
+        if view is None:
+            return
+        top, bottom = view
+        reference = self._book.links[note].start
+        if not top <= reference < bottom:
             self._pane.scroll_to_offset(place)
 
     def close_note(self) -> bool:

@@ -14,6 +14,8 @@ _MOST_WORDS = 160  # Characters of marked words; a note is shown whole
 
 
 class MarksBeside:
+    """Shows the marks that begin in view beside the book."""
+
     def __init__(self, context: ReadingContext, marks: MarkController) -> None:
         self._context = context
         self._marks = marks
@@ -24,33 +26,31 @@ class MarksBeside:
         """Show the marks that begin in view."""
         book = self._context.book_pane
         view = book.visible_range
-        fitted = self._column.size.height > 0  # Else it has no place to be level with
-        if view is None or not fitted or not self._context.panes.marks_shown:
+        is_laid_out = self._column.size.height > 0
+        if view is None or not is_laid_out or not self._context.panes.marks_shown:
             return
-        above = self._column.content_region.y - book.content_region.y
+        top, bottom = view
         marks = [
             mark
-            for mark in sorted(self._marks.marks, key=lambda mark: mark.start)
-            if not mark.lost and view[0] <= mark.start < view[1]
+            for mark in self._marks.marks
+            if not mark.lost and top <= mark.start < bottom
         ]
-        # Of two columns of text, both have rows at each level.
-        marks.sort(key=lambda mark: book.row_in_view(mark.start))
-        notes = [
-            MarkNote(
-                mark.id,
-                max(0, book.row_in_view(mark.start) - above),
-                sign_of(mark),
-                mark.note or short(" ".join(mark.place.exact.split()), _MOST_WORDS),
-                bool(mark.note),
-            )
-            for mark in marks
-        ]
+        # By row: with two columns of text, a later mark may stand higher.
+        marks.sort(key=lambda mark: (book.row_in_view(mark.start), mark.start))
+        rows_above_column = self._column.content_region.y - book.content_region.y
+        notes: list[MarkNote] = []
+        for mark in marks:
+            row = max(0, book.row_in_view(mark.start) - rows_above_column)
+            marked_words = short(" ".join(mark.place.exact.split()), _MOST_WORDS)
+            text = mark.note or marked_words
+            notes.append(MarkNote(mark.id, row, sign_of(mark), text, bool(mark.note)))
         count = f"   {len(notes)} on this screen of {len(self._marks.marks)}"
         header = Content.assemble(("Marks", "bold"), (count, "$gr-faint"))
         self._context.screen.query_one("#marks-header", Line).show(header)
         self._column.show_marks(notes)
 
     def clicked(self, event: Clicked) -> None:
+        """Open the mark that was clicked."""
         match event.block_key:
             case ("mark", str(identifier)):
                 self._marks.open(identifier)

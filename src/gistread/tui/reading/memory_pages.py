@@ -10,32 +10,36 @@ from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.memory_pane import MemoryPane
 
-# The page at the top of the view is left for the next one once less than a quarter of the view is
-# of it
-_MOST = 4
-_ABOVE = 3  # A third of the memory's view may lie above the place
+# The next page is the page in view once the one before fills less than a quarter of the view.
+_QUARTER = 4
+_THIRD = 3  # A third of the memory's view may lie above the place.
 
 
 class MemoryPages:
+    """Keeps the memory beside the book, and does what the user wants with its pages."""
+
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
-        self.memory_stays = False  # do not scroll the memory at the book's next move
-        # the user moves through the memory, and the book follows: one jump in the history
+        # Whether the memory stays where it is at the book's next move
+        self.memory_stays = False
+        # Whether the user moves through the memory, and the book follows: this is one jump in the
+        # history
         self.walking = False
-        self._is_beside = True  # the memory followed the book at its last move
+        self._is_beside = True  # Whether the memory followed the book at its last move
 
     def book_moved(self) -> None:
+        """Follow the book, which was scrolled."""
         self._is_beside = not self.memory_stays
         self.memory_stays = False
         self.rows_changed()
 
     def rows_changed(self) -> None:
-        """Keep the memory beside the reader, whose rows may stand elsewhere now."""
+        """Keep the memory beside the book, whose rows may stand elsewhere now."""
         follows = self._context.panes.current is not Pane.MEMORY and self._is_beside
         self.show_here(scroll=follows)
 
     def appeared(self) -> None:
-        """Go to the place: a pane that is hidden is not laid out, and cannot follow."""
+        """Follow the book now that the memory is shown. A hidden pane cannot, without a layout."""
         self.show_here(scroll=True)
         self._context.memory_pane.point_at_here()
 
@@ -50,12 +54,10 @@ class MemoryPages:
             return
         offset, end = view
         page = self._page_at(offset)
-        if (
-            page is not None
-            and page.start < offset
-            and page.end < offset + (end - offset) // _MOST
-        ):
-            offset = page.end  # of the page before only a few lines are left
+        first_quarter_end = offset + (end - offset) // _QUARTER
+        if page is not None and page.start < offset and page.end < first_quarter_end:
+            # Only a few lines are left of this page.
+            offset = page.end
             page = self._page_at(offset)
         pane.set_here(offset, scroll=scroll, level=self._level(offset, page))
         self.number_sections()
@@ -68,9 +70,9 @@ class MemoryPages:
         free for the gists before it. `page`: that section, if the memory has it.
         """
         book, pane = self._context.book_pane, self._context.memory_pane
-        below_others = pane.size.height // _ABOVE
+        below_a_third = pane.size.height // _THIRD
         if self._context.panes.narrow:
-            return below_others
+            return below_a_third
         memory, view = pane.memory, book.last_range
         if memory is None:
             return 0
@@ -79,9 +81,9 @@ class MemoryPages:
             return 0
         is_unread = page is None or not memory.entry(page.number).is_read
         if is_unread and view is not None and section.start < view[0]:
-            return below_others
-        in_book = book.row_in_view(section.start)
-        return max(0, in_book - (pane.content_region.y - book.content_region.y))
+            return below_a_third
+        rows_above_pane = pane.content_region.y - book.content_region.y
+        return max(0, book.row_in_view(section.start) - rows_above_pane)
 
     def _page_at(self, offset: int) -> Page | None:
         memory = self._context.memory_pane.memory
@@ -101,17 +103,13 @@ class MemoryPages:
         entries = pane.memory.entries
         first = bisect_left(entries, view[0], key=lambda entry: entry.page.start)
         last = bisect_left(entries, view[1], key=lambda entry: entry.page.start)
-        marks = (
-            Mark(
-                page.start,
-                page.start + 1,
-                "",
-                str(page.number),
-                "sign" if page.number == pane.view.here else "muted",
-            )
-            for page in (entry.page for entry in entries[first:last] if entry.is_read)
-            if not pane.story.leaves_out(page)
-        )
+        marks: list[Mark] = []
+        for entry in entries[first:last]:
+            page = entry.page
+            if entry.is_read and not pane.story.leaves_out(page):
+                style = "sign" if page.number == pane.view.here else "muted"
+                start = page.start
+                marks.append(Mark(start, start + 1, "", str(page.number), style))
         self._context.layers.set(Layer.SECTIONS, marks)
 
     def page_chosen(self, event: MemoryPane.PageChosen) -> None:
@@ -126,6 +124,7 @@ class MemoryPages:
         self._context.navigation.show(event.start)
 
     def clicked(self, event: Clicked) -> None:
+        """Run a command of the guide, open a section, or go to its place in the book."""
         pane, services = self._context.memory_pane, self._context.services
         if isinstance(event.link, str):  # The id of a command
             services.run_command(services.keys[event.link])
@@ -146,18 +145,24 @@ class MemoryPages:
 
     def open(self) -> None:
         """Open or close the chosen page; of pages without gists, go to the first in the book."""
-        pane = self._context.memory_pane
-        is_rest = isinstance(pane.cursor_key, tuple) and pane.cursor_key[0] == "rest"
-        if self._context.panes.current is Pane.MEMORY and is_rest:
+        pane, panes = self._context.memory_pane, self._context.panes
+        key = pane.cursor_key
+        is_rest = isinstance(key, tuple) and key[0] == "rest"
+        if is_rest and panes.current is Pane.MEMORY:
             pane.go_to_page()
-        elif (number := self._read_page()) is not None:
-            if self._context.panes.narrow:
-                self._context.panes.show(Pane.MEMORY)
-            pane.toggle_page(number)
+            return
+        number = self._read_page()
+        if number is None:
+            return
+        if panes.narrow:
+            panes.show(Pane.MEMORY)
+        pane.toggle_page(number)
 
     def pin(self) -> None:
+        """Pin the chosen page or take its pin away, also for a question that runs."""
         pane = self._context.memory_pane
-        if (number := self._read_page()) is None:
+        number = self._read_page()
+        if number is None:
             return
         pane.toggle_pin(number)
         if self._context.panes.current is not Pane.MEMORY:
@@ -167,7 +172,7 @@ class MemoryPages:
         question = self._context.last_question
         if session is None or question is None or pane.memory is None:
             return
-        # Its numbers are those of its beginning.
+        # A question numbers sections as its memory did when it began.
         memory = question.memory or pane.memory
         page = memory.page_at(pane.memory.entry(number).page.start)
         if page is None:
@@ -178,6 +183,7 @@ class MemoryPages:
             session.steering.pinned.discard(page.number)
 
     def _read_page(self) -> int | None:
+        """Number of the chosen page; a warning and None if the model has not read it."""
         number, memory = self.chosen, self._context.memory_pane.memory
         if number is None or memory is None or not memory.entry(number).is_read:
             self._context.warn("The model has not read this section yet.")

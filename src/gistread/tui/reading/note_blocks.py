@@ -12,11 +12,12 @@ _RAIL = "┊ "
 
 
 def has_note(link: Link) -> bool:
-    """Whether a link refers to a note, which has an end."""
+    """Whether a link refers to a note: only the target of such a link has an end."""
     return link.target is not None and link.target_end is not None
 
 
 def note_key(note: int) -> tuple[str, int]:
+    """The key of the blocks of a note."""
     return "note", note
 
 
@@ -28,37 +29,32 @@ def note_blocks(book: Book, note: int, chosen: int | None = None) -> list[Block]
     link = book.links[note]
     if link.target is None or link.target_end is None:
         return []
+    key = note_key(note)
     blocks: list[Block] = []
     for paragraph in book.paragraphs_between(link.target, link.target_end):
-        start, end = (
-            max(paragraph.start, link.target),
-            min(paragraph.end, link.target_end),
-        )
+        start = max(paragraph.start, link.target)
+        end = min(paragraph.end, link.target_end)
         spans = inline_spans(book, start, end)
         if chosen is not None:
-            spans += tuple(
-                replace(span, style="current-link")
-                for span in spans
-                if span.link == chosen
-            )
-        blocks.append(
-            Block(
-                book.text[start:end],
-                key=note_key(note),
-                style="note",
-                indent=2,
-                rail=_RAIL,
-                blank_before=1 if not blocks else 0,
-                spans=spans,
-            )
+            chosen_spans = [span for span in spans if span.link == chosen]
+            spans += tuple(replace(span, style="current-link") for span in chosen_spans)
+        block = Block(
+            book.text[start:end],
+            key=key,
+            style="note",
+            indent=2,
+            rail=_RAIL,
+            blank_before=0 if blocks else 1,
+            spans=spans,
         )
-    return blocks or [
-        Block("This note is empty.", key=note_key(note), style="muted", rail=_RAIL)
-    ]
+        blocks.append(block)
+    if not blocks:
+        blocks = [Block("This note is empty.", key=key, style="muted", rail=_RAIL)]
+    return blocks
 
 
 def note_of(key: Hashable) -> int | None:
-    """The note that has blocks with this key."""
+    """The note whose blocks have this key; None if it is another key."""
     match key:
         case ("note", int(note)):
             return note

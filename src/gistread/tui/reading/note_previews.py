@@ -18,16 +18,18 @@ class NotePreviews:
         self._pane = context.book_pane
         self._widget = context.screen.query_one(NotePreview)
         self.shown: int | None = None  # The link whose note is shown
-        self._reference = 0  # Where the text refers to it
-        self.by_mouse = False  # Whether it goes when the mouse leaves the reference
+        self._reference = 0  # Offset of that link in the text
+        # Whether the note is closed when the mouse leaves the reference
+        self.by_mouse = False
 
     def show(self, note: int, *, by_mouse: bool = False) -> None:
+        """Show the note of a link in the text."""
         self._reference = self._context.book.links[note].start
         self.by_mouse = by_mouse
         self._show(note)
 
     def show_inner(self, note: int) -> None:
-        """Show a note of the note that is shown, at the same place."""
+        """Show the note of a link within the shown note, at the same place."""
         self._show(note)
 
     def _show(self, note: int) -> None:
@@ -38,7 +40,7 @@ class NotePreviews:
         self.fit()
 
     def close(self) -> bool:
-        """Returns False if no note is shown."""
+        """Close the note. Returns False if no note is shown."""
         was_shown = self.shown is not None
         self.shown, self.by_mouse = None, False
         self._widget.display = False
@@ -46,22 +48,20 @@ class NotePreviews:
         return was_shown
 
     def fit(self) -> None:
-        """Put the frame where its reference stays visible."""
+        """Place the note where it does not cover its reference."""
         note, pane = self.shown, self._pane
-        if note is None or not pane.size.height:
+        width, height = pane.size
+        if note is None or not height:
             return
-        text = pane.last_column
-        frame = Frame.around(
-            text, pane_width=pane.size.width, pane_height=pane.size.height
-        )
+        frame = Frame.around(pane.last_column, pane_width=width, pane_height=height)
         rows = frame.rows_for(self._blocks(note))
-        covered = max(0, rows - pane.styles.padding.bottom)
-        at_foot = not self._covers(self._reference, covered)
+        rows_of_text = max(0, rows - pane.styles.padding.bottom)
+        at_foot = not self._is_in_last_rows(self._reference, rows_of_text)
         self._widget.place(frame, rows, at_foot=at_foot)
-        pane.foot = covered if at_foot else 0
+        pane.foot = rows_of_text if at_foot else 0
 
-    def _covers(self, reference: int, rows: int) -> bool:
-        """Whether the last rows of the last column show the reference."""
+    def _is_in_last_rows(self, reference: int, rows: int) -> bool:
+        """Whether the last `rows` of the last column of text show the reference."""
         column, row = self._pane.cell_row(reference)
         is_last = column + 1 == len(self._pane.spread.columns)
         return is_last and row >= self._pane.size.height - rows
@@ -77,6 +77,7 @@ class NotePreviews:
             self.fit()
 
     def _blocks(self, note: int) -> list[Block]:
+        """The blocks of a note, without what sets it apart from text around it."""
         plain = [
             replace(block, style="text", rail="", indent=0)
             for block in note_blocks(self._context.book, note)
