@@ -24,16 +24,13 @@ from gistread.tui.commands import CommandTarget, bindings
 from gistread.tui.text import Block, Clicked, LongText
 from gistread.tui.widgets.moving import MOVING
 
-_WIDTH = 80  # most cells of an answer, with its bars
-_EMPTY = (
-    Block(
-        "No questions yet. Type one below; the answer names its sources.", style="muted"
-    ),
-)
+_WIDTH = 80  # Most cells of an answer, with its bars
+_NO_QUESTIONS = "No questions yet. Type one below; the answer names its sources."
+_EMPTY = (Block(_NO_QUESTIONS, style="muted"),)
 
 
 class AnswersPane(CommandTarget, LongText):
-    """The blocks of the last exchange begin at `_last_start`."""
+    """The exchanges about a book, one below the other. Only the last one can still change."""
 
     OWN_COMMANDS = MOVING
     BINDINGS = bindings(MOVING)
@@ -52,26 +49,27 @@ class AnswersPane(CommandTarget, LongText):
             _EMPTY, id=id, text_width=_WIDTH - 2, side_margin=0, cursor=True
         )
         self.exchanges: list[Exchange] = []
-        # names places of the book; replaced when the memory changes
+        # Names places of the book; replaced when the memory changes
         self.places = Places()
         self._targets: dict[Hashable, AnswerTarget] = {}
-        self._last_start = 0
+        self._last_start = 0  # Index of the first block of the last exchange
         self._drawn_width = 0
         # Row of the last automatic scroll; at another row, the user has scrolled
-        self._left_at = -1
-        self._followed = True  # before the last resize
+        self._scrolled_to = -1
+        # Whether the newest answer was followed before the last resize
+        self._followed = True
 
     @property
     def _following(self) -> bool:
-        return (
-            self.scroll_offset.y >= self.max_scroll_y
-            or self.scroll_offset.y == self._left_at
-        )
+        """Whether the view still follows the newest answer."""
+        row = self.scroll_offset.y
+        is_at_end = row >= self.max_scroll_y
+        return is_at_end or row == self._scrolled_to
 
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
-        # before Textual clips the position to the new size
+        # Before Textual clips the position to the new size
         self._followed = self._following
         return super()._size_updated(size, virtual_size, container_size, layout)
 
@@ -105,7 +103,7 @@ class AnswersPane(CommandTarget, LongText):
 
     @property
     def last_rows(self) -> int:
-        """Rows of the last exchange, with the answer beside which it was written."""
+        """Rows of the last exchange, together with a folded one directly above it."""
         if self._index.find_key(("question", 0)) is None:
             return 0
         last = len(self.exchanges) - 1
@@ -118,7 +116,10 @@ class AnswersPane(CommandTarget, LongText):
 
     @property
     def rows_to_rivals(self) -> int:
-        """Rows of the last exchange down to what other passages say; 0 if they say the same."""
+        """Rows of the last exchange down to what other passages say; 0 if they say the same.
+
+        Their blocks have the key `rivals`.
+        """
         index = self._index.find_key(("rivals", len(self.exchanges) - 1))
         if index is None:
             return 0
@@ -134,8 +135,10 @@ class AnswersPane(CommandTarget, LongText):
         """Places of the book given to the model for the last question, reported by its reader."""
         if not self.exchanges:
             return ()
-        trace = reversed(self.exchanges[-1].trace)
-        return next((event.places for event in trace if isinstance(event, Shown)), ())
+        for event in reversed(self.exchanges[-1].trace):
+            if isinstance(event, Shown):
+                return event.places
+        return ()
 
     def unfold(self, number: int) -> bool:
         """Show or hide the steps of an exchange. Returns whether it has any."""
@@ -147,16 +150,16 @@ class AnswersPane(CommandTarget, LongText):
         if not exchange.steps(self.places):
             return False
         self.exchanges[number] = replace(exchange, unfolded=not exchange.shows_steps)
-        on_it = self.cursor_key
+        cursor = self.cursor_key
         self._draw_all()
-        if on_it is None or self._index.find_key(on_it) is None:
-            on_it = ("steps", number)
-        self.set_cursor(on_it, scroll=False)
+        if cursor is None or self._index.find_key(cursor) is None:
+            cursor = ("steps", number)
+        self.set_cursor(cursor, scroll=False)
         self.call_after_refresh(lambda: self.scroll_to_key(("steps", number)))
         return True
 
     def fold(self, number: int) -> None:
-        """Show only the answer of an exchange, last, so that another stands beside it."""
+        """Move an exchange to the end and show only its answer, to compare it with a new one."""
         exchange = replace(self.exchanges.pop(number), folded=True)
         self.exchanges.append(exchange)
         self._draw_all()
@@ -173,25 +176,26 @@ class AnswersPane(CommandTarget, LongText):
 
     def _draw_all(self) -> None:
         self._drawn_width = self.size.width
-        blocks, self._targets = list[Block](), {}
-        for number, exchange in enumerate(self.exchanges):
+        self._targets = {}
+        blocks: list[Block] = []
+        for number in range(len(self.exchanges)):
             self._last_start = len(blocks)
-            drawn = exchange_blocks(
-                exchange, number, self.places, min(self.size.width, _WIDTH)
-            )
-            blocks += drawn.blocks
-            self._targets |= drawn.targets
+            blocks += self._draw(number)
         self.show(blocks or _EMPTY)
 
-    def _set_last(self, exchange: Exchange) -> None:
-        following = self._following
-        self.exchanges[-1] = exchange
-        drawn = exchange_blocks(
-            exchange, len(self.exchanges) - 1, self.places, min(self.size.width, _WIDTH)
-        )
+    def _draw(self, number: int) -> list[Block]:
+        """The blocks of an exchange. Adds their targets."""
+        width = min(self.size.width, _WIDTH)
+        drawn = exchange_blocks(self.exchanges[number], number, self.places, width)
         self._targets |= drawn.targets
-        self.replace_from(self._last_start, drawn.blocks)
-        if following:
+        return drawn.blocks
+
+    def _set_last(self, exchange: Exchange) -> None:
+        was_following = self._following
+        self.exchanges[-1] = exchange
+        last = len(self.exchanges) - 1
+        self.replace_from(self._last_start, self._draw(last))
+        if was_following:
             self._scroll_to_newest()
 
     def show_newest(self) -> None:
@@ -204,12 +208,12 @@ class AnswersPane(CommandTarget, LongText):
     def _show_newest(self) -> None:
         """Scroll to the end of the last exchange.
 
-        To its beginning if it is longer than the pane and answered.
+        If it is answered and longer than the pane, scroll to its beginning.
         """
         self.action_bottom()
         if self.exchanges:
             self._show_beginning_or_step(self.exchanges[-1])
-        self._left_at = self.scroll_offset.y
+        self._scrolled_to = self.scroll_offset.y
 
     def _show_beginning_or_step(self, exchange: Exchange) -> None:
         """Scroll to the question of a long answer, or to the latest step of a running reader."""
@@ -217,7 +221,8 @@ class AnswersPane(CommandTarget, LongText):
         if exchange.answer and self.last_rows > self.size.height:
             self.scroll_to_key(("question", last), row=0)
         elif exchange.running and exchange.shows_steps and not exchange.answer:
-            self.scroll_to_key(line_key(last, len(exchange.steps(self.places)) - 1))
+            latest_step = len(exchange.steps(self.places)) - 1
+            self.scroll_to_key(line_key(last, latest_step))
 
     def action_line_down(self, count: int = 1) -> None:
         """Move to the next lines (negative: the previous).
@@ -226,36 +231,36 @@ class AnswersPane(CommandTarget, LongText):
         """
         step = 1 if count > 0 else -1
         for _ in range(abs(count)):
-            if self._beyond(below=count > 0):
+            if self._scrolls_on(down=count > 0):
                 super().action_line_down(step)
             else:
                 self.move_cursor(step)
 
-    def _beyond(self, *, below: bool) -> bool:
-        """Whether the current line continues out of view, or is the last in its direction."""
+    def _scrolls_on(self, *, down: bool) -> bool:
+        """Whether the current line continues out of view, or is the last in this direction."""
         index = self._cursor_at()
         if index is None:
             return True
-        start, end = self._index.run_of(index)
-        top = self.scroll_offset.y
         if not self._in_view(index, self.size.height):
             return False
-        if below:
-            hidden = self._index.first_row(end) > top + self.size.height
+        start, end = self._index.run_of(index)
+        top = self.scroll_offset.y
+        if down:
+            continues = self._index.first_row(end) > top + self.size.height
         else:
-            hidden = self._index.first_row(start) < top
-        return hidden or self._next_keyed(index, forward=below) is None
+            continues = self._index.first_row(start) < top
+        return continues or self._next_keyed(index, forward=down) is None
 
     def follow_line(self) -> bool:
         """Follow the cursor's line. Returns whether it has a target."""
-        key, index = self.cursor_key, self._cursor_at()
-        if (
-            index is None
-            or not self._in_view(index, self.size.height)
-            or key not in self._targets
-        ):
+        key = self.cursor_key
+        index = self._cursor_at()
+        if index is None or not self._in_view(index, self.size.height):
             return False
-        self._tell(key, self._targets[key])
+        target = self._targets.get(key)
+        if target is None:
+            return False
+        self._follow(key, target)
         return True
 
     def on_long_text_clicked(self, event: Clicked) -> None:
@@ -264,10 +269,12 @@ class AnswersPane(CommandTarget, LongText):
         if target is None and kind != "answer":
             target = self._targets.get(event.block_key)
         if target is not None:
-            self._tell(event.block_key, target)
+            self._follow(event.block_key, target)
 
-    def _tell(self, key: Hashable, target: AnswerTarget) -> None:
+    def _follow(self, key: Hashable, target: AnswerTarget) -> None:
+        """Report a target. `key`: (kind, number of the exchange, …) of its block."""
         assert isinstance(key, tuple)
+        _, number, *_ = key
         if isinstance(target, Unfold):
-            self.unfold(key[1])
-        self.post_message(self.Followed(key[1], target))
+            self.unfold(number)
+        self.post_message(self.Followed(number, target))

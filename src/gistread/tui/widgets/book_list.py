@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from textual import work
@@ -27,8 +27,8 @@ _PERCENT = 4
 _GAP = 2
 _LEAST_TITLE = 16
 _WITH_BAR, _WITH_AUTHOR = 76, 60  # Narrower lists leave those columns out.
-_AUTHOR_SHARE = 0.35  # Of what title and author have together
-_MOST_WORDS = 96  # Cells of both: wider, the eye loses the row
+_AUTHOR_SHARE = 0.35  # Least share of the author in the room for title and author
+_MOST_WORDS = 96  # Most cells of title and author: in wider rows the eye loses the line
 _SAMPLE = "A tale of suspense that comes with gistread: a quarter of an hour to read."
 
 
@@ -51,7 +51,8 @@ class Columns:
         words = min(_MOST_WORDS, max(_LEAST_TITLE, width - facts - _GAP))
         if width < _WITH_AUTHOR:
             return cls(words, 0, bar)
-        author = max(int(_AUTHOR_SHARE * words), min(author, words - title - _GAP))
+        beside_titles = words - title - _GAP
+        author = max(int(_AUTHOR_SHARE * words), min(author, beside_titles))
         return cls(words - author - _GAP, author, bar)
 
 
@@ -61,7 +62,7 @@ class BookList(RowList):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(cursor=True, side_margin=1, id=id)
         self._entries: Sequence[LibraryEntry] = ()
-        # The book to go on with, above the groups
+        # The book to continue, above the groups
         self._first: LibraryEntry | None = None
         self._columns = Columns.of(0)
         self._drawn_width = 0
@@ -69,6 +70,7 @@ class BookList(RowList):
 
     @property
     def index(self) -> int:
+        """The place in the list of the book under the cursor."""
         if not isinstance(self.cursor_key, int):
             return 0
         return self.cursor_key
@@ -87,16 +89,15 @@ class BookList(RowList):
         index: int = 0,
         filtered: bool = False,
     ) -> None:
-        """Replace the list, the cursor on `at` or else on `index`.
+        """Replace the list, and put the cursor on `at`, or else on `index`.
 
-        `filtered`: whether only these of all books are wanted; then none stands above the others.
+        `filtered`: whether the list is a selection; then the book to continue does not stand above
+        the others.
         """
         groups = list(Group)
         # Stable: keeps the order within a group.
         ordered = sorted(entries, key=lambda entry: groups.index(group_of(entry)))
-        self._first = None
-        if not filtered:
-            self._first = to_continue(entries)
+        self._first = None if filtered else to_continue(entries)
         if self._first is not None:
             ordered.remove(self._first)
             ordered.insert(0, self._first)
@@ -104,15 +105,17 @@ class BookList(RowList):
         self.now_s = time.time()
         self._draw()
         if at is not None:
-            ids = set(at.ids)
-            same = (
-                place
-                for place, entry in enumerate(ordered)
-                if not ids.isdisjoint(entry.ids)
-            )
-            index = next(same, index)
+            index = self._index_of(at, index)
         self.set_cursor(min(index, len(entries) - 1))
         self.post_message(self.Moved())
+
+    def _index_of(self, book: LibraryEntry, default: int) -> int:
+        """The place in the list of the same book, by one of its ids."""
+        ids = set(book.ids)
+        for index, entry in enumerate(self._entries):
+            if not ids.isdisjoint(entry.ids):
+                return index
+        return default
 
     def on_resize(self) -> None:
         fitted = self._fitting_columns(), self.row_width
@@ -120,11 +123,9 @@ class BookList(RowList):
             self._draw()
 
     def _fitting_columns(self) -> Columns:
-        titles = (cell_len(clean(entry.title)) for entry in self._entries)
-        authors = (cell_len(clean(", ".join(entry.authors))) for entry in self._entries)
-        return Columns.of(
-            self.row_width, max(titles, default=0), max(authors, default=0)
-        )
+        titles = [entry.title for entry in self._entries]
+        authors = [", ".join(entry.authors) for entry in self._entries]
+        return Columns.of(self.row_width, _longest(titles), _longest(authors))
 
     def _draw(self) -> None:
         self._columns = self._fitting_columns()
@@ -138,7 +139,7 @@ class BookList(RowList):
             group = group_of(entry)
             if group != heading:
                 heading = group
-                blank = int(bool(blocks))
+                blank = 1 if blocks else 0
                 blocks.append(
                     Block(group, style="heading", level=4, blank_before=blank)
                 )
@@ -146,10 +147,15 @@ class BookList(RowList):
         self.show(blocks)
 
 
-def _continue_block(entry: LibraryEntry, number: int, width: int) -> Block:
-    """Title and chapter of the book to go on with; without a chapter, title and author.
+def _longest(texts: Iterable[str]) -> int:
+    """Cells of the longest of these texts."""
+    return max((cell_len(clean(text)) for text in texts), default=0)
 
-    They are cropped to the room beside the time that is left.
+
+def _continue_block(entry: LibraryEntry, number: int, width: int) -> Block:
+    """Title and chapter of the book to continue; without a chapter, title and author.
+
+    They are cropped to the room beside the remaining time.
     """
     tail = f"{format_percent(entry.share):>{_PERCENT}}"
     if entry.time_left:
@@ -168,13 +174,9 @@ def _block(entry: LibraryEntry, number: int, columns: Columns) -> Block:
     if columns.author:
         text += " " * _GAP + _cell(", ".join(entry.authors), columns.author)
     text = text.rstrip()
-    return Block(
-        text,
-        key=number,
-        spans=(Span(min(len(title), len(text)), len(text), "muted"),),
-        tail=_facts(entry, columns),
-        blank_before=0,
-    )
+    author = Span(min(len(title), len(text)), len(text), "muted")
+    facts = _facts(entry, columns)
+    return Block(text, key=number, spans=(author,), tail=facts, blank_before=0)
 
 
 def _facts(entry: LibraryEntry, columns: Columns) -> str:
@@ -185,26 +187,26 @@ def _facts(entry: LibraryEntry, columns: Columns) -> str:
     if group_of(entry) is Group.READING:
         bar = progress_bar(entry.share, columns.bar)
         percent = format_percent(entry.share)
-    gap = " " * _GAP
-    length = f"{entry.reading_time:>{_LENGTH}}"
-    if not columns.bar:
-        return f"{length}{gap}{percent:>{_PERCENT}}"
-    return f"{length}{gap}{bar:{columns.bar}}{gap}{percent:>{_PERCENT}}"
+    cells = [entry.reading_time.rjust(_LENGTH)]
+    if columns.bar:
+        cells.append(bar.ljust(columns.bar))
+    cells.append(percent.rjust(_PERCENT))
+    return (" " * _GAP).join(cells)
 
 
 def _cell(text: str, cells: int) -> str:
-    """The text in exactly so many cells."""
+    """The text cropped or filled up to this number of cells."""
     text = crop(clean(text), cells)
     return text + " " * (cells - cell_len(text))
 
 
 def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
-    """Title, author and facts."""
+    """Title, author and facts, such as `Emma · Jane Austen · 47% read · EPUB`."""
     facts = [entry.title, ", ".join(entry.authors) or "unknown author"]
-    if entry.was_begun:
-        facts.append(
-            "finished" if entry.finished else f"{format_percent(entry.share)} read"
-        )
+    if entry.finished and entry.was_begun:
+        facts.append("finished")
+    elif entry.was_begun:
+        facts.append(f"{format_percent(entry.share)} read")
     if entry.time_left:
         facts.append(f"{entry.time_left} left")
     if entry.words:
@@ -220,7 +222,7 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
 
 
 def whole_parts(line: str, cells: int) -> str:
-    """The first parts of a line of facts that fit; of a single one, its beginning.
+    """The first parts of a line of facts that fit, or else the beginning of the first part.
 
     >>> whole_parts("Emma · Jane Austen · opened just now", 30)
     'Emma · Jane Austen'
@@ -234,7 +236,7 @@ def whole_parts(line: str, cells: int) -> str:
 class BookDetails(Vertical):
     """Two lines: facts, and the last question with the words at the reading place.
 
-    Of a book never read, its file.
+    For a book that was never read, the second line is the path of its file.
     """
 
     def __init__(self, books: Books, *, id: str | None = None) -> None:
@@ -249,18 +251,20 @@ class BookDetails(Vertical):
     @work(exclusive=True)
     async def show(self, entry: LibraryEntry | None, now_s: float, hint: str) -> None:
         """`hint`: what to do about a missing file."""
-        if entry is None:
-            facts, left = "", ""
-        else:
+        facts = ""
+        place = ""
+        if entry is not None:
             facts = about(entry, self._books.read_by.get(entry.sha256), now_s)
-            left = await self._left_at(entry, hint)
+            place = await self._describe_place(entry, hint)
         line = self.query_one("#facts", Line)
-        line.show(Content.styled(whole_parts(clean(facts), line.room), "$gr-text"))
+        facts = whole_parts(clean(facts), line.room)
+        line.show(Content.styled(facts, "$gr-text"))
         line = self.query_one("#left", Line)
-        line.show(Content.styled(crop_words(clean(left), line.room), "$gr-muted"))
+        place = crop_words(clean(place), line.room)
+        line.show(Content.styled(place, "$gr-muted"))
 
-    async def _left_at(self, entry: LibraryEntry, hint: str) -> str:
-        """Where the user left a book, or what there is to know of one never read."""
+    async def _describe_place(self, entry: LibraryEntry, hint: str) -> str:
+        """Where the user stopped reading; for a book that was never read, what it is."""
         words, question = await asyncio.to_thread(self._books.left_at, entry)
         if entry.missing:
             return f"The file was {entry.path}. {hint}"
@@ -268,6 +272,7 @@ class BookDetails(Vertical):
             question = f"You asked: {question}"
         if question or words:
             return " · ".join(filter(None, (question, words)))
-        if not entry.ids:
+        is_sample = not entry.ids
+        if is_sample:
             return _SAMPLE
         return str(entry.path or "")

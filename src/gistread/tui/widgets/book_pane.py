@@ -17,7 +17,7 @@ from gistread.tui.text.bidi import reorders
 from gistread.tui.text.figure import Figure
 from gistread.tui.widgets.moving import MOVING
 
-_NUMBERS = 2  # cells beside the margin for the numbers of sections
+_NUMBERS = 2  # Cells beside the margin for the numbers of sections
 
 
 class BookPane(SelectableText):
@@ -46,7 +46,10 @@ class BookPane(SelectableText):
         self._figures: dict[int, Figure | None] = {}
         self._page_style = PageStyle()
         self._pointed_at: int | None = None
-        self._last_range = (0, 0)  # In view when it was last on the screen
+        self._last_range = (
+            0,
+            0,
+        )  # What was in view when the pane was last on the screen
         self.set_typography(config)
 
     @property
@@ -56,13 +59,17 @@ class BookPane(SelectableText):
 
     @property
     def last_range(self) -> tuple[int, int] | None:
-        """What is in view of the book; of a hidden one, what was in view at the same place."""
+        """(start, end) of the book's text in view.
+
+        While the pane is hidden, this is what was in view at the same place.
+        """
         view = self.visible_range
         if view is None:
             return None
         start, end = view
+        last_start, _ = self._last_range
         is_hidden = start == end
-        if is_hidden and self._last_range[0] == start:
+        if is_hidden and last_start == start:
             return self._last_range
         self._last_range = view
         return view
@@ -72,42 +79,38 @@ class BookPane(SelectableText):
         view = self.last_range
         if view is None:
             return 0.0
-        if view[1] >= len(book.text):
+        start, end = view
+        if end >= len(book.text):
             return 1.0
-        return view[0] / len(book.text)
+        return start / len(book.text)
 
     def set_typography(self, config: Config) -> None:
+        """Draw the book as these settings have it."""
         self._config = config
         style = self._style()
         if style != self._page_style:
             self._page_style = style
             if self.book is not None:
                 self.show(BookBlocks(self.book, style, self._figures))
-        self.text_width, self.side_margin = (
-            config.text_width,
-            config.side_margin + _NUMBERS,
-        )
+        self.text_width = config.text_width
+        self.side_margin = config.side_margin + _NUMBERS
         self.overlap = config.overlap
         self.reorder = reorders(config.bidi, os.environ)
 
     def _style(self) -> PageStyle:
         config = self._config
-        story = (
-            config.paragraphs == "auto"
-            and self.book is not None
-            and is_story(self.book)
-        )
-        return PageStyle(
-            story or config.paragraphs == "indent", config.justify, config.hyphenate
-        )
+        indents = config.paragraphs == "indent"
+        if config.paragraphs == "auto" and self.book is not None:
+            indents = is_story(self.book)
+        return PageStyle(indents, config.justify, config.hyphenate)
 
     def show_book(self, book: Book, offset: int) -> None:
+        """Show another book at this offset."""
         self.book = book
         self._figures = {}
         self._page_style = self._style()
-        self.show(
-            BookBlocks(book, self._page_style, self._figures), keep_position=False
-        )
+        blocks = BookBlocks(book, self._page_style, self._figures)
+        self.show(blocks, keep_position=False)
         if offset:
             self.scroll_to_offset(offset)
 
@@ -123,6 +126,7 @@ class BookPane(SelectableText):
         return len(self._index)
 
     def blocks_of(self, key: Hashable) -> range:
+        """Indices of the blocks with this key; empty if there are none."""
         first = self._index.find_key(key)
         if first is None:
             return range(0)
@@ -135,9 +139,9 @@ class BookPane(SelectableText):
             return False
         start, end = self._index.run_of(first)
         top, bottom = self.rows_in_view
-        return (
-            self._index.first_row(end) > top and self._index.first_row(start) <= bottom
-        )
+        is_above = self._index.first_row(end) <= top
+        is_below = self._index.first_row(start) > bottom
+        return not is_above and not is_below
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         position = event.get_content_offset(self)

@@ -46,22 +46,21 @@ class MemoryPane(CommandTarget, LongText):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__((), id=id, side_margin=1)
         self.memory: GistMemory | None = None
-        # Of the pages of the memory when it was last drawn
+        # Where the pages of the memory began when it was last drawn
         self._starts: list[int] = []
         self.view = memory_blocks.View()
-        # Of each page: what its blocks show, and they
+        # By page: what its blocks show, and the blocks
         self._made: dict[int, tuple[object, list[Block]]] = {}
-        self.story = StoryPart()  # Without front matter and imprint
+        self.story = StoryPart()  # The book without front matter and imprint
         # (key, width) of the page under way, and its most rows so far
         self._begun_rows: tuple[Hashable, int] = (None, 0)
 
     def show_memory(self, memory: GistMemory | None) -> None:
-        same = (
-            memory is not None
-            and self.memory is not None
-            and memory.size == self.memory.size
-        )
-        pinned = self.view.pinned if same else set()
+        """Show another memory. Pinned pages stay pinned if it has pages of the same size."""
+        size = memory.size if memory is not None else None
+        size_before = self.memory.size if self.memory is not None else None
+        has_same_pages = size is not None and size == size_before
+        pinned = self.view.pinned if has_same_pages else set()
         self.memory = memory
         self._starts = _starts(memory)
         self._made.clear()
@@ -84,47 +83,53 @@ class MemoryPane(CommandTarget, LongText):
             self.scroll_to_key(here, top=_PLACE_OF_CURRENT, past_end=False)
 
     def _keep_height(self, block: Block) -> Block:
-        """Keep the height of the page under way.
+        """The page under way, at least as high as before; other blocks unchanged.
 
-        Nothing jumps when an attempt at its gist is rejected.
+        So nothing jumps when an attempt at its gist is rejected.
         """
         is_begun = isinstance(block.key, tuple) and block.key[0] == memory_blocks.BEGUN
-        # A tail is a line of its note.
+        # A block of the style `TAIL` is only a line of its note.
         if not is_begun or block.style == memory_blocks.TAIL:
             return block
-        card = (block.key, self.row_width)
-        rows = most = lay_out(block, self.row_width).rows
+        key_and_width = (block.key, self.row_width)
+        rows = lay_out(block, self.row_width).rows
+        most = rows
         before, most_before = self._begun_rows
-        if before == card:
+        if before == key_and_width:
             most = max(rows, most_before)
-        self._begun_rows = card, most
+        self._begun_rows = key_and_width, most
         return replace(block, text=block.text + "\n" * (most - rows))
 
     def show_reading(self, *, begun: Page | None, draft: str, reading: bool) -> bool:
         """Show the page under way with its gist so far, and new pages. True if there are any."""
-        before, self._starts = self._starts, _starts(self.memory)
-        has_new = self._starts != before
+        before = self._starts
+        self._starts = _starts(self.memory)
+        has_new_pages = self._starts != before
         cursor = self.cursor_key
-        if has_new and self._starts[: len(before)] != before:
+        only_appended = self._starts[: len(before)] == before
+        if not only_appended:
             self._renumber(before)
             cursor = self._renumbered(cursor, before)
         is_drawn = self.change_view(begun=begun, draft=draft, reading=reading)
-        if has_new and not is_drawn:
+        if not has_new_pages:
+            return False
+        if not is_drawn:
             self._update()
-        if has_new:
-            self.set_cursor(cursor if before else ("page", 1), scroll=False)
-        return has_new
+        self.set_cursor(cursor if before else ("page", 1), scroll=False)
+        return True
 
     def _renumber(self, starts: list[int]) -> None:
-        """Renumber what the user opened, pinned and refused. `starts`: of the pages before."""
+        """Renumber what the user opened, pinned and refused.
+
+        `starts`: where the pages with the old numbers begin in the book.
+        """
         number_of = partial(self._number_now, starts=starts)
+        opened = self.view.opened.items()
         view = replace(
             self.view,
-            opened={
-                number_of(old): opening for old, opening in self.view.opened.items()
-            },
-            pinned={number_of(old) for old in self.view.pinned},
-            refused={number_of(old) for old in self.view.refused},
+            opened={number_of(old): opening for old, opening in opened},
+            pinned=set(map(number_of, self.view.pinned)),
+            refused=set(map(number_of, self.view.refused)),
         )
         if view.note is not None:
             view.note = replace(view.note, number=number_of(view.note.number))
@@ -140,19 +145,20 @@ class MemoryPane(CommandTarget, LongText):
         return key
 
     def _number_now(self, old: int, starts: list[int]) -> int:
-        """The number of the page that had this one, by where it began."""
+        """The number of the page that now contains the beginning of the old one."""
         if self.memory is None or old > len(starts):
             return old
         page = self.memory.page_at(starts[old - 1])
-        return page.number if page is not None else old
+        return old if page is None else page.number
 
     def change_view(self, **changes: Any) -> bool:
         """Draw the memory with other fields of its view. Returns whether they differ."""
-        before, self.view = self.view, replace(self.view, **changes)
-        changed = self.view != before
-        if changed:
-            self._update()
-        return changed
+        before = self.view
+        self.view = replace(before, **changes)
+        if self.view == before:
+            return False
+        self._update()
+        return True
 
     def on_show(self) -> None:
         self.post_message(self.Appeared())
@@ -160,14 +166,12 @@ class MemoryPane(CommandTarget, LongText):
     def set_here(self, offset: int, *, scroll: bool, level: int = 0) -> None:
         """Mark the page the user is reading.
 
-        With `scroll`, unless one has a note, scroll it to row `level`.
+        `scroll`: scroll it to row `level`, unless a page has a note.
         """
         view = self.view
-        here: int | None = None
-        unread_at: int | None = offset
-        if self.memory and (page := self.memory.page_at(offset)):
-            here = page.number
-            unread_at = None
+        page = self.memory.page_at(offset) if self.memory else None
+        here = page.number if page else None
+        unread_at = None if page else offset
         if (here, unread_at) != (view.here, view.unread_at):
             view.here, view.unread_at = here, unread_at
             self._update()
@@ -181,8 +185,10 @@ class MemoryPane(CommandTarget, LongText):
     @property
     def _here_key(self) -> tuple[str, int] | None:
         """The key of the row at the user's place."""
-        keys = (memory_blocks.key_of(row) for row in self.rows() if row.here)
-        return next(keys, None)
+        for row in self.rows():
+            if row.here:
+                return memory_blocks.key_of(row)
+        return None
 
     def _scroll_to_here(self, level: int) -> None:
         key = self._here_key
@@ -209,6 +215,7 @@ class MemoryPane(CommandTarget, LongText):
 
     @property
     def chosen(self) -> int | None:
+        """The number of the page under the cursor."""
         match self.cursor_key:
             case ("page", int(number)):
                 return number
@@ -220,13 +227,13 @@ class MemoryPane(CommandTarget, LongText):
         self._change()
 
     def show_note(self, note: memory_blocks.SectionNote | None) -> None:
-        """Tint the section with this note, and keep it in view. None: no section."""
+        """Tint the section that this note is about, and keep it in view. None: no section."""
         if self.change_view(note=note):
             self._show_noted()
             self.post_message(self.Changed())
 
     def show_names(self, names: Mapping[int, SectionNames]) -> bool:
-        """Show who enters in the sections, and keep in view a section with a note.
+        """Show who enters in the sections, and keep a section with a note in view.
 
         Returns whether the names differ from those shown before.
         """
@@ -236,22 +243,24 @@ class MemoryPane(CommandTarget, LongText):
         return is_changed
 
     def _show_noted(self) -> None:
+        """Scroll to the section with a note."""
         note = self.view.note
         if note is None:
             return
-        row = next((row for row in self.rows() if row.first == note.number), None)
-        if row is not None:
-            self.scroll_to_key(memory_blocks.key_of(row), past_end=False)
+        for row in self.rows():
+            if row.first == note.number:
+                self.scroll_to_key(memory_blocks.key_of(row), past_end=False)
+                return
 
     def _size_updated(
         self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
     ) -> bool:
         changed = super()._size_updated(size, virtual_size, container_size, layout)
-        self._show_noted()  # The line of a proposal takes its row from the memory.
+        self._show_noted()  # The line of a proposal takes a row from the memory.
         return changed
 
     def cite(self, places: Iterable[tuple[int, int]]) -> None:
-        """Show what answers cite of opened pages, while the book stands beside them."""
+        """Show the cited places in opened pages, while the book stands beside them."""
         if self.change_view(cited=self.view.cited.union(places)):
             self.post_message(self.Changed())
 
@@ -267,7 +276,8 @@ class MemoryPane(CommandTarget, LongText):
             self.open_page(number, OpenedBy.PERSON)
         else:
             shown = self.memory.book, self.memory.entry(number).page, self.view
-            if memory_blocks.excerpt_of(*shown) or memory_blocks.stays_gist(*shown):
+            is_in_part = memory_blocks.excerpt_of(*shown) is not None
+            if is_in_part or memory_blocks.stays_gist(*shown):
                 self.view.opened[number] = replace(opening, whole=True)
             else:
                 del self.view.opened[number]
@@ -279,6 +289,7 @@ class MemoryPane(CommandTarget, LongText):
         self._change()
 
     def refuse(self, number: int) -> None:
+        """Close a page, and keep readers from opening it for this question."""
         self.view.refused.add(number)
         self.view.opened.pop(number, None)
         self._change()
@@ -305,13 +316,13 @@ class MemoryPane(CommandTarget, LongText):
         if not memory.entries and view.begun is None:
             blocks += memory_blocks.guide_blocks(view)
         digits = len(str(memory.estimated_pages))
-        above: int | None = None  # The chapter whose title was drawn last
+        drawn_chapter: int | None = None  # The chapter whose title was drawn last
         for row in self.rows():
             row_blocks = self._row_blocks(memory, row, digits)
             chapter = memory_blocks.chapter_of(row, memory.book, view)
-            if row_blocks and chapter not in (None, above):
+            if row_blocks and chapter is not None and chapter != drawn_chapter:
                 blocks.append(memory_blocks.chapter_heading(memory.book, chapter))
-                above = chapter
+                drawn_chapter = chapter
             blocks += row_blocks
         if not blocks:
             return []
@@ -323,47 +334,48 @@ class MemoryPane(CommandTarget, LongText):
     ) -> list[Block]:
         if row.kind is RowKind.GIST and row.entry is not None:
             return self._entry_blocks(memory, row.entry, digits)
-        return list(
-            map(
-                self._keep_height,
-                memory_blocks.row_blocks(memory, row, self.view, self.story),
-            )
-        )
+        blocks = memory_blocks.row_blocks(memory, row, self.view, self.story)
+        return [self._keep_height(block) for block in blocks]
 
     def _entry_blocks(
         self, memory: GistMemory, entry: MemoryEntry, digits: int
     ) -> list[Block]:
-        """The blocks of a page, made anew when what they show has changed: a novel has hundreds."""
-        view, number = self.view, entry.page.number
-        opening = view.opened.get(number)
+        """The blocks of a page. Cached while they show the same: a novel has hundreds."""
+        shown = self._shown_of(entry, digits)
+        number = entry.page.number
+        cached = self._made.get(number)
+        if cached is not None:
+            shown_before, blocks = cached
+            if shown_before == shown:
+                return blocks
+        blocks = memory_blocks.entry_blocks(memory, entry, self.view, self.story)
+        self._made[number] = shown, blocks
+        return blocks
+
+    def _shown_of(self, entry: MemoryEntry, digits: int) -> object:
+        """Everything that the blocks of a page depend on, to be compared."""
+        view = self.view
+        number = entry.page.number
+        marks = number == view.here, number in view.pinned, number in view.refused
+        names = view.quotes, view.finds_names, view.names.get(entry.page.start)
         note = view.note
         if note is not None and note.number != number:
             note = None
-        marks = number == view.here, number in view.pinned, number in view.refused, note
-        names = view.quotes, view.finds_names, view.names.get(entry.page.start)
-        shows = (
-            entry,
-            digits,
-            names,
-            *marks,
-            opening and (opening, view.cited, view.beside),
-        )
-        known = self._made.get(number)
-        if known is None or known[0] != shows:
-            known = self._made[number] = (
-                shows,
-                memory_blocks.entry_blocks(memory, entry, view, self.story),
-            )
-        return known[1]
+        opening = view.opened.get(number)
+        text = (opening, view.cited, view.beside) if opening else None
+        return entry, digits, marks, names, note, text
 
     def go_to_page(self) -> None:
-        if (start := self._chosen_start()) is not None:
-            self.post_message(self.PageChosen(start, go=True))
+        self._post_chosen(go=True)
 
     def action_line_down(self, count: int = 1) -> None:
         self.move_cursor(count)
-        if (start := self._chosen_start()) is not None:
-            self.post_message(self.PageChosen(start, go=False))
+        self._post_chosen(go=False)
+
+    def _post_chosen(self, *, go: bool) -> None:
+        start = self._chosen_start()
+        if start is not None:
+            self.post_message(self.PageChosen(start, go=go))
 
     def _chosen_start(self) -> int | None:
         """Where the chosen page begins in the book; estimated, if the model has not read it."""
@@ -375,7 +387,8 @@ class MemoryPane(CommandTarget, LongText):
                 return begun.start
             case ("page" | "rest" | memory_blocks.BEGUN, int(number)):
                 section = Sections(self.memory).numbered(number)
-                return None if section is None else section.start
+                if section is not None:
+                    return section.start
         return None
 
 
