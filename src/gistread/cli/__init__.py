@@ -37,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Never raises.
     """
-    return report_errors(list(sys.argv[1:] if argv is None else argv), _run)
+    words = sys.argv[1:] if argv is None else argv
+    return report_errors(list(words), _run)
 
 
 def report_errors(words: list[str], run: Callable[[list[str]], int]) -> int:
@@ -87,23 +88,22 @@ def _is_in_words(error: Exception, words: list[str]) -> bool:
 def _run(words: list[str]) -> int:
     arguments = prepare(parse(words))
     if getattr(arguments, "encoding", None):
-        # imported here: few commands need it
+        # Imported here: few commands need it.
         from gistread.cli.opening import keep_encoding
 
         keep_encoding(arguments)
     try:
-        status = importlib.import_module(f"gistread.cli.{arguments.module}").run(
-            arguments
-        )
+        command = importlib.import_module(f"gistread.cli.{arguments.module}")
+        status = command.run(arguments)
         return int(status or ExitStatus.DONE)
     except ModuleNotFoundError as error:
-        module = str(error.name).partition(".")[0]
-        if module not in _EXTRAS:
+        missing, _, _ = str(error.name).partition(".")
+        if missing not in _EXTRAS:
             raise
         message = (
-            f"`gistread {arguments.command}` needs {module}, which is not installed."
+            f"`gistread {arguments.command}` needs {missing}, which is not installed."
         )
-        raise UsageError(message, install_extra(_EXTRAS[module])) from None
+        raise UsageError(message, install_extra(_EXTRAS[missing])) from None
 
 
 def prepare(arguments: argparse.Namespace) -> argparse.Namespace:
@@ -133,14 +133,13 @@ def _report(
 def _internal_error(error: Exception) -> tuple[str, str]:
     """Message and hint; the traceback goes to the log, or to standard error if GISTREAD_DEBUG=1."""
     if isinstance(error, MemoryError) or _NOT_MAPPED in str(error):
-        return (
-            "There is not enough memory.",
-            "Close other programs, or allow this one more (`ulimit -v`).",
-        )
+        hint = "Close other programs, or allow this one more (`ulimit -v`)."
+        return "There is not enough memory.", hint
     if os.environ.get("GISTREAD_DEBUG") == "1":
-        import traceback
+        from traceback import format_exception
 
-        return f"Internal error.\n{''.join(traceback.format_exception(error))}", ""
+        traceback = "".join(format_exception(error))
+        return f"Internal error.\n{traceback}", ""
     summary = f"{type(error).__name__}: {error}"
     log = default_paths().log_file
     try:

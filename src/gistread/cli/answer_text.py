@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from gistread.cli.output import sanitize, write_drawn
@@ -15,14 +16,15 @@ from gistread.cli.output import sanitize, write_drawn
 if TYPE_CHECKING:
     from gistread.tui.text import Span
 
-# What a line may become while only its first characters are known: an item, a heading.
+# The beginning of a line that may still become an item or a heading: "-", "12.", "##"
 _BEGINS = re.compile(r"[ \t]*(?:[-*+_]{1,2}|#{1,6}|\d{1,2}[.)]?)?[ \t]*")
 _TABLE = re.compile(r"[ \t]*\|")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+(?=\S)")
 # Stand for the words of a line that are printed: the rest is drawn as their continuation.
 _WORDS_BEFORE = "x "
 _HEADING_BEFORE = "# x "
-# Words between signs, or a sign whose end is still to come. What ends with the line may go on.
+# Words between signs ("**Emma**", "_Emma_", "`Emma`"), or a sign whose end is still to come. A
+# closing sign at the end of the text may still become a longer one.
 _SIGNS = re.compile(
     r"(?P<open>[*_`]+\Z)"
     r"|\*\*(?=\S)[^\n]+?(?<=\S)\*\*(?!\Z)"
@@ -42,12 +44,12 @@ class AnswerPrinter:
     """
 
     def __init__(self) -> None:
-        # Lines of a table, or the line being written without its first words
+        # Lines of a table, or the line being written, without words that are printed already
         self._waiting = ""
-        self._printed = 0  # Characters printed of what is drawn of it
+        self._printed = 0  # Characters printed of its drawn text
 
     def add(self, piece: str) -> None:
-        """Print as much of the answer as is known to be drawn so."""
+        """Print as much of the answer as later pieces cannot draw differently."""
         self._waiting += piece
         while "\n" in self._waiting and not self._is_table_open():
             self._print_lines()
@@ -57,7 +59,10 @@ class AnswerPrinter:
             self._leave_out_words(known)
 
     def _leave_out_words(self, printed: str) -> None:
-        """Drop whole words from the line being written: drawing it all again grows quadratic."""
+        """Drop printed words from the line being written, so that they are not drawn again.
+
+        Drawing a long line anew for each word would take quadratic time.
+        """
         rest = _last_words(printed)
         before = _HEADING_BEFORE if _HEADING.match(printed) else _WORDS_BEFORE
         if len(before) + len(rest) >= len(printed):
@@ -67,7 +72,7 @@ class AnswerPrinter:
         self._printed = len(_drawn(before + rest).text)
 
     def end(self) -> None:
-        """Print the rest, and end the line. Nothing is printed of an empty answer."""
+        """Print the rest, and end the line. Prints nothing for an empty answer."""
         is_open = bool(self._waiting or self._printed)
         self._print_drawn(self._waiting)
         if is_open:
@@ -78,15 +83,15 @@ class AnswerPrinter:
     def _is_table_open(self) -> bool:
         """Whether all lines waiting are rows of a table, and the next may be one too."""
         *rows, last = self._waiting.split("\n")
-        is_table = all(_TABLE.match(row) for row in rows)
-        return is_table and (not last.strip() or bool(_TABLE.match(last)))
+        if not all(_TABLE.match(row) for row in rows):
+            return False
+        return not last.strip() or _TABLE.match(last) is not None
 
     def _print_lines(self) -> None:
         """Print the first line waiting, or the whole table that begins there."""
         lines = self._waiting.split("\n")
-        count = 1
-        if _TABLE.match(lines[0]):
-            count = next(at for at, line in enumerate(lines) if not _TABLE.match(line))
+        rows = len(list(takewhile(_TABLE.match, lines)))
+        count = max(1, rows)
         self._print_drawn("\n".join(lines[:count]))
         write_drawn("\n")
         self._waiting = "\n".join(lines[count:])
@@ -95,14 +100,11 @@ class AnswerPrinter:
     def _print_drawn(self, text: str) -> None:
         drawn = _drawn(text)
         start = self._printed
-        changes = [
-            (max(offset, start), sign)
-            for span in drawn.spans
-            if span.end > start and span.style in _SGR
-            for offset, sign in zip(
-                (span.start, span.end), _SGR[span.style], strict=True
-            )
-        ]
+        changes: list[tuple[int, str]] = []  # (offset, sign that changes the style)
+        for span in drawn.spans:
+            if span.end > start and span.style in _SGR:
+                on, off = _SGR[span.style]
+                changes += [(max(span.start, start), on), (span.end, off)]
         write_drawn(_styled(drawn.text, sorted(changes), start))
         self._printed = max(start, len(drawn.text))
 
@@ -128,15 +130,21 @@ def _drawn(text: str) -> _Drawn:
 
 def _last_words(line: str) -> str:
     """What follows the last space outside signs; the whole line without such a space."""
-    after_signs = max((match.end() for match in _SIGNS.finditer(line)), default=0)
+    after_signs = 0
+    for match in _SIGNS.finditer(line):
+        after_signs = match.end()
     space = line.rfind(" ", after_signs)
     return line[space + 1 :]
 
 
 def _known(line: str) -> str:
-    """The beginning of an unfinished line whose signs are all known."""
-    begun = (match.start() for match in _SIGNS.finditer(line) if match.lastgroup)
-    known = line[: next(begun, len(line))]
+    """The beginning of an unfinished line that later words cannot draw differently."""
+    known = line
+    for match in _SIGNS.finditer(line):
+        is_unfinished = match.lastgroup is not None
+        if is_unfinished:
+            known = line[: match.start()]
+            break
     if _BEGINS.fullmatch(known):
         return ""
     return known

@@ -67,8 +67,8 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
         "--continue",
         action="store_true",
         help=(
-            "continue from the last question about this book (without BOOK: about any book); "
-            "without QUESTION: finish its cut answer"
+            "continue from the last question about this book (without BOOK: about any "
+            "book); without QUESTION: finish its cut answer"
         ),
     )
     option(
@@ -100,36 +100,21 @@ def _actions(
         dest="action", metavar="ACTION", required=True, parser_class=type(parser)
     )
     yield actions.add_parser
-    for each in actions.choices.values():
-        add_formats(each)
+    for subparser in actions.choices.values():
+        add_formats(subparser)
 
 
 def _add_memory(parser: argparse.ArgumentParser) -> None:
     """Options that choose one of a book's memories."""
-    which = "the memory of this model (default: the one with most sections)"
-    parser.add_argument("-m", "--model", metavar="NAME", help=which)
+    model_help = "the memory of this model (default: the one with most sections)"
+    parser.add_argument("-m", "--model", metavar="NAME", help=model_help)
     add_focus(parser)
 
 
 def add_books(parser: argparse.ArgumentParser) -> None:
     with _actions(parser) as action:
-        for name, summary in (
-            ("tag", "put books into a collection"),
-            ("untag", "take books out of a collection"),
-        ):
-            tagging = action(name, help=summary)
-            tagging.add_argument(
-                "books",
-                metavar="BOOK",
-                nargs="+",
-                type=_book_name,
-                help="a file, title or number",
-            )
-            tagging.add_argument(
-                "tag",
-                metavar="TAG",
-                help="its name; TAG.series is a file that opens as one book",
-            )
+        _add_tagging(action("tag", help="put books into a collection"))
+        _add_tagging(action("untag", help="take books out of a collection"))
         option = action("list", help="list the library (default)").add_argument
         words_help = "show only books with these words in title, author or file name"
         option("words", metavar="WORDS", nargs="*", help=words_help)
@@ -148,17 +133,39 @@ def add_books(parser: argparse.ArgumentParser) -> None:
             default=[],
             help="add books, or every book in a folder",
         )
-        off = "take books off the list; deletes no file"
         option(
-            "--remove", metavar="BOOK", nargs="+", action="extend", default=[], help=off
+            "--remove",
+            metavar="BOOK",
+            nargs="+",
+            action="extend",
+            default=[],
+            help="take books off the list; deletes no file",
         )
         option("--tag", metavar="TAG", help="show only the books of this collection")
 
 
+def _add_tagging(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    option(
+        "books",
+        metavar="BOOK",
+        nargs="+",
+        type=_book_name,
+        help="a file, title or number",
+    )
+    option(
+        "tag",
+        metavar="TAG",
+        help="its name; TAG.series is a file that opens as one book",
+    )
+
+
 def add_get(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
-    what = "words of title or author, a number of Project Gutenberg, or an address"
-    option("words", metavar="WORDS", nargs="*", help=what)
+    words_help = (
+        "words of title or author, a number of Project Gutenberg, or an address"
+    )
+    option("words", metavar="WORDS", nargs="*", help=words_help)
     option(
         "--from",
         dest="catalogue",
@@ -233,11 +240,11 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         default="",
         help="with --all: only the books of this collection",
     )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument(
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument(
         "--regex", action="store_true", help="treat WORDS as a regular expression"
     )
-    how.add_argument(
+    modes.add_argument(
         "--ranked",
         action="store_true",
         help="rank passages about WORDS, in any inflection",
@@ -258,11 +265,12 @@ def add_export(parser: argparse.ArgumentParser) -> None:
         "--format",
         metavar="FORMAT",
         choices=FormatNames(form.value for form in ExportFormat),
-        help="md: marks, notes, questions and gists (default); json: the same for programs; txt: "
-        "the book's text; "
-        "obsidian: a note that later exports add to; anki: cards of highlights, answers and names; "
-        "readwise: highlights as CSV; annotations: marks as W3C Web Annotations; "
-        "bibtex, csl: the book for a bibliography",
+        help=(
+            "md: marks, notes, questions and gists (default); json: the same for programs; "
+            "txt: the book's text; obsidian: a note that later exports add to; "
+            "anki: cards of highlights, answers and names; readwise: highlights as CSV; "
+            "annotations: marks as W3C Web Annotations; bibtex, csl: the book for a bibliography"
+        ),
     )
     formats.add_argument(
         "--json", action="store_true", help="one JSON document on standard output"
@@ -279,8 +287,9 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     option("--doubted", action="store_true", help=doubted_help)
     _add_upto(parser, "export gists", default=_STORY_DEFAULT)
     output_help = (
-        "write to this file, or into this folder; a suffix may give the format. With --all, a "
-        "folder gets a file for each book, and a file (json, anki, readwise) all of them"
+        "write to this file, or into this folder; a suffix may give the format. "
+        "With --all, a folder gets a file for each book, and a file (json, anki, readwise) all of "
+        "them"
     )
     option("-o", "--output", metavar="FILE", type=_output_path, help=output_help)
     option("-f", "--force", action="store_true", help="overwrite an existing file")
@@ -289,11 +298,11 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 
 def add_import(parser: argparse.ArgumentParser) -> None:
     add_book(parser)
-    what = (
+    files_help = (
         "My Clippings.txt, KOReader's metadata.*.lua or JSON, highlights or annotations of "
         "Calibre, Readwise's CSV, or JSON of `gistread export`"
     )
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help=what)
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help=files_help)
     add_formats(parser)
 
 
@@ -355,8 +364,8 @@ def add_models(parser: argparse.ArgumentParser) -> None:
             choices=["reading", "asking"],
             default="reading",
             help=(
-                "what to use it for (reading); the reading model also answers unless an asking "
-                "model is set"
+                "what to use it for (reading); "
+                "the reading model also answers unless an asking model is set"
             ),
         )
         action(
@@ -369,8 +378,8 @@ def add_models(parser: argparse.ArgumentParser) -> None:
             metavar="NAME",
             nargs="?",
             help=(
-                "a catalogue name, hf:owner/repository:FILE or :Q4_K_M (default: the recommended "
-                "one)"
+                "a catalogue name, hf:owner/repository:FILE or :Q4_K_M "
+                "(default: the recommended one)"
             ),
         )
         get.add_argument(
@@ -388,12 +397,13 @@ def add_models(parser: argparse.ArgumentParser) -> None:
             "model", metavar="NAME", help="a name from the list, or a path"
         )
         check = action("check", help="test whether a model is good enough for reading")
-        name = "a name from the list, a path, or `starter`"
         check.add_argument(
             "model",
             metavar="NAME",
             nargs="?",
-            help=f"{name} (default: the model in use)",
+            help=(
+                "a name from the list, a path, or `starter` (default: the model in use)"
+            ),
         )
         check.add_argument(
             "--again", action="store_true", help="test again, ignoring earlier results"
@@ -411,9 +421,9 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
     with _actions(parser) as action:
         action("list", help="show what is in the cache, and its size (default)")
         clear = action("clear", help="delete it, without asking")
-        which = f"{', '.join(PARTS)} (default: all but memories)"
+        parts_help = f"{', '.join(PARTS)} (default: all but memories)"
         clear.add_argument(
-            "parts", metavar="PART", nargs="*", type=part, default=[], help=which
+            "parts", metavar="PART", nargs="*", type=part, default=[], help=parts_help
         )
 
 
@@ -430,8 +440,10 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at",
         metavar="PLACE",
-        help="look at this place first: a page, 40%%, a chapter, '\"words of the book\"' or "
-        "an EPUB CFI",
+        help=(
+            "look at this place first: a page, 40%%, a chapter, '\"words of the book\"' "
+            "or an EPUB CFI"
+        ),
     )
 
 
@@ -448,7 +460,8 @@ def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
         nargs="?" if optional else None,
         type=_book_name,
         help=(
-            "a file, part of a title, a number of `gistread books`, sample, or - for standard input"
+            "a file, part of a title, a number of `gistread books`, sample, "
+            "or - for standard input"
         ),
     )
     parser.add_argument(
@@ -459,17 +472,16 @@ def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    which = (
+    model_help = (
         "a GGUF model by path or name (with +ADAPTER), a server address, or `starter`"
     )
-    parser.add_argument("-m", "--model", metavar="MODEL", help=which)
-    context_help = "context length in tokens"
+    parser.add_argument("-m", "--model", metavar="MODEL", help=model_help)
     parser.add_argument(
         "--context",
         dest="context_tokens",
         type=count(256),
         metavar="N",
-        help=context_help,
+        help="context length in tokens",
     )
 
 
@@ -479,8 +491,8 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--reading",
         choices=["single-pass", "careful"],
         help=(
-            "single-pass: evaluate each token of the book once; careful: the papers' two passes "
-            "(default: by the model)"
+            "single-pass: evaluate each token of the book once; "
+            "careful: the papers' two passes (default: by the model)"
         ),
     )
     add_focus(parser)
@@ -498,16 +510,20 @@ def _add_upto(
         "--upto",
         type=_bound,
         metavar="PLACE",
-        help=f"{what} only up to here: 40%%, page:N, section:N, chapter:N or chapter:TITLE "
-        "(each to its end, "
-        f"with its parts), an offset, here (where you read), or all (default: {default})",
+        help=(
+            f"{what} only up to here: 40%%, page:N, section:N, chapter:N or chapter:TITLE "
+            "(each to its end, with its parts), an offset, here (where you read), or all "
+            f"(default: {default})"
+        ),
     )
 
 
 def add_focus(parser: argparse.ArgumentParser) -> None:
-    """What the gists keep."""
-    kept = "what gists keep: fiction, meeting, paper, manual, code, your own, or auto"
-    parser.add_argument("--preset", metavar="NAME", help=kept)
+    """Options for what the gists keep."""
+    preset_help = (
+        "what gists keep: fiction, meeting, paper, manual, code, your own, or auto"
+    )
+    parser.add_argument("--preset", metavar="NAME", help=preset_help)
     parser.add_argument(
         "--task",
         type=_task,
@@ -551,10 +567,12 @@ def count(least: int, most: int = _MOST) -> Callable[[str], int]:
     """A parser of whole numbers within these limits."""
 
     def number(text: str) -> int:
-        digits = text if text.isdecimal() else ""
-        if digits and len(digits) <= _MOST_DIGITS and least <= int(digits) <= most:
-            return int(digits)
-        is_too_large = bool(digits) and int(digits[: 2 * _MOST_DIGITS]) > most
+        is_number = text.isdecimal()
+        has_few_digits = len(text) <= _MOST_DIGITS
+        if is_number and has_few_digits and least <= int(text) <= most:
+            return int(text)
+        # Cut, since Python refuses to convert thousands of digits
+        is_too_large = is_number and int(text[: 2 * _MOST_DIGITS]) > most
         limits = f"of at least {least}"
         if is_too_large or most != _MOST:
             limits = f"from {least} to {most:,}"
@@ -569,14 +587,11 @@ def _book_name(text: str) -> str:
     Raises UsageError for an address.
     """
     if not text.strip():
-        raise UsageError(
-            "The name of the book is empty.", "`gistread books` lists the library."
-        )
+        hint = "`gistread books` lists the library."
+        raise UsageError("The name of the book is empty.", hint)
     if "://" in text:
-        raise UsageError(
-            f"{text} is an address, and gistread opens files.",
-            "Download it, then open the file.",
-        )
+        message = f"{text} is an address, and gistread opens files."
+        raise UsageError(message, "Download it, then open the file.")
     is_file_name = text.startswith("-") and text != "-"
     if is_file_name:
         return f"./{text}"
@@ -587,13 +602,13 @@ def _export_parts(text: str) -> frozenset[str]:
     parts = frozenset(part.strip() for part in text.split(","))
     unknown = sorted(parts.difference(EXPORT_PARTS))
     if unknown:
-        raise argparse.ArgumentTypeError(
-            f"{unknown[0]!r} is none of {', '.join(EXPORT_PARTS)}"
-        )
+        known = ", ".join(EXPORT_PARTS)
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {known}")
     return parts
 
 
 def _output_path(text: str) -> Path:
+    """A file, or a folder; one with a slash at its end must exist."""
     path = Path(text)
     if text.endswith("/") and not path.is_dir():
         raise argparse.ArgumentTypeError(f"there is no folder {text}")
@@ -620,6 +635,8 @@ def _bound(text: str) -> str:
 def _all_of(
     *parts: Callable[[argparse.ArgumentParser], None],
 ) -> Callable[[argparse.ArgumentParser], None]:
+    """A function that adds the arguments of several others."""
+
     def add(parser: argparse.ArgumentParser) -> None:
         for part in parts:
             part(parser)

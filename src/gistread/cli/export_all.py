@@ -66,15 +66,14 @@ def _with_data(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
     user_data = UserData(paths)
     store = MarkStore(paths)
     for entry in entries:
-        if entry.sha256 and (
-            store.marks(entry.sha256) or user_data.questions(entry.sha256)
-        ):
+        sha256 = entry.sha256
+        if sha256 and (store.marks(sha256) or user_data.questions(sha256)):
             yield entry
 
 
 @dataclass(slots=True)
 class _Run:
-    """Exports books one by one: their texts are not held together in memory."""
+    """Exports books one by one, with only one of their texts in memory."""
 
     entries: Sequence[LibraryEntry]
     choice: ExportChoice
@@ -85,7 +84,7 @@ class _Run:
     bounded: int = 0  # Books whose gists ahead of the bound were left out
 
     def exports(self) -> Iterator[Export]:
-        """What is to be exported of each book; failures are told and counted."""
+        """The export of each book that has one; failures are reported and counted."""
         for number in range(len(self.entries)):
             export = self._export(number)
             if export is not None:
@@ -97,10 +96,8 @@ class _Run:
         try:
             folder.mkdir(exist_ok=True)
         except OSError as error:
-            reason = error.strerror or error
-            raise StorageError(
-                f"{folder} cannot be made: {reason}.", "Choose another."
-            ) from error
+            message = f"{folder} cannot be made: {error.strerror or error}."
+            raise StorageError(message, "Choose another.") from error
         names = separate_file_names(self.entries, self.choice.form)
         for number, name in enumerate(names):
             export = self._export(number)
@@ -115,7 +112,7 @@ class _Run:
                 self._fail(str(error))
 
     def _export(self, number: int) -> Export | None:
-        """None if the book failed, or has nothing of what is wanted."""
+        """The export of a book; None if it failed, or has none of the chosen parts."""
         entry = self.entries[number]
         self.line.show(f"{number + 1} of {len(self.entries)}: {entry.title}")
         try:
@@ -123,18 +120,21 @@ class _Run:
         except GistreadError as error:
             self._fail(f"{entry.title}: {error}")
             return None
-        self.bounded += export.ahead > 0
-        has_any = bool(export.marks or export.questions or export.memory)
-        return export if has_any or not self.choice.only else None
+        if export.ahead:
+            self.bounded += 1
+        is_empty = not (export.marks or export.questions or export.memory)
+        if self.choice.only and is_empty:
+            return None
+        return export
 
     def _gathered(self, entry: LibraryEntry) -> Export:
-        """Raises BookError if the text is wanted and gone, StorageError."""
-        known = text_of_entry(entry, default_paths())
-        if known.notice:
-            self.line.say(f"Note: {known.notice}")
-        if self.choice.form is ExportFormat.TEXT and not known.has_text:
+        """Raises BookError if the text is to be exported and missing, StorageError."""
+        text = text_of_entry(entry, default_paths())
+        if text.notice:
+            self.line.say(f"Note: {text.notice}")
+        if self.choice.form is ExportFormat.TEXT and not text.has_text:
             raise BookError("Its text is gone.")
-        return gather(known.book, known.path, self.choice)
+        return gather(text.book, text.path, self.choice)
 
     def _fail(self, reason: str) -> None:
         self.failed += 1

@@ -74,7 +74,8 @@ def carry_over(book: Book, path: Path | None) -> None:
         migrate_user_data(book, user_data, store, file=file, path=path)
     except StorageError as error:
         say(
-            f"Note: data of an earlier version of this book is left out: {error.message}"
+            "Note: data of an earlier version of this book is left out: "
+            f"{error.message}"
         )
 
 
@@ -94,7 +95,7 @@ def choice_of(arguments: argparse.Namespace, form: Form) -> ExportChoice:
 
 
 def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
-    """What is wanted of the book's data. `path`: the book's file.
+    """The chosen part of the user's data about a book. `path`: the book's file.
 
     Raises StorageError, UsageError.
     """
@@ -121,10 +122,9 @@ def gather(book: Book, path: Path | None, choice: ExportChoice) -> Export:
 
 
 def _has_gists(form: Form) -> bool:
-    return isinstance(form, OtherFormat) or form in (
-        ExportFormat.MARKDOWN,
-        ExportFormat.JSON,
-    )
+    if isinstance(form, OtherFormat):
+        return True
+    return form in (ExportFormat.MARKDOWN, ExportFormat.JSON)
 
 
 def _wants_cfis(form: Form) -> bool:
@@ -134,26 +134,30 @@ def _wants_cfis(form: Form) -> bool:
 
 
 def _command_name(book: Book, path: Path | None) -> str:
-    """What every command takes for this book alone: its path, else its id. Titles may be shared."""
-    return str(absolute(path)) if path is not None else book.sha256[:ID_LENGTH]
+    """A name that every command takes for this book alone: its path, or else its id.
+
+    Titles may be shared.
+    """
+    if path is None:
+        return book.sha256[:ID_LENGTH]
+    return str(absolute(path))
 
 
 def _only(export: Export, parts: frozenset[str]) -> Export:
-    """The parts that the user wants; marks with a note are `notes`, too."""
-    marks = export.marks
+    """The parts that the user wants. A mark with a note belongs to `marks` and to `notes`."""
+    export = replace(export, parts=[part for part in EXPORT_PARTS if part in parts])
     if "marks" not in parts:
-        marks = [mark for mark in marks if mark.note and "notes" in parts]
-    return replace(
-        export,
-        marks=marks,
-        questions=export.questions if "questions" in parts else (),
-        memory=export.memory if "gists" in parts else None,
-        ahead=export.ahead if "gists" in parts else 0,
-        parts=[part for part in EXPORT_PARTS if part in parts],
-    )
+        notes = [mark for mark in export.marks if mark.note]
+        export = replace(export, marks=notes if "notes" in parts else [])
+    if "questions" not in parts:
+        export = replace(export, questions=())
+    if "gists" not in parts:
+        export = replace(export, memory=None, ahead=0)
+    return export
 
 
 def _memory(book: Book, path: Path | None) -> GistMemory | None:
+    """The furthest memory of the book. Says why the gists are left out if it cannot be read."""
     try:
         headers = saved_memories(book, str(path or STANDARD_INPUT))
         read = [header for header in headers if header.pages]

@@ -84,11 +84,12 @@ def _login(name: str, arguments: argparse.Namespace) -> Login | None:
 
 
 def _book_by_name(name: str) -> OfferedBook | None:
-    """A number, a known page, or the address of a file; None for words and catalogues."""
+    """The book of a number, a known page or the address of a file; None for other names."""
     book = named_book(name)
     if book is not None:
         return book
-    if "://" in name and has_book_suffix(name.partition("?")[0]):
+    path, _, _ = name.partition("?")
+    if "://" in name and has_book_suffix(path):
         return OfferedBook(name, files=(Acquisition(name, ""),))
     return None
 
@@ -112,9 +113,9 @@ def _choose(
     Raises UsageError, InterruptError.
     """
     number: int | None = arguments.pick
-    if number is None and len(offered) == 1:
-        return offered[0]
     if number is None:
+        if len(offered) == 1:
+            return offered[0]
         if arguments.json or not sys.stdin.isatty():
             return None
         _show(offered, arguments)
@@ -170,9 +171,8 @@ async def _download(
             if progress.notice:
                 line.say(f"{capitalised(progress.notice)}.")
             elif progress.total_bytes:
-                bar = progress_bar(
-                    progress.done_bytes / progress.total_bytes, _BAR_COLUMNS
-                )
+                share = progress.done_bytes / progress.total_bytes
+                bar = progress_bar(share, _BAR_COLUMNS)
                 line.show(f"{bar}  {done} of {format_size(progress.total_bytes)}")
             else:
                 line.show(done)
@@ -190,7 +190,7 @@ async def _download(
 
 
 def _check_book(path: Path) -> None:
-    """Raises BookError for what is no book that gistread reads."""
+    """Raises BookError if the file is not a book that gistread reads."""
     read_book_file(path)
 
 

@@ -47,9 +47,10 @@ def show_catalogue(arguments: argparse.Namespace) -> None:
     catalogue = read_catalogue()
     machine = this_machine()
     best = recommend(catalogue.entries, machine)
-    entries = sorted(
-        catalogue.entries, key=lambda entry: best is None or entry != best.entry
-    )
+    entries = list(catalogue.entries)
+    if best is not None:
+        entries.remove(best.entry)
+        entries.insert(0, best.entry)
     if arguments.json:
         models = [
             _entry_document(entry, machine, best, paths.models) for entry in entries
@@ -61,7 +62,8 @@ def show_catalogue(arguments: argparse.Namespace) -> None:
     say(f"As of {catalogue.dated}. `gistread models get NAME` downloads a model.")
     if best is None:
         say(
-            "None of them fits in free memory. The starter does: gistread models get starter"
+            "None of them fits in free memory. "
+            "The starter does: gistread models get starter"
         )
 
 
@@ -93,9 +95,8 @@ def download(arguments: argparse.Namespace) -> None:
     if arguments.use:
         say("It is now the default model.")
     else:
-        say(
-            f"To make it the default model: gistread models use {shlex.quote(path.stem)}"
-        )
+        name = shlex.quote(path.stem)
+        say(f"To make it the default model: gistread models use {name}")
 
 
 def _download_document(plan: Plan, path: Path) -> Json:
@@ -111,6 +112,7 @@ def _download_document(plan: Plan, path: Path) -> Json:
 
 
 def _recommended(catalogue: Catalogue) -> str:
+    """The name of the model that suits this machine best. Raises UsageError."""
     best = recommend(catalogue.entries, this_machine())
     if best is None:
         raise UsageError(
@@ -122,6 +124,7 @@ def _recommended(catalogue: Catalogue) -> str:
 
 
 def _confirm(plan: Plan, folder: Path, *, yes: bool) -> None:
+    """Show what is to be downloaded, and ask unless `yes`. Raises UsageError, InterruptError."""
     say(plan.name)
     for line in plan_lines(plan, folder):
         say(f"  {line}")
@@ -145,7 +148,8 @@ async def _download(plan: Plan, folder: Path, network: Network) -> Path:
 
         def show(progress: Progress) -> None:
             nonlocal last_notice
-            notice = progress.notice.partition("; again")[0]
+            # The problem, without the seconds to the next attempt
+            notice, _, _ = progress.notice.partition("; again")
             if notice and notice != last_notice:
                 line.say(f"{capitalised(notice)}.")
             last_notice = notice
@@ -176,7 +180,8 @@ def _entry_text(
         entry.good_for,
         f"hf:{entry.repository}:{entry.file}",
     )
-    return "\n".join([heading, *(f"    {fact}" for fact in facts if fact)])
+    lines = [f"    {fact}" for fact in facts if fact]
+    return "\n".join([heading, *lines])
 
 
 def _entry_document(

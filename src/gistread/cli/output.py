@@ -18,12 +18,12 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_quiet = False
-Json = dict[str, Any]
-_Value = TypeVar("_Value")
 # Version of all JSON on standard output; raised when a field is renamed, removed or means something
 # else
 SCHEMA = 1
+Json = dict[str, Any]
+_Value = TypeVar("_Value")
+_quiet = False
 
 
 class OutputError(GistreadError):
@@ -89,9 +89,8 @@ def write_json(fields: Mapping[str, Any]) -> None:
     """
     import json
 
-    text = json.dumps(
-        {"schema": SCHEMA, **fields}, ensure_ascii=False, separators=(",", ":")
-    )
+    document = {"schema": SCHEMA, **fields}
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     # A file name may have bytes that are not UTF-8.
     text = _SURROGATE.sub("\ufffd", text)
     text = _UNSAFE.sub(_escape, text)
@@ -136,9 +135,8 @@ def _output_errors() -> Iterator[None]:
     except BrokenPipeError as error:
         raise OutputError("") from error
     except OSError as error:
-        raise OutputError(
-            f"Cannot write to standard output: {error.strerror}."
-        ) from error
+        message = f"Cannot write to standard output: {error.strerror}."
+        raise OutputError(message) from error
 
 
 def say(text: str) -> None:
@@ -148,6 +146,7 @@ def say(text: str) -> None:
 
 
 def fail(text: str) -> None:
+    """Print an error on standard error, also if quiet."""
     _print_message(f"gistread: {text}")
 
 

@@ -53,9 +53,12 @@ def _is_prose(line: str) -> bool:
 
 
 def _keep_commands_whole(text: str) -> str:
-    return re.sub(
-        r"`[^`\n]+`", lambda command: command[0].replace(" ", _NO_BREAK), text
-    )
+    """The text with no place for a line break within `a command`."""
+
+    def whole(command: re.Match[str]) -> str:
+        return command[0].replace(" ", _NO_BREAK)
+
+    return re.sub(r"`[^`\n]+`", whole, text)
 
 
 class Parser(argparse.ArgumentParser):
@@ -81,7 +84,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{capitalised(message)}.", hint)
 
     def format_help(self) -> str:
-        """The help; of a group of commands with the arguments of its default action."""
+        """The help; that of a group of commands has the arguments of its default action."""
         if self.default_action is None:
             return super().format_help()
         formatter = self._get_formatter()
@@ -121,9 +124,11 @@ class _Command:
 
 @cache
 def _commands() -> dict[str, _Command]:
+    """The commands by name, in the order of the help."""
     import tomllib
 
-    tables = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+    text = Path(__file__).with_name("commands.toml").read_text("utf-8")
+    tables = tomllib.loads(text)
     for table in tables.values():
         table["examples"] = table["examples"].strip()
     return {name: _Command(**table) for name, table in tables.items()}
@@ -153,12 +158,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 def _parse_book(argv: Sequence[str]) -> argparse.Namespace:
     """Parse a command line without a command. Raises UsageError, SystemExit."""
-    near = _misspelt(argv)
-    if near:
-        raise UsageError(
-            f"{argv[0]} is neither a command nor a book.",
-            f"Did you mean `gistread {near}`?",
-        )
+    meant = _misspelt(argv)
+    if meant:
+        message = f"{argv[0]} is neither a command nor a book."
+        raise UsageError(message, f"Did you mean `gistread {meant}`?")
     has_several_words = len(argv) > 1 and not argv[1].startswith("-")
     if has_several_words and argv[0].isalpha():
         _refuse_several_words(argv)
@@ -187,7 +190,7 @@ def _with_action(
     actions = parser._get_positional_actions()[0].choices
     assert isinstance(actions, dict), "a group of commands has subparsers"
     parser.default_action = actions[command.default_action]
-    if not {"-h", "--help"}.isdisjoint(words):
+    if "-h" in words or "--help" in words:
         return words
     if command.takes_words:
         is_named = bool(words) and words[0] in actions
@@ -199,11 +202,11 @@ def _with_action(
 
 
 def _refuse_several_words(words: Sequence[str]) -> NoReturn:
-    """Raises UsageError: a book is one word, and a command has another name."""
+    """Raises UsageError: a book is one word, and there is no such command."""
     from difflib import get_close_matches
 
-    near = get_close_matches(words[0], [*_commands(), "help"], n=1)
-    hint = f"Did you mean `gistread {near[0]}`?" if near else _SEE_HELP
+    meant = get_close_matches(words[0], [*_commands(), "help"], n=1)
+    hint = f"Did you mean `gistread {meant[0]}`?" if meant else _SEE_HELP
     raise UsageError(
         f"{words[0]} is not a command.",
         f"{hint} Put a title of several words in quotes.",
@@ -229,33 +232,32 @@ def whole_parser() -> argparse.ArgumentParser:
 
 
 def _help_last(argv: Sequence[str]) -> Sequence[str]:
-    """Normalise a command line: `help COMMAND` becomes an option."""
+    """The command line with `help COMMAND` as `COMMAND --help`. Raises UsageError."""
     if argv[:1] != ["help"]:
         return argv
-    names = [word for word in argv[1:2] if not word.startswith("-")]
-    if names and names[0] not in _commands():
-        near = _misspelt(names)
-        hint = f"Did you mean {near}?" if near else _SEE_HELP
-        raise UsageError(f"{names[0]} is not a command.", hint)
-    return [*argv[1:], "--help"]
+    words = argv[1:]
+    has_name = bool(words) and not words[0].startswith("-")
+    if has_name and words[0] not in _commands():
+        meant = _misspelt(words)
+        hint = f"Did you mean {meant}?" if meant else _SEE_HELP
+        raise UsageError(f"{words[0]} is not a command.", hint)
+    return [*words, "--help"]
 
 
 def _misspelt(argv: Sequence[str]) -> str:
-    """The command that is meant by the first word, unless that is a book.
-
-    Empty if there is none.
-    """
+    """The command that the first word means, unless that is a book; empty if there is none."""
     if not argv or not argv[0].isalpha() or Path(argv[0]).exists():
         return ""
     from difflib import get_close_matches
 
-    near = get_close_matches(argv[0], _commands(), n=1)
-    if near and not _may_be_book(argv[0]):
-        return near[0]
+    meant = get_close_matches(argv[0], _commands(), n=1)
+    if meant and not _may_be_book(argv[0]):
+        return meant[0]
     return ""
 
 
 def _may_be_book(word: str) -> bool:
+    """Whether the library has a book of this name, or one that cannot be opened now."""
     from gistread.cli.opening import book_path
     from gistread.library.entries import UnknownBookError
 
@@ -271,14 +273,14 @@ def _may_be_book(word: str) -> bool:
 def _main_parser(epilog: str) -> Parser:
     parser = Parser(
         "gistread",
-        "Read a long book beside a language model on your own machine. The model keeps a gist "
-        "memory of the book\n"
+        "Read a long book beside a language model on your own machine. "
+        "The model keeps a gist memory of the book\n"
         "and answers questions from it, with sources.",
         epilog,
     )
     parser.usage = (
-        "gistread [--model MODEL] [--context N] [--at PLACE] [BOOK]\n       "
-        "gistread COMMAND …"
+        "gistread [--model MODEL] [--context N] [--at PLACE] [BOOK]\n"
+        "       gistread COMMAND …"
     )
     parser.add_argument("-V", "--version", action="version", version=_VERSION)
     arguments.add_session_models(parser)
@@ -289,22 +291,22 @@ def _main_parser(epilog: str) -> Parser:
 def _command_list() -> str:
     from textwrap import fill
 
-    gaps = "  " * 2  # Before and after the name
-    margin = max(map(len, _commands())) + len(gaps)
-    lines = []
+    gap = "  "  # Before and after the name
+    margin = len(gap) + max(map(len, _commands())) + len(gap)
+    lines = ["commands:"]
     for name, command in _commands().items():
-        heading = f"  {name}".ljust(margin)
+        heading = f"{gap}{name}".ljust(margin)
         summary = command.summary.removesuffix(_NEEDS_NO_MODEL).rstrip()
-        lines.append(
-            fill(
-                summary,
-                _width(),
-                initial_indent=heading,
-                subsequent_indent=" " * margin,
-            )
+        paragraph = fill(
+            summary, _width(), initial_indent=heading, subsequent_indent=" " * margin
         )
-    hint = "See `gistread help COMMAND`. To open a book named like a command: `gistread ./index`"
-    return "commands:\n" + "\n".join(lines) + f"\n\n{hint}\n\n"
+        lines.append(paragraph)
+    lines.append("")
+    lines.append(
+        "See `gistread help COMMAND`. "
+        "To open a book named like a command: `gistread ./index`"
+    )
+    return "\n".join(lines) + "\n\n"
 
 
 _EXAMPLES = """examples:

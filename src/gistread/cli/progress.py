@@ -12,13 +12,13 @@ from gistread.memory.sizes import ROUGH_PAGES
 from gistread.units import format_duration, progress_bar
 
 _REDRAWN_EVERY_S = 0.1
-_TOLD_EVERY_S = 10.0  # Without a terminal
+_PRINTED_EVERY_S = 10.0  # Without a terminal
 
 
 class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
     """The last line of standard error, redrawn in place.
 
-    Without a terminal, a new line every ten seconds.
+    Without a terminal, a new line is printed every ten seconds.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
     def show(self, text: str) -> None:
         """Replace the line, at most ten times a second."""
         now = time.monotonic()
-        interval_s = _REDRAWN_EVERY_S if self._live else _TOLD_EVERY_S
+        interval_s = _REDRAWN_EVERY_S if self._live else _PRINTED_EVERY_S
         if text == self._shown or now - self._drawn_at < interval_s:
             return
         if not self._live:
@@ -38,9 +38,8 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
             self._drawn_at = now
             return
         # Some terminals wrap at the last column, and the line could not be redrawn.
-        line = sanitize(text).replace("\n", " ")[
-            : shutil.get_terminal_size().columns - 1
-        ]
+        columns = shutil.get_terminal_size().columns - 1
+        line = sanitize(text).replace("\n", " ")[:columns]
         self._stream.write(f"\r{line}\x1b[K")
         self._stream.flush()
         self._drawn_at = now
@@ -63,10 +62,11 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
 
 
 def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -> str:
-    """`━━━━──── page 12 of ~60 · 41 tok/s · 6 min left`"""
-    read = sum(entry.page.end - entry.page.start for entry in memory.read_entries)
+    """`━━━━────  section 12 of ~60 · 41 tok/s · 6 min left`"""
+    pages = [entry.page for entry in memory.read_entries]
+    read = sum(page.end - page.start for page in pages)
     share = read / max(1, len(memory.book.text))
-    parts = [f"section {len(memory.read_entries) + 1} of ~{memory.estimated_pages}"]
+    parts = [f"section {len(pages) + 1} of ~{memory.estimated_pages}"]
     if state.tokens_per_s:
         parts.append(f"{state.tokens_per_s:.0f} tok/s")
     if left_s is not None:

@@ -43,13 +43,13 @@ def new_session(
     Shows its activity on the line.
     """
 
+    is_model_named = bool(arguments.model or config.model)
+
     def on_event(event: session_events.SessionEvent) -> None:
         match event:
             case session_events.ActivityChanged():
                 line.show(_activity_line(session))
-            case session_events.ModelLoaded(info=info) if not (
-                arguments.model or config.model
-            ):
+            case session_events.ModelLoaded(info=info) if not is_model_named:
                 line.say(f"Model: {info.name}, {_why_chosen(info)}.")
             case session_events.QuestionStarted(model=model, memory=read_by):
                 if read_by not in ("", model):
@@ -132,14 +132,15 @@ async def read_to_end(
 
 def _check_saved(session: Session, event: session_events.ReadingEvent) -> None:
     """Raises StorageError if a section was read, or is to be read, that cannot be saved."""
-    is_section = isinstance(event, session_events.PageRead)
-    has_sections_left = session.memory is not None and not session.memory.complete
-    if not session.reading.saves_pages and (is_section or has_sections_left):
+    if session.reading.saves_pages:
+        return
+    was_read = isinstance(event, session_events.PageRead)
+    is_to_be_read = session.memory is not None and not session.memory.complete
+    if was_read or is_to_be_read:
         raise StorageError(
             "The memory cannot be saved, so the book was read no further.",
             "Close the other gistread, make room, or make the folder writable "
-            "(`gistread paths` lists it). "
-            "Then run the command again.",
+            "(`gistread paths` lists it). Then run the command again.",
         )
 
 
@@ -212,11 +213,14 @@ async def answering_models(
 
     `chosen`: names of the reading and the asking model, empty for the usual. Raises EngineError.
     """
-    models = ModelPair(
-        engine_maker(config, paths), config, lambda event: on_event(models, event)
-    )
+
+    def listener(event: session_events.SessionEvent) -> None:
+        on_event(models, event)
+
+    models = ModelPair(engine_maker(config, paths), config, listener)
+    reading_model, asking_model = chosen
     try:
-        await models.choose(*chosen)
+        await models.choose(reading_model, asking_model)
         yield models, ModelChecks(paths)
     finally:
         await models.close()
@@ -225,13 +229,15 @@ async def answering_models(
 async def load_info(model: ModelSource, config: Config) -> EngineInfo:
     """Load a model with progress, and unload it. Raises EngineError.
 
-    A model on this machine whose speed is unknown is asked for a few words.
+    A model on this machine whose speed is unknown writes a few words first.
     """
     with ProgressLine() as line:
         async with open_engine(model, config, line) as engine:
-            if engine.info.placement is not None and engine.info.rates is None:
+            is_here = engine.info.placement is not None
+            if is_here and engine.info.rates is None:
                 text = story_path().read_text("utf-8")[:_TRIAL_CHARACTERS]
-                await engine.complete((Message("user", text),), Sampling(_TRIAL_TOKENS))
+                prompt = (Message("user", text),)
+                await engine.complete(prompt, Sampling(_TRIAL_TOKENS))
             return engine.info
 
 
@@ -243,8 +249,8 @@ def _say_notes(
     is_cut = info.context_tokens < (config.context_tokens or 0)
     if info.placement and is_cut and not notice:
         notice = (
-            f"{info.name} was trained for {info.context_tokens:,} tokens; a longer context is "
-            "not possible."
+            f"{info.name} was trained for {info.context_tokens:,} tokens; "
+            "a longer context is not possible."
         )
     if notice:
         line.say(f"Note: {notice}")

@@ -53,14 +53,12 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             return run_until_interrupted(_status(arguments, config, paths))
     sync = progress_sync(config, paths)
     if sync is None:
-        raise NotReadyError(
-            "Progress sync is not set up.", "Log in: gistread sync login SERVER USER"
-        )
+        hint = "Log in: gistread sync login SERVER USER"
+        raise NotReadyError("Progress sync is not set up.", hint)
     work = _Work(sync, config, paths)
-    act = work.push if arguments.action == "push" else work.pull
-    return run_until_interrupted(
-        _for_books(arguments, list(work.books(arguments.book)), act)
-    )
+    sync_book = work.push if arguments.action == "push" else work.pull
+    books = list(work.books(arguments.book))
+    return run_until_interrupted(_sync_books(arguments, books, sync_book))
 
 
 async def _log_in(arguments: argparse.Namespace, paths: Paths) -> ExitStatus:
@@ -81,8 +79,12 @@ async def _log_in(arguments: argparse.Namespace, paths: Paths) -> ExitStatus:
 
 
 def _password(user: str) -> str:
-    """From the environment, else asked for on the terminal. Raises UsageError."""
-    if password := os.environ.get(_PASSWORD, ""):
+    """The password in the environment, or else the one typed on the terminal.
+
+    Raises UsageError.
+    """
+    password = os.environ.get(_PASSWORD, "")
+    if password:
         return password
     if not sys.stdin.isatty():
         raise UsageError(
@@ -131,7 +133,7 @@ def _document(account: Account) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
+class _BookFile:
     """A book to sync, not opened yet."""
 
     title: str
@@ -140,18 +142,18 @@ class _Named:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What happened to a book: `pushed`, `pulled`, or why not."""
+    """What happened to a book: `pushed`, `pulled`, or `kept`, for a place that was not replaced."""
 
     title: str
-    done: str
+    outcome: str
     percentage: float
     device: str = ""
 
     @property
     def line(self) -> str:
-        at = f"{self.percentage:.0%}".rjust(4)
+        place = f"{self.percentage:.0%}".rjust(4)
         device = f" · {self.device}" if self.device else ""
-        return one_line(f"{self.done:7} {at}  {self.title}{device}")
+        return one_line(f"{self.outcome:7} {place}  {self.title}{device}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,46 +162,48 @@ class _Work:
     config: Config
     paths: Paths
 
-    def books(self, name: str | None) -> Iterator[_Named]:
+    def books(self, name: str | None) -> Iterator[_BookFile]:
         """The named book, or all of the library that have a file. Raises UsageError, BookError."""
         if name:
             path = book_path(name)
-            yield _Named(path.name, path)
+            yield _BookFile(path.name, path)
             return
         for entry in library_entries():
             if entry.path is not None and is_file(entry.path) and entry.ids:
-                yield _Named(entry.title, entry.path)
+                yield _BookFile(entry.title, entry.path)
 
-    async def push(self, named: _Named, *, is_only: bool) -> _Result | None:
-        """Send the place here; None for a book that was not begun."""
-        book = self._open(named)
+    async def push(self, file: _BookFile, *, is_only: bool) -> _Result | None:
+        """Send the place here; None for a book that was not begun, unless it is the only one."""
+        book = self._open(file)
         place = self._user_data.reading_place(book.sha256)
-        if not (place.offset or is_only):
+        was_begun = place.offset > 0
+        if not was_begun and not is_only:
             return None
-        waiting = await self._waiting(book, self._synced(book, named), place.offset)
+        waiting = await self._waiting(book, self._synced(book, file), place.offset)
         winner = await self.sync.push(waiting)
         if winner is None:
             return _Result(book.title, "pushed", waiting.percentage)
-        if is_only:  # The user wants this place there.
+        if is_only:
+            # The user named this book: its place replaces the one on the server.
             await self.sync.push(waiting, known=winner)
             return _Result(book.title, "pushed", waiting.percentage)
         return _Result(book.title, "kept", winner.percentage, winner.device)
 
-    async def pull(self, named: _Named, *, is_only: bool) -> _Result | None:
+    async def pull(self, file: _BookFile, *, is_only: bool) -> _Result | None:
         """Take over the place of another device; None if there is none."""
-        remote = await self.sync.pull(document_id(named.path, self.config.sync_match))
+        remote = await self.sync.pull(document_id(file.path, self.config.sync_match))
         if remote is None or self.sync.is_own(remote):
             return None
-        book = self._open(named)
-        synced = self._synced(book, named)
+        book = self._open(file)
+        synced = self._synced(book, file)
         place = self._user_data.reading_place(book.sha256)
         here = await self._waiting(book, synced, place.offset)
         offset = synced.offset_of(remote)
         there = replace(remote, percentage=synced.converter.percentage_of(offset))
-        if not (is_only or self.sync.wins(there, here)):
+        if not is_only and not self.sync.wins(there, here):
             return _Result(book.title, "kept", here.percentage)
         go_to_remote(self._user_data, book, offset)
-        record_text(Catalogue(self.paths), named.path, book)
+        record_text(Catalogue(self.paths), file.path, book)
         return _Result(book.title, "pulled", there.percentage, remote.device)
 
     async def _waiting(
@@ -214,29 +218,31 @@ class _Work:
     def _user_data(self) -> UserData:
         return UserData(self.paths)
 
-    def _open(self, named: _Named) -> Book:
-        return open_cached(named.path, self.paths.texts, encodings=self.paths.encodings)
+    def _open(self, file: _BookFile) -> Book:
+        return open_cached(file.path, self.paths.texts, encodings=self.paths.encodings)
 
-    def _synced(self, book: Book, named: _Named) -> SyncedBook:
-        return synced_book(book, named.path, self.config.sync_match)
-
-
-class _Act(Protocol):
-    async def __call__(self, named: _Named, *, is_only: bool) -> _Result | None: ...
+    def _synced(self, book: Book, file: _BookFile) -> SyncedBook:
+        return synced_book(book, file.path, self.config.sync_match)
 
 
-async def _for_books(
-    arguments: argparse.Namespace, books: list[_Named], act: _Act
+class _SyncBook(Protocol):
+    """Pushes or pulls the place of a book."""
+
+    async def __call__(self, file: _BookFile, *, is_only: bool) -> _Result | None: ...
+
+
+async def _sync_books(
+    arguments: argparse.Namespace, files: list[_BookFile], sync_book: _SyncBook
 ) -> ExitStatus:
     is_only = bool(arguments.book)
     results: list[_Result] = []
-    for named in books:
+    for file in files:
         try:
-            result = await act(named, is_only=is_only)
+            result = await sync_book(file, is_only=is_only)
         except BookError as error:
             if is_only:
                 raise
-            say(f"{named.title}: {error.message}")
+            say(f"{file.title}: {error.message}")
             continue
         if result is not None:
             results.append(result)
@@ -244,16 +250,17 @@ async def _for_books(
                 write(result.line)
     if arguments.json:
         write_json({"books": [_result_document(result) for result in results]})
-    if not results:
-        is_pull = arguments.action == "pull"
-        say("No other device has stored a place." if is_pull else "Nothing to send.")
+    if not results and arguments.action == "pull":
+        say("No other device has stored a place.")
+    elif not results:
+        say("Nothing to send.")
     return ExitStatus.DONE
 
 
 def _result_document(result: _Result) -> Json:
     return {
         "title": result.title,
-        "done": result.done,
+        "done": result.outcome,
         "percentage": result.percentage,
         "device": result.device or None,
     }
