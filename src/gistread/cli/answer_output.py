@@ -18,15 +18,12 @@ PlaceOf = Callable[[Citation], str]  # Where a citation is, in words
 
 @dataclass(frozen=True, slots=True)
 class PrintedAnswer:
-    """An answer with its fields.
-
-    `document`: what `--json` prints. `more`: what only a template may print.
-    """
+    """An answer with its fields."""
 
     answered: Answered
     place_of: PlaceOf
-    document: Json
-    more: Json
+    document: Json  # What `--json` prints
+    more: Json  # What only a template may print, too
 
     def write_fields(self, arguments: argparse.Namespace) -> None:
         """Print the fields as JSON or by the template, if the command line wants either."""
@@ -51,9 +48,8 @@ async def print_answered(
 
     Prints nothing if the command line wants the fields of the answer.
     """
-    as_fields = (
-        bool(arguments.json or arguments.events) or arguments.template is not None
-    )
+    has_template = arguments.template is not None
+    as_fields = bool(arguments.json or arguments.events or has_template)
     is_drawn = not as_fields and sys.stdout.isatty()
     printer = AnswerPrinter()
     streamed = ""
@@ -83,6 +79,7 @@ async def print_answered(
 
 
 def _print_doubts(answered: Answered) -> None:
+    """Print what the check doubts in an answer that was streamed."""
     for mark in answered.marks:
         doubted = answered.answer[mark.start : mark.end]
         write(f"{in_quotes(doubted)}: {mark.message}.")

@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _question_on_standard_input(book: str | None) -> str:
-    """Raises UsageError if the book is there, too."""
+    """The question on standard input. Raises UsageError if the book is there, too."""
     if book == STANDARD_INPUT:
         raise UsageError(
             "Book and question cannot both be standard input.", "Name the book."
@@ -136,26 +136,26 @@ def _is_book(word: str | None) -> bool:
 
 def _last_asked_file() -> Path:
     """The file of the book that was asked last. Says which. Raises GistreadError."""
+    hint = 'Name one: gistread ask BOOK "And why?" --continue'
     sha256 = UserData(default_paths()).last_asked()
-    entry = next((entry for entry in library_entries() if entry.sha256 == sha256), None)
-    if sha256 and entry is not None:
-        say(f"Asking {entry.title}, the book you asked last.")
-        return path_of(entry)
-    if sha256 and sha256 == open_book(story_path()).sha256:
+    if not sha256:
+        raise NotFoundError("No book has been asked yet.", hint)
+    for entry in library_entries():
+        if entry.sha256 == sha256:
+            say(f"Asking {entry.title}, the book you asked last.")
+            return path_of(entry)
+    if sha256 == open_book(story_path()).sha256:
         say("Asking the sample, the book you asked last.")
         return story_path()
-    message = "No book has been asked yet."
-    if sha256:
-        message = "The book that was asked last is not in your library."
-    raise NotFoundError(message, 'Name one: gistread ask BOOK "And why?" --continue')
+    message = "The book that was asked last is not in your library."
+    raise NotFoundError(message, hint)
 
 
 def _check_question(question: str | None) -> None:
     """Raises UsageError if the question is empty or too long."""
     if question is None or not question.strip():
-        raise UsageError(
-            "The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"'
-        )
+        example = 'Example: gistread ask BOOK "Who is Justine?"'
+        raise UsageError("The question is empty.", example)
     check_length(question)
 
 
@@ -163,7 +163,7 @@ def _template(arguments: argparse.Namespace) -> "Template | None":
     """The template of `--template`. Raises UsageError."""
     if arguments.template is None:
         return None
-    # Jinja takes a while to import
+    # Imported here: Jinja takes a while.
     from gistread.cli.ask_template import answer_template
 
     return answer_template(arguments.template, of_all=arguments.all)
@@ -191,7 +191,10 @@ def _ask_book(arguments: argparse.Namespace) -> None:
 
 
 def _as_chosen_for(book: Book, config: Config, arguments: argparse.Namespace) -> Config:
-    """The settings with what was chosen for this book, unless an option differs. Says so."""
+    """The settings with what was chosen for this book, as far as no option decides it.
+
+    Says what differs from the settings.
+    """
     try:
         choice = UserData(default_paths()).asking_choice(book.sha256)
     except StorageError as error:
@@ -233,7 +236,8 @@ def _choose_memory(
         return None
     read_by = ""  # Name of the model that has read; empty: any
     preferred = ""  # Fingerprint of the model whose memory comes first
-    if config.asking_model:  # `--model` names the model that has read.
+    if config.asking_model:
+        # `--model` names the model that has read.
         if arguments.asking_model:
             read_by = arguments.model or ""
         with suppress(EngineError):
@@ -346,7 +350,7 @@ def _bound(
 ) -> int | None:
     """Offset of the bound; None: the whole book.
 
-    A follow-up keeps the bound before it. Raises UsageError.
+    A follow-up keeps the bound of the question before. Raises UsageError.
     """
     upto = resolve_bound(
         chosen,
@@ -359,8 +363,8 @@ def _bound(
     if last_bound is not None:
         share = format_place(last_bound, len(memory.book.text))
         say(
-            f"Asked over the book up to {share}, as the last question; `--upto all` asks the "
-            "whole book."
+            f"Asked over the book up to {share}, as the last question; "
+            "`--upto all` asks the whole book."
         )
     return last_bound
 
@@ -408,35 +412,36 @@ def _save(book: Book, question: SavedQuestion, *, tells: bool = True) -> bool:
 async def _keep_begun(
     events: AsyncIterator[ReaderEvent], book: Book, question: SavedQuestion
 ) -> AsyncIterator[ReaderEvent]:
-    """The events; what has come of an answer is saved if it is interrupted."""
-    begun = ""
+    """The same events. Saves the beginning of the answer if it is interrupted."""
+    beginning = ""
     is_answered = False
     try:
         async for event in events:
             match event:
                 case AnswerDelta(text=text):
-                    begun += text
+                    beginning += text
                 case Restarted():
-                    begun = ""
+                    beginning = ""
                 case Answered():
                     is_answered = True
             yield event
     finally:
-        if begun.strip() and not is_answered:
-            _save(book, replace(question, begun=begun.strip()), tells=False)
+        beginning = beginning.strip()
+        if beginning and not is_answered:
+            _save(book, replace(question, begun=beginning), tells=False)
 
 
 def _record_text(name: str, book: Book) -> None:
     """Let the library find the questions about a file that was never opened on the screen."""
     if name in (STANDARD_INPUT, SAMPLE):
         return
-    with suppress(GistreadError):  # The question is answered without it
+    with suppress(GistreadError):  # The question is answered even without it.
         record_text(Catalogue(default_paths()), book_path(name), book)
 
 
 @dataclass(slots=True)
 class _StepPrinter:
-    """Prints the steps of a reader, and keeps its events but the words of the answer."""
+    """Prints the steps of a reader, and keeps its events except the words of the answer."""
 
     session: Session
     memory: GistMemory  # Up to the bound
@@ -448,9 +453,9 @@ class _StepPrinter:
     async def print_steps(
         self, events: AsyncIterator[ReaderEvent]
     ) -> AsyncIterator[ReaderEvent]:
-        """The same events, each once it is printed.
+        """The same events, each after it is printed.
 
-        Before the first, with the model loaded, says how long a long answer takes.
+        Before the first one the model is loaded; a warning then says if the answer takes long.
         """
         places = Places(len(self.session.book.text), self.memory)
         async for event in events:
@@ -480,24 +485,27 @@ class _StepPrinter:
 
 
 async def _tell_cost(session: Session, memory: GistMemory, upto: int | None) -> None:
-    """Say before an answer that it takes long, and what is quicker; and the tokens of a server."""
+    """Say before an answer what it costs: the time of a long one, and the tokens for a server."""
     seconds = await seconds_to_answer(session, upto=upto)
     tokens = await tokens_to_send(session, upto)
     if not is_costly(session.reader, seconds, tokens, memory):
         if tokens:
             say(f"{session.reader} sends about {tokens:,} tokens.")
         return
-    cheaper = await find_cheaper(session, seconds, upto)
     duration = f"~{memory.estimated_pages} sections' time"
     if seconds:
         duration = f"about {format_duration(seconds)}"
-    sent = f" and sends about {tokens:,} tokens" if tokens else ""
-    advice = f" `--reader {cheaper[0]}` is quicker." if cheaper else ""
-    say(f"{session.reader} takes {duration}{sent}.{advice}")
+    tokens_sent = f" and sends about {tokens:,} tokens" if tokens else ""
+    advice = ""
+    cheaper = await find_cheaper(session, seconds, upto)
+    if cheaper:
+        reader, *_ = cheaper
+        advice = f" `--reader {reader}` is quicker."
+    say(f"{session.reader} takes {duration}{tokens_sent}.{advice}")
 
 
 def _warn_of_bound(question: Question, book: Book, answered: Answered) -> None:
-    """Say even under `--quiet` that an answer may stand behind the bound."""
+    """Say even under `--quiet` that the answer may stand after the bound."""
     if question.upto is not None and not answered.found and is_quiet():
         share = format_place(question.upto, len(book.text))
         fail(f"Asked up to {share} only; `--upto all` asks the whole book.")
@@ -515,13 +523,17 @@ def _document(
     for event in trace:
         if isinstance(event, Started):
             reader = event.reader
-    steps = list(filter(None, map(step_document, trace)))
+    documents = [step_document(event) for event in trace]
+    steps = [document for document in documents if document is not None]
     return ask_document(reader, question.model, memory, steps, answered)
 
 
 def _place(citation: Citation, book: Book) -> str:
-    """`section 12`, or `40% · Volume II` of a text that no model has read."""
+    """`section 12`, or `40% · Volume II` in a text that no model has read."""
     place = format_place(citation.start, len(book.text))
     if citation.page:
         place = f"section {citation.page}"
-    return " · ".join(filter(None, (place, book.volume_title(citation.start))))
+    volume = book.volume_title(citation.start)
+    if volume:
+        place += f" · {volume}"
+    return place

@@ -25,17 +25,20 @@ from gistread.units import counted, fields, format_place, in_quotes
 
 # What only a question about one book can have
 _FOR_ONE_BOOK = (
-    *(
-        "question",
-        "reader",
-        "max_pages",
-        "choice",
-        "upto",
-        "continue",
-        "thread",
-        "index",
-    ),
-    *("events", "reading", "preset", "task", "min_words", "max_words"),
+    "question",
+    "reader",
+    "max_pages",
+    "choice",
+    "upto",
+    "continue",
+    "thread",
+    "index",
+    "events",
+    "reading",
+    "preset",
+    "task",
+    "min_words",
+    "max_words",
 )
 
 
@@ -62,12 +65,14 @@ def ask_all(arguments: argparse.Namespace) -> None:
 
 def _refuse_options_for_one_book(arguments: argparse.Namespace) -> None:
     """Raises UsageError."""
-    given = [name for name in _FOR_ONE_BOOK if getattr(arguments, name)]
-    if not given:
+    names = [name for name in _FOR_ONE_BOOK if getattr(arguments, name)]
+    if not names:
         return
-    refused = f"--{given[0].replace('_', '-')}"
-    if given == ["question"]:
+    if names == ["question"]:
         refused = "two arguments"
+    else:
+        option = names[0].replace("_", "-")
+        refused = f"--{option}"
     raise UsageError(
         f"--all takes one QUESTION and no BOOK, not {refused}.",
         'Example: gistread ask --all "Who …?"',
@@ -91,10 +96,8 @@ async def _answer(
 
     chosen = (arguments.model or "", arguments.asking_model or "")
     with ProgressLine() as line:
-        async with answering_models(config, paths, chosen, on_event) as (
-            models,
-            checks,
-        ):
+        opening = answering_models(config, paths, chosen, on_event)
+        async with opening as (models, checks):
             printer = _BookPrinter(line)
             async with aclosing(question.stream(models.load_asking, checks)) as stream:
                 events = printer.print_books(stream)
@@ -107,7 +110,7 @@ async def _answer(
 
 @dataclass(slots=True)
 class _BookPrinter:
-    """Prints the books that an answer is from, and keeps them."""
+    """Prints the books that an answer comes from, and remembers them."""
 
     line: ProgressLine
     books: list[NamedBook] = field(default_factory=list)  # The likeliest first
@@ -123,13 +126,14 @@ class _BookPrinter:
                 yield event
 
     def _print(self, event: BooksNamed) -> None:
-        if self.books:  # The model prefers another book.
+        prefers_another = bool(self.books)
+        if prefers_another:
             title = event.books[0].book.entry.title
             self.line.say(f"The model takes it to be about {title}.")
         else:
             for book in event.books:
                 self.line.say(f"  {_book_line(book)}")
-        self.books = [*event.books]
+        self.books = list(event.books)
 
 
 def _book_line(named: NamedBook) -> str:
@@ -150,12 +154,13 @@ def _document(
     answered: Answered, question: LibraryQuestion, books: list[NamedBook]
 ) -> Json:
     """What `ask --all --json` prints, without the model."""
+    citations = [
+        _citation_document(citation, question) for citation in answered.citations
+    ]
     return {
         **fields(answered, "answer", "found", "quoted"),
         "books": [_book_document(book) for book in books],
-        "citations": [
-            _citation_document(citation, question) for citation in answered.citations
-        ],
+        "citations": citations,
         "not_begun": question.left_out,
         "usage": usage_document(answered.usage),
     }

@@ -10,16 +10,25 @@ from gistread.exporting.templates import Template, read_template
 from gistread.library.entries import is_file
 from gistread.store.model import Citation
 
-_SHARED = ("question", "answer", "found", "quoted", "citations", "usage", "model")
-# Those of `ask --json`, with the question and the title of the book
-FIELDS_OF_ONE = frozenset(
-    (
-        *_SHARED,
-        *("title", "choice", "finish", "marks", "lookups", "steps", "compression_rate"),
-        *("context_tokens", "seen", "upto", "reader", "memory"),
-    )
+_SHARED = frozenset(
+    ("question", "answer", "found", "quoted", "citations", "usage", "model")
 )
-FIELDS_OF_ALL = frozenset((*_SHARED, "books", "not_begun"))
+# Those of `ask --json`, with the question and the title of the book
+FIELDS_OF_ONE = _SHARED | {
+    "title",
+    "choice",
+    "finish",
+    "marks",
+    "lookups",
+    "steps",
+    "compression_rate",
+    "context_tokens",
+    "seen",
+    "upto",
+    "reader",
+    "memory",
+}
+FIELDS_OF_ALL = _SHARED | {"books", "not_begun"}
 
 
 def answer_template(text: str, *, of_all: bool) -> Template:
@@ -50,8 +59,8 @@ def write_by_template(
     Raises UsageError, OutputError.
     """
     placed = [
-        {**shown, "place": place(citation)}
-        for shown, citation in zip(document["citations"], citations, strict=True)
+        {**fields, "place": place(citation)}
+        for fields, citation in zip(document["citations"], citations, strict=True)
     ]
     text = template.render({**document, "citations": placed})
     write(text, end="" if text.endswith("\n") else "\n")

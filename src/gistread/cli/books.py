@@ -1,6 +1,6 @@
 """`gistread books` lists the library, adds, removes and tags books.
 
-`gistread figures` tells the reading time.
+`gistread figures` shows the reading time.
 """
 
 import argparse
@@ -66,43 +66,39 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def _refuse_list_options(arguments: argparse.Namespace) -> None:
-    """Raises UsageError for what chooses books to list, beside `--add` or `--remove`."""
+    """Raises UsageError if an option of the list stands beside `--add` or `--remove`."""
     change = "--add" if arguments.add else "--remove"
-    unused = {
-        " ".join(arguments.words): bool(arguments.words),
-        "--sort": arguments.sort is not None,
-        "--tag": arguments.tag is not None,
-    }
-    for option, is_given in unused.items():
-        if is_given:
-            raise UsageError(
-                f"{change} does not use {option}.",
-                "List the books with a command of its own.",
-            )
+    if arguments.words:
+        option = " ".join(arguments.words)
+    elif arguments.sort is not None:
+        option = "--sort"
+    elif arguments.tag is not None:
+        option = "--tag"
+    else:
+        return
+    hint = "List the books with a command of its own."
+    raise UsageError(f"{change} does not use {option}.", hint)
 
 
 def _list(catalogue: Catalogue, arguments: argparse.Namespace) -> ExitStatus:
     entries = library_entries()
     shown = _chosen(entries, arguments)
-    read = _furthest_memories()
-    furthest = [read.get(entry.sha256) for entry in shown]
+    memories = _furthest_memories()
     folders: list[str] | None = None
-    with contextlib.suppress(StorageError):  # Told with the list
+    with contextlib.suppress(StorageError):  # `library_entries` has reported it.
         folders = list(map(str, catalogue.read().folders))
-    document = {
-        "books": list(map(_document, shown, furthest)),
-        "folders": folders or [],
-    }
     now_s = time.time()
-    report(
-        arguments,
-        document,
-        (_lines(*pair, now_s) for pair in zip(shown, furthest, strict=True)),
-    )
+    documents: list[Json] = []
+    lines: list[str] = []
+    for entry in shown:
+        read = memories.get(entry.sha256)
+        documents.append(_document(entry, read))
+        lines.append(_lines(entry, read, now_s))
+    report(arguments, {"books": documents, "folders": folders or []}, lines)
     if not entries and folders is not None:
         say(
-            "No books yet. Open one with `gistread BOOK`, or add a folder with `gistread books "
-            "--add FOLDER`."
+            "No books yet. Open one with `gistread BOOK`, "
+            "or add a folder with `gistread books --add FOLDER`."
         )
     elif entries and not shown:
         say("No book matches.")
@@ -122,7 +118,7 @@ def _chosen(
 
 
 def _furthest_memories() -> Mapping[str, BookProgress]:
-    """How far each book is read by a model, by the hash of its text. Says what is damaged."""
+    """How far a model has read each book, by the hash of its text. Says what is damaged."""
     try:
         read, problems = furthest_memories(default_paths().memories)
     except StorageError as error:
@@ -137,34 +133,38 @@ def _tag(catalogue: Catalogue, arguments: argparse.Namespace) -> None:
     """Put books into a collection, or take them out. Raises GistreadError."""
     removes = arguments.action == "untag"
     tag = arguments.tag.strip()
-    if Path(tag).suffix == SERIES_SUFFIX:
-        if removes:
-            raise UsageError(
-                f"{tag} is a text file.",
-                "Take the volumes out of its list with an editor.",
-            )
+    is_series = Path(tag).suffix == SERIES_SUFFIX
+    if is_series and removes:
+        hint = "Take the volumes out of its list with an editor."
+        raise UsageError(f"{tag} is a text file.", hint)
+    if not tag:
+        example = "Example: gistread books tag emma persuasion austen"
+        raise UsageError("The tag is empty.", example)
+    if is_series:
         titles = _add_to_series(catalogue, Path(tag), arguments.books)
         message = f"Wrote {tag}, which opens like any book"
     else:
-        if not tag:
-            raise UsageError(
-                "The tag is empty.",
-                "Example: gistread books tag emma persuasion austen",
-            )
-        entries = [_entry(catalogue, name) for name in arguments.books]
-        for entry in entries:
-            _tag_entry(catalogue, entry, tag, removes=removes)
-        titles = [entry.title for entry in entries]
+        titles = _tag_books(catalogue, arguments.books, tag, removes=removes)
         verb = "No longer tagged" if removes else "Tagged"
         message = f"{verb} {tag!r}"
     report(arguments, {"tag": tag, "books": titles}, ())
     say(f"{message}: {', '.join(titles)}.")
 
 
+def _tag_books(
+    catalogue: Catalogue, names: Sequence[str], tag: str, *, removes: bool
+) -> list[str]:
+    """Tag these books, or remove the tag; return their titles. Raises GistreadError."""
+    entries = [_entry(catalogue, name) for name in names]
+    for entry in entries:
+        _tag_entry(catalogue, entry, tag, removes=removes)
+    return [entry.title for entry in entries]
+
+
 def _add_to_series(
     catalogue: Catalogue, series: Path, names: Sequence[str]
 ) -> list[str]:
-    """Write these volumes into the file of a series; return the titles of all it has."""
+    """Add these volumes to the file of a series; return the titles of all its volumes."""
     volumes = [book_path(name) for name in names]
     paths = default_paths()
     book = add_volumes(series, volumes, paths.texts, paths.encodings)
@@ -173,7 +173,7 @@ def _add_to_series(
 
 
 def _entry(catalogue: Catalogue, name: str) -> LibraryEntry:
-    """A book by name; a file that the library does not have yet is added. Raises GistreadError."""
+    """A book by name. A file that is not in the library yet is added. Raises GistreadError."""
     try:
         return find_book(library_entries(), name)
     except UnknownBookError:
@@ -203,6 +203,7 @@ def _change(
     *,
     json: bool,
 ) -> ExitStatus:
+    """Add and remove books. Fails if a path has unreadable books only."""
     results = []
     for name in add_paths:
         result = _add(catalogue, Path(name))
@@ -226,15 +227,14 @@ def _change(
 
 def _add(catalogue: Catalogue, path: Path) -> AddResult:
     with ProgressLine() as line:
-        return add(
-            catalogue,
-            path,
-            # Ctrl+C raises KeyboardInterrupt; books found so far are kept.
-            lambda: False,
-            lambda so_far: line.show(
-                f"{so_far.new + so_far.known} books · {so_far.folder}"
-            ),
-        )
+
+        def is_cancelled() -> bool:
+            return False  # Ctrl+C raises KeyboardInterrupt; books added so far stay.
+
+        def show(so_far: AddResult) -> None:
+            line.show(f"{so_far.new + so_far.known} books · {so_far.folder}")
+
+        return add(catalogue, path, is_cancelled, show)
 
 
 def _show_added(name: str, added: AddResult) -> None:
@@ -251,23 +251,25 @@ def _show_removed(entry: LibraryEntry) -> None:
     if entry.path:
         undo = f"`gistread books --add {shlex.quote(one_line(entry.path))}`"
     say(
-        f"Removed {entry.title} from the list; its file and your notes are kept. To undo: {undo}."
+        f"Removed {entry.title} from the list; its file and your notes are kept. "
+        f"To undo: {undo}."
     )
 
 
 def _change_document(
     added: Sequence[AddResult], removed: Sequence[LibraryEntry]
 ) -> Json:
-    failures = [failure for result in added for failure in result.failed]
+    failures = [
+        {"path": str(failure.path), "reason": failure.reason}
+        for result in added
+        for failure in result.failed
+    ]
     return {
         "added": sum(result.new for result in added),
         "known": sum(result.known for result in added),
         "left_out": sum(result.removed for result in added),
         "no_books": sum(result.scratch for result in added),
-        "failed": [
-            {"path": str(failure.path), "reason": failure.reason}
-            for failure in failures
-        ],
+        "failed": failures,
         "removed": [str(entry.path or entry.title) for entry in removed],
     }
 
@@ -291,9 +293,11 @@ def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
 def _progress(entry: LibraryEntry, now_s: float) -> str:
     """` 40% ━━━━━───────  2 days ago  `"""
     if not entry.was_begun:
-        return f"{'not opened yet':{_PROGRESS_COLUMNS}}"
+        return "not opened yet".ljust(_PROGRESS_COLUMNS)
     bar = progress_bar(entry.share, _BAR_COLUMNS)
-    opened = relative_time(entry.opened_at, now_s) if entry.was_opened else "not opened"
+    opened = "not opened"
+    if entry.was_opened:
+        opened = relative_time(entry.opened_at, now_s)
     return f"{format_percent(entry.share):>4} {bar}  {opened:{_OPENED_COLUMNS}}"
 
 
@@ -315,9 +319,13 @@ def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
 
 def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
     return {
-        **fields(
-            entry, "number", "title", "authors", "missing", "format", "position", "tags"
-        ),
+        "number": entry.number,
+        "title": entry.title,
+        "authors": entry.authors,
+        "missing": entry.missing,
+        "format": entry.format,
+        "position": entry.position,
+        "tags": entry.tags,
         "path": or_null(str, entry.path),
         "sha256": entry.sha256 or None,
         "file_sha256": entry.digest or None,

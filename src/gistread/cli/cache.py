@@ -37,16 +37,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _show_paths(arguments: argparse.Namespace) -> None:
-    names = [
-        name for name, member in vars(Paths).items() if isinstance(member, PathWithin)
-    ]
-    document = {name: str(_path(name)) for name in names}
+    members = vars(Paths).items()
+    names = [name for name, member in members if isinstance(member, PathWithin)]
+    paths = {name: str(_path(name)) for name in names}
     width = max(map(len, names)) + 2
-    report(
-        arguments,
-        document,
-        [f"{name:{width}}{path}" for name, path in document.items()],
-    )
+    lines = [f"{name:{width}}{path}" for name, path in paths.items()]
+    report(arguments, paths, lines)
 
 
 def _list(arguments: argparse.Namespace) -> None:
@@ -65,12 +61,11 @@ def _list(arguments: argparse.Namespace) -> None:
         size = format_size(size_bytes)
         files = counted(len(sizes), "file")
         lines.append(f"{name:11}{size:>8}  {files:>12}  {meaning}")
-    report(
-        arguments, {"parts": parts, "size": sum(part["size"] for part in parts)}, lines
-    )
+    total = sum(part["size"] for part in parts)
+    report(arguments, {"parts": parts, "size": total}, lines)
     say(
-        "`gistread cache clear` deletes all but the memories; models are listed by `gistread "
-        "models`."
+        "`gistread cache clear` deletes all but the memories; "
+        "models are listed by `gistread models`."
     )
 
 
@@ -83,10 +78,10 @@ def _delete(name: str) -> int:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            raise StorageError(
-                f"{path} cannot be deleted: {error.strerror}."
-            ) from error
-    return sum(before.values()) - sum(_sizes(_path(name)).values())
+            message = f"{path} cannot be deleted: {error.strerror}."
+            raise StorageError(message) from error
+    after = _sizes(_path(name))
+    return sum(before.values()) - sum(after.values())
 
 
 def _path(name: str) -> Path:
@@ -94,7 +89,7 @@ def _path(name: str) -> Path:
 
 
 def _sizes(folder: Path) -> dict[Path, int]:
-    """All files in a folder, which may not exist, and their bytes.
+    """The bytes of each file in a folder; empty if there is no such folder.
 
     Raises StorageError if a folder cannot be read.
     """

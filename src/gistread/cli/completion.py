@@ -1,6 +1,7 @@
 """`gistread completion SHELL`: a completion script for bash, zsh or fish, written by shtab."""
 
 import argparse
+from typing import Any
 
 import shtab
 
@@ -42,7 +43,7 @@ def completion_script(shell: str) -> str:
 
 
 def _with_books_as_first_word(script: str, shell: str) -> str:
-    """A first word may be a command or a file; shtab offers only commands."""
+    """The script that completes a first word to a command or a file; shtab offers only commands."""
     if shell == "zsh":
         commands = "_describe 'gistread commands' _commands"
         return script.replace(commands, f"{commands}\n  _files")
@@ -53,31 +54,43 @@ def _with_books_as_first_word(script: str, shell: str) -> str:
 
 
 def _add_completions(parser: argparse.ArgumentParser) -> None:
-    presets = [AUTO, *read_presets(default_paths().presets)[0]]
-    choices, catalogue = {"parts": [*PARTS], "preset": presets}, read_catalogue()
+    """Add what the arguments of a parser, and of its commands, are completed to."""
     # argparse has no public list of a parser's actions.
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for command in list(action.choices.values()):
-                _add_completions(command)
-            # `help COMMAND`, which the parser turns around
-            if "docs" in action.choices:
-                names = [*action.choices]
-                helping = action.add_parser("help", help="Show the help of a command.")
-                helping.add_argument("name", choices=names)
-            else:
-                default = next(
-                    name for name in _DEFAULT_ACTIONS if name in action.choices
-                )
-                _take_over_options(parser, action.choices[default])
-        elif action.dest == "model" and parser.prog.endswith(" get"):
-            action.choices = [
-                entry.name for entry in (*catalogue.entries, catalogue.starter)
-            ]
-        elif action.dest in choices:
-            action.choices = choices[action.dest]
-        elif not action.choices and action.metavar in _PATHS:
-            action.complete = shtab.FILE  # type: ignore[attr-defined]
+            _add_to_subparsers(parser, action)
+        else:
+            _add_to_argument(parser, action)
+
+
+def _add_to_subparsers(
+    parser: argparse.ArgumentParser, action: "argparse._SubParsersAction[Any]"
+) -> None:
+    names = list(action.choices)
+    for subparser in list(action.choices.values()):
+        _add_completions(subparser)
+    has_commands = "docs" in action.choices
+    if has_commands:
+        # `help COMMAND`, which the parser takes for `COMMAND --help`
+        help_parser = action.add_parser("help", help="Show the help of a command.")
+        help_parser.add_argument("name", choices=names)
+    else:
+        default = next(name for name in _DEFAULT_ACTIONS if name in action.choices)
+        _take_over_options(parser, action.choices[default])
+
+
+def _add_to_argument(parser: argparse.ArgumentParser, action: argparse.Action) -> None:
+    if action.dest == "model" and parser.prog.endswith(" get"):
+        catalogue = read_catalogue()
+        models = (*catalogue.entries, catalogue.starter)
+        action.choices = [model.name for model in models]
+    elif action.dest == "parts":
+        action.choices = list(PARTS)
+    elif action.dest == "preset":
+        presets, _ = read_presets(default_paths().presets)
+        action.choices = [AUTO, *presets]
+    elif not action.choices and action.metavar in _PATHS:
+        action.complete = shtab.FILE  # type: ignore[attr-defined]
 
 
 def _take_over_options(

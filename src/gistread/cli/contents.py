@@ -22,23 +22,31 @@ from gistread.store.user_data import UserData
 from gistread.units import counted, format_place
 
 
-def run(arguments: argparse.Namespace) -> ExitStatus | None:
-    commands = {"toc": _toc, "recap": _recap, "threads": _threads}
-    return commands[arguments.command](arguments)
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    match arguments.command:
+        case "toc":
+            _toc(arguments)
+        case "recap":
+            return _recap(arguments)
+        case "threads":
+            _threads(arguments)
+    return ExitStatus.DONE
 
 
 def chapter_documents(book: Book) -> list[Json]:
     """The chapters as `toc --json` prints them."""
-    return [
-        {
-            "number": book.chapter_numbers[index],
-            "title": chapter.title,
-            "start": chapter.start,
-            "end": book.chapter_end(index),
-            "page": book.page_at(chapter.start),
-        }
-        for index, chapter in enumerate(book.chapters)
-    ]
+    return [_chapter_document(book, index) for index in range(len(book.chapters))]
+
+
+def _chapter_document(book: Book, index: int) -> Json:
+    chapter = book.chapters[index]
+    return {
+        "number": book.chapter_numbers[index],
+        "title": chapter.title,
+        "start": chapter.start,
+        "end": book.chapter_end(index),
+        "page": book.page_at(chapter.start),
+    }
 
 
 def _toc(arguments: argparse.Namespace) -> None:
@@ -90,13 +98,13 @@ def _recap_lines(story: Recap, book: Book) -> list[str]:
         (story.title or "So far", story.chapter),
     )
     for title, sentences in parts:
-        if sentences:
-            lines.append(title)
-            lines += [
-                f"{format_place(part.start, length):>5}  {part.text}"
-                for part in sentences
-            ]
-            lines.append("")
+        if not sentences:
+            continue
+        lines.append(title)
+        for sentence in sentences:
+            place = format_place(sentence.start, length)
+            lines.append(f"{place:>5}  {sentence.text}")
+        lines.append("")
     if story.people:
         lines.append(f"People here: {', '.join(story.people)}")
     return lines
@@ -106,19 +114,19 @@ def _place_lines(story: Recap, book: Book, bound: int, upto: str | None) -> list
     """The sentence at the bound, if there is one."""
     if not story.stopped:
         return []
+    label = f"Up to {format_place(bound, len(book.text))}"
     is_own_place = upto in (None, "here")
     if is_own_place:
         label = "You stopped at"
-    else:
-        label = f"Up to {format_place(bound, len(book.text))}"
     return [f"{label}: {last_sentence(book, story.stopped)}"]
 
 
 def _tell_sources(story: Recap, book: Book) -> None:
+    """Say from what the story was put together."""
     if not story.pages:
         say(
-            "The model has not read this book: these are sentences of the chapter. `gistread index "
-            "BOOK` reads it."
+            "The model has not read this book: these are sentences of the chapter. "
+            "`gistread index BOOK` reads it."
         )
         return
     say(f"Told {describe_sources(story)}.")

@@ -59,12 +59,12 @@ class Advice:
 
 @dataclass(slots=True)
 class _Findings:
-    """Fields are None if unknown."""
+    """What is known of this machine and its engine; None where unknown."""
 
     cores: int
     memory_free: int
     load: float
-    gpu: str
+    gpu: str  # The maker of a graphics card; empty without one
     library: Library | None = None
     header: GgufHeader | None = None
     info: EngineInfo | None = None
@@ -93,8 +93,12 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 async def _examine(model_name: str, config: Config) -> _Findings:
     # Loading a model changes memory and load: measure them first.
+    load_1_min, _, _ = psutil.getloadavg()
     findings = _Findings(
-        physical_cores(), available_bytes(), psutil.getloadavg()[0], gpu_maker()
+        cores=physical_cores(),
+        memory_free=available_bytes(),
+        load=load_1_min,
+        gpu=gpu_maker(),
     )
     try:
         findings.library = await asyncio.to_thread(ask_library)
@@ -108,7 +112,7 @@ async def _examine(model_name: str, config: Config) -> _Findings:
         except EngineError as error:
             if model_name or config.model:
                 raise
-            # There is no model yet, or there are several
+            # There is no model yet, or there are several.
             findings.advice.append(Advice(error.message, error.hint))
         else:
             await _examine_model(model, config, findings)
@@ -119,16 +123,12 @@ async def _examine(model_name: str, config: Config) -> _Findings:
 
 def _build_advice(kernels: Sequence[str], flags: Collection[str]) -> list[Advice]:
     """A build for this processor, if the installed one leaves out its wider instructions."""
-    missing = [
-        kernel
-        for flag, kernel in _KERNELS.items()
-        if flag in flags and kernel not in kernels
-    ]
+    supported = [kernel for flag, kernel in _KERNELS.items() if flag in flags]
+    missing = [kernel for kernel in supported if kernel not in kernels]
     if "AVX512" not in missing:
         return []
-    options = " ".join(
-        f"-DGGML_{kernel}=ON" for kernel in ("AVX2", "FMA", "F16C", *missing)
-    )
+    wanted_kernels = ("AVX2", "FMA", "F16C", *missing)
+    options = " ".join(f"-DGGML_{kernel}=ON" for kernel in wanted_kernels)
     what = (
         f"This build of llama.cpp leaves out {', '.join(missing)}, which this processor has: "
         f"with them, prompts were evaluated {_WIDER_SPEED} times as fast where it was measured."
@@ -150,21 +150,21 @@ async def _examine_model(
     findings.info = info
     findings.check = check_results().get(header.fingerprint)
     on_gpu = bool(info.placement and info.placement.gpu_layers)
-    if lacks_kernels(header) and not on_gpu and info.weights == header.quantization:
+    is_converted = info.weights != header.quantization
+    if lacks_kernels(header) and not on_gpu and not is_converted:
         what = f"Weights in {header.quantization} may be slow on this processor."
-        findings.advice.append(
-            Advice(what, "Download this model as Q4_0, Q4_K_M or Q8_0.")
-        )
+        how = "Download this model as Q4_0, Q4_K_M or Q8_0."
+        findings.advice.append(Advice(what, how))
     if info.placement and info.placement.notice:
         how = (
-            "Use a smaller model or quantisation, close other programs, or set context_tokens or "
-            "kv_cache."
+            "Use a smaller model or quantisation, close other programs, "
+            "or set context_tokens or kv_cache."
         )
         findings.advice.append(Advice(info.placement.notice, how))
 
 
 def _rows(findings: _Findings) -> Iterator[tuple[str, str]]:
-    """What was found, under its names."""
+    """(name, value) of each finding."""
     yield "gistread", __version__
     yield from _library_rows(findings)
     yield "cores", f"{findings.cores} physical"
@@ -172,9 +172,11 @@ def _rows(findings: _Findings) -> Iterator[tuple[str, str]]:
     yield from _model_rows(findings)
     if findings.info is not None:
         yield from _placement_rows(findings.info)
-        if findings.header is not None:
-            advice = f"not yet: gistread models check {findings.header.path.stem}"
-            yield "check", findings.check.line if findings.check else advice
+        if findings.check is not None:
+            yield "check", findings.check.line
+        elif findings.header is not None:
+            name = findings.header.path.stem
+            yield "check", f"not yet: gistread models check {name}"
         yield from _pace_rows(findings.info)
 
 

@@ -22,17 +22,18 @@ from gistread.units import counted
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    if bool(arguments.book) == arguments.all:
-        raise UsageError(
-            "Name one book, or --all.", "Example: gistread export frankenstein.epub"
-        )
+    has_book = bool(arguments.book)
+    if has_book == arguments.all:
+        example = "Example: gistread export frankenstein.epub"
+        raise UsageError("Name one book, or --all.", example)
     if arguments.all:
         return export_all(arguments)
     output = output_of(arguments)
     form = format_of(arguments, output)
     book = open_named(arguments.book)
     path = book_path(arguments.book) if arguments.book != STANDARD_INPUT else None
-    if output is not None and is_folder(output) and form is not ExportFormat.OBSIDIAN:
+    names_its_notes = form is ExportFormat.OBSIDIAN
+    if output is not None and is_folder(output) and not names_its_notes:
         output /= export_file_name(book.title, form, book.authors)
     carry_over(book, path)
     export = gather(book, path, choice_of(arguments, form))

@@ -27,41 +27,48 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     notes = [note for path in arguments.files for note in read_notes(path)]
     of_book = notes_of_book(notes, book)
     if not of_book:
-        titles = sorted({one_line(note.title) for note in notes if note.title})
-        listed = "; ".join(titles[:_MOST_LISTED])
-        raise NotFoundError(
-            f"None of {counted(len(notes), 'note')} is about {book.title}.",
-            f"They are about: {listed}." if listed else "Check the file.",
-        )
+        raise _no_notes_error(notes, book)
     path = None if arguments.book == STANDARD_INPUT else book_path(arguments.book)
     placed = _store(book, path, of_book)
     if path is not None:
-        with suppress(GistreadError):  # The notes are stored without it
+        with suppress(GistreadError):  # The notes are stored even without it.
             record_text(Catalogue(default_paths()), path, book)
     document = {**_document(placed), "other_books": len(notes) - len(of_book)}
     lines = [*map(_lost_line, placed.lost), *map(_letter_line, placed.letters)]
     report(arguments, document, lines)
     say(f"{book.title}: {_summary(placed)}.")
-    is_found = placed.marks or placed.annotated or placed.known
-    return ExitStatus.DONE if is_found else ExitStatus.FAILED
+    has_place = placed.marks or placed.annotated or placed.known
+    return ExitStatus.DONE if has_place else ExitStatus.FAILED
+
+
+def _no_notes_error(notes: list[ForeignNote], book: Book) -> NotFoundError:
+    """The error if none of the notes is about the book: it names their books."""
+    message = f"None of {counted(len(notes), 'note')} is about {book.title}."
+    titles = sorted({one_line(note.title) for note in notes if note.title})
+    if not titles:
+        return NotFoundError(message, "Check the file.")
+    listed = "; ".join(titles[:_MOST_LISTED])
+    return NotFoundError(message, f"They are about: {listed}.")
 
 
 def _document(placed: PlacedNotes) -> Json:
     """What `import --json` prints of the notes about the book."""
+    lost = [{"text": note.words, "note": note.note} for note in placed.lost]
+    letters = [
+        {"letter": mark.letter, "text": mark.place.exact} for mark in placed.letters
+    ]
     return {
         "added": len(placed.marks),
         "annotated": len(placed.annotated),
         "known": placed.known,
-        "lost": [{"text": note.words, "note": note.note} for note in placed.lost],
+        "lost": lost,
         "bookmarks": placed.bookmarks,
-        "letters": [
-            {"letter": mark.letter, "text": mark.place.exact} for mark in placed.letters
-        ],
+        "letters": letters,
     }
 
 
 def _store(book: Book, path: Path | None, notes: list[ForeignNote]) -> PlacedNotes:
-    """Store the notes as marks; returns what became of each. Raises StorageError."""
+    """Store the notes as marks. Returns what became of each note. Raises StorageError."""
     store = MarkStore(default_paths())
     offset_of = Pointers(book, path).offset_of if path is not None else None
     placed = place_notes(book, notes, store.marks(book.sha256), offset_of)

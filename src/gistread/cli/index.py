@@ -22,11 +22,12 @@ def run(arguments: argparse.Namespace) -> None:
     config = replace(load_settings(arguments), asking_model="")
     check_preset(config)
     check_models(arguments)
-    document = run_until_interrupted(
-        _index(open_named(arguments.book), config, arguments)
-    )
-    if arguments.json or arguments.events:
-        write_json(document if arguments.json else {"event": "done", **document})
+    book = open_named(arguments.book)
+    document = run_until_interrupted(_index(book, config, arguments))
+    if arguments.json:
+        write_json(document)
+    elif arguments.events:
+        write_json({"event": "done", **document})
 
 
 async def _index(book: Book, config: Config, arguments: argparse.Namespace) -> Json:
@@ -36,48 +37,47 @@ async def _index(book: Book, config: Config, arguments: argparse.Namespace) -> J
             resumed = await read_to_end(
                 session, line, arguments.book, events=arguments.events, must_save=True
             )
-            memory, engine = session.memory, session.models.reading.engine
+            memory = session.memory
+            engine = session.models.reading.engine
             assert memory is not None
             assert engine is not None
             line.say(_summary(memory, resumed, time.monotonic() - began))
-            # By chapters, to keep messages to the engine small.
-            tokens = sum(
-                [
-                    await engine.count(book.text[chapter.start : chapter.end])
-                    for chapter in book.chapters
-                ]
-            )
+            tokens = 0
+            # Counted by chapters, to keep messages to the engine small
+            for chapter in book.chapters:
+                tokens += await engine.count(book.text[chapter.start : chapter.end])
             return index_document(
                 memory, engine.info, resumed_pages=resumed, book_tokens=tokens
             )
 
 
 def _summary(memory: GistMemory, resumed: int, seconds: float) -> str:
+    """How much was read, how long it took, and which gists are not the model's own.
+
+    `resumed`: sections that had been read before.
+    """
     count = len(memory.read_entries)
     if resumed == count:
-        began = f"All {count} sections had been read {memory.focus.description}"
+        reading = f"All {count} sections had been read"
     else:
-        before = f", {resumed} of them before" if resumed else ""
-        began = (
-            f"Read {counted(count, 'section')} in {format_duration(seconds)}{before}, "
-            f"{memory.focus.description}"
-        )
-    read = sum(entry.page.words for entry in memory.read_entries)
-    text = (
-        f"{began}: {read:,} words in {memory.gist_words:,} ({memory.compression_rate():.1f}% "
-        "shorter)."
-    )
-    extracts = sum(
-        entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries
-    )
+        sections = counted(count, "section")
+        before = f", {resumed} of them before," if resumed else ","
+        reading = f"Read {sections} in {format_duration(seconds)}{before}"
+    words = sum(entry.page.words for entry in memory.read_entries)
+    lines = [
+        f"{reading} {memory.focus.description}: {words:,} words in "
+        f"{memory.gist_words:,} ({memory.compression_rate():.1f}% shorter)."
+    ]
+    sources = [entry.gist.source for entry in memory.entries]
+    extracts = sources.count(GistSource.EXTRACTIVE)
     if extracts:
-        text += (
-            f"\n{extracts} of the gists are sentences from the book, because the model's own "
-            "failed the checks."
+        lines.append(
+            f"{extracts} of the gists are sentences from the book, "
+            "because the model's own failed the checks."
         )
-    if any(entry.gist.source is GistSource.QUOTED for entry in memory.entries):
-        text += (
-            "\nThe starter's gists are sentences from the book, because what it writes itself is "
-            "often wrong."
+    if GistSource.QUOTED in sources:
+        lines.append(
+            "The starter's gists are sentences from the book, "
+            "because what it writes itself is often wrong."
         )
-    return text
+    return "\n".join(lines)

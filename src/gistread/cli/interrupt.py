@@ -1,6 +1,6 @@
-"""Handles Ctrl+C and SIGTERM: the first signal cancels the work, closing engine and memory.
+"""Handles Ctrl+C and SIGTERM.
 
-A later one exits.
+The first signal cancels the work, which closes engine and memory. A later one exits at once.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from gistread.errors import ExitStatus, GistreadError
 
 T = TypeVar("T")
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# Signals this soon after the first are the same wish: a key that bounces, a shell that passes it on
+# A signal this soon after the first is a repetition: a key that bounces, a shell that passes it on
 _REPEATED_S = 0.5
 _stopped_by = signal.SIGINT.value  # The last signal that cancelled work
 
@@ -48,7 +48,8 @@ def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
     stopped_at: float | None = None
 
     async def watched() -> T:
-        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+        task = asyncio.ensure_future(work)
 
         def stop(number: int, frame: FrameType | None) -> None:
             nonlocal stopped_at
@@ -77,7 +78,8 @@ def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
             raise TerminatedError(error.message, error.hint) from None
         raise
     finally:
-        # After a stop only its message is left to print, and Python ends with its own status if no
-        # signal is handled.
+        # After a stop, only its message remains to be printed: further signals are ignored, as
+        # Python's own handlers would end the process with another status.
+        was_stopped = stopped_at is not None
         for number, handler in before.items():
-            signal.signal(number, handler if stopped_at is None else signal.SIG_IGN)
+            signal.signal(number, signal.SIG_IGN if was_stopped else handler)

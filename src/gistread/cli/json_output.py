@@ -23,14 +23,14 @@ def index_document(
 
     `usage` covers the whole memory, including pages of earlier runs.
     """
-    book = memory.book
+    book = {
+        **fields(memory.book, "sha256", "title", "words"),
+        "paragraphs": len(memory.book.paragraphs),
+    }
     usage = sum((entry.usage for entry in memory.entries), NO_USAGE)
     sources = [entry.gist.source for entry in memory.entries]
     return {
-        "book": {
-            **fields(book, "sha256", "title", "words"),
-            "paragraphs": len(book.paragraphs),
-        },
+        "book": book,
         "model": fields(info, "name", "fingerprint"),
         **_focus(memory.focus),
         "pages": len(memory.read_entries),
@@ -52,11 +52,14 @@ def ask_document(
     """What `ask --json` prints. `model`: the one that answered. `steps`: from `step_document`."""
     is_cut = memory.bound_share < 1
     return {
-        **fields(
-            answered,
-            *("answer", "choice", "found", "finish", "quoted", "lookups"),
-            *("context_tokens", "seen"),
-        ),
+        "answer": answered.answer,
+        "choice": answered.choice,
+        "found": answered.found,
+        "finish": answered.finish,
+        "quoted": answered.quoted,
+        "lookups": answered.lookups,
+        "context_tokens": answered.context_tokens,
+        "seen": answered.seen,
         "marks": [asdict(mark) for mark in answered.marks],
         "citations": [asdict(citation) for citation in answered.citations],
         "steps": steps,
@@ -105,12 +108,12 @@ def step_document(event: events.ReaderEvent) -> Json | None:
 def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[Page]) -> Json:
     """What `pages --json` prints: the pages that the model has read.
 
-    `memory`: up to the bound. `ahead`: the pages behind it, which are listed without their gists.
+    `memory`: up to the bound. `ahead`: the pages after it, which are listed without their gists.
     """
-    pages = [
-        {**_entry(entry), "chapter": memory.book.chapter_title(entry.page.start)}
-        for entry in memory.read_entries
-    ]
+    pages: list[Json] = []
+    for entry in memory.read_entries:
+        chapter = memory.book.chapter_title(entry.page.start)
+        pages.append({**_entry(entry), "chapter": chapter})
     return {
         "model": {"name": memory.model_name, "fingerprint": fingerprint},
         **_focus(memory.focus),
@@ -157,7 +160,10 @@ def reading_document(event: ReadingEvent) -> Json | None:
 
 
 def reader_document(event: events.ReaderEvent) -> Json:
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
+    """An event of a reader as `ask --events` prints it."""
+    class_name = type(event).__name__
+    # `LookedUp` becomes `looked_up`.
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", class_name).lower()
     return {"event": name, **asdict(event)}
 
 

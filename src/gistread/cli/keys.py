@@ -16,7 +16,8 @@ def run(arguments: argparse.Namespace) -> None:
     from gistread.tui.all_commands import COMMANDS  # Imports Textual: slow.
     from gistread.tui.commands import CommandKeys
 
-    keys = CommandKeys(COMMANDS, load_config(default_paths().config_file).keys)
+    config = load_config(default_paths().config_file)
+    keys = CommandKeys(COMMANDS, config.keys)
     for problem in keys.problems:
         say(problem)
     documents = [

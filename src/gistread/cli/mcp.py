@@ -70,51 +70,33 @@ _MOST_HITS = 50
 _USUAL_HITS = 10
 _FIRST_SCREEN = 500  # Characters that the screen shows of a book at its beginning
 
+# The types of the tools' arguments, with what the client is told about them
 _Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-_Number = Annotated[int, Field(ge=1)]
-_NAMES = [{"type": "integer"}, {"type": "string"}]
+_Positive = Annotated[int, Field(ge=1)]
+_NotNegative = Annotated[int, Field(ge=0)]
+_NAME_SCHEMAS = [{"type": "integer"}, {"type": "string"}]
+_BOOK_SCHEMA = {
+    "anyOf": _NAME_SCHEMAS,
+    "description": "Its `number` or `id` from `books`, words of its title, or `sample`",
+}
+_ANY_BOOK_SCHEMA = {
+    "anyOf": [*_NAME_SCHEMAS, {"type": "null"}],
+    "description": "As `book` elsewhere; null: every book",
+}
+_TAG_HELP = "Without `book`: only the books of this collection"
+_LENGTH_HELP = f"In characters (4,000); at most {_MOST_CHARACTERS:,} are returned"
+_LIMIT_HELP = f"How many to return (10); at most {_MOST_HITS}"
+_FIRST_HELP = "How many hits to leave out (0): `next` of an earlier reply"
 _NumberAsName = BeforeValidator(
     lambda name: str(name) if isinstance(name, int) else name
 )
-_BookName = Annotated[
-    _Words,
-    _NumberAsName,
-    WithJsonSchema(
-        {
-            "anyOf": _NAMES,
-            "description": "Its `number` or `id` from `books`, words of its title, or `sample`",
-        }
-    ),
-]
-_AnyBook = Annotated[
-    _Words | None,
-    _NumberAsName,
-    WithJsonSchema(
-        {
-            "anyOf": [*_NAMES, {"type": "null"}],
-            "description": "As `book` elsewhere; null: every book",
-        }
-    ),
-]
-_Tag = Annotated[
-    str | None, Field(description="Without `book`: only the books of this collection")
-]
-_Offset = Annotated[
-    Annotated[int, Field(ge=0)] | None, Field(description="In characters (0)")
-]
-_Length = Annotated[
-    _Number | None,
-    Field(
-        description=f"In characters (4,000); at most {_MOST_CHARACTERS:,} are returned"
-    ),
-]
-_Limit = Annotated[
-    _Number | None, Field(description=f"How many to return (10); at most {_MOST_HITS}")
-]
-_First = Annotated[
-    Annotated[int, Field(ge=0)] | None,
-    Field(description="How many hits to leave out (0): `next` of an earlier reply"),
-]
+_BookName = Annotated[_Words, _NumberAsName, WithJsonSchema(_BOOK_SCHEMA)]
+_AnyBook = Annotated[_Words | None, _NumberAsName, WithJsonSchema(_ANY_BOOK_SCHEMA)]
+_Tag = Annotated[str | None, Field(description=_TAG_HELP)]
+_Offset = Annotated[_NotNegative | None, Field(description="In characters (0)")]
+_Length = Annotated[_Positive | None, Field(description=_LENGTH_HELP)]
+_Limit = Annotated[_Positive | None, Field(description=_LIMIT_HELP)]
+_First = Annotated[_NotNegative | None, Field(description=_FIRST_HELP)]
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -122,8 +104,8 @@ def run(arguments: argparse.Namespace) -> None:
     check_models(arguments)
     if sys.stdin.isatty():
         say(
-            "Waiting for a client on standard input. It starts this command itself: see "
-            "`gistread docs scripting`."
+            "Waiting for a client on standard input. "
+            "It starts this command itself: see `gistread docs scripting`."
         )
     run_until_interrupted(_serve(Library(config, arguments.model or "")))
 
@@ -152,6 +134,8 @@ def make_server(library: "Library") -> MCPServer:
 
 
 class _Server(MCPServer):
+    """Reports the errors of tools in words."""
+
     async def call_tool(
         self,
         name: str,
@@ -238,6 +222,7 @@ class View:
 
     @property
     def named(self) -> Json:
+        """The fields by which a reply names the book."""
         return {"book": self.entry.id, "title": self.entry.title}
 
     def passage(self, start: int, end: int) -> Json:
@@ -279,15 +264,7 @@ class Library:
 
     def books(self) -> list[Json]:
         """List the books of the library, the last read first, with how far the user has read."""
-        return [
-            {
-                **fields(entry, "id", "number", "title", "authors", "tags"),
-                "words": entry.words or None,
-                "progress": round(entry.share, 4),
-                "available": entry.path is not None and not entry.missing,
-            }
-            for entry in library_entries()
-        ]
+        return [_entry_document(entry) for entry in library_entries()]
 
     def toc(self, book: _BookName) -> Json:
         """List the chapters of a book with their numbers.
@@ -329,11 +306,12 @@ class Library:
         mode = SearchMode.EXACT if exact else SearchMode.RANKED
         hits = self._search(view.book).find(words, mode)
         last = min(len(hits), first + limit)
-        shown = [
-            hit_document(view.book, *hits.span(index)) for index in range(first, last)
-        ]
+        documents: list[Json] = []
+        for index in range(first, last):
+            start, end = hits.span(index)
+            documents.append(view.named | hit_document(view.book, start, end))
         return {
-            "hits": [view.named | hit for hit in shown],
+            "hits": documents,
             "total": len(hits),
             "next": _next_of(last, len(hits)),
             "cut_by_bound": view.is_cut,
@@ -348,13 +326,14 @@ class Library:
         read yet.
         """
         view = self._view(book)
-        last = len(view.book.text)
-        start = min(start or 0, last)
-        end = min(last, start + min(length or _USUAL_LENGTH, _MOST_CHARACTERS))
+        book_end = len(view.book.text)
+        start = min(start or 0, book_end)
+        length = min(length or _USUAL_LENGTH, _MOST_CHARACTERS)
+        end = min(start + length, book_end)
         return {
             **view.passage(start, end),
-            "next": _next_of(end, last),
-            "cut_by_bound": view.is_cut and end == last,
+            "next": _next_of(end, book_end),
+            "cut_by_bound": view.is_cut and end == book_end,
         }
 
     def who_is(self, book: _BookName, name: _Words) -> Json:
@@ -366,11 +345,10 @@ class Library:
         if not supports_names(view.whole):
             raise GistreadError("Names are found in English books only.")
         names = self._index(view.whole).upto(view.end, view.corrections)
-        documents = [
-            card_document(names.card(entity), names) for entity in names.find(name)
-        ]
+        cards = [names.card(entity) for entity in names.find(name)]
+        documents = [card_document(card, names) for card in cards]
         for document in documents:
-            del document["starts"]  # Thousands, of a main character
+            del document["starts"]  # A main character has thousands.
         return {
             **view.named,
             "found": documents,
@@ -419,9 +397,8 @@ class Library:
             choice = await asyncio.to_thread(
                 self._user_data.asking_choice, view.whole.sha256
             )
-            session = await self._session_of(
-                view.whole, settings_of_book(self._config, choice)
-            )
+            config = settings_of_book(self._config, choice)
+            session = await self._session_of(view.whole, config)
             stream = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
             places = Places(len(view.whole.text), session.memory)
             answer = await _answer(stream, places, context, session.models, cite)
@@ -437,6 +414,9 @@ class Library:
         return self._session
 
     async def _ask_all(self, question: str, tag: str, context: Context) -> Json:
+        def cite(citation: Citation) -> Json:
+            return _library_citation(citation, library_question)
+
         async with self._asking:
             await self.close()
             shelf = await asyncio.to_thread(indexed_shelf, tag)
@@ -448,17 +428,13 @@ class Library:
                 self._config, shelf.paths, chosen, lambda *_: None
             )
             async with opening as (models, checks):
-                return await _answer(
-                    library_question.stream(models.load_asking, checks),
-                    None,
-                    context,
-                    models,
-                    lambda citation: _cite(citation, library_question),
-                )
+                stream = library_question.stream(models.load_asking, checks)
+                return await _answer(stream, None, context, models, cite)
 
     async def close(self) -> None:
         """Unload the models. Idempotent."""
-        session, self._session = self._session, None
+        session = self._session
+        self._session = None
         if session is not None:
             await session.close()
 
@@ -476,14 +452,24 @@ class Library:
             raise GistreadError(
                 f"The file of {entry.title} has changed.", "Open it once in gistread."
             )
-        # As on the screen: where the user lets answers stop, or else what of a novel they have read
-        # or first see.
-        here = max(self._user_data.reading_place(book.sha256).furthest, _FIRST_SCREEN)
+        # As on the screen: the bound is where the user lets answers stop, or else the end of what
+        # they have read or first see of a novel.
+        furthest = self._user_data.reading_place(book.sha256).furthest
+        here = max(furthest, _FIRST_SCREEN)
         bound = usual_bound(book, here, self._user_data.bound_choice(book.sha256))
         return View(entry, book, bound, self._user_data.name_corrections(book.sha256))
 
 
-def _cite(citation: Citation, question: LibraryQuestion) -> Json:
+def _entry_document(entry: LibraryEntry) -> Json:
+    return {
+        **fields(entry, "id", "number", "title", "authors", "tags"),
+        "words": entry.words or None,
+        "progress": round(entry.share, 4),
+        "available": entry.path is not None and not entry.missing,
+    }
+
+
+def _library_citation(citation: Citation, question: LibraryQuestion) -> Json:
     book, (start, end) = question.source(citation)
     return {
         "book": book.entry.id,
@@ -507,14 +493,14 @@ def _sample() -> LibraryEntry:
 
 
 def _next_of(end: int, total: int) -> int | None:
-    """Where to go on after `end`; None when all has been given."""
+    """Where the next reply continues; None if this one reaches the end."""
     if end >= total:
         return None
     return end
 
 
 def _search_all(words: str, tag: str, limit: int, first: int) -> Json:
-    """The best passages of all books that are indexed, of an unread novel only its first screen."""
+    """The best passages of all indexed books; an unread novel ends at its first screen."""
     shelf = indexed_shelf(tag)
     books = tuple(map(_bounded, shelf.books))
     matches = replace(shelf, books=books).search(words, limit, first)
@@ -528,7 +514,7 @@ def _search_all(words: str, tag: str, limit: int, first: int) -> Json:
 
 
 def _bounded(book: ShelfBook) -> ShelfBook:
-    """An unread novel up to its first screen; another book as it is."""
+    """An unread novel up to its first screen; any other book unchanged."""
     is_unread_novel = book.indexed.plot and not book.begun
     if is_unread_novel:
         return replace(book, bound=_FIRST_SCREEN)
@@ -563,13 +549,13 @@ async def _answer(
                 answered = event
     assert answered is not None, "a reader ends with Answered"
     assert models.answering.info is not None
+    citations = [
+        {**cite(citation), "tells": citation.tells} for citation in answered.citations
+    ]
     return {
         **fields(answered, "answer", "found", "finish", "quoted"),
         "marks": [asdict(mark) for mark in answered.marks],
-        "citations": [
-            {**cite(citation), **fields(citation, "tells")}
-            for citation in answered.citations
-        ],
+        "citations": citations,
         "steps": steps,
         "model": models.answering.info.name,
     }
@@ -578,11 +564,10 @@ async def _answer(
 def _step_in_words(
     event: BooksNamed | reader_events.ReaderEvent, places: Places | None
 ) -> str:
-    """Empty for an event that is no step, or whose places have no names."""
+    """A step for the client; empty if the event is no step, or if no `places` can name it."""
     if isinstance(event, BooksNamed):
-        return "; ".join(
-            f"{named.book.entry.title}: {named.reason}" for named in event.books
-        )
+        reasons = [f"{named.book.entry.title}: {named.reason}" for named in event.books]
+        return "; ".join(reasons)
     step = step_of(event, places) if places else None
     if not step:
         return ""

@@ -68,9 +68,9 @@ def _show(
 ) -> None:
     memory = memory_store().load(book, header)
     bound = story_bound(arguments.upto, memory, "shows all sections")
-    known = memory if bound is None else memory.upto(bound)
-    story = without_imprint(known, book)
-    ahead = sections_ahead(memory, book, len(known.book.text))
+    up_to_bound = memory if bound is None else memory.upto(bound)
+    story = without_imprint(up_to_bound, book)
+    ahead = sections_ahead(memory, book, len(up_to_bound.book.text))
     document = pages_document(story, header.fingerprint, ahead)
     report(arguments, document, _section_lines(story))
     if ahead:
@@ -98,7 +98,8 @@ def _tell_more(memory: GistMemory, headers: Sequence[MemoryHeader]) -> None:
     if others:
         noun = agreeing(others, "memory", "memories")
         say(
-            f"This book has {others} other {noun}: `gistread memory list BOOK` shows them."
+            f"This book has {others} other {noun}: "
+            "`gistread memory list BOOK` shows them."
         )
     if not memory.complete:
         read = len(memory.read_entries)
@@ -116,6 +117,7 @@ def _gap(entries: Sequence[MemoryEntry]) -> str:
 
 
 def _section(memory: GistMemory, entry: MemoryEntry) -> str:
+    """The heading and the gist of a section."""
     page = entry.page
     chapter = memory.book.chapter_title(page.start)
     heading = f"{page.number}  {chapter} · {page.words} words · {page.start}–{page.end}"
@@ -130,20 +132,20 @@ def _section(memory: GistMemory, entry: MemoryEntry) -> str:
 def _list(
     book: Book, headers: Sequence[MemoryHeader], arguments: argparse.Namespace
 ) -> None:
-    read = [header for header in headers if header.pages]
-    lines = ["\n  ".join(describe_memory(header, book, time.time())) for header in read]
-    report(arguments, memories_document(read), lines)
-    if not read:
+    nonempty = [header for header in headers if header.pages]
+    now_s = time.time()
+    lines = ["\n  ".join(describe_memory(header, book, now_s)) for header in nonempty]
+    report(arguments, memories_document(nonempty), lines)
+    if not nonempty:
         say("No memories of this book yet.")
 
 
 def _remove(header: MemoryHeader, arguments: argparse.Namespace) -> None:
     memory_store().delete(header)
-    report(arguments, {"deleted": memories_document([header])["memories"]}, ())
-    say(
-        f"Deleted {counted(header.pages, 'section')} of {header.model_name}, "
-        f"{header.focus.description}."
-    )
+    deleted = memories_document([header])["memories"]
+    report(arguments, {"deleted": deleted}, ())
+    sections = counted(header.pages, "section")
+    say(f"Deleted {sections} of {header.model_name}, {header.focus.description}.")
 
 
 def memory_store() -> MemoryStore:
@@ -154,9 +156,9 @@ def saved_memories(book: Book, name: str) -> list[MemoryHeader]:
     """The memories of a book that was typed as `name`; prints a message if one is damaged."""
     store = memory_store()
     if store.is_damaged(book):
+        command = f"gistread index {shlex.quote(name)}"
         say(
-            f"A memory of this book is damaged. `gistread index {shlex.quote(name)}` reads its "
-            "lost sections again."
+            f"A memory of this book is damaged. `{command}` reads its lost sections again."
         )
     return store.find(book)
 
@@ -174,23 +176,21 @@ def find_memory(
     model: str = "",
     prefer: str = "",
 ) -> MemoryHeader:
-    """The memory that covers most, with the preset and task of the command line, by `model`.
+    """The furthest memory that has the preset and task of the command line.
 
-    `prefer`: fingerprint of the model that is taken among equals. Raises GistreadError.
+    `model`: only memories of this model; empty: of any. `prefer`: fingerprint of the model whose
+    memory is chosen among equally good ones. Raises GistreadError.
     """
-    read = [header for header in headers if header.pages]
+    nonempty = [header for header in headers if header.pages]
     book = shlex.quote(arguments.book)
-    if not read:
-        message = "Nothing of this book has been read yet."
-        raise GistreadError(
-            message, f"Run `gistread index {book}` first, or use `ask --index`."
-        )
-    by_model = _by_model(read, model)
+    if not nonempty:
+        hint = f"Run `gistread index {book}` first, or use `ask --index`."
+        raise GistreadError("Nothing of this book has been read yet.", hint)
+    by_model = _by_model(nonempty, model)
     if not by_model:
-        models = ", ".join(sorted({header.model_name for header in read}))
-        raise GistreadError(
-            f"No model {model!r} has read this book.", f"These have: {models}."
-        )
+        names = ", ".join(sorted({header.model_name for header in nonempty}))
+        message = f"No model {model!r} has read this book."
+        raise GistreadError(message, f"These have: {names}.")
     candidates = _by_focus(by_model, arguments)
     if not candidates:
         raise GistreadError(
@@ -207,10 +207,10 @@ def find_memory(
 
 
 def _by_model(headers: Sequence[MemoryHeader], model: str) -> list[MemoryHeader]:
-    """The memories of a model, or of those whose names contain this one; of all if empty."""
+    """The memories of models whose names contain this one; all if it is empty."""
     name = model
     if model:
-        # Not on this machine: a part of its name
+        # A model that is not on this machine is named by a part of its name.
         with contextlib.suppress(EngineError):
             name = plain_name(find_source(model).name)
     name = name.casefold()
@@ -220,16 +220,16 @@ def _by_model(headers: Sequence[MemoryHeader], model: str) -> list[MemoryHeader]
 def _by_focus(
     headers: Sequence[MemoryHeader], arguments: argparse.Namespace
 ) -> list[MemoryHeader]:
-    """The memories with the preset and the task of the command line, where it names them."""
-    if arguments.preset not in (None, "", AUTO):
-        headers = [
-            header for header in headers if header.focus.preset.name == arguments.preset
-        ]
+    """The memories with the preset and the task of the command line, if it names any."""
+    chosen = list(headers)
+    preset = arguments.preset
+    if preset not in (None, "", AUTO):
+        chosen = [header for header in chosen if header.focus.preset.name == preset]
     if arguments.task:
-        headers = [header for header in headers if header.focus.task == arguments.task]
-    return list(headers)
+        chosen = [header for header in chosen if header.focus.task == arguments.task]
+    return chosen
 
 
 def _rank(header: MemoryHeader) -> tuple[int, str]:
-    """Memories of the same rank are as good for any question."""
+    """Equal for memories that are equally good for any question."""
     return header.characters, header.focus.task

@@ -52,25 +52,27 @@ from gistread.errors import (
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model_check import check_model
 from gistread.paths import default_paths
-from gistread.units import fields, format_size
+from gistread.units import format_size
 
 
 class _Role(NamedTuple):
-    """What a model is for, and the messages once it is chosen and no longer chosen."""
+    """What a model is for."""
 
     setting: str
-    set: str
-    unset: str
+    chosen: str  # The message once a model is chosen
+    unset: str  # The message once none is chosen any more
 
 
 _ROLES = {
     "reading": _Role(
-        "model", "{} is now the default model.", "There is no default model now."
+        setting="model",
+        chosen="{} is now the default model.",
+        unset="There is no default model now.",
     ),
     "asking": _Role(
-        "asking_model",
-        "{} now answers questions.",
-        "The reading model now answers questions, too.",
+        setting="asking_model",
+        chosen="{} now answers questions.",
+        unset="The reading model now answers questions, too.",
     ),
 }
 _INDENT = "    "
@@ -122,9 +124,8 @@ def _list(arguments: argparse.Namespace) -> None:
         write("\n".join(lines))
     if not models:
         say(
-            "No models yet. `gistread models get` downloads a suitable one after asking. Or the "
-            "small starter: "
-            "`gistread models get starter`."
+            "No models yet. `gistread models get` downloads a suitable one after asking. "
+            "Or the small starter: `gistread models get starter`."
         )
         return
     say(f"{format_size(free_bytes)} of memory free.")
@@ -133,7 +134,7 @@ def _list(arguments: argparse.Namespace) -> None:
 
 
 def _results_by_file() -> Callable[[Path], CheckResult | None]:
-    """The result of the check of a model's file; None if there is none."""
+    """A function that returns the result of the check of a model's file, or None."""
     paths = default_paths()
     # Finding the version takes longer than reading a dozen headers.
     if not paths.store.exists():
@@ -152,17 +153,12 @@ def _tell_default() -> None:
 def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> Json:
     """A model of `models list --json`; null means unknown."""
     return {
-        **fields(
-            model,
-            *(
-                "name",
-                "quantization",
-                "architecture",
-                "context_length",
-                "parameters",
-                "usable",
-            ),
-        ),
+        "name": model.name,
+        "quantization": model.quantization,
+        "architecture": model.architecture,
+        "context_length": model.context_length,
+        "parameters": model.parameters,
+        "usable": model.usable,
         "path": str(model.path),
         "size": model.size_bytes,
         "licence": model.licence or None,
@@ -194,21 +190,36 @@ def _lines(
     chosen: ModelSource | None,
     result: CheckResult | None,
 ) -> Iterator[str]:
+    """The lines about a model in the list; a star marks the chosen one."""
     is_chosen = _is_file_of(chosen, model)
-    yield f"{'*' if is_chosen else ' '} {one_line(model.name)}"
+    sign = "*" if is_chosen else " "
+    yield f"{sign} {one_line(model.name)}"
     if model.usable:
-        yield f"{_INDENT}{' · '.join([*facts(model), *other_facts(model)])}"
-        fit = memory_fit_text(memory_fit_of(model, free_bytes), model.context_length)
-        if fit:
-            yield f"{_INDENT}{fit}"
         adapter = chosen.adapter if chosen and is_chosen else model.adapter
-        if adapter:
-            yield f"{_INDENT}with the adapter {one_line(adapter)}"
-        if result is not None:
-            yield f"{_INDENT}checked: {result.line}"
+        details = _details(model, free_bytes, adapter, result)
     else:
-        yield f"{_INDENT}{format_size(model.size_bytes)} · not usable: {model.problem}"
-    yield f"{_INDENT}{one_line(model.path)}"
+        size = format_size(model.size_bytes)
+        details = [f"{size} · not usable: {model.problem}"]
+    for detail in (*details, one_line(model.path)):
+        yield f"{_INDENT}{detail}"
+
+
+def _details(
+    model: ModelFile,
+    free_bytes: int,
+    adapter: Path | None,
+    result: CheckResult | None,
+) -> list[str]:
+    """What the list says about a usable model."""
+    details = [" · ".join([*facts(model), *other_facts(model)])]
+    fit = memory_fit_text(memory_fit_of(model, free_bytes), model.context_length)
+    if fit:
+        details.append(fit)
+    if adapter:
+        details.append(f"with the adapter {one_line(adapter)}")
+    if result is not None:
+        details.append(f"checked: {result.line}")
+    return details
 
 
 def _is_file_of(chosen: ModelSource | None, model: ModelFile) -> bool:
@@ -218,6 +229,7 @@ def _is_file_of(chosen: ModelSource | None, model: ModelFile) -> bool:
 
 
 def _chosen() -> ModelSource | None:
+    """The model of the settings. Says why if it cannot be used."""
     try:
         model = load_config(default_paths().config_file).model
         if not model:
@@ -254,7 +266,10 @@ def _use(arguments: argparse.Namespace) -> None:
         "path": or_null(str, choice.path),
     }
     report(arguments, document, ())
-    say(role.set.format(choice.name) if choice.setting else role.unset)
+    if choice.setting:
+        say(role.chosen.format(choice.name))
+    else:
+        say(role.unset)
 
 
 def _choice_of_file(model: str) -> _Choice:
@@ -265,12 +280,13 @@ def _choice_of_file(model: str) -> _Choice:
     # The starter is saved by name because its path depends on the Python environment.
     setting = name if name in (STARTER, STARTER_BASE) else str(path)
     if adapter:
-        setting = f"{setting}+{Path(adapter).expanduser().absolute()}"
+        adapter_path = Path(adapter).expanduser().absolute()
+        setting = f"{setting}+{adapter_path}"
         header_of(find_source(setting))  # Checks that the adapter fits the model.
-    shown = (
-        setting if name == STARTER_BASE else read_header(path, fingerprint=False).name
-    )
-    return _Choice(setting, plain_name(shown), path)
+    shown_name = setting
+    if name != STARTER_BASE:
+        shown_name = read_header(path, fingerprint=False).name
+    return _Choice(setting, plain_name(shown_name), path)
 
 
 def _remove(arguments: argparse.Namespace) -> None:
@@ -310,11 +326,12 @@ def _downloaded_model(name: str) -> Path:
 def _roles_of(path: Path) -> list[_Role]:
     """What the model in this file is chosen for. Raises UsageError."""
     config = load_config(default_paths().config_file)
-    chosen = {
-        role: split_adapter(getattr(config, role.setting))[0]
-        for role in _ROLES.values()
-    }
-    return [role for role, model in chosen.items() if model == str(path)]
+    roles: list[_Role] = []
+    for role in _ROLES.values():
+        model, _ = split_adapter(getattr(config, role.setting))
+        if model == str(path):
+            roles.append(role)
+    return roles
 
 
 def _delete_model(path: Path) -> None:
@@ -324,9 +341,8 @@ def _delete_model(path: Path) -> None:
     try:
         path.unlink()
     except OSError as error:
-        raise StorageError(
-            f"{one_line(path)} cannot be deleted: {error.strerror}."
-        ) from error
+        message = f"{one_line(path)} cannot be deleted: {error.strerror}."
+        raise StorageError(message) from error
 
 
 def check_results() -> CheckResults:
@@ -373,10 +389,13 @@ async def _run_check(
 
 def result_document(result: CheckResult) -> Json:
     return {
-        **fields(
-            result,
-            *("asked", "right", "ends_turns", "passages", "gists", "faults", "seconds"),
-        ),
+        "asked": result.asked,
+        "right": result.right,
+        "ends_turns": result.ends_turns,
+        "passages": result.passages,
+        "gists": result.gists,
+        "faults": result.faults,
+        "seconds": result.seconds,
         "trust": _trust(result),
         "verdict": result.line,
         "usable": result.is_usable,

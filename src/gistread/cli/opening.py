@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,8 +132,8 @@ def story_bound(
 ) -> int | None:
     """Offset up to which a command tells the story; None: to the end, 0: nothing of it.
 
-    `chosen`: the place of `--upto`. `whole`: what `--upto all` does, for a note if the user chose
-    no place; empty for no note. Raises UsageError.
+    `chosen`: the place of `--upto`. `whole`: what `--upto all` does, such as "shows all sections";
+    it stands in a note if the user chose no place. Empty: print no note. Raises UsageError.
     """
     if chosen is None and _is_unread_novel(memory.book):
         if whole:
@@ -145,14 +144,14 @@ def story_bound(
 
 
 def _is_unread_novel(book: Book) -> bool:
-    """Whether to show the whole would tell the end to somebody who has not begun."""
+    """Whether the user has not begun a novel, and has not chosen where answers stop in it."""
     user_data = UserData(default_paths())
-    with suppress(StorageError):  # `resolve_bound` tells it
+    try:
         is_unread = user_data.reading_place(book.sha256).furthest == 0
-        return (
-            is_unread and user_data.bound_choice(book.sha256) is None and has_plot(book)
-        )
-    return False
+        has_chosen = user_data.bound_choice(book.sha256) is not None
+    except StorageError:  # `resolve_bound` reports it.
+        return False
+    return is_unread and not has_chosen and has_plot(book)
 
 
 def resolve_bound(chosen: str | None, memory: "GistMemory", note: str) -> int | None:

@@ -37,14 +37,12 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     name = " ".join(arguments.name)
     cards = [index.card(entity) for entity in index.find(name)]
     documents = [card_document(card, index) for card in cards]
-    report(
-        arguments, {"found": documents, "upto": bound}, _separated(cards, index, book)
-    )
+    lines = _separated(cards, index, book)
+    report(arguments, {"found": documents, "upto": bound}, lines)
     if cards:
         return ExitStatus.DONE
-    if bound is None:
-        place = ""
-    else:
+    place = ""
+    if bound is not None:
         place = f" up to {format_place(len(index.book.text), len(book.text))}"
     say(
         f"The text{place} has no name “{name}”. `gistread people BOOK` lists the names."
@@ -96,8 +94,10 @@ def _card_lines(card: Card, index: Index, book: Book) -> list[str]:
         lines.append(f"  {format_place(start, len(book.text)):>4}      {sentence}")
     lines.append(f"  mentioned {counted(entity.count, 'time')}{_in_chapters(card)}")
     lines.append(f"            {bars(card.strip, _MOST_BARS)}")
+    last = format_place(card.last, len(book.text))
     chapter = index.book.chapter_title(card.last)
-    last = ", ".join(filter(None, (format_place(card.last, len(book.text)), chapter)))
+    if chapter:
+        last += f", {chapter}"
     lines.append(f"  last      {last}")
     if card.together:
         company = [f"{other.name} ({count})" for other, count in card.together]
@@ -116,10 +116,10 @@ def _in_chapters(card: Card) -> str:
 def card_document(card: Card, index: Index) -> Json:
     """What `people NAME --json` prints for each entity found."""
     text = index.book.text
-    introduced = [
-        {"start": start, "quote": " ".join(text[start:end].split())}
-        for start, end in introducing_sentences(card.entity, index.book)
-    ]
+    introduced: list[Json] = []
+    for start, end in introducing_sentences(card.entity, index.book):
+        quote = " ".join(text[start:end].split())
+        introduced.append({"start": start, "quote": quote})
     return {
         **_name_document(card.entity),
         **fields(card, "last", "chapters"),

@@ -34,8 +34,8 @@ _NEEDS_TERMINAL = (
     "gistread needs a terminal for its screen, and standard output or input is not one."
 )
 _WITHOUT = (
-    "These work without one: `gistread index BOOK`, `gistread ask BOOK QUESTION`, `gistread "
-    "pages BOOK`."
+    "These work without one: `gistread index BOOK`, `gistread ask BOOK QUESTION`, "
+    "`gistread pages BOOK`."
 )
 
 
@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         case "docs":
             return _show_documents(arguments.page, config)
         case "sample":
+            # A model that is named reads along at once.
             model = model or config.model or _starter()
-            # a named model reads along at once
             return open_screen(story_path(), config, model)
         case "last":
             return open_screen(_last_path(), config, model)
@@ -63,9 +63,8 @@ def _show_documents(page: str, config: Config) -> ExitStatus:
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         write(text)
         return ExitStatus.DONE
-    book = replace(
-        open_bytes(text.encode(), "gistread.md"), source_format=DOCUMENTATION
-    )
+    book = open_bytes(text.encode(), "gistread.md")
+    book = replace(book, source_format=DOCUMENTATION)
     return open_screen(book, config, "")
 
 
@@ -82,10 +81,11 @@ def _last_path() -> Path:
     for entry in entries:
         if entry.was_opened and entry.path is not None:
             return path_of(entry)
-    raise BookError(
-        "You have not opened any of your books yet." if entries else "No books yet.",
-        "Open one with `gistread BOOK`, or the sample: `gistread sample`.",
-    )
+    message = "No books yet."
+    if entries:
+        message = "You have not opened any of your books yet."
+    hint = "Open one with `gistread BOOK`, or the sample: `gistread sample`."
+    raise BookError(message, hint)
 
 
 def _open_named(
@@ -94,9 +94,8 @@ def _open_named(
     """Open the named book, at a place if one is named; the library without a book."""
     place = getattr(arguments, "at", None)
     if place is not None and not arguments.book:
-        raise UsageError(
-            "--at needs a book.", "Example: gistread frankenstein.epub --at 40%"
-        )
+        example = "Example: gistread frankenstein.epub --at 40%"
+        raise UsageError("--at needs a book.", example)
     if not arguments.book:
         return open_screen(None, config, model)
     if arguments.book == STANDARD_INPUT:
@@ -138,7 +137,8 @@ class Look:
         from gistread.search.destinations import destinations_of
 
         here = UserData(default_paths()).position(book.sha256)
-        place_name = f"p{typed}" if typed.isdecimal() else typed  # As books are quoted
+        # A number alone is a page, as people quote books.
+        place_name = f"p{typed}" if typed.isdecimal() else typed
         target = destinations_of(place_name, book, here, path)
         if not target.destinations:
             raise UsageError(
@@ -165,14 +165,17 @@ def open_screen(
     """
     _check_terminal(piped=piped)
     if isinstance(book, Path):
-        open_file(book).close()
+        open_file(book).close()  # Raises BookError before the screen is drawn.
     from gistread.tui.app import run as run_screen
     from gistread.tui.services import Opening
 
-    at = Opening(look.path, (look.start, look.end), look.words) if look else None
-    return ExitStatus(
-        run_screen(book, paths=default_paths(), config=config, model=model, look_at=at)
+    look_at: Opening | None = None
+    if look is not None:
+        look_at = Opening(look.path, (look.start, look.end), look.words)
+    status = run_screen(
+        book, paths=default_paths(), config=config, model=model, look_at=look_at
     )
+    return ExitStatus(status)
 
 
 def _check_terminal(*, piped: bool) -> None:
@@ -183,15 +186,17 @@ def _check_terminal(*, piped: bool) -> None:
     # `gistread serve`: the browser is the terminal.
     if os.environ.get("TEXTUAL_DRIVER"):
         return
-    if not sys.stdout.isatty() or not (piped or sys.stdin.isatty()):
+    has_keys = piped or sys.stdin.isatty()
+    if not sys.stdout.isatty() or not has_keys:
         raise UsageError(_NEEDS_TERMINAL, _WITHOUT)
     if os.environ.get("TERM") == "dumb":
-        raise UsageError(
-            "gistread cannot draw its screen on a terminal with TERM=dumb.", _WITHOUT
-        )
+        message = "gistread cannot draw its screen on a terminal with TERM=dumb."
+        raise UsageError(message, _WITHOUT)
 
 
 def page_names() -> list[str]:
+    """The pages of the documentation, in the order of its index."""
+    # The names in links: `[Models](models.md)`
     return re.findall(r"\]\(([a-z-]+)\.md\)", _text("index"))
 
 
@@ -200,22 +205,30 @@ def documents(page: str = "") -> str:
     if page:
         return _text(page)
     texts = {name: _text(name) for name in page_names()}
-    titles = {
-        name: text.split("\n", 1)[0].removeprefix("# ") for name, text in texts.items()
-    }
     whole = "\n".join([_text("index"), *texts.values()])
-    for name, title in titles.items():
-        slug = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-        whole = whole.replace(f"]({name}.md#", "](#").replace(
-            f"]({name}.md)", f"](#{slug})"
-        )
+    for name, text in texts.items():
+        first_line, _, _ = text.partition("\n")
+        anchor = _anchor_of(first_line.removeprefix("# "))
+        whole = whole.replace(f"]({name}.md#", "](#")
+        whole = whole.replace(f"]({name}.md)", f"](#{anchor})")
     return whole
 
 
+def _anchor_of(heading: str) -> str:
+    """The anchor of a heading in Markdown.
+
+    >>> _anchor_of("Models, and where they come from")
+    'models-and-where-they-come-from'
+    """
+    letters = re.sub(r"[^\w -]", "", heading.lower())
+    return letters.replace(" ", "-")
+
+
 def _text(name: str) -> str:
+    """The text of a page of the documentation."""
     package = Path(__file__).parents[1]
     folder = package / "docs"
-    if not folder.is_dir():  # an editable install
+    if not folder.is_dir():  # An editable install
         folder = package.parents[1] / "docs"
     return (folder / f"{name}.md").read_text("utf-8")
 
@@ -223,17 +236,16 @@ def _text(name: str) -> str:
 def _serve(arguments: argparse.Namespace) -> ExitStatus:
     from gistread.tui.serving import is_loopback, serve
 
+    def say_address(address: str) -> None:
+        say(f"gistread is at {address}\nPress Ctrl+C to stop.")
+
     if not is_loopback(arguments.host):
         say(
             f"Warning: other machines can reach {arguments.host}, and nothing is encrypted. "
             "Anyone with the address below can read your files."
         )
-    serve(
-        _screen_command(arguments),
-        arguments.host,
-        arguments.port,
-        lambda address: say(f"gistread is at {address}\nPress Ctrl+C to stop."),
-    )
+    command = _screen_command(arguments)
+    serve(command, arguments.host, arguments.port, say_address)
     return ExitStatus.DONE
 
 
@@ -252,6 +264,6 @@ def _screen_command(arguments: argparse.Namespace) -> list[str]:
             words += [option, str(value)]
     if arguments.book:
         book = book_path(arguments.book)
-        open_file(book).close()
+        open_file(book).close()  # Raises BookError before a browser opens it.
         words += ["--", str(book.absolute())]
     return words

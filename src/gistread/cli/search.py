@@ -28,18 +28,16 @@ _WAIT_S = 3.0  # For the index of new books: a few are done by then
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.all:
-        return _search_all(
-            " ".join([arguments.book or "", *arguments.words]), arguments
-        )
+        # The first word stands in the place of a book.
+        words = " ".join([arguments.book or "", *arguments.words])
+        return _search_all(words, arguments)
     words = " ".join(arguments.words)
     if not words.strip():
-        raise UsageError(
-            "No words to search for.", "Example: gistread search BOOK whale"
-        )
+        example = "Example: gistread search BOOK whale"
+        raise UsageError("No words to search for.", example)
     if arguments.tag:
-        raise UsageError(
-            "--tag goes with --all.", "Example: gistread search --all whale --tag sea"
-        )
+        example = "Example: gistread search --all whale --tag sea"
+        raise UsageError("--tag goes with --all.", example)
     return _search_book(open_named(arguments.book), words, arguments)
 
 
@@ -47,13 +45,14 @@ def _search_book(book: Book, words: str, arguments: argparse.Namespace) -> ExitS
     """`gistread search BOOK WORDS`."""
     hits = BookSearch(book).find(words, _mode(arguments))
     limit = arguments.limit or len(hits)
-    documents = [
-        hit_document(book, *hits.span(index)) for index in range(min(len(hits), limit))
-    ]
-    lines = []
-    for hit in documents:
-        share = format_place(hit["start"], len(book.text))
-        lines.append(_text(f"{hit['start']}–{hit['end']}  {share:>3}", hit))
+    documents: list[Json] = []
+    lines: list[str] = []
+    for index in range(min(len(hits), limit)):
+        start, end = hits.span(index)
+        document = hit_document(book, start, end)
+        documents.append(document)
+        share = format_place(start, len(book.text))
+        lines.append(_text(f"{start}–{end}  {share:>3}", document))
     report(arguments, {"hits": documents}, lines)
     if not len(hits):
         say(f"{words!r} is not in {book.title or 'the book'}.")
@@ -92,8 +91,8 @@ def _mode(arguments: argparse.Namespace) -> SearchMode:
 def indexed_shelf(tag: str = "") -> Shelf:
     """The library, or a collection.
 
-    New books are indexed in the background; the first one is waited for. Raises UsageError for an
-    empty library, NotReadyError if no book can be indexed now.
+    New books are indexed in the background; if none was indexed before, waits for the first one.
+    Raises UsageError for an empty library, NotReadyError if no book can be indexed now.
     """
     paths = default_paths()
     shelf = open_shelf(paths, tag)
@@ -110,8 +109,8 @@ def indexed_shelf(tag: str = "") -> Shelf:
         )
     if shelf.pending:
         say(
-            f"Note: {len(shelf.pending)} of {shelf.total} books are left out until they are "
-            "indexed, in the background."
+            f"Note: {len(shelf.pending)} of {shelf.total} books are left out "
+            "until they are indexed, in the background."
         )
     return shelf
 
@@ -145,20 +144,23 @@ def _search_all(words: str, arguments: argparse.Namespace) -> ExitStatus:
         )
     shelf = indexed_shelf(arguments.tag)
     matches = shelf.search(words, arguments.limit or _MOST)
+    hits: list[Json] = []
+    lines: list[str] = []
+    for hit in matches.hits:
+        place = place_of(hit)
+        hits.append(hit.book.document | place)
+        share = format_place(hit.start, hit.book.indexed.length)
+        lines.append(_text(f"{hit.book.entry.title}  {share}", place))
     beyond = [
         {"title": book.entry.title, "hits": count}
         for book, count in matches.beyond.items()
     ]
     document = {
-        "hits": [hit.book.document | place_of(hit) for hit in matches.hits],
+        "hits": hits,
         "total": matches.total,
         "beyond": beyond,
         "not_indexed": len(shelf.pending),
     }
-    lines = []
-    for hit in matches.hits:
-        share = format_place(hit.start, hit.book.indexed.length)
-        lines.append(_text(f"{hit.book.entry.title}  {share}", place_of(hit)))
     report(arguments, document, lines)
     if not matches.hits and not matches.beyond:
         say(f"None of your {counted(len(shelf.books), 'book')} has {words!r}.")
@@ -188,24 +190,26 @@ def hit_document(book: Book, start: int, end: int) -> Json:
 
 
 def _context(book: Book, start: int, end: int) -> tuple[int, int]:
-    """Some words on each side of a place, within its paragraphs."""
+    """(start, end) of a place with some words on each side, within its paragraphs."""
     first = 0
     last = len(book.text)
     if book.paragraphs:
         first = book.paragraphs[book.paragraph_index(start)].start
         last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end
     left = max(first, start - _AROUND)
-    space_after_left = book.text.find(" ", left, start)
-    if left > first and space_after_left >= 0:
-        left = space_after_left + 1
+    if left > first:
+        space = book.text.find(" ", left, start)
+        left = space + 1 if space >= 0 else left
     right = min(max(end, last), end + _AROUND)
-    space_before_right = book.text.rfind(" ", end, right)
-    if right < last and space_before_right >= 0:
-        right = space_before_right
+    if right < last:
+        space = book.text.rfind(" ", end, right)
+        right = space if space >= 0 else right
     return left, right
 
 
 def _text(place: str, hit: Json) -> str:
+    """A hit on two lines: its place and chapter, and its words with those around them."""
     chapter = f"  {hit['chapter']}" if hit["chapter"] else ""
     quote = f"{hit['before']}[{hit['text']}]{hit['after']}"
-    return f"{place}{chapter}\n   {' '.join(quote.split())}\n"
+    quote = " ".join(quote.split())
+    return f"{place}{chapter}\n   {quote}\n"
