@@ -40,6 +40,7 @@ _NAMES = {
     "session.session": ("Session",),
     "session.sync": ("SyncSession",),
 }
+# The module of each name
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = ["__version__", *_HOMES]
 
@@ -47,8 +48,9 @@ __all__ = ["__version__", *_HOMES]
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
+    module = import_module(f"{__name__}.{_HOMES[name]}")
+    value = getattr(module, name)
+    globals()[name] = value  # Found at once the next time
     return value
 
 

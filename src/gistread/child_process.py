@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _POLL_S = 1.0
-_GRACE_S = (
-    # For children that notice the end of their parent themselves, and have something to save
-    2.0
-)
+# For children that notice the end of their parent themselves, and have something to save
+_GRACE_S = 2.0
 _START = (
     "import sys; sys.path[:] = {path!r}; "
     "from gistread.child_process import run_module; run_module({module!r}, {parent}, {output})"
@@ -31,7 +29,8 @@ def import_path() -> list[str]:
     """`sys.path` without the working directory.
 
     `python -m`, `python -c` and empty entries of PYTHONPATH put it before the standard library.
-    Whatever follows the standard library is an installation, even if the user stands in it.
+    The entries after the standard library are installations. One of them stays even if it is the
+    working directory.
     """
     try:
         here = os.getcwd()  # noqa: PTH109 - `pathlib` is not loaded yet
@@ -39,11 +38,8 @@ def import_path() -> list[str]:
         here = ""
     library = os.path.dirname(os.__file__)  # noqa: PTH120
     installed = sys.path.index(library) if library in sys.path else len(sys.path)
-    return [
-        path
-        for at, path in enumerate(sys.path)
-        if path and (at >= installed or path != here)
-    ]
+    before = [path for path in sys.path[:installed] if path and path != here]
+    return before + [path for path in sys.path[installed:] if path]
 
 
 def python_command(
@@ -54,10 +50,10 @@ def python_command(
 ) -> list[str]:
     """The command that runs a module in a new Python process.
 
-    The process imports from where this one does, except the working directory. `-I` ignores
-    environment variables and the user's site, whose folder is part of the path if this process uses
-    it. `output`: inherited descriptor that becomes the standard output once Python has started, so
-    that nothing else is written to it.
+    The process imports from where this one does, except from the working directory. `-I` ignores
+    environment variables and the user's site; the path contains the site's folder if this process
+    uses it. `output`: inherited descriptor that becomes the standard output once Python has
+    started, so that nothing else is written to it.
     """
     from pathlib import Path
 
@@ -108,9 +104,10 @@ def start_python(
     try:
         command = python_command(module, *arguments, output=writing)
         nothing = subprocess.DEVNULL
-        return subprocess.Popen(
+        process = subprocess.Popen(
             command, stdin=stdin, stdout=nothing, stderr=nothing, pass_fds=(writing,)
-        ), output
+        )
+        return process, output
     except BaseException:
         output.close()
         raise
@@ -132,6 +129,7 @@ def run_module(module: str, parent: int | None, output: int | None) -> None:
 
 
 def _end_with(parent: int) -> None:
+    """End this process soon after its parent has ended."""
     import time
 
     while os.getppid() == parent:

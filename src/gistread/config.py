@@ -37,7 +37,7 @@ class Config:
     # Name of a theme. Empty: `night` or `paper`, as the terminal is dark or light.
     theme: str = ""
     # The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty:
-    # the starter, else the only one installed.
+    # the starter, or else the only one installed.
     model: str = ""
     # Whether the model reads every opened book; else only books chosen for it
     read_along: bool = False
@@ -100,8 +100,8 @@ class Config:
     # Fewest empty columns on each side of a book's text
     side_margin: Annotated[int, range(0, 41)] = 2
     overlap: Annotated[int, range(0, 3)] = 2  # Lines that a turned screen repeats
-    # How paragraphs are separated: an empty row, or an indented first line; by default the latter
-    # in stories
+    # How paragraphs are separated: by an empty row, or by an indented first line, as in stories by
+    # default
     paragraphs: Literal["auto", "gap", "indent"] = "auto"
     justify: bool = False  # Whether lines are justified
     # Whether words may be hyphenated, by the rules of their language
@@ -125,14 +125,16 @@ _KEYS = "keys"
 # Settings of earlier versions: ignored in a file
 _RETIRED = frozenset(
     (
-        *(
-            "batch_tokens",
-            "columns",
-            "embedding_model",
-            "fast_weights",
-            "flash_attention",
-        ),
-        *("follow", "library_view", "line_spacing", "mark_names", "reading_goal"),
+        "batch_tokens",
+        "columns",
+        "embedding_model",
+        "fast_weights",
+        "flash_attention",
+        "follow",
+        "library_view",
+        "line_spacing",
+        "mark_names",
+        "reading_goal",
     )
 )
 # A line break, and bytes of a path that are not UTF-8
@@ -141,6 +143,7 @@ _UNWRITABLE = re.compile("[\n\ud800-\udfff]")
 
 @cache
 def _hints() -> dict[str, Any]:
+    """The type hint of each setting, with its limits."""
     hints = get_type_hints(Config, include_extras=True)
     return {name: hint for name, hint in hints.items() if name != _KEYS}
 
@@ -155,10 +158,12 @@ class _Rule(NamedTuple):
 def _rule(hint: Any, value: Any) -> _Rule:
     """The rule of a setting with this hint, for this value."""
     if get_origin(hint) is Annotated:
-        return _rule_of_limits(get_args(hint)[1], value)
+        _, limits = get_args(hint)
+        return _rule_of_limits(limits, value)
     if get_origin(hint) is Literal:
-        *first, last = (f'"{each}"' for each in get_args(hint) if each)
-        return _Rule(value in get_args(hint), f"{', '.join(first)} or {last}")
+        choices = get_args(hint)
+        *first, last = (f'"{choice}"' for choice in choices if choice)
+        return _Rule(value in choices, f"{', '.join(first)} or {last}")
     if hint is bool:
         return _Rule(isinstance(value, bool), "true or false")
     if hint is str:
@@ -194,11 +199,10 @@ def load_config(path: Path) -> Config:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(
-            f"{path} is not valid TOML: {error}.", "Correct the file or move it away."
-        ) from None
+        message = f"{path} is not valid TOML: {error}."
+        raise UsageError(message, "Correct the file or move it away.") from None
     table = {key: value for key, value in table.items() if key not in _RETIRED}
-    if table.get("steps") == "announce":  # Of 0.2
+    if table.get("steps") == "announce":  # As version 0.2 wrote it
         table["steps"] = "ask"
     for key, value in table.items():
         _check(key, value, f"{path}, line {_line_of(text, key)}")
@@ -222,8 +226,10 @@ def save_setting(path: Path, key: str, value: Value) -> None:
     from tomlkit.exceptions import TOMLKitError
 
     section, _, command = key.partition(".")
-    _check(section, {command: value} if command else value, str(path))
-    target = path.resolve()  # A symbolic link, as dotfile managers make, stays one.
+    is_key = bool(command)
+    _check(section, {command: value} if is_key else value, str(path))
+    # A symbolic link, as dotfile managers make, stays one.
+    target = path.resolve()
     try:
         make_folder(target.parent)
         with open_locked(target, wait_s=_WAIT_S):
@@ -245,15 +251,16 @@ def save_setting(path: Path, key: str, value: Value) -> None:
 
 
 def _check(key: str, value: object, where: str) -> None:
+    """Raises UsageError if there is no such setting, or if it may not have this value."""
     if key == _KEYS:
         _check_keys(value, where)
         return
     if key not in _hints():
         known = [*_hints(), _KEYS]
-        near = difflib.get_close_matches(key, known, n=1)
-        hint = (
-            f"Did you mean {near[0]}?" if near else f"Settings are: {', '.join(known)}."
-        )
+        meant = difflib.get_close_matches(key, known, n=1)
+        hint = f"Settings are: {', '.join(known)}."
+        if meant:
+            hint = f"Did you mean {meant[0]}?"
         raise UsageError(f"{where}: unknown setting {key!r}.", hint)
     rule = _rule(_hints()[key], value)
     if not rule.allows:
@@ -261,6 +268,7 @@ def _check(key: str, value: object, where: str) -> None:
 
 
 def _check_keys(table: object, where: str) -> None:
+    """Raises UsageError if this is not a table of commands with their keys."""
     if not isinstance(table, dict):
         raise UsageError(
             f'{where}: keys must be a table: [keys], then lines such as ask = "a".'
@@ -268,12 +276,16 @@ def _check_keys(table: object, where: str) -> None:
     for command, key in table.items():
         if not isinstance(key, str) or not key.strip():
             raise UsageError(
-                f'{where}: keys.{command} must name a key, such as "ctrl+f", not {_toml(key)}.'
+                f"{where}: keys.{command} must name a key, "
+                f'such as "ctrl+f", not {_toml(key)}.'
             )
 
 
 def _toml(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    """A value as the file has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value)
 
 
 def _line_of(text: str, key: str) -> int:
@@ -288,15 +300,14 @@ def _line_of(text: str, key: str) -> int:
 
 
 def _read(path: Path) -> str:
+    """The text of the file; empty if there is none. Raises UsageError, StorageError."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:
-        raise UsageError(
-            f"{path} is not UTF-8 text.", "Correct the file or move it away."
-        ) from None
+        message = f"{path} is not UTF-8 text."
+        raise UsageError(message, "Correct the file or move it away.") from None
     except OSError as error:
-        raise StorageError(
-            f"{path}: {error.strerror or error}.", "The settings could not be read."
-        ) from error
+        message = f"{path}: {error.strerror or error}."
+        raise StorageError(message, "The settings could not be read.") from error

@@ -1,6 +1,6 @@
-"""Looks a word up with a configured program, never through a shell, or an installed dictionary.
+"""Looks a word up with a configured program or an installed dictionary.
 
-Limits the output.
+No shell is involved, and the output is limited.
 """
 
 import asyncio
@@ -18,26 +18,26 @@ from gistread.system import end_group
 
 LIMIT_S = 10.0
 LIMIT_BYTES = 256 * 1024
-LONGEST_WORD = 80  # Longest word, in characters
+LONGEST_WORD = 80  # In characters
 
 _KNOWN = (
     ("sdcv", "--non-interactive", "--utf8-output", "{word}"),
     ("wn", "{word}", "-over"),
-    # without the host it asks a server on the network
+    # Without the host, it asks a server on the network.
     ("dict", "--host", "localhost", "{word}"),
 )
-_WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
-# Terminal colours, links and overstriking.
+_WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)  # From the first letter to the last one
+# Terminal colours, links and overstriking: "\x1b[1m", "\x1b]8;;…\x07", "_\x08"
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|.\x08")
-# Output without an entry: of dict, sdcv, `look_up` itself, and without any dictionary.
+# Output without an entry: from dict, sdcv, `look_up` itself, and without any dictionary
 _NO_ENTRY = re.compile(
     r"No definitions found|Nothing similar to|\S+ has no entry|No dictionary found"
 )
 
 _ENDED_WITHIN_S = 2.0
 HOW_TO_SET = (
-    'Set lookup_command in the settings, such as "dict {word}", or install sdcv, wn or a dict '
-    "server."
+    'Set lookup_command in the settings, such as "dict {word}", '
+    "or install sdcv, wn or a dict server."
 )
 
 
@@ -47,7 +47,7 @@ class DictionaryError(GistreadError):
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The command to run; without `argv`, no dictionary was found."""
+    """The command that looks a word up; without `argv`, there is no dictionary."""
 
     word: str
     argv: tuple[str, ...] = ()
@@ -78,26 +78,25 @@ def choose_lookup(
     Raises UsageError.
     """
     commands: Sequence[Sequence[str]] = _KNOWN
-    if command.strip():
+    is_set = bool(command.strip())
+    if is_set:
         try:
             commands = [shlex.split(command)]
         except ValueError as error:
-            raise UsageError(
-                f"lookup_command is not a command line: {error}.", f"It is {command!r}."
-            ) from None
-    for name, *parts in commands:
+            message = f"lookup_command is not a command line: {error}."
+            raise UsageError(message, f"It is {command!r}.") from None
+    for name, *arguments in commands:
         program = which(str(Path(name).expanduser()))
-        if program:
-            if not any("{word}" in part for part in parts):
-                parts.append("{word}")
-            return Lookup(
-                word, (program, *(part.replace("{word}", word) for part in parts))
-            )
-    if command.strip():
-        raise UsageError(
-            f"lookup_command names {commands[0][0]!r}, which is not installed.",
-            HOW_TO_SET,
-        )
+        if not program:
+            continue
+        if not any("{word}" in argument for argument in arguments):
+            arguments.append("{word}")
+        filled = [argument.replace("{word}", word) for argument in arguments]
+        return Lookup(word, (program, *filled))
+    if is_set:
+        name = commands[0][0]
+        message = f"lookup_command names {name!r}, which is not installed."
+        raise UsageError(message, HOW_TO_SET)
     return Lookup(word)
 
 
@@ -109,9 +108,8 @@ def contains_entry(output: str) -> bool:
 async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
     """Run a lookup and return its output; cancelling kills the program. Raises DictionaryError."""
     if not lookup.argv:
-        raise DictionaryError(
-            f"No dictionary found to look up “{lookup.word}”.", HOW_TO_SET
-        )
+        message = f"No dictionary found to look up “{lookup.word}”."
+        raise DictionaryError(message, HOW_TO_SET)
     try:
         process = await asyncio.create_subprocess_exec(
             *lookup.argv,
@@ -123,16 +121,14 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise DictionaryError(
-            f"{lookup.program} cannot be run: {reason}.", HOW_TO_SET
-        ) from error
+        message = f"{lookup.program} cannot be run: {reason}."
+        raise DictionaryError(message, HOW_TO_SET) from error
     assert process.stdout is not None
     try:
         output = await asyncio.wait_for(_read(process.stdout), limit_s)
     except TimeoutError:
-        raise DictionaryError(
-            f"{lookup.program} did not answer within {limit_s:.0f} seconds."
-        ) from None
+        message = f"{lookup.program} did not answer within {limit_s:.0f} seconds."
+        raise DictionaryError(message) from None
     finally:
         if process.returncode is None:
             end_group(process.pid)
@@ -146,9 +142,11 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
+    """The output up to its end or the limit."""
     output = bytearray()
-    while len(output) < LIMIT_BYTES and (
-        more := await stream.read(LIMIT_BYTES - len(output))
-    ):
-        output += more
+    while len(output) < LIMIT_BYTES:
+        part = await stream.read(LIMIT_BYTES - len(output))
+        if not part:
+            break
+        output += part
     return bytes(output)

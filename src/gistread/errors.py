@@ -3,7 +3,7 @@
 import re
 from enum import IntEnum
 
-# File names and replies of servers may contain them.
+# Control and invisible characters, which file names and replies of servers may contain
 _INVISIBLE = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
@@ -14,17 +14,19 @@ _secrets: set[str] = set()
 
 
 def conceal(secret: str) -> None:
-    """Leave this key out of every message from now on, also where a server or a URL repeats it."""
-    import json  # imported here: for servers only
+    """Leave this key out of every message from now on, also as a server or a URL repeats it."""
+    import json  # Imported here: only servers have keys.
     from urllib.parse import quote
 
-    if len(secret) >= _LEAST_SECRET:
-        _secrets.update(
-            (secret, quote(secret), quote(secret, safe=""), json.dumps(secret)[1:-1])
-        )
+    if len(secret) < _LEAST_SECRET:
+        return
+    without_quotes = json.dumps(secret)[1:-1]
+    in_urls = quote(secret), quote(secret, safe="")
+    _secrets.update((secret, without_quotes, *in_urls))
 
 
 def without_keys(text: str) -> str:
+    """The text with `…` in place of each key that was passed to `conceal`."""
     for secret in sorted(_secrets, key=len, reverse=True):
         text = text.replace(secret, "…")
     return text
@@ -40,18 +42,18 @@ def clean(text: str) -> str:
 
 def traceback_text(error: BaseException) -> str:
     """The traceback for a log, without messages: they may quote a book, a question or an answer."""
-    import traceback  # imported here: it is needed for bugs only
+    from traceback import format_tb  # Imported here: only bugs need it.
 
-    earlier = error.__cause__ or (
-        None if error.__suppress_context__ else error.__context__
-    )
-    lines = [traceback_text(earlier)] if earlier else []
-    lines += [
-        "Traceback:\n",
-        *traceback.format_tb(error.__traceback__),
-        f"{type(error).__qualname__}\n",
-    ]
-    return "".join((*lines, *map(traceback_text, getattr(error, "exceptions", ()))))
+    earlier = error.__cause__
+    if earlier is None and not error.__suppress_context__:
+        earlier = error.__context__
+    parts = [traceback_text(earlier)] if earlier else []
+    parts.append("Traceback:\n")
+    parts += format_tb(error.__traceback__)
+    parts.append(f"{type(error).__qualname__}\n")
+    members = getattr(error, "exceptions", ())  # Of an ExceptionGroup
+    parts += map(traceback_text, members)
+    return "".join(parts)
 
 
 class ExitStatus(IntEnum):
@@ -119,8 +121,8 @@ class PromptTooLongError(EngineError):
         super().__init__(
             f"The prompt has {prompt_tokens} tokens and the answer up to {answer_tokens}; "
             f"the model's context has {context_tokens}.",
-            "Ask a shorter question, read in smaller sections (--max-words), or use a model with "
-            "a longer context.",
+            "Ask a shorter question, read in smaller sections (--max-words), "
+            "or use a model with a longer context.",
         )
         self.prompt_tokens = prompt_tokens
         self.answer_tokens = answer_tokens
@@ -132,8 +134,8 @@ class BudgetTooSmallError(UsageError):
 
     def __init__(self, needed_tokens: int, budget_tokens: int) -> None:
         super().__init__(
-            f"The budget is {budget_tokens} tokens; the smallest piece of the book to show has "
-            f"{needed_tokens}.",
+            f"The budget is {budget_tokens} tokens; "
+            f"the smallest piece of the book to show has {needed_tokens}.",
             "Allow more tokens, or choose smaller pages (--max-words).",
         )
         self.needed_tokens = needed_tokens

@@ -1,6 +1,6 @@
 """Marks in a book: bookmarks, letters as in vim, highlights, notes.
 
-And merging of concurrent changes.
+Concurrent changes of a mark are merged.
 """
 
 import time
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 CONTEXT = 64  # Characters of context on each side
-# By which a change follows the one before, also if the clock was set back
+# Least time between two changes of a mark, also if the clock was set back between them
 _LEAST_LATER_S = 1e-3
 _HERE = 64  # Characters quoted for a place without an end, such as a bookmark
 
@@ -29,23 +29,31 @@ def quote_at(text: str, start: int, end: int | None = None) -> TextQuote:
     """Quote `[start, end)`; without an end, the first words from `start`.
 
     Offsets are clamped to the text.
+
+    >>> quote_at("Call me Ishmael.", 5, 7)
+    TextQuote(start=5, end=7, exact='me', prefix='Call ', suffix=' Ishmael.')
     """
     start = min(max(0, start), len(text))
     if end is None:
-        words = text[start : start + _HERE]
-        if start + _HERE < len(text):
-            last_blank = max(words.rfind(" "), words.rfind("\n"))
-            if last_blank > _HERE // 2:
-                words = words[:last_blank]
-        end = start + len(words.rstrip())
+        end = _end_of_words(text, start)
     end = min(max(start, end), len(text))
     return TextQuote(
         start,
         end,
-        text[start:end],
-        text[max(0, start - CONTEXT) : start],
-        text[end : end + CONTEXT],
+        exact=text[start:end],
+        prefix=text[max(0, start - CONTEXT) : start],
+        suffix=text[end : end + CONTEXT],
     )
+
+
+def _end_of_words(text: str, start: int) -> int:
+    """The end of the first words from `start`: whole ones, unless the last is very long."""
+    words = text[start : start + _HERE]
+    if start + _HERE < len(text):
+        last_blank = max(words.rfind(" "), words.rfind("\n"))
+        if last_blank > _HERE // 2:
+            words = words[:last_blank]
+    return start + len(words.rstrip())
 
 
 class MarkKind(StrEnum):
@@ -101,34 +109,37 @@ def new_mark(
     A letter mark has its letter in its id: each letter marks one place per book.
     """
     now = time.time()
-    identifier = (
-        f"letter-{letter}" if kind is MarkKind.LETTER else uuid.uuid4().hex[:16]
-    )
+    identifier = uuid.uuid4().hex[:16]
+    if kind is MarkKind.LETTER:
+        identifier = f"letter-{letter}"
     return Mark(identifier, kind, place, color, note, letter, now, now)
 
 
 def with_changes(mark: Mark, **fields: object) -> Mark:
-    at = max(time.time(), mark.changed_at + _LEAST_LATER_S)
-    return replace(mark, changed_at=at, **fields)  # type: ignore[arg-type]
+    """The mark with other fields, changed now."""
+    now = max(time.time(), mark.changed_at + _LEAST_LATER_S)
+    return replace(mark, changed_at=now, **fields)  # type: ignore[arg-type]
 
 
-def merge_marks(mine: Mark, known: Mark | None, base: Mark | None) -> Mark:
-    """Merge a change of `base` with the version stored meanwhile.
+def merge_marks(mine: Mark, stored: Mark | None, base: Mark | None) -> Mark:
+    """Merge a change with the version that was stored meanwhile.
 
-    Both notes, the other fields of `mine`.
+    `base`: the version before both changes. The merged mark has both new notes, and the other
+    fields of `mine`.
     """
-    if known is None or known.lost or base is None:
+    if stored is None or stored.lost or base is None:
         return mine
-    if not known.note or known.note in (base.note, mine.note):
+    has_new_note = bool(stored.note) and stored.note not in (base.note, mine.note)
+    if not has_new_note:
         return mine
-    note = known.note
+    note = stored.note
     if mine.note and mine.note != base.note:
-        note = f"{mine.note}\n\n{known.note}"
+        note = f"{mine.note}\n\n{stored.note}"
     return with_changes(mine, note=note)
 
 
 def sorted_marks(marks: list[Mark]) -> list[Mark]:
-    """By position; lost marks last."""
+    """The marks by position; lost marks last."""
     return sorted(
         marks, key=lambda mark: (mark.lost, mark.start, mark.end, mark.made_at)
     )

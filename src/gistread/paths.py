@@ -18,7 +18,10 @@ _OF_OTHERS = 0o077
 
 
 class PathWithin:
-    """A file or folder within one of the directories of `Paths`."""
+    """A file or folder within one of the directories of `Paths`, as an attribute of `Paths`.
+
+    `paths.config_file` is `paths.config / "config.toml"`.
+    """
 
     def __init__(self, directory: str, name: str) -> None:
         self._directory = directory
@@ -78,19 +81,20 @@ def pip_install(what: str) -> str:
 def install_extra(extra: str) -> str:
     """The command that adds what an extra of gistread needs.
 
-    By pipx, package by package: it would take `gistread[…]` for another source of gistread, and
-    look for upgrades there.
+    For pipx the packages are named one by one: it would take `gistread[…]` for another source of
+    gistread, and look for upgrades there.
     """
     if not _is_by_pipx():
         return pip_install(f"'gistread[{extra}]'")
-    from importlib.metadata import requires  # Takes long to import
+    from importlib.metadata import requires  # Imported here: it takes long.
 
-    needed = (requirement.partition(";") for requirement in requires("gistread") or ())
-    packages = [
-        shlex.quote(package.strip())
-        for package, _, condition in needed
-        if condition.strip() in (f"extra == '{extra}'", f'extra == "{extra}"')
-    ]
+    conditions = (f"extra == '{extra}'", f'extra == "{extra}"')
+    packages: list[str] = []
+    for requirement in requires("gistread") or ():
+        # `textual-serve>=1.1; extra == 'serve'`
+        package, _, condition = requirement.partition(";")
+        if condition.strip() in conditions:
+            packages.append(shlex.quote(package.strip()))
     return f"pipx inject gistread {' '.join(packages)}"
 
 
@@ -102,25 +106,22 @@ def default_paths() -> Paths:
     """The user's directories; the XDG variables work on every system."""
     import platformdirs
 
-    def directory(variable: str, fallback: str) -> Path:
-        value = os.environ.get(variable, "")
-        # The XDG specification says to ignore relative paths.
-        return Path(value) / _APP if Path(value).is_absolute() else Path(fallback)
-
+    usual = platformdirs.PlatformDirs(_APP, appauthor=False)
     return Paths(
-        config=directory(
-            "XDG_CONFIG_HOME", platformdirs.user_config_dir(_APP, appauthor=False)
-        ),
-        data=directory(
-            "XDG_DATA_HOME", platformdirs.user_data_dir(_APP, appauthor=False)
-        ),
-        cache=directory(
-            "XDG_CACHE_HOME", platformdirs.user_cache_dir(_APP, appauthor=False)
-        ),
-        state=directory(
-            "XDG_STATE_HOME", platformdirs.user_state_dir(_APP, appauthor=False)
-        ),
+        config=_directory("XDG_CONFIG_HOME", usual.user_config_dir),
+        data=_directory("XDG_DATA_HOME", usual.user_data_dir),
+        cache=_directory("XDG_CACHE_HOME", usual.user_cache_dir),
+        state=_directory("XDG_STATE_HOME", usual.user_state_dir),
     )
+
+
+def _directory(variable: str, usual: str) -> Path:
+    """The directory that an environment variable names, or else the usual one."""
+    value = Path(os.environ.get(variable, ""))
+    # The XDG specification says to ignore relative paths.
+    if not value.is_absolute():
+        return Path(usual)
+    return value / _APP
 
 
 def _make_private(folder: Path) -> None:
@@ -129,9 +130,11 @@ def _make_private(folder: Path) -> None:
     Skips what it cannot change.
     """
     with contextlib.suppress(OSError):
-        if not folder.stat().st_mode & _OF_OTHERS:
+        is_private = not folder.stat().st_mode & _OF_OTHERS
+        if is_private:
             return
         for path in (*folder.rglob("*"), folder):
-            with contextlib.suppress(OSError):  # of another owner, or gone since
+            # Another user may own it, or it may have been deleted.
+            with contextlib.suppress(OSError):
                 if not path.is_symlink() or path is folder:
                     path.chmod(path.stat().st_mode & _OF_OWNER)

@@ -1,7 +1,7 @@
 """Readers and exporters of other packages, named by their entry points.
 
-https://packaging.python.org/en/latest/specifications/entry-points/. Entry points are looked up when
-a name is used that gistread itself does not have: looking takes a fifth of a second.
+https://packaging.python.org/en/latest/specifications/entry-points/. They are looked up only when a
+name is used that gistread itself does not have, since that takes a fifth of a second.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ class Plugin:
 
 @cache
 def plugins_of(group: str) -> Mapping[str, Plugin]:
-    """The entry points of a group, by name; of one name the first that is found."""
+    """The entry points of a group, by name; of several with one name, the first."""
     from importlib.metadata import entry_points
 
     plugins: dict[str, Plugin] = {}

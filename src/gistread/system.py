@@ -39,7 +39,7 @@ def limit_memory(size_bytes: int) -> None:
 
 def is_limited_below(size_bytes: int) -> bool:
     """Whether the memory of this process is limited below this size (`ulimit -v`)."""
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     return limit != resource.RLIM_INFINITY and limit < size_bytes
 
 
@@ -47,20 +47,19 @@ def limit_cpu(seconds: int) -> None:
     """End this process once it has used this much more processor time, rounded up to a second."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = math.ceil(used.ru_utime + used.ru_stime) + seconds
-    resource.setrlimit(
-        resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1])
-    )
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, hard_limit))
 
 
 def disable_core_dumps() -> None:
     """Write no core dump if this process crashes."""
     with suppress(ValueError, OSError):
-        resource.setrlimit(
-            resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1])
-        )
+        _, hard_limit = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, hard_limit))
 
 
 def lower_priority(niceness: int) -> None:
+    """Let other processes go first."""
     with suppress(OSError):
         os.nice(niceness)
 
@@ -75,16 +74,14 @@ def end_group(pid: int) -> None:
 
 
 def may_be_out_of_memory(status: int) -> bool:
-    """Whether a process with this exit status may have run out of memory.
-
-    It was killed, or aborted.
-    """
+    """Whether a process with this exit status was killed or aborted, as for lack of memory."""
     return -status in (signal.SIGABRT, signal.SIGKILL)
 
 
 def wait_for_data(pipe: FileIO, timeout_s: float) -> bool:
-    """Wait for data in a pipe, or its end."""
-    return bool(select.select([pipe], [], [], timeout_s)[0])
+    """Wait for data in a pipe, or its end. Returns False if neither comes in time."""
+    readable, _, _ = select.select([pipe], [], [], timeout_s)
+    return bool(readable)
 
 
 def cell_pixels() -> tuple[int, int] | None:
@@ -104,8 +101,8 @@ def cell_pixels() -> tuple[int, int] | None:
 def return_freed_memory() -> None:
     """Let this process return large freed texts to the system at once.
 
-    Call it before threads start. By default, glibc gives each thread a heap of its own, and once a
-    large text was freed keeps what is smaller.
+    Call it before threads start. By default, glibc gives each thread a heap of its own; and once a
+    large text was freed, it keeps freed texts up to that size.
     """
     _call_libc("mallopt", _MMAP_THRESHOLD, _LARGE_BYTES)
     _call_libc("mallopt", _ARENA_MAX, 2)

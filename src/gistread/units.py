@@ -1,20 +1,21 @@
 """Sizes, durations, lists and short texts as people read them.
 
-Also times and attributes as programs read them.
+Times and attributes as programs read them, and comparison of sequences.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# Least bytes of a unit: nothing is rounded to 1000 of the smaller one
+# Least bytes of a unit. Fewer are not shown as 1000 of the smaller unit.
 _LEAST_GB = 999.5e6
 _LEAST_MB = 999.5e3
 _BYTES_PER_GB = 1e9
 _BYTES_PER_MB = 1e6
 _BYTES_PER_KB = 1e3
-_LEAST_MINUTES_S = 90  # Shorter durations are told in seconds
-_LEAST_WHOLE_HOURS = 10  # Longer ones are told without minutes
-_HALF_HOUR = 30
+_LEAST_MINUTES_S = 90  # Shorter durations are shown in seconds
+_LEAST_WHOLE_HOURS = 10  # Longer ones are shown without minutes
+_HALF_HOUR_MIN = 30
 _LEAST_PERCENT = 0.01
 _BARS = "▁▂▃▄▅▆▇"  # A full block would join those of the rows above and below
 
@@ -34,7 +35,8 @@ def format_duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     hours, minutes = divmod(round(seconds / 60), 60)
     if hours >= _LEAST_WHOLE_HOURS:
-        return f"{hours + (minutes >= _HALF_HOUR)} h"
+        rounded_up = minutes >= _HALF_HOUR_MIN
+        return f"{hours + rounded_up} h"
     if not hours:
         return f"{minutes} min"
     if not minutes:
@@ -52,7 +54,11 @@ def iso_time(seconds: float) -> str:
 
 
 def fields(source: object, *names: str) -> dict[str, Any]:
-    """These attributes, under their own names."""
+    """These attributes of an object as fields of a JSON object.
+
+    >>> fields(3 + 4j, "real", "imag")
+    {'real': 3.0, 'imag': 4.0}
+    """
     return {name: getattr(source, name) for name in names}
 
 
@@ -82,7 +88,11 @@ ELLIPSIS = "\u00a0…"  # After words that go on; never alone on a row
 
 
 def short(text: str, limit: int) -> str:
-    """A text on one line, cut at a word."""
+    """A text on one line; one longer than `limit` characters is cut at a word.
+
+    >>> short("Call me Ishmael.", 12)
+    'Call me\\xa0…'
+    """
     line = " ".join(text.split())
     if len(line) <= limit:
         return line
@@ -118,17 +128,25 @@ def capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+_SINGLE_QUOTES = str.maketrans("“”", "‘’")
+
+
 def in_quotes(text: str) -> str:
     """The text in double quotation marks, with single ones for those in it.
 
     >>> in_quotes("“It burns,” she said. “Look …")
     '“‘It burns,’ she said. ‘Look …’”'
     """
-    return f"“{close_speech(text).translate(str.maketrans('“”', '‘’'))}”"
+    inner = close_speech(text).translate(_SINGLE_QUOTES)
+    return f"“{inner}”"
 
 
 def close_speech(sentence: str) -> str:
-    """The sentence with both quotation marks, where a speech begins or ends in it."""
+    """The sentence with both quotation marks, if a speech begins or ends in it.
+
+    >>> close_speech("“It burns,” she said. “Look …")
+    '“It burns,” she said. “Look …”'
+    """
     missing = sentence.count("“") - sentence.count("”")
     if missing > 0:
         return f"{sentence}”"
@@ -172,13 +190,19 @@ def same_at_start(first: Sequence[object], second: Sequence[object]) -> int:
 
 
 def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """(first, last) of each run of consecutive numbers, sorted."""
+    """(first, last) of each run of consecutive numbers, sorted.
+
+    >>> ranges([5, 6, 3, 7])
+    [(3, 3), (5, 7)]
+    """
     runs: list[tuple[int, int]] = []
     for number in sorted(set(numbers)):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1] = runs[-1][0], number
-        else:
-            runs.append((number, number))
+        if runs:
+            first, last = runs[-1]
+            if number == last + 1:
+                runs[-1] = first, number
+                continue
+        runs.append((number, number))
     return runs
 
 
@@ -192,11 +216,18 @@ def ranges_words(numbers: Iterable[int]) -> str:
 
 
 def bars(counts: Sequence[int], most: int) -> str:
-    """A bar for each count, at most `most` bars: more counts share one. A dot stands for 0."""
-    step = -(-len(counts) // most) or 1
-    parts = [sum(counts[at : at + step]) for at in range(0, len(counts), step)]
-    highest = max(parts, default=0)
-    return "".join(_bar(count, highest) for count in parts)
+    """A bar for each count, or for several if there are more than `most`. A dot stands for 0.
+
+    >>> bars([0, 1, 2, 7], 64)
+    '·▁▂▇'
+    """
+    counts_a_bar = max(1, math.ceil(len(counts) / most))
+    sums = [
+        sum(counts[start : start + counts_a_bar])
+        for start in range(0, len(counts), counts_a_bar)
+    ]
+    highest = max(sums, default=0)
+    return "".join(_bar(count, highest) for count in sums)
 
 
 def _bar(count: int, highest: int) -> str:

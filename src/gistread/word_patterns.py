@@ -18,7 +18,8 @@ MARKS = frozenset(
     for character in map(chr, range(_FIRST_MARK, _END_OF_INDIC))
     if unicodedata.category(character) in ("Mn", "Mc")
 )
-# Those that readers leave out when they type: of Indic scripts the dots below, not the vowel signs.
+# Marks that users leave out when they type. In Indic scripts these are the dots below, but not the
+# vowel signs.
 _FIRST_INDIC = "\u0900"
 _DOTS_BELOW = "\u093c\u09bc\u0a3c\u0abc\u0b3c\u0cbc"
 ACCENTS = frozenset(
@@ -36,7 +37,7 @@ ALPHABETIC = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 def folded_words(text: str) -> list[str]:
-    """The words of a text without case, to compare texts by."""
+    """The words of a text without case, for comparison."""
     return WORD.findall(text.casefold())
 
 

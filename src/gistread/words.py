@@ -5,15 +5,15 @@ Every book is opened with this module, so what is slow to compile stands in `wor
 
 import re
 
-# Latin, Greek and Cyrillic letters and most signs are of no script without spaces.
+# Any character but Latin, Greek and Cyrillic letters and most signs, whose scripts have spaces
 _MAY_BE_UNSPACED = re.compile("[^\0-\u0dff\u2000-\u303f]")
 
 
 def count_words(text: str) -> int:
-    """Number of words; for scripts without spaces, of characters."""
+    """Number of words; in scripts without spaces, number of characters."""
     if text.isascii() or not _MAY_BE_UNSPACED.search(text):
         return len(text.split())
-    # imported here: few books need it
+    # Imported here: few books need it.
     from gistread.word_patterns import UNSPACED_CHARACTER
 
     spaced, unspaced = UNSPACED_CHARACTER.subn(" ", text)

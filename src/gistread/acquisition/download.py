@@ -33,9 +33,11 @@ if TYPE_CHECKING:
 _MOST_FEED_BYTES = 20_000_000
 _USUAL_PORTS = {"http": 80, "https": 443}
 _MOST_BOOK_BYTES = 2_000_000_000
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")  # `bytes 1000-1999/2000`
 _TAG = re.compile(rb"<[^>]*>")
+# `filename="emma.epub"`, `filename*=UTF-8''emma.epub`
 _NAME = re.compile(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", re.IGNORECASE)
+_PLAIN_TEXT_SUFFIXES = ("md", "markdown", "text")
 _LEAST_WORDS = 100  # In a book on a web page; a shorter page is an error message
 _PASSWORD = re.compile(rb"<input[^>]*\btype\s*=\s*[\"']?password", re.IGNORECASE)
 
@@ -55,11 +57,12 @@ class Login:
 def is_same_server(url: str, catalogue: str) -> bool:
     """Whether host, scheme and port are those of the catalogue, or its http has become https."""
     try:
-        there, known = _origin(url), _origin(catalogue)
-    except ValueError:  # An invalid address, which the request tells of
+        origin = _origin(url)
+        known = _origin(catalogue)
+    except ValueError:  # An invalid address, which the request reports
         return False
-    is_upgrade = known.is_plain and there.is_secure and there.host == known.host
-    return there == known or is_upgrade
+    is_upgrade = known.is_plain and origin.is_secure and origin.host == known.host
+    return origin == known or is_upgrade
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,10 @@ class _Origin:
 
 
 def _origin(url: str) -> _Origin:
+    """The server of an address. Raises ValueError if that is invalid."""
     parts = urlsplit(url)
-    return _Origin(
-        parts.scheme, parts.hostname, parts.port or _USUAL_PORTS.get(parts.scheme)
-    )
+    port = parts.port or _USUAL_PORTS.get(parts.scheme)
+    return _Origin(parts.scheme, parts.hostname, port)
 
 
 class LoginNeededError(FetchError):
@@ -116,16 +119,16 @@ class CatalogueClient:
         self._uses_digest: bool | None = None
 
     async def feed(self, url: str) -> Feed:
-        """Raises FetchError."""
-        data, at = await self.document(url)
-        return parse_feed(data, at)
+        """The feed at an address. Raises FetchError."""
+        data, final_url = await self.document(url)
+        return parse_feed(data, final_url)
 
     async def search_template(self, feed: Feed) -> str:
         """The search template of a catalogue; empty if it has no search. Raises FetchError."""
         if feed.search or not feed.description:
             return feed.search
-        data, at = await self.document(feed.description)
-        return parse_description(data, at)
+        data, final_url = await self.document(feed.description)
+        return parse_description(data, final_url)
 
     async def document(self, url: str) -> tuple[bytes, str]:
         """A small document and its address after redirects. Raises FetchError."""
@@ -152,7 +155,9 @@ class CatalogueClient:
         self, url: str, headers: Mapping[str, str]
     ) -> AsyncIterator["httpx2.Response"]:
         """The response after redirects; the catalogue's server gets the login if it asks for it."""
-        login = self._login if self._login and self._login.covers(url) else None
+        login = self._login
+        if login is not None and not login.covers(url):
+            login = None
         if login is not None and self._uses_digest is None:
             async with self._open(url, headers, None) as response:
                 if response.status_code != HTTPStatus.UNAUTHORIZED:
@@ -188,7 +193,7 @@ class CatalogueClient:
     ) -> Path:
         """Download a book into a folder; returns its path, also if it was there before.
 
-        `check` raises BookError for what is no book: nothing is kept then. A download that was
+        `check` raises BookError if the file is not a book; it is then deleted. A download that was
         stopped resumes. Raises FetchError, StorageError.
         """
         key = hashlib.sha256(url.encode()).hexdigest()[:12]
@@ -196,7 +201,7 @@ class CatalogueClient:
             transfer = _Transfer(self, url, part, self._network, report)
             await transfer.complete()
             name = _file_name(transfer.headers, transfer.final_url, media_type)
-            # Formats that are known by their suffix only need it for the check.
+            # The check needs the suffix: some formats are known by it alone.
             whole = part.path.with_name(f".{key}.{name}")
             whole.unlink(missing_ok=True)  # Left by a process that was killed
             part.rename(whole)
@@ -210,8 +215,9 @@ class CatalogueClient:
         except BookError as error:
             whole.unlink(missing_ok=True)
             host = urlsplit(transfer.final_url).hostname
+            reason = error.message.replace(whole.name, name)
             raise FetchError(
-                f"{host} sent no readable book: {error.message.replace(whole.name, name)}",
+                f"{host} sent no readable book: {reason}",
                 "Nothing was kept. Open the address in a browser to see why.",
             ) from error
         except BaseException:
@@ -224,7 +230,7 @@ class CatalogueClient:
 async def open_catalogue(
     network: Network, login: Login | None = None
 ) -> AsyncIterator[CatalogueClient]:
-    """Raises FetchError."""
+    """A client with a connection of its own. Raises FetchError."""
     if login is not None:
         conceal(login.password)
     async with new_client(network) as client:
@@ -234,9 +240,10 @@ async def open_catalogue(
 def _type_of(url: str) -> str:
     """The media type that the end of an address promises; empty if it promises none."""
     path = urlsplit(url).path.lower()
-    return next(
-        (kind for kind, suffix in BOOK_SUFFIXES.items() if path.endswith(suffix)), ""
-    )
+    for media_type, suffix in BOOK_SUFFIXES.items():
+        if path.endswith(suffix):
+            return media_type
+    return ""
 
 
 def _refuse_page(path: Path, url: str, promised_type: str) -> None:
@@ -254,23 +261,23 @@ def _refuse_page(path: Path, url: str, promised_type: str) -> None:
         )
     data = path.read_bytes()
     if _PASSWORD.search(data):
-        raise FetchError(
-            f"{host} sent a login page.", "Nothing was kept. Log in with --user NAME."
-        )
-    if len(_TAG.sub(b" ", data).split()) < _LEAST_WORDS:
+        login_hint = "Nothing was kept. Log in with --user NAME."
+        raise FetchError(f"{host} sent a login page.", login_hint)
+    words = _TAG.sub(b" ", data).split()
+    if len(words) < _LEAST_WORDS:
         raise FetchError(f"{host} sent a web page that is not a book.", f"{hint}.")
 
 
 def _keep(whole: Path, target: Path) -> Path:
-    """Give a checked book its name, or another if the name is taken by another book."""
-    stem, suffixes = target.stem, target.suffix
+    """Give a checked book its name, with a number if another book has that name."""
+    stem, suffix = target.stem, target.suffix
     number = 1
     while target.exists():
         if _digest(target) == _digest(whole):
             whole.unlink()
             return target
         number += 1
-        target = target.with_name(f"{stem} ({number}){suffixes}")
+        target = target.with_name(f"{stem} ({number}){suffix}")
     whole.rename(target)
     return target
 
@@ -282,28 +289,33 @@ def _digest(path: Path) -> str:
 
 def _file_name(headers: Mapping[str, str], url: str, media_type: str) -> str:
     """A safe file name, as the server or the address gives it, with a suffix of the type."""
-    given = _NAME.search(headers.get("Content-Disposition", ""))
-    name = (
-        unquote(given[1]) if given else unquote(urlsplit(url).path.rpartition("/")[2])
-    )
+    name = _name_of(headers, url)
     stem, dot, suffix = name.rpartition(".")
-    sent = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    known = BOOK_SUFFIXES.get(sent) or BOOK_SUFFIXES.get(media_type) or ""
-    if known and not name.lower().endswith(known):
-        is_plain = (
-            sent == "text/plain"
-            and dot
-            and suffix.lower() in ("md", "markdown", "text")
-        )
-        known = f".{suffix}" if is_plain else known
-        stem = stem if is_plain else name.removesuffix(".images").removesuffix(".epub3")
-    elif known:
-        stem = name[: -len(known)]
-    elif dot:
-        known = f".{safe_file_name(suffix)}"
-    else:
-        stem = name
-    return f"{safe_file_name(stem)}{known}"
+    sent_type, _, _ = headers.get("Content-Type", "").partition(";")
+    sent_type = sent_type.strip().lower()
+    type_suffix = BOOK_SUFFIXES.get(sent_type) or BOOK_SUFFIXES.get(media_type) or ""
+    if not type_suffix:
+        if not dot:
+            return safe_file_name(name)
+        return f"{safe_file_name(stem)}.{safe_file_name(suffix)}"
+    if name.lower().endswith(type_suffix):
+        stem = name[: -len(type_suffix)]
+        return f"{safe_file_name(stem)}{type_suffix}"
+    is_plain_text = dot and suffix.lower() in _PLAIN_TEXT_SUFFIXES
+    if sent_type == "text/plain" and is_plain_text:
+        return f"{safe_file_name(stem)}.{suffix}"
+    # Addresses of Project Gutenberg end so: `84.epub3.images`.
+    stem = name.removesuffix(".images").removesuffix(".epub3")
+    return f"{safe_file_name(stem)}{type_suffix}"
+
+
+def _name_of(headers: Mapping[str, str], url: str) -> str:
+    """The name of a file as the server gives it, or else the end of its address."""
+    server_name = _NAME.search(headers.get("Content-Disposition", ""))
+    if server_name is not None:
+        return unquote(server_name[1])
+    _, _, last_part = urlsplit(url).path.rpartition("/")
+    return unquote(last_part)
 
 
 @dataclass(eq=False)
@@ -339,19 +351,16 @@ class _Transfer:
         async with self.catalogue.response(self.url, headers) as response:
             total = self._begin(response)
             if total is not None:
-                check_room(
-                    self.part.path.parent,
-                    total - self.part.length,
-                    "The book",
-                    "Free some space.",
-                )
+                folder = self.part.path.parent
+                missing = total - self.part.length
+                check_room(folder, missing, "The book", "Free some space.")
+            most_bytes = min(total or _MOST_BOOK_BYTES, _MOST_BOOK_BYTES)
             async for data in response.aiter_raw():
                 self.part.write(data)
-                if self.part.length > min(total or _MOST_BOOK_BYTES, _MOST_BOOK_BYTES):
+                if self.part.length > most_bytes:
                     self.part.restart()
-                    raise FetchError(
-                        f"{response.url.host} sends more than it announced."
-                    )
+                    host = response.url.host
+                    raise FetchError(f"{host} sends more than it announced.")
                 self.report(BookProgress(self.part.length, total))
         if total is not None and self.part.length != total:
             raise RetryError("the connection ended early")
@@ -359,9 +368,7 @@ class _Transfer:
 
     def _begin(self, response: "httpx2.Response") -> int | None:
         """Prepare the file for this response; returns the length of the whole, if known."""
-        sent_range = _CONTENT_RANGE.fullmatch(
-            response.headers.get("Content-Range", "").strip()
-        )
+        headers = response.headers
         status = response.status_code
         # The whole was fetched before, or the file has changed.
         if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
@@ -369,25 +376,31 @@ class _Transfer:
             raise RetryError("the file has changed")
         if status in BUSY:
             raise busy_error(response, self.part)
-        if (
-            status == HTTPStatus.PARTIAL_CONTENT
-            and sent_range
-            and int(sent_range[1]) == self.part.length
-        ):
-            total: int | None = int(sent_range[2])
+        if status == HTTPStatus.PARTIAL_CONTENT:
+            total = self._resumed_total(headers.get("Content-Range", ""))
+            if total is None:
+                raise _refusal(response)
         elif status == HTTPStatus.OK:
             self.part.restart()
-            length = response.headers.get("Content-Length", "")
+            length = headers.get("Content-Length", "")
             total = int(length) if length.isdecimal() else None
         else:
             raise _refusal(response)
-        if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise FetchError(
-                f"{response.url.host} sends the book compressed.", "Try again later."
-            )
-        self.headers, self.final_url = response.headers, str(response.url)
-        self._remember(response.headers)
+        if headers.get("Content-Encoding", "identity") != "identity":
+            message = f"{response.url.host} sends the book compressed."
+            raise FetchError(message, "Try again later.")
+        self.headers = headers
+        self.final_url = str(response.url)
+        self._remember(headers)
         return total
+
+    def _resumed_total(self, content_range: str) -> int | None:
+        """The length of the whole; None if the response does not continue the file."""
+        sent_range = _CONTENT_RANGE.fullmatch(content_range.strip())
+        if sent_range is None:
+            return None
+        start, total = int(sent_range[1]), int(sent_range[2])
+        return total if start == self.part.length else None
 
     def _validator(self) -> str:
         """The strong validator of what is on disk; empty: the download cannot resume."""
@@ -397,28 +410,31 @@ class _Transfer:
             return ""
 
     def _remember(self, headers: Mapping[str, str]) -> None:
+        """Save the validator of the file that is being fetched."""
         etag = headers.get("ETag", "")
-        if etag.startswith("W/") or not etag:
+        is_weak = etag.startswith("W/")
+        validator = etag
+        if not etag or is_weak:
             validator = headers.get("Last-Modified", "")
-        else:
-            validator = etag
         replace_file(self._state, orjson.dumps({"validator": validator}))
 
     @property
     def _state(self) -> Path:
+        """The file with the validator, beside the partial one."""
         return self.part.path.with_name(f"{self.part.path.name}.json")
 
 
 def _refusal(response: "httpx2.Response") -> FetchError:
-    status, host = response.status_code, response.url.host
-    if status in (401, 403):
+    """The error for a response that has neither a book nor a catalogue."""
+    status = response.status_code
+    host = response.url.host
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return LoginNeededError(
             f"{host} refuses access ({status}).",
             "It needs a login, or this one is wrong: use --user NAME.",
             str(response.url),
         )
-    if status in (404, 410):
-        return NotThereError(
-            f"{host} has no such book or catalogue.", "Check the number or address."
-        )
+    if status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+        message = f"{host} has no such book or catalogue."
+        return NotThereError(message, "Check the number or address.")
     return FetchError(f"{host} returned {status}.", "Try again later.")

@@ -4,6 +4,7 @@ https://specs.opds.io/opds-1.2 and https://drafts.opds.io/opds-2.0
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +37,16 @@ _LONGEST_LINE = 60
 # The smallest picture first: a terminal shows no more
 _COVERS = ("http://opds-spec.org/image/thumbnail", "http://opds-spec.org/image")
 _FEED_TYPES = ("application/atom+xml", "application/opds+json")
+_ANY_TYPE = ("",)
 _DESCRIPTION_TYPE = "application/opensearchdescription+xml"
+# What parsing raises for a document of another form
+_MALFORMED = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    etree.XMLSyntaxError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,7 @@ class Acquisition:
 
 @dataclass(frozen=True, slots=True)
 class OfferedBook:
-    """A book of a catalogue: its file, or the feed that names its files."""
+    """A book of a catalogue, with its files, or with the feed that names them."""
 
     title: str
     authors: tuple[str, ...] = ()
@@ -62,7 +72,7 @@ class OfferedBook:
 
     @property
     def by(self) -> str:
-        """Its authors; what the catalogue says of it if it names none."""
+        """Its authors, or what the catalogue says about it."""
         return ", ".join(self.authors) or self.about
 
     @property
@@ -90,16 +100,9 @@ def parse_feed(data: bytes, url: str) -> Feed:
         if data.lstrip()[:1] == b"{":
             return _parse_json(orjson.loads(data), url)
         return _parse_atom(_parse_xml(data), url)
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        etree.XMLSyntaxError,
-    ) as error:
-        raise FetchError(
-            f"{url} is not an OPDS catalogue.", "Check the address."
-        ) from error
+    except _MALFORMED as error:
+        message = f"{url} is not an OPDS catalogue."
+        raise FetchError(message, "Check the address.") from error
 
 
 def parse_description(data: bytes, url: str) -> str:
@@ -107,9 +110,8 @@ def parse_description(data: bytes, url: str) -> str:
     try:
         root = _parse_xml(data)
     except (ValueError, etree.XMLSyntaxError) as error:
-        raise FetchError(
-            f"{url} does not describe a search.", "Try again later."
-        ) from error
+        message = f"{url} does not describe a search."
+        raise FetchError(message, "Try again later.") from error
     for element in root.iter(f"{_SEARCH}Url"):
         if element.get("type", "").startswith(_FEED_TYPES):
             return _absolute(url, element.get("template", ""))
@@ -126,22 +128,20 @@ def search_url(template: str, words: str) -> str:
     >>> search_url("https://example.org/search/{searchTerms}", "war/peace")
     'https://example.org/search/war%20peace'
     """
-    path = template.partition("?")[0]
+    path, _, _ = template.partition("?")
     # Calibre takes even an escaped slash for the end of the words.
     if "{searchTerms}" in path:
         words = words.replace("/", " ")
     quoted = quote(words, safe="")
     if "{?" in template:  # RFC 6570, as OPDS 2.0 has it
         start, _, rest = template.partition("{?")
-        names, _, end = rest.partition("}")
-        name = "query" if "query" in names.split(",") else names.split(",")[0]
+        parameters, _, end = rest.partition("}")
+        names = parameters.split(",")
+        name = "query" if "query" in names else names[0]
         return f"{start}?{name}={quoted}{end}"
     filled = template.replace("{searchTerms}", quoted).replace("{query}", quoted)
-    start, brace, rest = filled.partition("{")
-    while brace:  # Optional parameters stay empty.
-        filled = start + rest.partition("}")[2]
-        start, brace, rest = filled.partition("{")
-    return filled
+    # Optional parameters stay empty; a brace that is not closed cuts the rest off.
+    return re.sub(r"\{[^}]*(?:\}|$)", "", filled)
 
 
 def _parse_xml(data: bytes) -> etree._Element:
@@ -155,47 +155,48 @@ def _parse_atom(root: etree._Element, url: str) -> Feed:
     if root.tag != f"{_ATOM}feed":
         raise ValueError("no feed")
     entries = [_atom_book(entry, url) for entry in root.iterfind(f"{_ATOM}entry")]
+    books = [entry for entry in entries if entry.files]
+    shelves = [entry for entry in entries if entry.feed and not entry.files]
     links = _atom_links(root)
-    search = _link(links, url, "search", _FEED_TYPES)
     return Feed(
-        _text(root, f"{_ATOM}title"),
-        tuple(book for book in entries if book.files),
-        tuple(book for book in entries if not book.files and book.feed),
-        _link(links, url, "next", ("",)),
-        search,
-        _link(links, url, "search", (_DESCRIPTION_TYPE,)),
+        title=_text(root, f"{_ATOM}title"),
+        books=tuple(books),
+        shelves=tuple(shelves),
+        next=_link(links, url, "next", _ANY_TYPE),
+        search=_link(links, url, "search", _FEED_TYPES),
+        description=_link(links, url, "search", (_DESCRIPTION_TYPE,)),
     )
 
 
 def _atom_links(element: etree._Element) -> list[dict[str, str]]:
+    """The attributes of the links in an element."""
+    links = element.iterfind(f"{_ATOM}link")
     return [
-        {str(name): str(value) for name, value in link.attrib.items()}
-        for link in element.iterfind(f"{_ATOM}link")
+        {str(name): str(value) for name, value in link.attrib.items()} for link in links
     ]
 
 
 def _atom_book(entry: etree._Element, url: str) -> OfferedBook:
     links = _atom_links(entry)
-    names = [
-        _text(author, f"{_ATOM}name") for author in entry.iterfind(f"{_ATOM}author")
-    ]
-    feed = next(
-        (
-            link["href"]
-            for link in links
-            if link.get("type", "").startswith(_FEED_TYPES)
-        ),
-        "",
-    )
+    authors = entry.iterfind(f"{_ATOM}author")
+    names = [_text(author, f"{_ATOM}name") for author in authors]
     return OfferedBook(
-        _text(entry, f"{_ATOM}title") or "Untitled",
-        tuple(filter(None, names)),
-        _text(entry, f"{_TERMS}language"),
-        _files(links, url),
-        _absolute(url, feed),
-        _short_line(_text(entry, f"{_ATOM}content")),
-        _cover(links, url),
+        title=_text(entry, f"{_ATOM}title") or "Untitled",
+        authors=tuple(filter(None, names)),
+        language=_text(entry, f"{_TERMS}language"),
+        files=_files(links, url),
+        feed=_feed_address(links, url),
+        about=_short_line(_text(entry, f"{_ATOM}content")),
+        cover=_cover(links, url),
     )
+
+
+def _feed_address(links: Sequence[Mapping[str, str]], url: str) -> str:
+    """The address of the first link to a feed; empty if there is none."""
+    for link in links:
+        if link.get("type", "").startswith(_FEED_TYPES):
+            return _absolute(url, link["href"])
+    return ""
 
 
 def _short_line(text: str) -> str:
@@ -213,69 +214,75 @@ def _parse_json(document: Mapping[str, Any], url: str) -> Feed:
     metadata = document["metadata"]
     links = document.get("links", [])
     books = [_json_book(publication, url) for publication in _publications(document)]
-    shelves = [
-        OfferedBook(
-            clean_line(str(item.get("title") or "Untitled")),
-            feed=_absolute(url, item["href"]),
-        )
-        for item in document.get("navigation", [])
-    ]
+    shelves = [_json_shelf(item, url) for item in document.get("navigation", [])]
     return Feed(
-        clean_line(str(metadata.get("title") or "")),
-        tuple(book for book in books if book.files or book.feed),
-        tuple(shelves),
-        _link(links, url, "next", ("",)),
-        _link(links, url, "search", ("application/opds+json", "")),
+        title=clean_line(str(metadata.get("title") or "")),
+        books=tuple(book for book in books if book.files or book.feed),
+        shelves=tuple(shelves),
+        next=_link(links, url, "next", _ANY_TYPE),
+        search=_link(links, url, "search", ("application/opds+json", *_ANY_TYPE)),
     )
 
 
+def _json_shelf(item: Mapping[str, Any], url: str) -> OfferedBook:
+    title = clean_line(str(item.get("title") or "Untitled"))
+    return OfferedBook(title, feed=_absolute(url, item["href"]))
+
+
 def _publications(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    if (
-        "publications" not in document
-        and "groups" not in document
-        and "images" in document
-    ):
-        yield document  # The whole entry of one book
+    """The books of a feed and of its groups; of the whole entry of one book, that book."""
+    is_feed = "publications" in document or "groups" in document
+    if not is_feed and "images" in document:
+        yield document
     yield from document.get("publications", [])
     for group in document.get("groups", []):
         yield from group.get("publications", [])
 
 
 def _json_book(publication: Mapping[str, Any], url: str) -> OfferedBook:
-    metadata, links = publication["metadata"], publication.get("links", [])
+    metadata = publication["metadata"]
+    links = publication.get("links", [])
+    title = _in_words(metadata.get("title")) or "Untitled"
     language = metadata.get("language") or ""
+    if not isinstance(language, str):
+        language = ", ".join(language)
     return OfferedBook(
-        clean_line(_in_words(metadata.get("title")) or "Untitled"),
-        tuple(map(clean_line, _names(metadata.get("author")))),
-        language if isinstance(language, str) else ", ".join(language),
-        _files(links, url),
-        _link(links, url, "self", ("application/opds-publication+json",)),
+        title=clean_line(title),
+        authors=tuple(map(clean_line, _names(metadata.get("author")))),
+        language=language,
+        files=_files(links, url),
+        feed=_link(links, url, "self", ("application/opds-publication+json",)),
         cover=_smallest(publication.get("images") or (), url),
     )
 
 
 def _cover(links: Sequence[Mapping[str, Any]], url: str) -> str:
     """The address of the smallest picture of a book; empty if there is none."""
-    covers = (_link(links, url, relation, ("",)) for relation in _COVERS)
-    return next(filter(None, covers), "")
+    for relation in _COVERS:
+        cover = _link(links, url, relation, _ANY_TYPE)
+        if cover:
+            return cover
+    return ""
 
 
 def _smallest(images: Sequence[Mapping[str, Any]], url: str) -> str:
     """The address of the picture with the least width; empty if there is none."""
 
     def width(image: Mapping[str, Any]) -> float:
-        written = image.get("width")
-        return written if isinstance(written, int | float) else math.inf
+        pixels = image.get("width")
+        return pixels if isinstance(pixels, int | float) else math.inf
 
-    addressed = [image for image in images if isinstance(image.get("href"), str)]
-    smallest = min(addressed, key=width, default=None)
-    return "" if smallest is None else _absolute(url, smallest["href"])
+    with_address = [image for image in images if isinstance(image.get("href"), str)]
+    smallest = min(with_address, key=width, default=None)
+    if smallest is None:
+        return ""
+    return _absolute(url, smallest["href"])
 
 
 def _names(contributor: Any) -> list[str]:
     """Names of contributors: a string, an object with `name`, or a list of both."""
     if isinstance(contributor, list):
-        return [name for each in contributor for name in _names(each)]
+        return [name for member in contributor for name in _names(member)]
     if isinstance(contributor, dict):
         return _names(contributor.get("name"))
     if not contributor:
@@ -297,27 +304,32 @@ def _relations(link: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _files(links: Sequence[Mapping[str, Any]], url: str) -> tuple[Acquisition, ...]:
+    """The free files that gistread reads, the best first."""
     files = []
     for link in links:
-        media_type = (link.get("type") or "").partition(";")[0].strip().lower()
-        if media_type in _TYPES and not _FREE.isdisjoint(_relations(link)):
-            size = str(link.get("length") or link.get("size") or "")
-            size_bytes = int(size) if size.isdecimal() else None
-            files.append(
-                Acquisition(_absolute(url, link["href"]), media_type, size_bytes)
-            )
+        # Without parameters, as in "text/html; charset=utf-8"
+        media_type, _, _ = (link.get("type") or "").partition(";")
+        media_type = media_type.strip().lower()
+        if media_type not in _TYPES or _FREE.isdisjoint(_relations(link)):
+            continue
+        address = _absolute(url, link["href"])
+        size = str(link.get("length") or link.get("size") or "")
+        size_bytes = int(size) if size.isdecimal() else None
+        files.append(Acquisition(address, media_type, size_bytes))
     return tuple(sorted(files, key=lambda file: _TYPES.index(file.media_type)))
 
 
 def _link(
     links: Sequence[Mapping[str, Any]], url: str, relation: str, types: Sequence[str]
 ) -> str:
-    """The absolute address of the first link with a relation and one of some types."""
+    """The absolute address of the first link with a relation and one of these types.
+
+    `types`: beginnings of media types, the best first. Empty if there is no such link.
+    """
     for media_type in types:
         for link in links:
-            if relation in _relations(link) and (link.get("type") or "").startswith(
-                media_type
-            ):
+            is_related = relation in _relations(link)
+            if is_related and (link.get("type") or "").startswith(media_type):
                 return _absolute(url, link["href"])
     return ""
 

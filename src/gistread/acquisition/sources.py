@@ -19,7 +19,7 @@ _GUTENBERG_PAGE = re.compile(r"https?://(?:www\.)?gutenberg\.org/ebooks/(\d+)/?"
 _STANDARD_PAGE = re.compile(
     r"https?://(?:www\.)?standardebooks\.org/ebooks/([\w./-]+?)/?"
 )
-_LOGIN = re.compile(r"://[^/\s]*@")
+_LOGIN = re.compile(r"://[^/\s]*@")  # `://name:password@`
 # `www.gutenberg.org/ebooks/84`, `localhost:8080/opds`: a host, perhaps a port, and a path
 _BARE_ADDRESS = re.compile(r"(?:localhost|[\w-]+(?:\.[\w-]+)+)(?::\d+)?/\S*|www\.\S+")
 
@@ -68,7 +68,7 @@ def all_sources(addresses: str) -> list[Source]:
 
 
 def address_problems(addresses: str) -> list[str]:
-    """Why some of these words are no addresses of catalogues, a sentence for each."""
+    """A sentence for each of these words that is not the address of a catalogue."""
     problems: list[str] = []
     for word in _own_addresses(addresses):
         try:
@@ -79,13 +79,15 @@ def address_problems(addresses: str) -> list[str]:
 
 
 def _own_addresses(addresses: str) -> list[str]:
+    """The words without logins, and without the names of known sources."""
     words = (_LOGIN.sub("://", word) for word in addresses.split())
     return [word for word in words if word.casefold() not in SOURCES]
 
 
 def find_source(name: str) -> Source:
     """A source by its name, or a catalogue by its address. Raises UsageError."""
-    if (source := SOURCES.get(name.casefold())) is not None:
+    source = SOURCES.get(name.casefold())
+    if source is not None:
         return source
     check_address(name)
     if "://" in name:
@@ -98,18 +100,18 @@ def find_source(name: str) -> Source:
 
 def check_address(name: str) -> None:
     """Raises UsageError if the address is invalid, holds a login, or is not of http or https."""
-    scheme, colon, _ = name.partition("://")
-    if colon and scheme.lower() not in ("http", "https"):
+    scheme, separator, _ = name.partition("://")
+    if not separator:
+        if _BARE_ADDRESS.fullmatch(name):
+            message = f"{name} looks like an address without its scheme."
+            raise UsageError(message, f"Use https://{name}")
+        return
+    if scheme.lower() not in ("http", "https"):
         raise UsageError(
             f"Books are fetched over http and https, and {name} begins with {scheme}.",
             "Download it with another program, then: gistread books --add FILE",
         )
-    if colon:
-        split_address(name, _ADDRESS_HINT)
-    if not colon and _BARE_ADDRESS.fullmatch(name):
-        raise UsageError(
-            f"{name} looks like an address without its scheme.", f"Use https://{name}"
-        )
+    split_address(name, _ADDRESS_HINT)
 
 
 def named_book(name: str) -> OfferedBook | None:
@@ -118,15 +120,17 @@ def named_book(name: str) -> OfferedBook | None:
     >>> named_book("84").files[0].url
     'https://www.gutenberg.org/ebooks/84.epub3.images'
     """
-    page = _GUTENBERG_PAGE.fullmatch(name)
-    number = page[1] if page else name
+    gutenberg_page = _GUTENBERG_PAGE.fullmatch(name)
+    number = gutenberg_page[1] if gutenberg_page else name
     if number.isdecimal():
         url = f"{_GUTENBERG}/ebooks/{number}.epub3.images"
-        return OfferedBook(
-            f"Project Gutenberg {number}", files=(Acquisition(url, _EPUB),)
-        )
-    if page := _STANDARD_PAGE.fullmatch(name):
-        file = f"{page[1].replace('/', '_')}.epub"
-        url = f"{_STANDARD_EBOOKS}/ebooks/{page[1]}/downloads/{file}?source=download"
-        return OfferedBook(page[1].rpartition("/")[2], files=(Acquisition(url, _EPUB),))
-    return None
+        file = Acquisition(url, _EPUB)
+        return OfferedBook(f"Project Gutenberg {number}", files=(file,))
+    standard_page = _STANDARD_PAGE.fullmatch(name)
+    if standard_page is None:
+        return None
+    path = standard_page[1]  # `jane-austen/emma`
+    file_name = f"{path.replace('/', '_')}.epub"
+    url = f"{_STANDARD_EBOOKS}/ebooks/{path}/downloads/{file_name}?source=download"
+    _, _, title = path.rpartition("/")
+    return OfferedBook(title, files=(Acquisition(url, _EPUB),))

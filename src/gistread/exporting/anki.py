@@ -1,7 +1,7 @@
 """Cards for Anki: a text file with the headers that Anki 2.1.55 and later read.
 
-Each note is a cloze deletion. Anki identifies it by its GUID, else by its first field, so importing
-again updates notes. Questions have a GUID: a new answer takes the place of the old one. The format:
+Each note is a cloze deletion. Anki identifies it by its GUID, or else by its first field, so
+importing again updates notes. Questions have a GUID: a new answer replaces the old one. The format:
 https://docs.ankiweb.net/importing/text-files.html.
 """
 
@@ -22,11 +22,15 @@ from gistread.store.model import NO_PLAIN_SENTENCE, Citation, SavedQuestion
 from gistread.units import in_quotes
 
 _HEADERS = (
-    *("#separator:tab", "#html:true", "#notetype:Cloze"),
+    "#separator:tab",
+    "#html:true",
+    "#notetype:Cloze",
     "#columns:Text\tBack Extra\tDeck\tTags\tGUID",
-    *("#deck column:3", "#tags column:4", "#guid column:5"),
+    "#deck column:3",
+    "#tags column:4",
+    "#guid column:5",
 )
-_SOURCE = re.compile(r"\s?\[\d+\]")  # In an answer
+_SOURCE = re.compile(r"\s?\[\d+\]")  # In an answer: " [1]"
 _GUID = 16  # Characters
 _SENTENCE_ENDS = '.!?”"’'
 _WORDS = re.compile(r"\w+")
@@ -54,20 +58,23 @@ def as_cards(exports: Iterable[Export]) -> str:
 
 
 def _rows(export: Export) -> Iterator[tuple[str, ...]]:
+    """(text, back, deck, tags, GUID) of each card."""
     title = " ".join(export.book.title.replace("::", " ").split())
     deck = f"gistread::{title}"
     for card in _cards(export):
-        hidden = (
-            _answer(card.hidden) if card.kind == "question" else _escape(card.hidden)
-        )
-        field = _escape(card.before) + "{{c1::" + hidden + "}}" + _escape(card.after)
-        field = re.sub("^#", "&#35;", field)
-        yield field, _escape(card.back), deck, f"gistread {card.kind}", card.guid
+        hidden = _escape(card.hidden)
+        if card.kind == "question":
+            hidden = _answer(card.hidden)
+        text = _escape(card.before) + "{{c1::" + hidden + "}}" + _escape(card.after)
+        text = re.sub("^#", "&#35;", text)  # A line with # would be a comment.
+        yield text, _escape(card.back), deck, f"gistread {card.kind}", card.guid
 
 
 @dataclass(frozen=True, slots=True)
 class _Card:
-    kind: str
+    """A text with a gap: `before`, the hidden words, `after`."""
+
+    kind: str  # `highlight`, `question` or `name`
     before: str
     hidden: str  # The words of the gap
     after: str
@@ -103,17 +110,18 @@ def _highlight_cards(book: Book, mark: Mark) -> Iterator[_Card]:
     if gap is None:
         return
     place = "" if mark.lost else _place(book, mark.start)
+    back = "\n".join(filter(None, (mark.note, place)))
     yield _Card(
         "highlight",
         before=quote[: gap.start()],
         hidden=gap[0],
         after=quote[gap.end() :],
-        back="\n".join(filter(None, (mark.note, place))),
+        back=back,
     )
 
 
 def _name_cards(book: Book, entity: Entity, span: tuple[int, int]) -> Iterator[_Card]:
-    """A card that asks for a name by the sentence that introduces it, if the name is in that."""
+    """A card that asks for a name in the sentence that introduces it; none if it is not there."""
     start, end = span
     sentence = " ".join(book.text[start:end].split())
     forms = [form.text for form in entity.forms if form.text in sentence]
@@ -129,18 +137,18 @@ def _name_cards(book: Book, entity: Entity, span: tuple[int, int]) -> Iterator[_
 
 
 def _question_card(book: Book, saved: SavedQuestion, guid: str) -> _Card:
+    """A card that asks the question; its back has the sources, doubts and other passages."""
     answer = _SOURCE.sub("", saved.answer).strip()
-    # It only introduces its quotes: "What the book says of Ferrand:"
+    # Such an answer only introduces its quotes: "What the book says of Ferrand:"
     if answer.endswith(":"):
         answer = " ".join(saved.citations[0].quote.split())
-    quotes = [_quote_line(book, citation) for citation in saved.citations]
-    doubts = [
-        f"{in_quotes(saved.answer[mark.start : mark.end])}: {mark.message}"
-        for mark in saved.marks
-    ]
+    lines = [_quote_line(book, citation) for citation in saved.citations]
+    for mark in saved.marks:
+        doubted = saved.answer[mark.start : mark.end]
+        lines.append(f"{in_quotes(doubted)}: {mark.message}")
     tells = [citation.tells for citation in saved.citations if citation.tells]
-    rivals = [f"Another passage says {in_quotes(text)}" for text in tells]
-    back = "\n".join((*quotes, *doubts, *rivals))
+    lines += [f"Another passage says {in_quotes(words)}" for words in tells]
+    back = "\n".join(lines)
     return _Card("question", f"{saved.question}\n", answer, "", back, guid)
 
 
@@ -150,36 +158,41 @@ def _quote_line(book: Book, citation: Citation) -> str:
 
 
 def _same_question(saved: SavedQuestion) -> str:
-    """The words of a question: one typed again in other case or without its mark is the same."""
-    return " ".join(_WORDS.findall(saved.question.casefold())) or saved.question
+    """The words of a question, by which it is recognised without regard to case and punctuation."""
+    words = _WORDS.findall(saved.question.casefold())
+    return " ".join(words) or saved.question
 
 
 def _has_sources(saved: SavedQuestion) -> bool:
     """Whether the question has a whole answer with sources."""
-    is_whole = saved.found and bool(saved.answer.strip()) and not saved.cut
-    return is_whole and bool(saved.citations)
+    has_answer = saved.found and bool(saved.answer.strip())
+    return has_answer and not saved.cut and bool(saved.citations)
 
 
 def _is_doubted(saved: SavedQuestion) -> bool:
-    """Whether the check doubts the answer or its sources, or no sentence tells it."""
-    is_unplain = saved.answer.startswith(NO_PLAIN_SENTENCE)
+    """Whether the check doubts the answer, or other passages or no plain sentence answer it."""
+    has_no_sentence = saved.answer.startswith(NO_PLAIN_SENTENCE)
     has_rivals = any(citation.tells for citation in saved.citations)
-    return bool(saved.marks) or is_unplain or has_rivals
+    return bool(saved.marks) or has_no_sentence or has_rivals
 
 
 def _gap(quote: str) -> re.Match[str] | None:
-    """Its first name, or its longest word; None if it has no words."""
+    """The first name of a quote, or its longest word; None if it has no words."""
     words = list(_WORD.finditer(quote))
     for word in words[1:]:
         is_capital = word[0][0].isupper()
-        if is_capital and quote[word.start() - 2] not in _SENTENCE_ENDS:
+        before_space = quote[word.start() - 2]
+        begins_sentence = before_space in _SENTENCE_ENDS
+        if is_capital and not begins_sentence:
             return word
     return max(words, key=lambda word: len(word[0]), default=None)
 
 
 def _place(book: Book, offset: int) -> str:
-    names = filter(None, (book.title, book.chapter_title(offset)))
-    return f"— {' · '.join(names)}"
+    """`— Emma · Chapter 3`"""
+    titles = (book.title, book.chapter_title(offset))
+    place = " · ".join(filter(None, titles))
+    return f"— {place}"
 
 
 def _answer(text: str) -> str:
@@ -188,4 +201,9 @@ def _answer(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    return _SPECIAL.sub(lambda sign: _ENTITIES[sign[0]], html.escape(text, quote=False))
+    """Text as HTML without anything that Anki would read as more than text."""
+
+    def entity(sign: re.Match[str]) -> str:
+        return _ENTITIES[sign[0]]
+
+    return _SPECIAL.sub(entity, html.escape(text, quote=False))

@@ -8,6 +8,7 @@ from typing import Any
 
 from gistread.book.model import Book
 
+# "urn:isbn:978-0-14-143947-1", or the number alone
 _ISBN = re.compile(
     r"(?:urn:)?isbn[:\s]*([\dXx-]{10,17})|(97[89][\d-]{10,14})", re.IGNORECASE
 )
@@ -22,7 +23,7 @@ _KEY_WORDS = 2  # Of the title, in the key
 
 
 def as_bibtex(book: Book) -> str:
-    """An entry of the type `book`; names in the order in which BibTeX divides them itself."""
+    """An entry of the type `book`. Names stay as they are: BibTeX divides them itself."""
     fields = {
         "title": book.title,
         "author": " and ".join(book.authors),
@@ -30,13 +31,16 @@ def as_bibtex(book: Book) -> str:
         "isbn": _isbn(book),
         "url": _address(book),
     }
-    lines = [
-        f"  {name} = {{{_escaped(value)}}}," for name, value in fields.items() if value
-    ]
-    return "\n".join([f"@book{{{_key(book)},", *lines, "}"]) + "\n"
+    lines = [f"@book{{{_key(book)},"]
+    for name, value in fields.items():
+        if value:
+            lines.append(f"  {name} = {{{_escaped(value)}}},")
+    lines.append("}")
+    return "\n".join(lines) + "\n"
 
 
 def as_csl(book: Book) -> list[dict[str, Any]]:
+    """A list of one item, without fields that are unknown."""
     item = {
         "id": _key(book),
         "type": "book",
@@ -50,9 +54,14 @@ def as_csl(book: Book) -> list[dict[str, Any]]:
 
 
 def _csl_name(name: str) -> dict[str, str]:
-    """`Ludwig van Beethoven` and `van Beethoven, Ludwig`: family `van Beethoven`.
+    """The name in its parts.
 
     A name of one word, or in another script than Latin, is not divided.
+
+    >>> _csl_name("Ludwig van Beethoven") == _csl_name("van Beethoven, Ludwig")
+    True
+    >>> _csl_name("Ludwig van Beethoven")
+    {'family': 'van Beethoven', 'given': 'Ludwig'}
     """
     family, _, given = name.partition(",")
     if given.strip():
@@ -60,23 +69,29 @@ def _csl_name(name: str) -> dict[str, str]:
     words = name.split()
     if len(words) == 1 or not words[-1][:1].isascii():
         return {"literal": name}
-    first = len(words) - 1
-    while first > 1 and words[first - 1].islower():
-        first -= 1
-    return {"family": " ".join(words[first:]), "given": " ".join(words[:first])}
+    family_start = len(words) - 1
+    while family_start > 1 and words[family_start - 1].islower():
+        family_start -= 1
+    return {
+        "family": " ".join(words[family_start:]),
+        "given": " ".join(words[:family_start]),
+    }
 
 
 def _key(book: Book) -> str:
     """`shelley-frankenstein-modern`, in ASCII; the same for every copy of a book."""
-    family = _csl_name(book.authors[0]).get("family", "") if book.authors else ""
-    most = _KEY_WORDS + 1 if family else _KEY_WORDS
-    words = re.findall(r"[a-z0-9]+", f"{family} {book.title}".lower())[:most]
+    family = ""
+    if book.authors:
+        family = _csl_name(book.authors[0]).get("family", "")
+    most_words = _KEY_WORDS + 1 if family else _KEY_WORDS
+    words = re.findall(r"[a-z0-9]+", f"{family} {book.title}".lower())
     if not words:
         return f"book-{book.sha256[:8]}"
-    return "-".join(words)
+    return "-".join(words[:most_words])
 
 
 def _isbn(book: Book) -> str:
+    """The first ISBN among the book's identifiers, without hyphens; empty if there is none."""
     for identifier in book.identifiers:
         isbn = _ISBN.search(identifier)
         if isbn is not None:
@@ -85,8 +100,14 @@ def _isbn(book: Book) -> str:
 
 
 def _address(book: Book) -> str:
-    return next(filter(_ADDRESS.fullmatch, book.identifiers), "")
+    """The first identifier that is a web address; empty if there is none."""
+    for identifier in book.identifiers:
+        if _ADDRESS.fullmatch(identifier):
+            return identifier
+    return ""
 
 
 def _escaped(text: str) -> str:
-    return "".join(_SPECIAL.get(sign, sign) for sign in " ".join(text.split()))
+    """Text on one line without the signs of BibTeX."""
+    line = " ".join(text.split())
+    return "".join(_SPECIAL.get(character, character) for character in line)

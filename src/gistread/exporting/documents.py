@@ -25,8 +25,9 @@ from gistread.exporting.model import (
 from gistread.exporting.names import ExportFormat
 from gistread.exporting.web_annotations import as_web_annotations
 from gistread.marking import Mark
+from gistread.memory.model import MemoryEntry
 from gistread.store.files import write_document
-from gistread.store.model import SavedQuestion
+from gistread.store.model import Citation, SavedQuestion
 from gistread.units import fields, iso_time
 
 _JSON = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
@@ -57,16 +58,16 @@ def write_export(export: Export, form: Form, path: Path, *, force: bool = False)
 
 def check_together(form: Form) -> None:
     """Raises UsageError for a format in which a document holds one book."""
-    if form not in _TOGETHER:
-        several = ", ".join(map(str, _TOGETHER))
-        if isinstance(form, ExportFormat):
-            what = f"The format {form}"
-        else:
-            what = f"An export by {form}"
-        raise UsageError(
-            f"{what} has a file for each book: name a folder with --output.",
-            f"In one file for all books: --format {several}.",
-        )
+    if form in _TOGETHER:
+        return
+    known = ", ".join(map(str, _TOGETHER))
+    what = f"An export by {form}"
+    if isinstance(form, ExportFormat):
+        what = f"The format {form}"
+    raise UsageError(
+        f"{what} has a file for each book: name a folder with --output.",
+        f"In one file for all books: --format {known}.",
+    )
 
 
 def render_together(exports: Iterable[Export], form: Form) -> str:
@@ -88,13 +89,13 @@ def as_readwise(exports: Iterable[Export]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("Highlight", "Title", "Author", "URL", "Note", "Location", "Date"))
     for export in exports:
-        title, authors = export.book.title, ", ".join(export.book.authors)
+        title = export.book.title
+        authors = ", ".join(export.book.authors)
         for mark in quoted_marks(export.marks):
+            words = mark.place.exact
             place = "" if mark.lost else mark.start
             date = iso_time(mark.made_at)
-            writer.writerow(
-                (mark.place.exact, title, authors, "", mark.note, place, date)
-            )
+            writer.writerow((words, title, authors, "", mark.note, place, date))
     return text.getvalue()
 
 
@@ -108,23 +109,10 @@ def as_json(export: Export) -> dict[str, Any]:
     book = export.book
     return {
         "version": 1,
-        "book": {
-            **fields(book, "sha256", "title", "authors", "language", "identifiers"),
-            "characters": len(book.text),
-            "words": book.words,
-        },
+        "book": _book_json(book),
         "marks": [_mark_json(book, mark) for mark in export.marks],
         "questions": [_question_json(book, question) for question in export.questions],
-        "gists": [
-            {
-                "page": entry.page.number,
-                **fields(entry.page, "start", "end"),
-                "chapter": book.chapter_title(entry.page.start),
-                "gist": entry.gist.text,
-                "source": entry.gist.source,
-            }
-            for entry in export.gists
-        ],
+        "gists": [_gist_json(book, entry) for entry in export.gists],
         "gists_ahead": export.ahead,
     }
 
@@ -145,6 +133,26 @@ def _json_text(document: dict[str, Any]) -> str:
     return orjson.dumps({"schema": 1, **document}, option=_JSON).decode()
 
 
+def _book_json(book: Book) -> dict[str, Any]:
+    return {
+        **fields(book, "sha256", "title", "authors", "language", "identifiers"),
+        "characters": len(book.text),
+        "words": book.words,
+    }
+
+
+def _gist_json(book: Book, entry: MemoryEntry) -> dict[str, Any]:
+    page = entry.page
+    return {
+        "page": page.number,
+        "start": page.start,
+        "end": page.end,
+        "chapter": book.chapter_title(page.start),
+        "gist": entry.gist.text,
+        "source": entry.gist.source,
+    }
+
+
 def _mark_json(book: Book, mark: Mark) -> dict[str, Any]:
     return {
         **fields(mark, "id", "kind", "start", "end"),
@@ -163,19 +171,20 @@ def _question_json(book: Book, saved: SavedQuestion) -> dict[str, Any]:
     return {
         **fields(saved, "question", "answer", "begun", "found"),
         "marks": [asdict(mark) for mark in saved.marks],
-        "citations": [
-            {
-                **fields(citation, "page", "start", "end"),
-                "percent": percent(book, citation.start),
-                "chapter": book.chapter_title(citation.start),
-                **fields(citation, "quote", "tells"),
-            }
-            for citation in saved.citations
-        ],
+        "citations": [_citation_json(book, citation) for citation in saved.citations],
         **fields(saved, "lookups", "reader", "model", "memory"),
         "asked": iso_time(saved.asked_at),
-        # When its first question was asked
+        # When the first question of its thread was asked
         "thread": iso_time(saved.thread or saved.asked_at),
+    }
+
+
+def _citation_json(book: Book, citation: Citation) -> dict[str, Any]:
+    return {
+        **fields(citation, "page", "start", "end"),
+        "percent": percent(book, citation.start),
+        "chapter": book.chapter_title(citation.start),
+        **fields(citation, "quote", "tells"),
     }
 
 

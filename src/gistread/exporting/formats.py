@@ -12,8 +12,8 @@ from gistread.plugins import EXPORTERS, Plugin, plugins_of
 def format_named(name: str) -> Form:
     """The format with this name.
 
-    One of another package writes files with its `suffix`, else with its name as suffix.
-    Raises UsageError for an unknown name, PluginError for a format that cannot be loaded.
+    The files of another package's format have the `suffix` of its exporter, or else its name as
+    suffix. Raises UsageError for an unknown name, PluginError for a format that cannot be loaded.
     """
     if name in set(ExportFormat):
         return ExportFormat(name)
@@ -29,7 +29,7 @@ def format_named(name: str) -> Form:
 def _guarded(
     plugin: Plugin, exporter: Callable[[Export], Any]
 ) -> Callable[[Export], str]:
-    """The exporter; what it raises or returns wrongly is a PluginError."""
+    """The exporter, with a PluginError for what it raises, and if it returns no text."""
 
     def render(export: Export) -> str:
         try:

@@ -32,6 +32,7 @@ from gistread.store.journal import append_whole
 from gistread.store.model import Citation, SavedQuestion, with_messages
 from gistread.units import agreeing, counted, in_quotes, iso_time
 
+# `^mark-0123abcd` on a line of its own
 _BLOCK_ID = re.compile(r"^\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])")
 _SIGN_AT_START = re.compile(r"^(?=[-+=:])")
@@ -39,8 +40,9 @@ _NUMBER_AT_START = re.compile(r"^(\d+)(?=[.)])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _DATE = len("2026-01-31")
 _DIGEST = 12
-# In an answer
+# In an answer: the sign of an item, "- " or "12. "
 _LISTED = re.compile(r"(?:[-*+•]|\d{1,2}[.)])\s+(?=\S)")
+# A cell of the rule below the head of a table, ":---"; also an empty cell
 _RULED = re.compile(r"\s*:?-{2,}:?\s*|")
 
 
@@ -64,9 +66,8 @@ def _marks_section(export: Export) -> Iterator[str]:
     placed = [mark for mark in export.marks if not mark.lost]
     if placed:
         yield "## Marks"
-        yield from _by_chapter(
-            book, [(mark.start, _mark(book, mark)) for mark in placed]
-        )
+        blocks = [(mark.start, _mark(book, mark)) for mark in placed]
+        yield from _by_chapter(book, blocks)
     lost = [mark for mark in export.marks if mark.lost]
     if lost:
         yield "## Marks that lost their place"
@@ -101,22 +102,24 @@ def _gist(entry: MemoryEntry) -> str:
 
 def _nothing(parts: Sequence[str]) -> str:
     """`No marks, questions or gists yet.`"""
-    *others, listed = parts
-    if others:
-        listed = f"{', '.join(others)} or {listed}"
-    return f"No {listed} yet."
+    *others, last = parts
+    if not others:
+        return f"No {last} yet."
+    return f"No {', '.join(others)} or {last} yet."
 
 
 def _by_chapter(
     book: Book, parts: Iterable[tuple[int, Iterable[str]]]
 ) -> Iterator[str]:
+    """The blocks of parts at offsets of the book, under the titles of their chapters."""
+    has_chapters = len(book.chapters) > 1
     chapter = -1
-    for offset, part in parts:
+    for offset, blocks in parts:
         index = book.chapter_index(offset)
-        if index != chapter and len(book.chapters) > 1:
+        if has_chapters and index != chapter:
             chapter = index
             yield f"### {escape_markdown(book.chapter_title(offset))}"
-        yield from part
+        yield from blocks
 
 
 def _mark(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
@@ -130,7 +133,8 @@ def _mark(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
     place = "" if mark.lost else _place(book, mark.start)
     date = iso_time(mark.made_at)[:_DATE]
     facts = (_kind_of_mark(mark), escape_markdown(chapter), place, date)
-    yield f"— *{' · '.join(filter(None, facts))}*"
+    known_facts = " · ".join(filter(None, facts))
+    yield f"— *{known_facts}*"
 
 
 def _kind_of_mark(mark: Mark) -> str:
@@ -148,7 +152,8 @@ def _question(book: Book, saved: SavedQuestion) -> Iterator[str]:
     yield from _answer_or_interruption(saved)
     for citation in saved.citations:
         yield f"{_quoted(citation.quote)}\n>\n> — *{_source(book, citation)}*"
-    facts = " · ".join(filter(None, (_method(saved), iso_time(saved.asked_at)[:_DATE])))
+    date = iso_time(saved.asked_at)[:_DATE]
+    facts = " · ".join(filter(None, (_method(saved), date)))
     if facts:
         yield f"*{escape_markdown(facts)}*"
 
@@ -175,7 +180,7 @@ def _method(saved: SavedQuestion) -> str:
 
 
 def _answer_or_interruption(saved: SavedQuestion) -> Iterator[str]:
-    """The answer; of one that was interrupted, what had come of it."""
+    """The answer, or the beginning of one that was interrupted."""
     if saved.answer.strip():
         yield _answer(with_messages(saved.answer, saved.marks).text)
     elif saved.begun:
@@ -186,16 +191,16 @@ def _answer_or_interruption(saved: SavedQuestion) -> Iterator[str]:
 
 
 def _place(book: Book, offset: int) -> str:
-    place = (
-        escape_markdown(book.volume_title(offset)),
-        f"{percent(book, offset):g}%",
-        f"offset {offset}",
-    )
-    return " · ".join(filter(None, place))
+    """`Volume II · 40.5% · offset 81234`"""
+    volume = escape_markdown(book.volume_title(offset))
+    share = f"{percent(book, offset):g}%"
+    return " · ".join(filter(None, (volume, share, f"offset {offset}")))
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in _block(text).split("\n"))
+    """Text as a block quotation."""
+    lines = _block(text).split("\n")
+    return "\n".join(f"> {line}".rstrip() for line in lines)
 
 
 def markdown_block(text: str, before: str = "") -> str:
@@ -205,7 +210,8 @@ def markdown_block(text: str, before: str = "") -> str:
     'Once.\\n>\\n> Twice.'
     """
     first, *others = _block(text).split("\n")
-    return "\n".join((first, *(f"{before}{line}".rstrip() for line in others)))
+    prefixed = [f"{before}{line}".rstrip() for line in others]
+    return "\n".join([first, *prefixed])
 
 
 def _block(text: str) -> str:
@@ -213,7 +219,9 @@ def _block(text: str) -> str:
     lines = [escape_markdown(line.strip()) for line in text.strip().split("\n")]
     block = lines[0]
     for before, line in pairwise(lines):
-        block += f"\\\n{line}" if before and line else f"\n{line}"
+        are_neighbours = before and line
+        block += "\\\n" if are_neighbours else "\n"
+        block += line
     return block
 
 
@@ -221,35 +229,38 @@ def _answer(text: str) -> str:
     """The answer of a model: its lists, tables and bold words stay Markdown, nothing else."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     has_table = any(TABLE_RULE.fullmatch(line) for line in lines)
-    written = ""
-    before = ""
+    markdown = ""
+    kind_before = ""
     for line in lines:
         kind = _kind_of(line, has_table=has_table)
-        if before and kind != before:
-            written += "\n\n"
-        elif before:
-            written += "\\\n" if kind == "text" else "\n"
-        written += _answer_line(line, kind)
-        before = kind
-    return written
+        if kind_before and kind != kind_before:
+            markdown += "\n\n"
+        elif kind_before:
+            markdown += "\\\n" if kind == "text" else "\n"
+        markdown += _answer_line(line, kind)
+        kind_before = kind
+    return markdown
 
 
 def _kind_of(line: str, *, has_table: bool) -> str:
+    """The kind of a line of an answer: `table`, `list` or `text`."""
     if has_table and line.startswith("|"):
         return "table"
     return "list" if _LISTED.match(line) else "text"
 
 
 def _answer_line(line: str, kind: str) -> str:
+    """A line of an answer as Markdown."""
     if kind == "table":
         return "|".join(map(_cell, line.split("|")))
-    listed = _LISTED.match(line)
-    if listed is None:
+    sign_match = _LISTED.match(line)
+    if sign_match is None:
         return _bold(line)
-    sign = listed[0]
-    if not sign[0].isdigit():
+    sign = sign_match[0]
+    is_numbered = sign[0].isdigit()
+    if not is_numbered:
         sign = "- "
-    return sign + _bold(line[listed.end() :])
+    return sign + _bold(line[sign_match.end() :])
 
 
 def _cell(cell: str) -> str:
@@ -258,16 +269,18 @@ def _cell(cell: str) -> str:
 
 
 def _bold(text: str) -> str:
-    """Text whose bold words stay bold."""
-    # What is between two bold parts, and each of these, in turn
+    """Text as Markdown in which only its bold words are bold."""
+    # Every second piece is bold: "a **b** c" is split into "a ", "b" and " c".
     pieces = STRONG.split(text)
-    pieces[::2] = map(_spaced, pieces[::2])
-    pieces[1::2] = [f"**{escape_markdown(bold)}**" for bold in pieces[1::2]]
-    return "".join(pieces)
+    written: list[str] = []
+    for number, piece in enumerate(pieces):
+        is_bold = number % 2 == 1
+        written.append(f"**{escape_markdown(piece)}**" if is_bold else _spaced(piece))
+    return "".join(written)
 
 
 def _spaced(piece: str) -> str:
-    """Text without Markdown, with the white space around it."""
+    """Text without Markdown, with a space where it begins or ends with white space."""
     plain = escape_markdown(piece)
     before = " " if piece[:1].isspace() else ""
     after = " " if piece[-1:].isspace() and plain else ""
@@ -287,6 +300,8 @@ def escape_markdown(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
+    """A mark, a note or a question in a note for Obsidian."""
+
     id: str
     text: str
     about: str = ""  # Id of the item it annotates
@@ -302,10 +317,9 @@ def append_to_note(export: Export, path: Path) -> str:
 
     Raises StorageError.
     """
+    book = export.book
     if path.is_dir():
-        path /= export_file_name(
-            export.book.title, ExportFormat.OBSIDIAN, export.book.authors
-        )
+        path /= export_file_name(book.title, ExportFormat.OBSIDIAN, book.authors)
     try:
         with FileIO(path, "a+b") as file:
             file.seek(0)
@@ -315,17 +329,16 @@ def append_to_note(export: Export, path: Path) -> str:
             if not new and old:
                 return f"{path} has everything already."
             if not old:
-                head = _front_matter(export.book)
+                head = _front_matter(book)
             elif old.endswith(b"\n"):
                 head = "\n"
             else:
                 head = "\n\n"
-            append_whole(file, (head + _addition(new, known)).encode(), len(old))
+            addition = head + _addition(new, known)
+            append_whole(file, addition.encode(), len(old))
     except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror or error}.",
-            "Choose another file.",
-        ) from error
+        message = f"{path} cannot be written: {error.strerror or error}."
+        raise StorageError(message, "Choose another file.") from error
     verb = "Added" if old else "Wrote"
     return f"{verb} {counted(len(new), 'item')} to {path}."
 
@@ -340,13 +353,14 @@ def _front_matter(book: Book) -> str:
         "gistread": book.sha256,
     }
     known = {name: fact for name, fact in facts.items() if fact}
-    return f"---\n{yaml.safe_dump(known, allow_unicode=True, sort_keys=False)}---\n\n"
+    text = yaml.safe_dump(known, allow_unicode=True, sort_keys=False)
+    return f"---\n{text}---\n\n"
 
 
 def _addition(items: Sequence[_Item], known: Collection[str]) -> str:
-    """Items as text. `known`: ids of the items in the note already."""
-    text = [_item_text(item, known) for item in items]
-    return "\n".join(text)
+    """Items as text. `known`: ids of the items that are in the note already."""
+    texts = [_item_text(item, known) for item in items]
+    return "\n".join(texts)
 
 
 def _item_text(item: _Item, known: Collection[str]) -> str:
@@ -360,11 +374,10 @@ def _items(export: Export) -> Iterator[_Item]:
         blocks = _mark(book, replace(mark, note=""), chapter_of(book, mark))
         mark_id = f"mark-{mark.id}"
         yield _Item(mark_id, "\n\n".join(blocks))
-        # A separate item, so that a note written or changed later is exported too
+        # A separate item, so that a note written or changed later is exported, too
         if mark.note:
-            yield _Item(
-                f"note-{mark.id}-{_digest(mark.note)}", _block(mark.note), mark_id
-            )
+            note_id = f"note-{mark.id}-{_digest(mark.note)}"
+            yield _Item(note_id, _block(mark.note), about=mark_id)
     for saved in export.questions:
         if saved.answer.strip():
             digest = _digest(f"{saved.asked_at} {saved.question}")

@@ -16,8 +16,8 @@ from gistread.people.joining import Entity
 from gistread.store.files import safe_file_name
 from gistread.store.model import SavedQuestion
 
-_MOST_BYTES = 240  # Of a file name: systems allow 255, and a hash may come to it
-_HASH = 8  # Characters that tell books of one name apart
+_MOST_BYTES = 240  # Of a file name: systems allow 255, and a hash may be added
+_HASH = 8  # Characters of a hash that tell books of the same name apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class Export:
     # EPUB CFIs by the ids of marks
     cfis: Mapping[str, str] = field(default_factory=dict)
     command_name: str = ""  # What commands call the book; empty: its title
-    parts: Sequence[str] = ("marks", "questions", "gists")  # What was asked for
+    # What the user wants to export
+    parts: Sequence[str] = ("marks", "questions", "gists")
     ahead: int = 0  # Sections beyond the bound, whose gists `memory` leaves out
 
     @property
@@ -49,9 +50,9 @@ def with_gists(export: Export, memory: GistMemory, bound: int | None) -> Export:
     """The export with the gists up to the offset `bound`; None: with all."""
     if bound is None:
         return replace(export, memory=memory)
-    known = memory.upto(bound)
-    ahead = sections_ahead(memory, export.book, len(known.book.text))
-    return replace(export, memory=known, ahead=len(ahead))
+    up_to_bound = memory.upto(bound)
+    ahead = sections_ahead(memory, export.book, len(up_to_bound.book.text))
+    return replace(export, memory=up_to_bound, ahead=len(ahead))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +73,22 @@ Form = ExportFormat | OtherFormat
 
 def export_file_name(title: str, form: Form, authors: Sequence[str] = ()) -> str:
     """`Title – notes.md`; for Obsidian `Author — Title.md`."""
-    before, after = "", form.suffix
+    before = ""
+    after = form.suffix
     if form is ExportFormat.OBSIDIAN:
-        before = "".join(f"{safe_file_name(author)} — " for author in authors[:1])
+        if authors:
+            before = f"{safe_file_name(authors[0])} — "
     elif form not in (ExportFormat.TEXT, ExportFormat.BIBTEX, ExportFormat.CSL):
         after = f" – notes{form.suffix}"
     room = _MOST_BYTES - len(f"{before}{after}".encode())
-    name = safe_file_name(title).encode()[:room].decode("utf-8", "ignore").rstrip()
-    return f"{before}{name}{after}"
+    name = safe_file_name(title).encode()[:room]
+    # A character that was cut at the end is left out.
+    short_name = name.decode("utf-8", "ignore").rstrip()
+    return f"{before}{short_name}{after}"
 
 
 class Named(Protocol):
-    """A book, or what the library knows of it."""
+    """A book, or its entry in the library."""
 
     @property
     def title(self) -> str: ...
@@ -94,28 +99,28 @@ class Named(Protocol):
 
 
 def separate_file_names(books: Sequence[Named], form: Form) -> list[str]:
-    """A name for each book; those of one name get the beginning of their hashes."""
-    usual = [export_file_name(book.title, form, book.authors) for book in books]
-    times = Counter(name.casefold() for name in usual)
-    names = []
-    for book, name in zip(books, usual, strict=True):
-        if times[name.casefold()] > 1:
-            name = (
-                f"{name.removesuffix(form.suffix)} ({book.sha256[:_HASH]}){form.suffix}"
-            )
-        names.append(name)
+    """A name for each book. Books of the same name get the beginning of their hashes, too."""
+    names = [export_file_name(book.title, form, book.authors) for book in books]
+    uses = Counter(name.casefold() for name in names)
+    for number, book in enumerate(books):
+        name = names[number]
+        if uses[name.casefold()] > 1:
+            stem = name.removesuffix(form.suffix)
+            names[number] = f"{stem} ({book.sha256[:_HASH]}){form.suffix}"
     return names
 
 
 def format_for(path: Path) -> ExportFormat | None:
     """The format of a file name; `.md` is Markdown."""
-    return next(
-        (form for form in ExportFormat if path.suffix.lower() == form.suffix), None
-    )
+    suffix = path.suffix.lower()
+    for form in ExportFormat:
+        if form.suffix == suffix:
+            return form
+    return None
 
 
 def chapter_of(book: Book, mark: Mark) -> str:
-    """The title of its chapter; empty if the mark has lost its place."""
+    """The title of a mark's chapter; empty if the mark has lost its place."""
     if mark.lost:
         return ""
     return book.chapter_title(mark.start)
@@ -127,4 +132,5 @@ def quoted_marks(marks: Iterable[Mark]) -> list[Mark]:
 
 
 def percent(book: Book, offset: int) -> float:
+    """A place in percent of the book, with one decimal."""
     return round(100 * offset / max(1, len(book.text)), 1)

@@ -32,7 +32,9 @@ class ExportFormat(StrEnum):
 
 
 class FormatNames(tuple[str, ...]):
-    """The names of gistread's own formats; those of other packages are among them, too.
+    """The names of gistread's own formats. `in` also accepts those of other packages.
+
+    They are looked up only for a name that is not gistread's own, since that takes long.
 
     >>> "md" in FormatNames(ExportFormat)
     True

@@ -60,9 +60,8 @@ class Template:
         )
         environment.filters["markdown"] = markdown_block
         try:
-            self.names = frozenset(
-                meta.find_undeclared_variables(environment.parse(text))
-            )
+            variables = meta.find_undeclared_variables(environment.parse(text))
+            self.names = frozenset(variables)  # Of the fields that it uses
             self._template = environment.from_string(text)
         except TemplateSyntaxError as error:
             raise self._fault(error.message or "", error.lineno) from error
@@ -70,13 +69,13 @@ class Template:
             raise self._fault(error.message or "", None) from error
 
     def check(self, known: Iterable[str]) -> None:
-        """Raises UsageError for a field that is not among the known."""
+        """Raises UsageError if the template uses a field that is not among the known."""
         unknown = sorted(self.names.difference(known))
         if unknown:
             raise self._fault(f"there is no field {unknown[0]!r}", None, known)
 
     def render(self, fields: Mapping[str, Any]) -> str:
-        """Raises UsageError."""
+        """The template with these fields filled in. Raises UsageError."""
         self.check(fields)
         try:
             return self._template.render(fields)
@@ -97,6 +96,7 @@ class Template:
 
 
 def _or_nothing(value: object) -> object:
+    """What a template writes for a value: nothing for None."""
     if value is None:
         return ""
     return value
@@ -116,21 +116,20 @@ def read_template(path: Path) -> Template:
     try:
         data = path.read_bytes()[:_MOST_BYTES]
     except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {error.strerror or error}."
-        ) from error
+        message = f"{path} cannot be read: {error.strerror or error}."
+        raise UsageError(message) from error
     return Template(data.decode("utf-8-sig", "replace"), path.name)
 
 
 def export_fields(export: Export) -> dict[str, Any]:
-    """The fields of the JSON; and of each mark its page of print, CFI and way back."""
+    """The fields of the JSON, and for each mark its print page, CFI and the command to open it."""
     fields = as_json(export)
     book = export.book
     name = shlex.quote(export.command_name or book.title)
-    for mark, shown in zip(export.marks, fields["marks"], strict=True):
-        shown["print_page"] = None if mark.lost else book.page_at(mark.start)
-        shown["cfi"] = export.cfis.get(mark.id, "")
-        shown["open"] = f"gistread open {name} --at @{mark.start}"
+    for mark, mark_fields in zip(export.marks, fields["marks"], strict=True):
+        mark_fields["print_page"] = None if mark.lost else book.page_at(mark.start)
+        mark_fields["cfi"] = export.cfis.get(mark.id, "")
+        mark_fields["open"] = f"gistread open {name} --at @{mark.start}"
     return fields
 
 
@@ -138,15 +137,15 @@ def template_format(path: Path) -> OtherFormat:
     """Exports by the template in a file. Raises UsageError."""
     template = read_template(path)
     template.check(EXPORT_FIELDS)
-    return OtherFormat(
-        template.name,
-        _suffix_of(path),
-        lambda export: template.render(export_fields(export)),
-        wants_cfis="marks" in template.names,
-    )
+
+    def render(export: Export) -> str:
+        return template.render(export_fields(export))
+
+    uses_marks = "marks" in template.names
+    return OtherFormat(template.name, _suffix_of(path), render, wants_cfis=uses_marks)
 
 
 def _suffix_of(template: Path) -> str:
-    """The suffix of documents: `.md` of `obsidian.md.j2` and of `obsidian.md`."""
+    """The suffix of the documents: `.md` for `obsidian.md.j2` and for `obsidian.md`."""
     name = template.name.removesuffix(".j2").removesuffix(".jinja")
     return Path(name).suffix or ".txt"

@@ -18,14 +18,15 @@ _MOTIVATIONS = {MarkKind.BOOKMARK: "bookmarking", MarkKind.LETTER: "bookmarking"
 
 def as_web_annotations(export: Export) -> dict[str, Any]:
     """A page of annotations; marks that lost their place have no position."""
+    annotations = [
+        _annotation(export.book, mark, export.cfis.get(mark.id, ""))
+        for mark in export.marks
+    ]
     return {
         "@context": "http://www.w3.org/ns/anno.jsonld",
         "id": f"urn:gistread:marks:{export.book.sha256}",
         "type": "AnnotationPage",
-        "items": [
-            _annotation(export.book, mark, export.cfis.get(mark.id, ""))
-            for mark in export.marks
-        ],
+        "items": annotations,
     }
 
 
@@ -60,6 +61,7 @@ def _source(book: Book) -> dict[str, Any]:
 
 
 def _selectors(mark: Mark, cfi: str) -> list[dict[str, Any]]:
+    """How the words of a mark are found: by their quotation, position and CFI."""
     quote = {
         "type": "TextQuoteSelector",
         "exact": mark.place.exact,
@@ -68,10 +70,8 @@ def _selectors(mark: Mark, cfi: str) -> list[dict[str, Any]]:
     }
     if mark.lost:
         return [quote]
-    selectors: list[dict[str, Any]] = [quote]
-    selectors.append(
-        {"type": "TextPositionSelector", "start": mark.start, "end": mark.end}
-    )
-    if cfi:
-        selectors.append({"type": "FragmentSelector", "conformsTo": _CFI, "value": cfi})
-    return selectors
+    position = {"type": "TextPositionSelector", "start": mark.start, "end": mark.end}
+    if not cfi:
+        return [quote, position]
+    fragment = {"type": "FragmentSelector", "conformsTo": _CFI, "value": cfi}
+    return [quote, position, fragment]

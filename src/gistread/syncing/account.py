@@ -24,22 +24,29 @@ _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 def find_account(config: Config, paths: Paths) -> Account | None:
     """The account of the settings; None if nobody has logged in, or the login is damaged."""
-    if not (config.sync_server and config.sync_user):
+    if not config.sync_server or not config.sync_user:
         return None
-    with contextlib.suppress(OSError):
-        saved = decoded(
-            Account, from_json(paths.sync_account.read_text("utf-8", "replace"))
-        )
-        is_this = saved is not None and (saved.server, saved.user) == (
-            server_address(config.sync_server),
-            config.sync_user,
-        )
-        return saved if is_this and saved is not None and _can_be_sent(saved) else None
-    return None
+    try:
+        saved = _read_account(paths)
+    except OSError:
+        return None
+    if saved is None:
+        return None
+    server = server_address(config.sync_server)
+    is_of_settings = saved.server == server and saved.user == config.sync_user
+    if not is_of_settings or not _can_be_sent(saved):
+        return None
+    return saved
+
+
+def _read_account(paths: Paths) -> Account | None:
+    """The account in the file; None if that is damaged. Raises OSError."""
+    text = paths.sync_account.read_text("utf-8", "replace")
+    return decoded(Account, from_json(text))
 
 
 def _can_be_sent(account: Account) -> bool:
-    """Whether the address and what goes into headers are whole, as in a file edited by hand."""
+    """Whether a request can have this address and these headers; the file may be edited by hand."""
     try:
         scheme = split_address(account.server, _EXAMPLE).scheme
     except UsageError:
@@ -65,7 +72,7 @@ def new_account(server: str, user: str, password: str, paths: Paths) -> Account:
 
 
 def save_account(account: Account, paths: Paths) -> None:
-    """Raises StorageError, UsageError."""
+    """Save the key in a file, and the rest in the settings. Raises StorageError, UsageError."""
     try:
         make_folder(paths.sync_account.parent)
         replace_file(paths.sync_account, orjson.dumps(account))
@@ -82,9 +89,7 @@ def forget_account(paths: Paths) -> None:
     """Forget the key but not the name of this device. Raises StorageError, UsageError."""
     save_setting(paths.config_file, "sync_server", "")
     try:
-        saved = decoded(
-            Account, from_json(paths.sync_account.read_text("utf-8", "replace"))
-        )
+        saved = _read_account(paths)
         if saved is not None:
             replace_file(paths.sync_account, orjson.dumps(replace(saved, key="")))
     except FileNotFoundError:  # Nobody has logged in.
@@ -111,9 +116,10 @@ def sends_in_clear(account: Account) -> bool:
 
 
 def _device_id(paths: Paths) -> str:
-    """Of an earlier login, else a new random one."""
+    """The id of an earlier login, or else a new random one."""
     with contextlib.suppress(OSError):
         saved = from_json(paths.sync_account.read_text("utf-8", "replace"))
-        if isinstance(known := saved.get("device_id"), str) and known:
-            return known
+        earlier_id = saved.get("device_id")
+        if isinstance(earlier_id, str) and earlier_id:
+            return earlier_id
     return secrets.token_hex(16).upper()

@@ -12,7 +12,7 @@ from gistread.syncing.client import RemotePlace
 from gistread.syncing.documents import Match, document_id
 from gistread.syncing.places import PlaceConverter
 
-_MOST_BEHIND = 20  # Places to go back to
+_MOST_BEHIND = 20  # Places that Back returns to
 
 
 @dataclass(frozen=True)
@@ -26,32 +26,33 @@ class SyncedBook:
     def waiting_at(self, offset: int) -> WaitingPlace:
         """This place as the server has it. Slow."""
         percentage = self.converter.percentage_of(offset)
-        return waiting_now(
-            self.document, percentage, self.converter.progress_of(offset)
-        )
+        progress = self.converter.progress_of(offset)
+        return waiting_now(self.document, percentage, progress)
 
     def offset_of(self, remote: RemotePlace) -> int:
-        """Slow."""
+        """The offset of a place on the server. Slow."""
         return self.converter.offset_of(remote.progress, remote.percentage)
 
 
 def synced_book(book: Book, path: Path, match: Match) -> SyncedBook:
-    """Raises BookError."""
+    """A book with the name that it has on the server. Raises BookError."""
     return SyncedBook(book, document_id(path, match), PlaceConverter(book, path))
 
 
 def go_to_remote(user_data: UserData, book: Book, offset: int) -> None:
     """Continue from another device's place. What was read stays read. Raises StorageError."""
     place = user_data.reading_place(book.sha256)
+    behind = (*place.behind, place.offset)
     user_data.set_position(
         book.sha256,
         offset,
         quote_at(book.text, offset),
         read=_read_here(place),
-        behind=(*place.behind, place.offset)[-_MOST_BEHIND:],
+        behind=behind[-_MOST_BEHIND:],
         base=place,
     )
 
 
 def _read_here(place: ReadingPlace) -> tuple[tuple[int, int], ...]:
+    """The ranges that were read on this device, with the screen at its place."""
     return merged_ranges((*place.read, (place.offset, place.end)))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NETWORK = Network(stall_s=10.0)
 _MOST_BYTES = 100_000  # Of a reply
-_MOST_SECONDS = 30.0  # For a whole reply, however slowly it comes
+_MOST_SECONDS = 30.0  # For a whole reply
 _ACCEPT = "application/vnd.koreader.v1+json"
 _USER_EXISTS, _NO_REGISTRATION = 2002, 2005  # Codes in the replies of the server
 _LOG_IN = "Check name and password: gistread sync login SERVER USER"
@@ -46,7 +46,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class RemotePlace:
-    """The place in a book that the server has, of the device that wrote last."""
+    """A place in a book on the server. It is from the device that wrote last."""
 
     percentage: float  # 0 to 1
     progress: str = ""  # An XPointer, or a page number of a PDF
@@ -68,9 +68,9 @@ class SyncClient:
         self._client = client
         self._network = network
         self._account = account
-        address = urlsplit(account.server)
-        # With a port, if given
-        self._host = address.netloc.rpartition("@")[2] or account.server
+        # With a port if the address has one, but without a login
+        _, _, host = urlsplit(account.server).netloc.rpartition("@")
+        self._host = host or account.server
 
     async def register(self) -> None:
         """Create the account. Raises FetchError."""
@@ -101,10 +101,10 @@ class SyncClient:
 
     async def pull(self, document: str) -> RemotePlace | None:
         """The place in a document; None if no device has stored one. Raises FetchError."""
-        status, reply = await self._request(
-            "GET", f"/syncs/progress/{quote(document, safe='')}"
-        )
-        if status == HTTPStatus.NOT_FOUND:  # Of some servers, for an unknown document
+        path = f"/syncs/progress/{quote(document, safe='')}"
+        status, reply = await self._request("GET", path)
+        # Some servers answer so for an unknown document.
+        if status == HTTPStatus.NOT_FOUND:
             return None
         if status != HTTPStatus.OK:
             raise self._refusal(status)
@@ -152,9 +152,8 @@ class SyncClient:
             async with asyncio.timeout(_MOST_SECONDS):
                 status, data = await self._exchange(method, path, headers, body)
         except (TimeoutError, httpx2.TimeoutException):
-            raise FetchError(
-                f"{self._host} does not answer.", "Try again later."
-            ) from None
+            problem = f"{self._host} does not answer."
+            raise FetchError(problem, "Try again later.") from None
         except (httpx2.InvalidURL, UnicodeEncodeError):
             problem = f"{self._account.server} has or leads to an invalid address."
             raise FetchError(problem, "Check it, then log in.") from None
@@ -163,25 +162,24 @@ class SyncClient:
         except httpx2.RequestError:  # Such as data that is not compressed as announced
             raise FetchError(*self._no_sync_server()) from None
         if status == HTTPStatus.UNAUTHORIZED:
-            raise AuthorizationError(
-                f"{self._host} does not accept the login of {self._account.user}.",
-                _LOG_IN,
-            )
+            user = self._account.user
+            problem = f"{self._host} does not accept the login of {user}."
+            raise AuthorizationError(problem, _LOG_IN)
         return status, self._reply(status, data)
 
     async def _exchange(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
     ) -> tuple[int, bytes]:
-        """Raises FetchError, httpx2.RequestError."""
+        """Status and data of a response. Raises FetchError, httpx2.RequestError."""
         url = f"{self._account.server}{path}"
         stream = self._client.stream(
             method, url, headers=headers, content=body, follow_redirects=False
         )
         async with stream as response:
-            if response.has_redirect_location:  # The login goes to no other address.
-                raise self._redirection(
-                    response.url.join(response.headers["Location"]), path
-                )
+            if response.has_redirect_location:
+                # Not followed: the login goes to no other address.
+                target = response.url.join(response.headers["Location"])
+                raise self._redirection(target, path)
             data = bytearray()
             async for part in response.aiter_bytes():
                 data += part
@@ -190,7 +188,7 @@ class SyncClient:
             return response.status_code, bytes(data)
 
     def _reply(self, status: int, data: bytes) -> Mapping[str, Any]:
-        """The JSON object of a reply; an empty one for an error without. Raises FetchError."""
+        """The JSON object of a reply. Raises FetchError if there is none."""
         try:
             reply = orjson.loads(data)
         except orjson.JSONDecodeError:
@@ -202,35 +200,36 @@ class SyncClient:
         raise FetchError(*self._no_sync_server())
 
     def _place(self, reply: Mapping[str, Any]) -> RemotePlace | None:
-        """Raises FetchError if the reply has another form."""
+        """The place in a reply; None if it has none. Raises FetchError if it has another form."""
         percentage = reply.get("percentage")
         if percentage is None:
             return None
-        is_number = isinstance(percentage, int | float) and not isinstance(
-            percentage, bool
-        )
+        is_number = type(percentage) in (int, float)  # To Python, a bool is an int.
         if not is_number or not math.isfinite(percentage):
             raise FetchError(*self._no_sync_server())
         timestamp = reply.get("timestamp")
         return RemotePlace(
-            min(1.0, max(0.0, percentage)),
-            str(reply.get("progress") or ""),
-            str(reply.get("device") or ""),
-            str(reply.get("device_id") or ""),
-            timestamp if isinstance(timestamp, int) else None,
+            percentage=min(1.0, max(0.0, percentage)),
+            progress=str(reply.get("progress") or ""),
+            device=str(reply.get("device") or ""),
+            device_id=str(reply.get("device_id") or ""),
+            timestamp=timestamp if isinstance(timestamp, int) else None,
         )
 
     def _redirection(self, target: "httpx2.URL", path: str) -> FetchError:
-        """`path`: of the request. The rest of the target is an address to log in with."""
+        """The error for a redirection of the request for `path`.
+
+        If the target ends with the same path, what is before it is the server to log in to.
+        """
         address = str(target.copy_with(query=None, fragment=None))
         server = address.removesuffix(path)
+        hint = "Ask whoever runs it."
         if server != address:
             hint = "Log in with that address instead."
-        else:
-            hint = "Ask whoever runs it."
         return FetchError(f"{self._host} redirects to {server}.", hint)
 
     def _no_sync_server(self) -> tuple[str, str]:
+        """Message and hint for a reply of another form."""
         return (
             f"{self._host} does not answer like a KOReader sync server.",
             f"Check the address: {self._account.server}",
@@ -240,6 +239,7 @@ class SyncClient:
         return FetchError(f"{self._host} returned {status}.", "Try again later.")
 
     def _lost(self, error: "httpx2.TransportError") -> FetchError:
+        """The error for a connection that failed."""
         import ssl
 
         import httpx2

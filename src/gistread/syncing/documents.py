@@ -1,4 +1,4 @@
-"""The names under which KOReader knows a book, on every device the same."""
+"""The names under which KOReader knows a book: the same on every device."""
 
 import hashlib
 from pathlib import Path
@@ -14,12 +14,12 @@ _OFFSETS = (0, *(1024 << 2 * power for power in range(11)))
 
 
 def document_id(path: Path, match: Match) -> str:
-    """Raises BookError."""
+    """The name of the book in this file on the server. Raises BookError."""
     return content_id(path) if match == "content" else name_id(path)
 
 
 def content_id(path: Path) -> str:
-    """KOReader's partial MD5 of a file: of twelve samples, far apart. Raises BookError."""
+    """KOReader's partial MD5 of a file, computed from twelve samples of it. Raises BookError."""
     digest = hashlib.md5(usedforsecurity=False)
     try:
         with path.open("rb") as file:
@@ -35,6 +35,6 @@ def content_id(path: Path) -> str:
 
 
 def name_id(path: Path) -> str:
-    return hashlib.md5(
-        path.name.encode("utf-8", "surrogateescape"), usedforsecurity=False
-    ).hexdigest()
+    """The MD5 of a file's name."""
+    name = path.name.encode("utf-8", "surrogateescape")
+    return hashlib.md5(name, usedforsecurity=False).hexdigest()

@@ -11,7 +11,7 @@ from gistread.library.moving import SearchableText, find_quote
 from gistread.marking import quote_at
 
 _EPUB = "epub"
-_MOST_TRIED = 5  # Paragraphs from a place on whose words are looked for in the file
+_MOST_TRIED = 5  # Paragraphs whose words are looked for in the file, from a place on
 _DECIMALS = 6
 
 
@@ -30,20 +30,21 @@ class PlaceConverter:
         """The XPointer of a place; empty in other formats than EPUB, and without words there."""
         if self._spine is None:
             return ""
-        text, length = self.book.text, len(self.book.text)
-        first = self.book.paragraph_index(offset)
-        following = (paragraph.start for paragraph in self.book.paragraphs[first + 1 :])
-        for start, _ in zip((offset, *following), range(_MOST_TRIED), strict=False):
-            place = find_quote(quote_at(text, start), self._in_file, length)
+        text = self.book.text
+        after = self.book.paragraph_index(offset) + 1
+        following = self.book.paragraphs[after : after + _MOST_TRIED - 1]
+        for start in (offset, *(paragraph.start for paragraph in following)):
+            place = find_quote(quote_at(text, start), self._in_file, len(text))
             if place is not None:
-                return self._spine.pointer_at(place[0])
+                start_in_file, _ = place
+                return self._spine.pointer_at(start_in_file)
         return ""
 
     def offset_of(self, progress: str, percentage: float) -> int:
         """The offset of a place that another device wrote.
 
-        By its XPointer; where this file lacks that element, by the percentage within the file
-        of the book that it names.
+        It is found by its XPointer. If this file lacks that element, it is found by the percentage,
+        within the part of the EPUB that the XPointer names.
         """
         by_percentage = round(percentage * len(self.book.text))
         if self._spine is None:
@@ -54,30 +55,36 @@ class PlaceConverter:
         fragment = self._spine.fragment_of(progress)
         if fragment is None:
             return by_percentage
-        start, end = (self._in_book(edge) for edge in fragment)
-        first = start if start is not None else 0
-        last = end if end is not None else len(self.book.text)
+        file_start, file_end = fragment
+        start = self._in_book(file_start)
+        end = self._in_book(file_end)
+        first = 0 if start is None else start
+        last = len(self.book.text) if end is None else end
         return max(first, min(by_percentage, last))
 
     def pointed_offset(self, pointer: str) -> int | None:
         """The offset that an XPointer means; None if this file lacks that element."""
         if self._spine is None:
             return None
-        at = self._spine.offset_of(pointer)
-        return None if at is None else self._in_book(at)
+        offset_in_file = self._spine.offset_of(pointer)
+        if offset_in_file is None:
+            return None
+        return self._in_book(offset_in_file)
 
-    def _in_book(self, at: int) -> int | None:
-        """The offset in the book of one in the text of the file; None if its words are missing."""
+    def _in_book(self, offset_in_file: int) -> int | None:
+        """The same place in the book; None if the words there are missing in it."""
         assert self._spine is not None
         text = self._spine.text
-        place = find_quote(quote_at(text, at), self._of_book, len(text))
+        quote = quote_at(text, offset_in_file)
+        place = find_quote(quote, self._of_book, len(text))
         if not place:
             return None
-        return place[0]
+        start, _ = place
+        return start
 
     @cached_property
     def _spine(self) -> SpineText | None:
-        """None for other formats than EPUB, and for a file that cannot be read any more."""
+        """The text of the file; None in other formats than EPUB, and if it cannot be read now."""
         if self.book.source_format != _EPUB:
             return None
         try:

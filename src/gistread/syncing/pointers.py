@@ -32,7 +32,10 @@ class Pointers:
         if self._source is None:
             return None
         place = self._source.place(pointer, self.book.text)
-        return place[0] if place else None
+        if not place:
+            return None
+        start, _ = place
+        return start
 
     @cached_property
     def _converter(self) -> PlaceConverter:

@@ -42,7 +42,7 @@ class ProgressSync:
             return await self._send(server, place, known)
 
     async def send_waiting(self) -> int:
-        """Send what waits; returns how many places. Raises FetchError, StorageError."""
+        """Send the waiting places; returns how many. Raises FetchError, StorageError."""
         waiting = await asyncio.to_thread(self.queue.waiting, self.account.name)
         if waiting:
             async with self.open_server(self.account) as server:
@@ -51,19 +51,23 @@ class ProgressSync:
         return len(waiting)
 
     async def waiting_since(self, document: str) -> float:
-        """When the place that waits to be sent was read, in seconds; 0 if none waits.
+        """When the waiting place of a document was read, in seconds; 0 if none waits.
 
         Raises StorageError.
         """
         waiting = await asyncio.to_thread(self.queue.waiting, self.account.name)
-        return next((place.at for place in waiting if place.document == document), 0.0)
+        for place in waiting:
+            if place.document == document:
+                return place.at
+        return 0.0
 
     def is_own(self, remote: RemotePlace) -> bool:
         return remote.device_id == self.account.device_id
 
     def wins(self, remote: RemotePlace, place: WaitingPlace) -> bool:
-        """Whether the place of another device is further or newer, as the settings have it."""
-        if self.is_own(remote) or abs(remote.percentage - place.percentage) < _SAME:
+        """Whether the place of another device is further, or newer if the settings say so."""
+        is_same = abs(remote.percentage - place.percentage) < _SAME
+        if is_same or self.is_own(remote):
             return False
         if self.newest_wins and remote.timestamp is not None:
             return remote.timestamp > place.at
@@ -72,13 +76,12 @@ class ProgressSync:
     async def _send(
         self, server: SyncClient, place: WaitingPlace, known: RemotePlace | None
     ) -> RemotePlace | None:
-        """Raises FetchError, StorageError."""
-        remote = await server.pull(place.document)
-        winner = remote if remote is not None and self.wins(remote, place) else None
-        if winner is not None and winner != known:
-            await asyncio.to_thread(self.queue.remove, self.account.name, place)
-            return winner
+        """`push` with an open connection. Raises FetchError, StorageError."""
         account = self.account
+        remote = await server.pull(place.document)
+        if remote is not None and remote != known and self.wins(remote, place):
+            await asyncio.to_thread(self.queue.remove, account.name, place)
+            return remote
         sent = RemotePlace(
             place.percentage, place.progress, account.device, account.device_id
         )

@@ -276,7 +276,7 @@ class MemoryPane(CommandTarget, LongText):
             self.open_page(number, OpenedBy.PERSON)
         else:
             shown = self.memory.book, self.memory.entry(number).page, self.view
-            is_in_part = memory_blocks.excerpt_of(*shown) is not None
+            is_in_part = bool(memory_blocks.excerpt_of(*shown))
             if is_in_part or memory_blocks.stays_gist(*shown):
                 self.view.opened[number] = replace(opening, whole=True)
             else:
