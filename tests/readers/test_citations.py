@@ -65,8 +65,8 @@ def test_a_sentence_that_the_model_was_not_shown_is_cited_unless_the_user_refuse
         TEXT.index(FACTS[4]),
     )
     question = answer, "What happened to Ferrand?", MEMORY, PLACES[:1]
-    assert nearest_sentences(*question, closed=())[0][0].quote == FACTS[4]
-    refused = nearest_sentences(*question, closed=[(start, start + len(FACTS[4]))])
+    assert nearest_sentences(*question, excluded=())[0][0].quote == FACTS[4]
+    refused = nearest_sentences(*question, excluded=[(start, start + len(FACTS[4]))])
     assert FACTS[4] not in [citation.quote for citation, _ in refused]
 
 

@@ -1,7 +1,7 @@
 """Recognizes answers which say that the book does not tell what is asked.
 
-Expressions know the common forms. A model that can name options is asked about other statements
-with a word of negation or lack.
+Regular expressions match the common forms. A model that can choose an option is asked about other
+statements that have a word of negation or lack.
 """
 
 import contextlib
@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import islice
 from pathlib import Path
 
 from gistread import prompts
@@ -26,6 +27,7 @@ _AGREED_PHRASES = (
 _MOST_ASKED = 3  # Statements of one answer
 _YES_OR_NO = ("yes", "no")
 _REFERENCES = re.compile(rf"\s*{REFERENCE.pattern}")  # Behind a statement
+# Between the parts of a statement: "; ", ", but "
 _PIECE = re.compile(
     r"[;—]\s|,?\s(?:but|aber|sondern|mais|pero|sino|ma|mas|maar|ale|но)\s"
 )
@@ -36,8 +38,10 @@ def says_not_found(answer: str) -> bool:
 
     An explanation may follow.
     """
-    beginning = re.split(r"[.!?。！？;:]", answer, maxsplit=1)[0]
-    return bool(pattern("does_not_say").match(answer)) or says_only_not_found(beginning)
+    if pattern("does_not_say").match(answer):
+        return True
+    beginning, *_ = re.split(r"[.!?。！？;:]", answer, maxsplit=1)
+    return says_only_not_found(beginning)
 
 
 def says_only_not_found(answer: str) -> bool:
@@ -70,16 +74,17 @@ class Absence:
     usage: Usage = NO_USAGE
 
     def begins(self, answer: str) -> bool:
-        """Whether the answer begins with one, after a bare "No."."""
-        spans = statement_spans(answer)
-        statements = (answer[start:end] for start, end in spans)
-        first = next(
-            (statement for statement in statements if not is_bare_no(statement)), ""
-        )
-        return says_not_found(answer) or first in self.statements
+        """Whether the answer begins with such a statement, perhaps after a bare "No."."""
+        if says_not_found(answer):
+            return True
+        for start, end in statement_spans(answer):
+            statement = answer[start:end]
+            if not is_bare_no(statement):
+                return statement in self.statements
+        return False
 
     def is_all_of(self, answer: str) -> bool:
-        """Whether the answer begins with one, and cites nothing for what it tells besides.
+        """Whether the answer begins with such a statement, and cites nothing for all others.
 
         >>> Absence().is_all_of("The book does not say who he was. He came by sea. [2]")
         False
@@ -100,12 +105,13 @@ async def judged_absence(question: str, answer: str, engine: Engine) -> Absence:
     """What the model takes for "the book does not tell" in an answer; nothing if it fails."""
     absent: list[str] = []
     usage = NO_USAGE
-    # The answer is kept if the model fails after it.
+    # If the model fails here, the answer is still good.
     with contextlib.suppress(EngineError):
-        for statement in list(_undecided(answer))[:_MOST_ASKED]:
+        for statement in islice(_undecided(answer), _MOST_ASKED):
             filled = prompts.load("absence").fill(question=question, answer=statement)
-            # A model that names neither option says nothing of absence.
-            choice = await choose_or(engine, (Message("user", filled),), _YES_OR_NO, 1)
+            prompt = (Message("user", filled),)
+            # A reply that is neither option counts as no.
+            choice = await choose_or(engine, prompt, _YES_OR_NO, 1)
             usage += choice.usage
             if choice.index == 0:
                 absent.append(statement)
@@ -113,42 +119,40 @@ async def judged_absence(question: str, answer: str, engine: Engine) -> Absence:
 
 
 def _undecided(answer: str) -> Iterator[str]:
-    """The statements that may say so, cite nothing, and are not decided by their form."""
+    """The statements that may say "not found", cite nothing, and need the model to decide."""
     for start, end in statement_spans(answer):
         statement = answer[start:end]
-        is_decided = (
-            _is_cited(answer, start, end)
-            or says_not_found(statement)
-            or is_bare_no(statement)
-        )
-        if not is_decided and may_say_not_found(statement):
+        if _is_cited(answer, start, end) or not may_say_not_found(statement):
+            continue
+        is_decided_by_form = says_not_found(statement) or is_bare_no(statement)
+        if not is_decided_by_form:
             yield statement
 
 
 def _is_cited(answer: str, start: int, end: int) -> bool:
     """Whether a statement has the number of a passage, in it or behind its full stop."""
-    return bool(_REFERENCES.match(answer, end) or REFERENCE.search(answer, start, end))
+    return bool(REFERENCE.search(answer, start, end) or _REFERENCES.match(answer, end))
 
 
 def told_part(answer: str, absent: Collection[str] = ()) -> str:
-    """The answer without what it says that the book does not tell.
+    """What the answer says besides "the book does not tell".
 
-    `absent`: statements that the model takes for that.
+    `absent`: statements that the model takes for "the book does not tell".
 
     >>> told_part("The book does not say who he was; he came by sea. He had a dog.")
     'he came by sea. He had a dog.'
     """
-    kept: list[str] = []
+    parts: list[str] = []
     for start, end in statement_spans(answer):
         statement = answer[start:end]
         if statement in absent:
             _, *further = _PIECE.split(statement)
-            kept += [piece for piece in further if not may_say_not_found(piece)]
+            parts += [piece for piece in further if not may_say_not_found(piece)]
         elif says_not_found(statement):
             _, *further = _PIECE.split(statement)
-            kept += [piece for piece in further if not says_not_found(piece)]
+            parts += [piece for piece in further if not says_not_found(piece)]
         else:
-            kept.append(statement)
-    if all(map(is_bare_no, kept)):
+            parts.append(statement)
+    if all(map(is_bare_no, parts)):
         return ""
-    return " ".join(kept)
+    return " ".join(parts)

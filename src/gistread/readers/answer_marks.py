@@ -36,7 +36,7 @@ _COMMON_LETTERS_OF_DATES = 3  # Of a month or day and its abbreviation
 _HUNDRED = 100  # Other languages write smaller and round numbers in words of their own
 _DECADE = 10  # Years
 _CENTURY = 100  # Years
-# Least words shared with what the book tells elsewhere of a number or a date
+# Least words of a statement near a place of the book that tells the same number or date
 _TOLD_WORDS = 2
 _NEARBY = 300  # Characters around a paragraph that belong to it
 _BEGINNING = 200_000  # Characters of a book that show how it uses capitals
@@ -56,18 +56,17 @@ class _NumberInWords:
     unit: re.Pattern[str]  # As the question or the answer names it
 
 
+def _whole_words(expression: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{expression})\b", re.IGNORECASE)
+
+
 _NUMBERS_IN_WORDS = [
-    _NumberInWords(
-        value,
-        re.compile(rf"\b(?:{words})\b", re.IGNORECASE),
-        re.compile(rf"\b(?:{_TABLES['units'][unit]})\b", re.IGNORECASE),
-    )
+    _NumberInWords(value, _whole_words(words), _whole_words(_TABLES["units"][unit]))
     for unit, spans in _TABLES["spans"].items()
     for words, value in spans.items()
 ]
-_CALENDAR, _IN_OTHER_LANGUAGES = (
-    frozenset(_TABLES[name].split()) for name in ("dates", "other_languages")
-)
+_CALENDAR = frozenset(_TABLES["dates"].split())
+_IN_OTHER_LANGUAGES = frozenset(_TABLES["other_languages"].split())
 _QUOTATION_MARKS = (
     "curly",
     "straight",
@@ -85,29 +84,27 @@ def find_marks(
 ) -> tuple[AnswerMark, ...]:
     """Marks in the order of the answer.
 
-    `shown`: all that the model saw of the book and of the conversation. Names and quotations may
-    be anywhere in the book, numbers and dates where it tells of the same; unless `only_shown`.
+    `shown`: all that the model saw of the book and of the conversation. Names and quotations are
+    also looked for in the whole book, and numbers and dates in the parts that tell of the same;
+    with `only_shown` they are not.
     """
     answer = _blank_out(answer, REFERENCE.finditer(answer))
-    text = _Text(
-        f"{shown}\n{question}", question, book, "" if only_shown else book.text
-    )
-    # The question is longer than a short answer, which is in its language.
+    whole = "" if only_shown else book.text
+    text = _Text(f"{shown}\n{question}", question, book, whole)
+    # The language of a short answer is hard to tell; it is that of the question.
     language = language_of(answer, language_of(question, text.language))
-    matches = pattern("quotation").finditer(answer)
-    quotations = [
-        match for match in matches if len(ALPHABETIC.findall(match[0])) >= _QUOTED_WORDS
-    ]
+    quotations = _long_quotations(answer)
     foreign_quotations = [
         quotation.span()
         for quotation in quotations
-        if not text.has_quotation(quotation[0], language_of(quotation[0], language))
+        if not text.has_quotation(quotation[0], language)
     ]
-    outside = _blank_out(answer, quotations)  # They are checked as a whole.
-    names = _foreign_names(outside, question, text, language)
+    # The words of a quotation are not checked one by one.
+    unquoted = _blank_out(answer, quotations)
+    names = _foreign_names(unquoted, question, text, language)
     # "Twenty Thousand Leagues" is marked once, as a name.
     numbers = [
-        span for span in _foreign_numbers(outside, text) if not overlaps(names, span)
+        span for span in _foreign_numbers(unquoted, text) if not overlaps(names, span)
     ]
     spans_by_kind = (
         (AnswerMarkKind.QUOTATION, foreign_quotations),
@@ -122,6 +119,15 @@ def find_marks(
     return tuple(sorted(marks, key=lambda mark: mark.start))
 
 
+def _long_quotations(answer: str) -> list[re.Match[str]]:
+    quotations = pattern("quotation").finditer(answer)
+    return [
+        quotation
+        for quotation in quotations
+        if len(ALPHABETIC.findall(quotation[0])) >= _QUOTED_WORDS
+    ]
+
+
 def _blank_out(text: str, matches: Iterable[re.Match[str]]) -> str:
     """The text with blanks in place of the matches, so that offsets stay."""
     for match in matches:
@@ -133,15 +139,12 @@ def _blank_out(text: str, matches: Iterable[re.Match[str]]) -> str:
 
 @dataclass
 class _Text:
-    """What an answer is compared with.
-
-    The text that was shown, and the whole book within the bound.
-    """
+    """What an answer is compared with: the text that was shown, and the book."""
 
     shown: str
     question: str
     book: Book
-    whole: str
+    whole: str  # The text of the book; empty if only the text that was shown counts
 
     @property
     def language(self) -> str:
@@ -149,27 +152,32 @@ class _Text:
 
     @cached_property
     def words(self) -> str:
-        book = self.book
-        return "\n".join(
-            map(fold, (self.shown, book.title, " ".join(book.authors), self.whole))
-        )
+        """All that may have a word of the answer, as `fold` leaves it."""
+        authors = " ".join(self.book.authors)
+        texts = (self.shown, self.book.title, authors, self.whole)
+        return "\n".join(map(fold, texts))
 
     @cached_property
     def numbers(self) -> frozenset[int]:
-        """Of the text shown, without headings: "Chapter 43" tells nothing of forty-three men."""
+        """The numbers of the text shown, without those of headings.
+
+        "Chapter 43" says nothing about forty-three men.
+        """
         headings = {
             self.book.text[paragraph.start : paragraph.end]
             for paragraph in self.book.paragraphs
             if paragraph.kind is _HEADING
         }
-        lines = (
-            line for line in self.shown.splitlines() if line.strip() not in headings
-        )
-        return _numbers_told("\n".join(lines))
+        lines = self.shown.splitlines()
+        body = [line for line in lines if line.strip() not in headings]
+        return _numbers_told("\n".join(body))
 
     @cached_property
     def names(self) -> set[str]:
-        """The words that are always capitalised: "Hardly" is no name that Harry resembles."""
+        """The words that are always capitalised.
+
+        "Hardly" is none of them, so that it does not count as a spelling of "Harry".
+        """
         words = ALPHABETIC.findall(f"{self.shown}\n{self.whole}")
         capitalised = {fold(word) for word in words if word[0].isupper()}
         return capitalised - {fold(word) for word in words if word[0].islower()}
@@ -198,58 +206,56 @@ class _Text:
     def _has_translation(self, plain: str) -> bool:
         """Whether a word may be a name of the text in another language.
 
-        "Londres", "Cornouailles"
+        "Londres" may be London, and "Cornouailles" Cornwall.
         """
+        if plain in _IN_OTHER_LANGUAGES:
+            return True
         beginning = plain[:_COMMON_LETTERS]
-        return plain in _IN_OTHER_LANGUAGES or any(
-            beginning == name[:_COMMON_LETTERS] for name in self.names
-        )
+        return any(beginning == name[:_COMMON_LETTERS] for name in self.names)
 
     def tells_elsewhere(self, statement: str, has: Callable[[str], bool]) -> bool:
         """Whether a paragraph of the book `has` it, next to two of the statement's words."""
         terms = Terms(self.language or "en")
         left_out = terms.stop_words | titles().keys() | _CALENDAR
         words = [word for word in terms.words(statement) if word not in left_out]
-        own = {terms.stem(word) for word in words if not any(numbers_in(word))}
-        if not self.whole or len(own) < _TOLD_WORDS:
+        stems = {terms.stem(word) for word in words if not any(numbers_in(word))}
+        if not self.whole or len(stems) < _TOLD_WORDS:
             return False
+        text = self.book.text
         for paragraph in self.book.paragraphs:
             if paragraph.kind is _HEADING:
                 continue
-            if not has(self.book.text[paragraph.start : paragraph.end]):
+            if not has(text[paragraph.start : paragraph.end]):
                 continue
-            near = self.book.text[
-                max(0, paragraph.start - _NEARBY) : paragraph.end + _NEARBY
-            ]
-            if (
-                len(own & {terms.stem(word) for word in terms.words(near)})
-                >= _TOLD_WORDS
-            ):
+            near_start = max(0, paragraph.start - _NEARBY)
+            near = text[near_start : paragraph.end + _NEARBY]
+            shared = stems & {terms.stem(word) for word in terms.words(near)}
+            if len(shared) >= _TOLD_WORDS:
                 return True
         return False
 
     def has_measure(self, value: int, unit: str) -> bool:
         """Whether a number near this unit has the value."""
         spelling = r"f(?:ee|oo)t" if unit in ("foot", "feet") else rf"\b{unit}"
-        return any(
-            value in _numbers_told(near)
-            for text in (self.shown, self.whole)
-            for near in _lines_around(
-                re.compile(spelling, re.IGNORECASE), text, _UNIT_NEAR
-            )
-        )
+        unit_words = re.compile(spelling, re.IGNORECASE)
+        for text in (self.shown, self.whole):
+            for near in _lines_around(unit_words, text, _UNIT_NEAR):
+                if value in _numbers_told(near):
+                    return True
+        return False
 
     def has_quotation(self, quotation: str, language: str) -> bool:
         """Whether the text has it, or it is a translation or a title.
 
-        Punctuation, speech tags and what an ellipsis leaves out do not count.
+        Punctuation, speech tags and what an ellipsis leaves out do not count. `language`: that of
+        the answer.
         """
-        is_translation = language != self.language
+        is_translation = language_of(quotation, language) != self.language
         words = ALPHABETIC.findall(quotation)
         is_title = sum(word[0].isupper() for word in words) > len(words) / 2
         if is_translation or is_title:
             return True
-        pieces = list(filter(None, map(_letters, pattern("omission").split(quotation))))
+        pieces = [_letters(piece) for piece in pattern("omission").split(quotation)]
         texts = (*_letters_of(self.shown), *_letters_of(self.whole))
         return any(all(piece in letters for piece in pieces) for letters in texts)
 
@@ -258,16 +264,14 @@ class _Text:
 def fold(text: str) -> str:
     """The text in lower case, without diacritics, with straight apostrophes."""
     text = text.casefold().replace("’", "'")
-    return text.translate(
-        {
-            ord(letter): folded(letter)
-            for letter in set(text)
-            if not letter.isascii() and letter.isalpha()
-        }
-    )
+    with_diacritics = {
+        letter for letter in set(text) if letter.isalpha() and not letter.isascii()
+    }
+    return text.translate({ord(letter): folded(letter) for letter in with_diacritics})
 
 
 def _without_genitive(word: str) -> str:
+    """Remove the "'s" of "harry's", or the "'" of "montresors'"."""
     return re.sub(r"'s?\Z", "", word)
 
 
@@ -307,7 +311,7 @@ def _foreign_numbers(answer: str, text: _Text) -> Iterator[Span]:
 def _states_nothing(number: _Number, answer: str) -> bool:
     """Whether a number is small, or the label of an item or thing."""
     before = answer[: number.start]
-    # Twenty is "a score of".
+    # "A score of" is twenty, "score" alone is not.
     is_score = answer[number.start : number.end].lower() == "score"
     if is_score or number.value < _LEAST_NUMBER:
         return True
@@ -322,33 +326,32 @@ def _states_nothing(number: _Number, answer: str) -> bool:
 def _has_number(number: _Number, answer: str, text: _Text) -> bool:
     """Whether the text has a number of the answer, or may have it in other words."""
     value = number.value
-    unit = None
+    if _has_in_other_words(number, answer, text):
+        return True
     if text.language == "en":
         unit = pattern("unit_of_measure").match(answer, number.end)
-    is_shown = (
-        text.has_measure(value, unit[1].lower()) if unit else value in text.numbers
-    )
-    if is_shown or _has_in_other_words(number, answer, text):
+        if unit:
+            return text.has_measure(value, unit[1].lower())
+    if value in text.numbers:
         return True
-    if unit:
-        return False
     tells = _tells_year_of_era if _is_era(number, answer) else _tells_number
-    return text.tells_elsewhere(
-        _sentence_around(answer, number.start), partial(tells, value)
-    )
+    sentence = _sentence_around(answer, number.start)
+    return text.tells_elsewhere(sentence, partial(tells, value))
 
 
 def _has_in_other_words(number: _Number, answer: str, text: _Text) -> bool:
-    """As a span of time, as a year of an era, in another language, or about so many."""
+    """Whether the text has the number as a span of time, a year of an era, or approximately.
+
+    True also if another language may write it in words.
+    """
     value = number.value
     counted = f"{text.question} {_sentence_around(answer, number.start)}"
     if _is_span_of_time(value, counted, text.shown):
         return True
-    if _is_era(number, answer) and any(
-        value in _eras_of(year) for year in text.numbers
-    ):
+    if _is_era(number, answer) and _is_era_of_any(text.numbers, value):
         return True
-    if text.language != "en" and (value < _HUNDRED or not value % _HUNDRED):
+    is_small_or_round = value < _HUNDRED or value % _HUNDRED == 0
+    if text.language != "en" and is_small_or_round:
         return True
     if not pattern("approximately").search(answer[: number.start]):
         return False
@@ -369,7 +372,12 @@ def _is_era(number: _Number, answer: str) -> bool:
     return bool(pattern("era_suffix").match(answer, number.end))
 
 
+def _is_era_of_any(years: Iterable[int], era: int) -> bool:
+    return any(era in _eras_of(year) for year in years)
+
+
 def _numbers_told(text: str) -> frozenset[int]:
+    """All numbers of a text, and the numbers that these are composed of."""
     return frozenset(part for _, parts in numbers_in(text) for part in parts)
 
 
@@ -378,29 +386,30 @@ def _tells_number(value: int, text: str) -> bool:
 
 
 def _tells_year_of_era(era: int, text: str) -> bool:
-    return any(era in _eras_of(number) for number, _ in numbers_in(text))
+    return _is_era_of_any((number for number, _ in numbers_in(text)), era)
 
 
 def _eras_of(year: int) -> frozenset[int]:
-    """The decade and the century of a year, and itself: 1897 is of the 1890s and the 19th."""
-    return frozenset((year, year // _DECADE * _DECADE, year // _CENTURY + 1))
+    """A year, its decade and its century: 1897, 1890 and 19."""
+    decade = year // _DECADE * _DECADE
+    century = year // _CENTURY + 1
+    return frozenset((year, decade, century))
 
 
 def _lines_around(words: re.Pattern[str], text: str, most: int) -> Iterator[str]:
-    """What stands on the line of each match, at most so many characters to each side."""
+    """The line of each match, cut to `most` characters on each side."""
     for match in words.finditer(text):
-        before = text[max(0, match.start() - most) : match.start()].rpartition("\n")[2]
-        after = text[match.start() : match.end() + most].partition("\n")[0]
-        yield before + after
+        before = text[max(0, match.start() - most) : match.start()]
+        from_match = text[match.start() : match.end() + most]
+        yield before.rpartition("\n")[2] + from_match.partition("\n")[0]
 
 
 def _sentence_around(answer: str, offset: int) -> str:
-    sentences = (
-        answer[start:end]
-        for start, end in sentence_spans(answer)
-        if start <= offset < end
-    )
-    return next(sentences, answer)
+    """The sentence at `offset`; the whole answer if there is none."""
+    for start, end in sentence_spans(answer):
+        if start <= offset < end:
+            return answer[start:end]
+    return answer
 
 
 def _numbers_of(answer: str) -> Iterator[_Number]:
@@ -409,31 +418,39 @@ def _numbers_of(answer: str) -> Iterator[_Number]:
     for match in pattern("number_of_an_answer").finditer(answer):
         if not any(numbers_in(match[0])):
             continue
-        between = answer[runs[-1][1] : match.start()] if runs else "\n"
-        if re.fullmatch(r"[ -]+(?:and |a )?", between):
-            runs[-1] = runs[-1][0], match.end()
-        else:
-            runs.append(match.span())
+        if runs:
+            run_start, run_end = runs[-1]
+            between = answer[run_end : match.start()]
+            # "twenty-five", "a hundred and two"
+            if re.fullmatch(r"[ -]+(?:and |a )?", between):
+                runs[-1] = run_start, match.end()
+                continue
+        runs.append(match.span())
     for start, end in runs:
         numbers = list(numbers_in(answer[start:end]))
         if len(numbers) == 1:
-            yield _Number(start, end, numbers[0][0])
+            value, _ = numbers[0]
+            yield _Number(start, end, value)
 
 
 def _foreign_names(
     answer: str, question: str, text: _Text, language: str
 ) -> list[Span]:
-    """The names that neither the text nor the question has; neighbours together."""
+    """The names that neither the text nor the question has. Adjacent words are one name."""
+    # German capitalises all nouns.
     if language == "de" or not capitals_mark_names(text.book.text[:_BEGINNING]):
-        return []  # Capitals mark all nouns.
+        return []
     names: list[Span] = []
     for word in ALPHABETIC.finditer(answer):
         if not _is_foreign(word, answer, question, text, language):
             continue
-        if names and not answer[names[-1][1] : word.start()].strip():
-            names[-1] = names[-1][0], word.end()
-        else:
-            names.append(word.span())
+        if names:
+            name_start, name_end = names[-1]
+            is_adjacent = not answer[name_end : word.start()].strip()
+            if is_adjacent:
+                names[-1] = name_start, word.end()
+                continue
+        names.append(word.span())
     return names
 
 
@@ -444,53 +461,57 @@ def _is_foreign(
     if fold(word[0]) in _CALENDAR:
         is_foreign = _is_foreign_date(word, answer, text, language)
     else:
-        is_foreign = _is_name(word, answer, question) and not text.has_name(
-            word[0], language
-        )
+        is_name = _is_name(word, answer, question)
+        is_foreign = is_name and not text.has_name(word[0], language)
     if not is_foreign:
         return False
+    # "Kent" in "in Ramsgate, Kent" is common knowledge if the text has Ramsgate.
     place = pattern("in_a_place").search(answer, 0, word.start())
-    return not (place and text.has_name(place[1], language))
+    is_around_known_place = place and text.has_name(place[1], language)
+    return not is_around_known_place
 
 
 def _is_foreign_date(
     match: re.Match[str], answer: str, text: _Text, language: str
 ) -> bool:
-    """Whether the text lacks a month or day of the week, shown or told elsewhere of the same.
+    """Whether the text shown lacks a month or day of the week, and the book where it tells of it.
 
     English only.
     """
     word = match[0].lower()
-    if not match[0].istitle() or not text.language == language == "en":
+    is_english = text.language == "en" and language == "en"
+    if not match[0].istitle() or not is_english:
         return False
     abbreviated = word[:_COMMON_LETTERS_OF_DATES].title()
+    # "September", "Sept."
     names_it = re.compile(rf"(?i:\b{word}s?\b)|\b{abbreviated}[a-z]{{0,2}}\.")
-    if names_it.search(text.shown):
+
+    def has_date(paragraph: str) -> bool:
+        return bool(names_it.search(paragraph))
+
+    if has_date(text.shown):
         return False
     sentence = _sentence_around(answer, match.start())
-    return not text.tells_elsewhere(
-        sentence, lambda paragraph: bool(names_it.search(paragraph))
-    )
+    return not text.tells_elsewhere(sentence, has_date)
 
 
 def _is_name(match: re.Match[str], answer: str, question: str) -> bool:
     """Whether a capitalised word is a name.
 
-    Not a title or nationality, and seldom the first of a sentence.
+    A title or nationality is not, and the first word of a sentence seldom is.
     """
     plain = _without_genitive(fold(match[0]))
     if not _may_be_name(match[0]) or len(plain) < _LEAST_LETTERS:
         return False
-    if plain in _not_names() or re.search(rf"\b{re.escape(plain)}\b", answer):
+    is_also_lower_case = re.search(rf"\b{re.escape(plain)}\b", answer)
+    if plain in _not_names() or is_also_lower_case:
         return False
     before = answer[: match.start()]
-    if pattern("opens_sentence").search(before) and not pattern("abbreviation").search(
-        before
-    ):
-        return plain in first_names()[0] or _is_name_at_first(
-            match, plain, answer, question
-        )
-    return not pattern("title_case").search(before)
+    opens_sentence = pattern("opens_sentence").search(before)
+    if not opens_sentence or pattern("abbreviation").search(before):
+        return not pattern("title_case").search(before)
+    sexes, _ = first_names()
+    return plain in sexes or _is_name_at_first(match, plain, answer, question)
 
 
 def _may_be_name(word: str) -> bool:
@@ -503,19 +524,19 @@ def _is_name_at_first(
     match: re.Match[str], plain: str, answer: str, question: str
 ) -> bool:
     """Whether the first word of a sentence is a name: it acts, or is the whole answer."""
-    if pattern("pronoun_or_plural").fullmatch(plain) or pattern(
-        "common_ending"
-    ).fullmatch(plain):
+    is_pronoun_or_plural = pattern("pronoun_or_plural").fullmatch(plain)
+    if is_pronoun_or_plural or pattern("common_ending").fullmatch(plain):
         return False
     if pattern("person_acts").match(answer, match.end()):
         return True
     is_asked_for = pattern("asks_who_or_a_name").match(question)
-    if not is_asked_for or answer[: match.start()].strip():
+    begins_answer = not answer[: match.start()].strip()
+    if not is_asked_for or not begins_answer:
         return False
-    is_bare = (
-        len(answer.split()) <= _BARE_WORDS and len(ALPHABETIC.findall(answer)) == 1
-    )
-    return is_bare or bool(pattern("acts").match(answer, match.end()))
+    is_only_word = len(ALPHABETIC.findall(answer)) == 1
+    if is_only_word and len(answer.split()) <= _BARE_WORDS:
+        return True
+    return bool(pattern("acts").match(answer, match.end()))
 
 
 def _not_names() -> frozenset[str]:

@@ -1,6 +1,6 @@
-"""A question as it is asked.
+"""Asks the model for one question: choices, notes, and the answer.
 
-What the model says and chooses, and the answer, streamed and checked for loops.
+The answer is streamed, checked for loops, and tidied.
 """
 
 import math
@@ -53,6 +53,26 @@ _OPTION_TOKENS = 8  # Longest option with its separator
 # the task.
 _STOP = ("\nQuestion:", "\n(Page ")
 _STOP_WEAK = (*_STOP, "\n---")
+
+_ENDS = re.compile(r"[.!?。！？\n]")
+# A full stop, with quotation marks and references after it (‘home.” [3]’), or a line break
+_SENTENCE_END = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d, ]+\])*|\n)\s*\Z")
+_SENTENCE_ENDS = re.compile(
+    r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d, ]+\])*(?=\s)|\n)"
+)
+# "Answer:", "**Answer:** "
+_ANSWER_LABEL = re.compile(r"\A\W{0,3}answer\W{0,2}:[\s*_]*", re.IGNORECASE)
+# The last tokens before the limit of an answer; it ends with a sentence in them
+_ENDING_TOKENS = 48
+_ENDING_SHARE = 0.25  # The same as a share of a short limit
+_LONGEST_LOOP = 160  # Characters of a piece that may be repeated
+_LEAST_LOOPING = 30  # Characters of all its repetitions
+_LEAST_REPEATS = 3  # Of a short piece or run: "no, no" is said
+_LONG_RUN = 4  # Words of a run that is not said twice in a row
+_LEAST_REPEATED_WORDS = 6  # Of all repetitions of a shorter run
+_LEAST_KEPT = 0.5  # Share of a cut answer that stays when it is cut back to a sentence
+_LONGEST_RUN = 40  # Words of a run that may be repeated; longer ones are sentences
+
 # What the numbers of a prompt stand for, by prompt.
 _NUMBERED_UNITS = {
     "answer": "page",
@@ -70,12 +90,10 @@ class ReaderOptions:
 
     max_pages: int = 5  # Most look-ups (ReadAgent: 1 to 5, and 1 to 6 for QuALITY)
     answer_tokens: int = 0  # Longest answer; 0: by the kind of question (`kinds.py`)
+    # Most tokens of passages in the prompt of the answer, for readers of the book's own text;
+    # 0: as many as fit
     budget_tokens: int = 0
-    """Most tokens of passages in the prompt of the answer, for readers of the book's own text; 0.
-
-    As many as fit.
-    """
-    # Time to evaluate text before the first word of the answer; 0: as long as it takes
+    # Most seconds to evaluate text before the first word of the answer; 0: no limit
     first_word_s: float = 0.0
     # The options of a multiple-choice question, in the order shown; the answer is one of them.
     choices: tuple[str, ...] = ()
@@ -85,9 +103,9 @@ class ReaderOptions:
     # Start and end of the selected text that the question is about
     selection: tuple[int, int] | None = None
     wording: str = ""  # Of the prompts; see `EngineInfo.wording`
-    # The beginning of the answer, which was cut off and is to be gone on with
+    # The beginning of an answer that was cut off; the model continues it
     begun: str = ""
-    # Prompt that introduces the text; empty: by how much of the book it is
+    # Name of the prompt that introduces the text; empty: chosen by the share of the book shown
     opening: str = ""
 
 
@@ -96,8 +114,17 @@ def user_prompt(name: str, wording: str = "", **values: object) -> Prompt:
 
 
 @dataclass(slots=True)
+class _Written:
+    """What the model has written of an answer."""
+
+    text: str = ""
+    finish: Finish = "end"
+    usage: Usage = NO_USAGE
+
+
+@dataclass(slots=True)
 class Asking:
-    """A question with all that a reader asks the model for it, and the cost so far."""
+    """Everything a reader needs to answer one question, and the cost so far."""
 
     question: str
     memory: GistMemory
@@ -138,12 +165,12 @@ class Asking:
         return bool(self.options.choices) and not self.options.model.chooses
 
     def to_cite(
-        self, places: Iterable[tuple[int, Passage]]
+        self, numbered: Iterable[tuple[int, Passage]]
     ) -> tuple[tuple[int, Passage], ...]:
-        """These places with their numbers, if the model is asked to cite them; else none."""
+        """These numbered places, if the model is asked to cite them; else none."""
         if not self.is_asked_to_cite:
             return ()
-        return tuple(places)
+        return tuple(numbered)
 
     def compression_rate(self, words: int) -> float:
         """100·(1 − words of the prompt ÷ words of the book)."""
@@ -164,29 +191,28 @@ class Asking:
         with the instruction; empty: by the kind of question.
         """
         options = self.options
-        question = (
-            without_options(self.question) if self._writes_choice else self.question
-        )
-        may_abstain = options.model.abstains and not (must_answer or options.choices)
+        question = self.question
+        if self._writes_choice:
+            question = without_options(question)
+        is_answer_needed = must_answer or bool(options.choices)
+        may_abstain = options.model.abstains and not is_answer_needed
         instruction = self._task(name, task, may_abstain=may_abstain)
         way_out = ""
         if may_abstain and not options.wording:
             way_out = f" {prompts.load('way_out').text}"
+        values = {"question": question, **values}
         template = prompts.load(name, options.wording)
-        filled = template.fill(
-            **{"question": question, **values}, way_out=way_out, task=instruction
-        )
+        filled = template.fill(**values, way_out=way_out, task=instruction)
         if not options.begun:
             return (Message("user", filled, cacheable_prefix),)
-        further = prompts.load("task_go_on").text
         return (
             Message("user", filled),
             Message("assistant", options.begun),
-            Message("user", further),
+            Message("user", prompts.load("task_go_on").text),
         )
 
     def opening(self, *, is_whole: bool = False) -> str:
-        """How the text of the book is introduced, below it."""
+        """The sentences after the text of the book that say what text it is."""
         if self.options.opening:
             return prompts.load(self.options.opening).text
         is_bounded = self.memory.bound_share < 1
@@ -238,8 +264,8 @@ class Asking:
     ) -> tuple[int, str]:
         """The index of an option, and the words under `key`.
 
-        `prompt` asks for JSON, `otherwise` for the option alone. As in `choose_several`, a
-        constrained choice follows a reply without a legal one: a server may ignore the grammar.
+        `prompt` asks for JSON. If the reply has no legal option, as on a server that ignores the
+        grammar, the model chooses again: `otherwise` asks for the option alone.
         """
         form = reply_forms.choice_with_words(options, key)
         sampling = Sampling(
@@ -259,19 +285,17 @@ class Asking:
     ) -> list[int]:
         """The indices of up to `most` options, the best first.
 
-        `prompt` asks for them in a list that ends with STOP.
+        `prompt` asks for them in a list that ends with STOP. If the reply has neither, the model
+        chooses one, or STOP.
         """
         form = reply_forms.several_choices(options, most, STOP)
-        sampling = Sampling(
-            _OPTION_TOKENS * (most + 2), grammar=form.grammar, schema=form.schema
-        )
+        tokens = _OPTION_TOKENS * (most + 2)
+        sampling = Sampling(tokens, grammar=form.grammar, schema=form.schema)
         reply = await self.complete(prompt, sampling)
         named = reply_forms.read_several(reply, STOP)
-        chosen = [
-            options.index(name) for name in dict.fromkeys(named) if name in options
-        ][:most]
-        if chosen or STOP in named:
-            return chosen
+        legal = [name for name in dict.fromkeys(named) if name in options][:most]
+        if legal or STOP in named:
+            return [options.index(name) for name in legal]
         index = await self.choose(prompt, [*options, STOP], len(options))
         if index >= len(options):
             return []
@@ -282,7 +306,8 @@ class Asking:
         sampling = Sampling(
             NOTE_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=STOP_OF_NOTES
         )
-        note = " ".join((await self.complete(prompt, sampling)).split())
+        written = await self.complete(prompt, sampling)
+        note = " ".join(written.split())
         if adds_nothing(note):
             return ""
         return note
@@ -294,30 +319,31 @@ class Asking:
         prompt: Prompt,
         numbered: Sequence[tuple[int, Passage]] = (),
     ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-        """Stream the answer; the last event is `draft` with it and the cost.
+        """Stream the answer. The last event is `draft` with the answer and the cost filled in.
 
-        It stays "not found" if that says so. `text`: everything in the prompt that is from the
-        book. `numbered`: its places with numbers to cite.
+        A draft that is "not found" stays so. `text`: everything in the prompt that is from the
+        book. `numbered`: the passages of the prompt, by the numbers to cite.
         """
-        options = self.options
         if text:
             draft = replace(draft, context_tokens=await self.engine.count(text))
-        if not options.choices:
-            async with aclosing(
-                self._write_answer(draft, prompt, dict(numbered))
-            ) as events:
-                async for event in events:
-                    yield event
+        if self.options.choices:
+            answered = await self._choose_answer(draft, prompt)
+            yield AnswerDelta(answered.answer)
+            yield answered
             return
-        texts = [" ".join(choice.split()) for choice in options.choices]
-        labels = list(LETTERS[: len(texts)])
-        if self._writes_choice:
-            labels = texts
+        writing = self._write_answer(draft, prompt, dict(numbered))
+        async with aclosing(writing) as events:
+            async for event in events:
+                yield event
+
+    async def _choose_answer(self, draft: Answered, prompt: Prompt) -> Answered:
+        """The draft with the option that the model chooses."""
+        texts = [" ".join(choice.split()) for choice in self.options.choices]
+        labels = texts if self._writes_choice else list(LETTERS[: len(texts)])
         choice = await self.engine.choose(prompt, labels)
         self.usage += choice.usage
         answer = texts[choice.index]
-        yield AnswerDelta(answer)
-        yield replace(draft, answer=answer, usage=self.usage, choice=choice.index)
+        return replace(draft, answer=answer, usage=self.usage, choice=choice.index)
 
     async def _write_answer(
         self, draft: Answered, prompt: Prompt, numbered: Mapping[int, Passage]
@@ -325,24 +351,24 @@ class Asking:
         telling = TellingSentences(without_options(self.question), self.memory)
         new_references = partial(References, numbered, telling)
         written = _Written()
-        async with aclosing(
-            self._stream_answer(written, prompt, new_references)
-        ) as stream:
+        streaming = self._stream_answer(written, prompt, new_references)
+        async with aclosing(streaming) as stream:
             async for event in stream:
                 yield event
         usage = written.usage
-        # The stream was left before it told them.
-        if not (usage.prefilled or usage.reused):
+        # A stream that ended early has not counted the prompt.
+        if not usage.prefilled and not usage.reused:
             usage = replace(usage, prefilled=await self.engine.measure(prompt))
         self.usage += usage
         text, finish = self._tidied(written.text, written.finish)
         references = new_references()
         answer = (references.add(text) + references.rest()).strip()
         absence = await self._absence_in(answer)
+        tells_something = bool(answer) and not absence.is_all_of(answer)
         yield replace(
             draft,
             answer=answer,
-            found=draft.found and bool(answer) and not absence.is_all_of(answer),
+            found=draft.found and tells_something,
             absence=absence.statements,
             usage=self.usage,
             cited=references.cited,
@@ -350,22 +376,22 @@ class Asking:
         )
 
     async def _absence_in(self, answer: str) -> Absence:
-        # A selection is in front of the model, and its words may be negations.
+        """The statements of the answer that say the book does not tell, as the model judges it."""
+        # An answer about a selection may repeat its negations, which do not concern the book.
         if self.options.selection or not self.options.model.judges_absence:
             return NO_ABSENCE
-        absence = await judged_absence(
-            without_options(self.question), answer, self.engine
-        )
+        question = without_options(self.question)
+        absence = await judged_absence(question, answer, self.engine)
         self.usage += absence.usage
         return absence
 
     async def _stream_answer(
         self,
-        written: "_Written",
+        written: _Written,
         prompt: Prompt,
         new_references: Callable[[], References],
     ) -> AsyncGenerator[AnswerDelta | Restarted, None]:
-        """Stream the answer with its references resolved; `written` holds it as the model wrote it.
+        """Stream the answer with its references resolved, and fill `written` with the raw text.
 
         Ends early when the answer repeats itself, or is long and a sentence ends.
         """
@@ -406,38 +432,29 @@ class Asking:
         return self.options.model.is_believed and usage.generated > ending
 
     def _repeats_itself(self, text: str, piece: str) -> bool:
+        """Whether an answer repeats itself; of a weak model, checked where a sentence ends."""
         if is_looping(text):
             return True
-        is_weak = not self.options.model.is_believed
-        return (
-            is_weak and bool(_ENDS.search(piece)) and without_repetition(text) != text
-        )
+        if self.options.model.is_believed or not _ENDS.search(piece):
+            return False
+        return without_repetition(text) != text
 
     def _tidied(self, text: str, finish: Finish) -> tuple[str, Finish]:
-        """The answer as it is kept, and why it ends.
+        """The answer as it is stored, and why it ends.
 
-        Without a label, control tokens and repetitions; a cut one in whole sentences.
+        It has no label, control tokens or repetitions. A cut answer ends with a whole sentence.
         """
-        answer = re.sub(
-            r"\A\W{0,3}answer\W{0,2}:[\s*_]*", "", text.strip(), flags=re.IGNORECASE
-        )
+        answer = _ANSWER_LABEL.sub("", text.strip())
         if not self.options.model.is_believed:
-            return clean(without_repetition(answer), cut_off=finish != "end")[0], "end"
+            answer, _ = clean(without_repetition(answer), cut_off=finish != "end")
+            return answer, "end"
         answer = without_control_tokens(answer).strip()
-        if is_looping(text) or is_looping(answer):  # There is nothing to go on with.
+        # There is nothing to continue after a loop.
+        if is_looping(text) or is_looping(answer):
             return until_sentence_end(without_repetition(answer)), "end"
         if answer and finish != "end":
             answer = until_sentence_end(answer)
         return answer, finish
-
-
-@dataclass(slots=True)
-class _Written:
-    """What the model has written of an answer."""
-
-    text: str = ""
-    finish: Finish = "end"
-    usage: Usage = NO_USAGE
 
 
 # A method of answering questions: it yields events, the last `Answered`.
@@ -454,7 +471,7 @@ def ends_before(text: str, piece: str) -> bool:
 
 
 def until_sentence_end(answer: str) -> str:
-    """A cut answer up to its last whole sentence or line, or marked by an ellipsis."""
+    """A cut answer up to its last whole sentence or line; with an ellipsis if that is too short."""
     if _SENTENCE_END.search(answer):
         return answer
     ends = [match.end() for match in _SENTENCE_ENDS.finditer(answer)]
@@ -474,47 +491,33 @@ def is_looping(text: str) -> bool:
 
 
 def without_repetition(text: str) -> str:
-    """Cut the text before a repeated run of words, such as a sentence."""
+    """Cut the text before the first repetition of a run of words, such as a sentence."""
     words = list(WORD.finditer(text))
     plain = [word[0].casefold() for word in words]
-    for at in range(len(words)):
-        for length in range(1, min(_LONGEST_RUN, (len(words) - at) // 2) + 1):
-            times = _repeats_of_run(length)
-            if plain[at : at + length * times] == plain[at : at + length] * times:
-                return text[: words[at + length].start()].rstrip()
+    for start in range(len(words)):
+        longest = min(_LONGEST_RUN, (len(words) - start) // 2)
+        for length in range(1, longest + 1):
+            times = _least_times(length)
+            run = plain[start : start + length]
+            if plain[start : start + length * times] == run * times:
+                return text[: words[start + length].start()].rstrip()
     return text
 
 
-def _repeats_of_run(words: int) -> int:
-    """How often a run of so many words stands in a text that repeats itself."""
+def _least_times(words: int) -> int:
+    """How often a run of so many words must stand in a row to be a repetition."""
     if words >= _LONG_RUN:
         return 2
     return max(_LEAST_REPEATS, math.ceil(_LEAST_REPEATED_WORDS / words))
 
 
-_ENDS = re.compile(r"[.!?。！？\n]")
-_SENTENCE_END = re.compile(r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d, ]+\])*|\n)\s*\Z")
-_SENTENCE_ENDS = re.compile(
-    r"(?:[.!?…。！？][\"'”’»)\]*]*(?:\s*\[[\d, ]+\])*(?=\s)|\n)"
-)
-# Before the limit of an answer, in which it may end with a sentence
-_ENDING_TOKENS = 48
-_ENDING_SHARE = 0.25  # The same of a short limit
-_LONGEST_LOOP = 160  # Characters of a piece that may be repeated
-_LEAST_LOOPING = 30  # Characters of all its repetitions
-_LEAST_REPEATS = 3  # Of a short piece or run: "no, no" is said
-_LONG_RUN = 4  # Words of a run that is not said twice in a row
-_LEAST_REPEATED_WORDS = 6  # Of all repetitions of a shorter run
-_LEAST_KEPT = 0.5  # Share of a cut answer that stays when it is cut back to a sentence
-_LONGEST_RUN = 40  # Words of a run that may be repeated; longer ones are sentences
-
-
 def adds_nothing(note: str) -> bool:
+    """Whether a note is empty, or says "not found" or "nothing new"."""
     plain = re.sub(r"^\W+", "", note).casefold()
-    return says_not_found(note) or plain.startswith("nothing new") or not plain
+    return not plain or plain.startswith("nothing new") or says_not_found(note)
 
 
 def words_of(answer: str) -> frozenset[str]:
-    """The words without case, articles, punctuation and diacritics."""
-    words = [folded(word) for word in PART.findall(answer.casefold())]
-    return frozenset(word for word in words if word not in ARTICLES) or frozenset(words)
+    """The words without case, punctuation and diacritics, and without articles if others remain."""
+    words = frozenset(folded(word) for word in PART.findall(answer.casefold()))
+    return words - ARTICLES or words

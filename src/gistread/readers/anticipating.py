@@ -29,11 +29,9 @@ async def anticipate(asking: Asking, reader: str) -> None:
 async def _texts_ahead(asking: Asking, reader: str) -> list[str]:
     """The texts of the book with which prompts for this question begin; empty if unknown."""
     options = asking.options
-    if (
-        options.choices
-        or options.selection
-        or count_words(asking.question) < LEAST_WORDS
-    ):
+    if options.choices or options.selection:
+        return []
+    if count_words(asking.question) < LEAST_WORDS:
         return []
     if reader == auto.NAME:
         reader, _ = await auto.choose_method(asking)
@@ -50,12 +48,15 @@ async def _texts_ahead(asking: Asking, reader: str) -> list[str]:
 
 
 async def _whole_text(asking: Asking, ranked: Ranked) -> list[str]:
+    """The whole text, as the prompt will render it; empty if it does not fit the budget."""
     budget = await gistread.text_budget(asking)
     if not budget.is_whole:
         return []
     text = BookText.of(asking, gistread.NAME)
-    return [text.rendered(await text.fit(ranked.passages, budget.tokens))]
+    fitting = await text.fit(ranked.passages, budget.tokens)
+    return [text.rendered(fitting)]
 
 
 def _beginning(text: str) -> Prompt:
+    """A prompt that begins as those for an answer from this text."""
     return (Message("user", f"{text}\n\n---", cacheable_prefix=len(text)),)

@@ -1,4 +1,4 @@
-"""Chooses the method: by the class of the model, the kind of question, and the time that it takes.
+"""Chooses the method by the class of the model, the kind of question, and the time it takes.
 
 `RULES` is the table, in one place. Its order and limits come from the measurements in
 `docs/methods.md`.
@@ -19,13 +19,13 @@ from gistread.readers.thread import without_options
 from gistread.units import format_duration
 
 NAME = "auto"
-# Longest time for which the whole book is read without having been asked for
+# Longest time for reading the whole book if the user did not ask for that
 _WHOLE_BOOK_S = 300.0
-# The same limit before the model is measured, or on a server
+# The same limit if the speed of the model is unknown
 _WHOLE_BOOK_TOKENS = 60_000
 # From about 12,000 words on, most of the passages that share words with a question do not answer it
 _LONG_BOOK_WORDS = 12_000
-_ROUNDED = -3  # Tokens are told in thousands
+_ROUNDED = -3  # Digits for `round`: to thousands of tokens
 
 
 async def auto(asking: Asking) -> ReaderEvents:
@@ -33,12 +33,14 @@ async def auto(asking: Asking) -> ReaderEvents:
     name, choice = await choose_method(asking)
     async with aclosing(METHODS[name].plain_reader()(asking)) as events:
         async for event in events:
-            yield replace(event, choice=choice) if isinstance(event, Started) else event
+            if isinstance(event, Started):
+                event = replace(event, choice=choice)
+            yield event
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A method, and when it is taken."""
+    """A method, and when it is chosen."""
 
     method: str
     why: str  # For people
@@ -54,7 +56,10 @@ async def choose_method(asking: Asking) -> tuple[str, str]:
 
 
 def _cost_of(method: str, asking: Asking) -> str:
-    """The time of a method, and the tokens sent to a server; empty if neither is known."""
+    """The time of a method and the tokens sent to a server, as far as known.
+
+    It continues a sentence: ", about 2 min".
+    """
     info = asking.engine.info
     work = answer_work(method, asking.memory, info)
     cost = ""
@@ -67,10 +72,9 @@ def _cost_of(method: str, asking: Asking) -> str:
 
 
 async def _introduces_somebody(asking: Asking) -> bool:
-    return (
-        not asking.options.model.is_believed
-        and await introductions_for(asking) is not None
-    )
+    if asking.options.model.is_believed:
+        return False
+    return await introductions_for(asking) is not None
 
 
 async def _tells_story_by_quotes(asking: Asking) -> bool:
@@ -114,19 +118,17 @@ async def _looks_up(asking: Asking) -> bool:
 
 
 async def _tells_story_by_passages(asking: Asking) -> bool:
+    if asking.options.choices or is_told_by_gists(asking.memory):
+        return False
     question = without_options(asking.question)
-    asks_for_all = asks_for_story(question) or asks_how_all_ends(question)
-    return (
-        asks_for_all
-        and not asking.options.choices
-        and not is_told_by_gists(asking.memory)
-    )
+    return asks_for_story(question) or asks_how_all_ends(question)
 
 
 async def _always(asking: Asking) -> bool:
     return True
 
 
+# The first rule that applies decides.
 RULES = (
     Rule("quoting", "the sentence that introduces the name", _introduces_somebody),
     Rule(
@@ -150,4 +152,3 @@ RULES = (
     Rule("gistread", "the story so far, from the text", _tells_story_by_passages),
     Rule("gistread", "passages nearest to the question", _always),
 )
-"""Of the rules that apply, the first is taken."""

@@ -41,50 +41,52 @@ class BookText(Asking):
 
     name: str  # Of the reader
     shown: list[Passage] = field(default_factory=list)  # The last selection
-    # Of each selection, the nearest first
+    # All passages of all selections; in each selection the nearest first
     candidates: list[Passage] = field(default_factory=list)
     # Whether the passages are spread over the book to tell all of it
     is_spread: bool = False
-    marked: Marked | None = None  # What the question is about, in the passages
+    marked: Marked | None = None  # The selected text that the question is about
     accepted: set[int] = field(default_factory=set)  # Sections that the user agreed to
-    is_redecided: bool = False  # Whether the user changed what was proposed last
+    is_redecided: bool = False  # Whether the user changed the last proposal
     _reasons: Reasons | None = None
 
     async def fit(self, places: Sequence[Passage], budget: int = 0) -> list[Passage]:
-        """As many of these places as fit budget (0: none) and window, in the book's order.
+        """As many of these places as fit the budget (0: none) and the window, in the book's order.
 
-        Raises PromptTooLongError, BudgetTooSmallError.
+        If not even the first place fits, its beginning. Raises PromptTooLongError,
+        BudgetTooSmallError.
         """
         engine, answer_tokens = self.engine, self.answer_tokens
         window = engine.info.context_tokens
-        least = await engine.measure(self._prompt("")) + answer_tokens
-        if least > window:
-            raise PromptTooLongError(least - answer_tokens, answer_tokens, window)
-        room = min(window - least, budget or window)
+        empty_prompt = await engine.measure(self._prompt(""))
+        room = window - empty_prompt - answer_tokens
+        if room < 0:
+            raise PromptTooLongError(empty_prompt, answer_tokens, window)
+        limit = min(room, budget or window)
 
-        async def measure(text: str) -> int:
-            return max(
-                await engine.measure(self._prompt(text)) + answer_tokens - least,
-                await engine.count(text),
-            )
+        async def measure(places: Sequence[Passage]) -> int:
+            """The tokens that these places add to the prompt."""
+            text = self.rendered(places)
+            added = await engine.measure(self._prompt(text)) - empty_prompt
+            return max(added, await engine.count(text))
 
         async def fits(place: Passage) -> bool:
-            return await measure(self.rendered([place])) <= room
+            return await measure([place]) <= limit
 
         book = self.memory.book
-        shown = await self._first_within(places, room)
+        shown = await self._first_within(places, limit)
         # The token counts of pieces add up only approximately, so the whole text is measured.
-        while shown and await measure(self.rendered(join(shown, book))) > room:
-            del shown[-max(1, len(shown) // _STEPS_TO_FIT) :]
+        while shown and await measure(join(shown, book)) > limit:
+            surplus = max(1, len(shown) // _STEPS_TO_FIT)
+            del shown[-surplus:]
         if shown or not places:
             return join(shown, book)
-        if (beginning := await fit_beginning(places[0], book, fits)) is not None:
+        beginning = await fit_beginning(places[0], book, fits)
+        if beginning is not None:
             return [beginning]
-        needed = await measure(self.rendered(places[:1]))
-        if least + needed > window:
-            raise PromptTooLongError(
-                least + needed - answer_tokens, answer_tokens, window
-            )
+        needed = await measure(places[:1])
+        if needed > room:
+            raise PromptTooLongError(empty_prompt + needed, answer_tokens, window)
         raise BudgetTooSmallError(needed, budget)
 
     async def _first_within(
@@ -117,29 +119,34 @@ class BookText(Asking):
         passages. Raises as `fit`.
         """
         steering = self.steering
-        known = list(self.shown)
+        if named_budget is None:
+            named_budget = budget
+        reviewed = list(self.shown)
         is_agreed = False
         while True:
             pinned = places_of(self.memory, steering.pinned - steering.refused)
             proposed = first
-            limit = self.options.budget_tokens
-            if not first:
-                proposed = [] if is_agreed else self._open_places(ranked, pinned)[:most]
-                limit = named_budget if pinned and named_budget is not None else budget
+            if first:
+                limit = self.options.budget_tokens
+            else:
+                limit = named_budget if pinned else budget
+                if not is_agreed:
+                    proposed = self._open_places(ranked, pinned)[:most]
             candidates = [*pinned, *proposed]
             self.candidates += candidates
             self.shown = await self.fit(candidates, limit)
             if is_agreed:
                 return
             fitting = [place for place in proposed if overlaps(self.shown, place)]
-            async for event in self.review(_others(fitting, known)):
+            async for event in self.review(_others(fitting, reviewed)):
                 yield event
             if not self.is_redecided:
                 return
             accepted = _others(fitting, places_of(self.memory, steering.refused))
-            known += accepted
+            reviewed += accepted
             is_agreed = self._apply_decision()
-            # What was named replaces what was refused; else the next nearest take its place.
+            # Passages that the user named replace the refused ones; without them the next nearest
+            # are proposed.
             first = accepted if is_agreed and not steering.decision.refuses else ()
 
     def _open_places(
@@ -148,12 +155,11 @@ class BookText(Asking):
         """The passages that the user neither pinned nor refused; none if only named ones count."""
         if self.steering.only:
             return []
-        return _others(
-            ranked, [*places_of(self.memory, self.steering.refused), *pinned]
-        )
+        refused = places_of(self.memory, self.steering.refused)
+        return _others(ranked, [*refused, *pinned])
 
     def _apply_decision(self) -> bool:
-        """Pin the pages that the user named. Returns whether nothing else is to be proposed."""
+        """Pin the pages that the user named. Returns whether nothing else shall be proposed."""
         steering = self.steering
         decision = steering.decision
         is_agreed = bool(decision.pages) or steering.stop
@@ -164,7 +170,10 @@ class BookText(Asking):
     async def review(
         self, places: Sequence[Passage]
     ) -> AsyncGenerator[events.Proposed | events.Refused, None]:
-        """Let the user review the sections in which these places stand, but for accepted ones."""
+        """Let the user review the sections of these places that were not accepted before.
+
+        Sets `is_redecided`.
+        """
         steering = self.steering
         self.is_redecided = False
         if steering.stop or steering.steps is Steps.ALONE:
@@ -179,9 +188,8 @@ class BookText(Asking):
             return
         pages = tuple(number for section in new for number in section.pages)
         last = Sections(self.memory).last
-        async for event in steering.review(
-            events.Proposed(pages, 1, last, sections=tuple(new))
-        ):
+        proposed = events.Proposed(pages, 1, last, sections=tuple(new))
+        async for event in steering.review(proposed):
             yield event
         refused = steering.decision.refused_of(pages)
         self.accepted.update(set(pages).difference(refused))
@@ -190,12 +198,12 @@ class BookText(Asking):
 
     def _sections_wanted(self, places: Sequence[Passage]) -> list[events.WantedSection]:
         if self.is_spread:
-            otherwise = "to tell of every part"
+            usual_reason = "to tell of every part"
         elif self.share(places) >= NEARLY_ALL:
-            otherwise = "because all of the text fits"
+            usual_reason = "because all of the text fits"
         else:
-            otherwise = "as one of the nearest passages"
-        return sections_wanted(places, self.memory, self.reasons, otherwise)
+            usual_reason = "as one of the nearest passages"
+        return sections_wanted(places, self.memory, self.reasons, usual_reason)
 
     @property
     def reasons(self) -> Reasons:
@@ -207,20 +215,19 @@ class BookText(Asking):
         return self._reasons
 
     def why_shown(self, numbers: Sequence[int]) -> dict[int, str]:
-        """Why passages of these sections are shown. Call it in a thread."""
+        """By section number, why passages of it are shown. Call it in a thread."""
         return {number: self._why_shown(number) for number in numbers}
 
     def _why_shown(self, number: int) -> str:
-        within = places_of(self.memory, {number})
-        return self.reasons.of(
-            (max(start, since), min(end, until))
-            for since, until in within
-            for start, end in self.shown
-            if start < until and since < end
-        )
+        parts: list[Passage] = []
+        for section_start, section_end in places_of(self.memory, {number}):
+            for start, end in self.shown:
+                if start < section_end and section_start < end:
+                    parts.append((max(start, section_start), min(end, section_end)))
+        return self.reasons.of(parts)
 
-    def given(self, shown: Sequence[Passage]) -> events.Shown:
-        """The event that tells what the model is shown, and why."""
+    def shown_event(self, shown: Sequence[Passage]) -> events.Shown:
+        """The event that tells what the model is shown, and why. Call it in a thread."""
         if self.share(shown) >= NEARLY_ALL:
             return events.Shown(tuple(shown))
         reasons = tuple(self.reasons.of([place]) for place in shown)
@@ -231,26 +238,28 @@ class BookText(Asking):
 
         def rank(index: int) -> int:
             place = [shown[index]]
-            ranks = (
-                at for at, other in enumerate(self.candidates) if overlaps(place, other)
-            )
-            return next(ranks, len(self.candidates))
+            for candidate_rank, candidate in enumerate(self.candidates):
+                if overlaps(place, candidate):
+                    return candidate_rank
+            return len(self.candidates)
 
         return tuple(sorted(range(len(shown)), key=rank))
 
     def share(self, shown: Sequence[Passage]) -> float:
+        """The share of the book that these passages are, from 0 to 1."""
         length = len(self.memory.book.text.strip())
         if not length:
             return 1.0
         return min(1.0, sum(end - start for start, end in shown) / length)
 
     def started(self, shown: Sequence[Passage]) -> events.Started:
+        """The event that tells that these passages are read."""
         memory = self.memory
-        pages = len(memory.read_entries), memory.estimated_pages
         return events.Started(
             self.name,
-            *pages,
-            memory.complete,
+            pages_read=len(memory.read_entries),
+            pages_total=memory.estimated_pages,
+            complete=memory.complete,
             share_shown=self.share(shown),
             is_spread=self.is_spread,
         )
@@ -263,9 +272,9 @@ class BookText(Asking):
         *,
         must_answer: bool = False,
     ) -> events.ReaderEvents:
-        """Answer from these passages. `opened`: pages to report as open."""
+        """Answer from these passages. `opened`: pages to report as opened."""
         book, seen = self.memory.book, tuple(shown)
-        yield await asyncio.to_thread(self.given, seen)
+        yield await asyncio.to_thread(self.shown_event, seen)
         words = sum(count_words(book.text[start:end]) for start, end in seen)
         draft = events.Answered(
             compression_rate=self.compression_rate(words),
@@ -287,22 +296,23 @@ class BookText(Asking):
     def _prompt(
         self, text: str, *, is_whole: bool = False, must_answer: bool = False
     ) -> Prompt:
-        opening = self.opening(is_whole=is_whole)
-        if self.is_spread:
-            opening = prompts.load("opening_spread").text
-            if self.memory.bound_share < 1:
-                opening = f"{opening} {prompts.load('reads_on').text}"
         if self.marked:
             selection = prompts.load("opening_selection")
             opening = selection.fill(begin=self.marked.begin, end=self.marked.end)
+        elif self.is_spread:
+            opening = prompts.load("opening_spread").text
+            if self.memory.bound_share < 1:
+                opening = f"{opening} {prompts.load('reads_on').text}"
+        else:
+            opening = self.opening(is_whole=is_whole)
         return self.answer_prompt(
             "answer_passages", must_answer=must_answer, text=text, opening=opening
         )
 
 
-def _others(places: Sequence[Passage], closed: Sequence[Passage]) -> list[Passage]:
-    """The places that overlap with none of the closed ones."""
-    return [place for place in places if not overlaps(closed, place)]
+def _others(places: Sequence[Passage], excluded: Sequence[Passage]) -> list[Passage]:
+    """The places that overlap with none of the excluded ones."""
+    return [place for place in places if not overlaps(excluded, place)]
 
 
 async def fit_beginning(
@@ -320,31 +330,34 @@ async def fit_beginning(
             fitting = middle
         else:
             too_long = middle
-    shown = book.text[start:fitting]
-    sentences = [until for _, until in sentence_spans(shown)][:-1]
-    last_space = max(map(shown.rfind, " \n"))
-    until = sentences[-1] if sentences else last_space
-    if until > 0:
-        shown = shown[:until]
-    if not shown.strip():
+    beginning = book.text[start:fitting]
+    sentences = list(sentence_spans(beginning))
+    if len(sentences) > 1:
+        # The last sentence may be cut.
+        _, cut = sentences[-2]
+    else:
+        cut = max(beginning.rfind(" "), beginning.rfind("\n"))
+    if cut > 0:
+        beginning = beginning[:cut]
+    if not beginning.strip():
         return None
-    return start, start + len(shown)
+    return start, start + len(beginning)
 
 
 def setting_of(memory: GistMemory, place: Passage) -> str:
     """The chapter of a place, who tells it, and what the page before told. Begins with a space.
 
-    Call it in a thread, as `narration_of`.
+    Call it in a thread.
     """
     start, end = place
     book = memory.book
     chapter = book.chapters[book.chapter_index(start)]
-    gists_before = (
-        entry.gist.text
-        for entry in reversed(memory.entries)
-        if chapter.start <= entry.page.start and entry.page.end <= start
-    )
-    return setting(book, start, end, next(gists_before, ""))
+    previous_gist = ""
+    for entry in reversed(memory.entries):
+        if chapter.start <= entry.page.start and entry.page.end <= start:
+            previous_gist = entry.gist.text
+            break
+    return setting(book, start, end, previous_gist)
 
 
 def places_of(memory: GistMemory, numbers: set[int]) -> list[Passage]:
@@ -355,9 +368,9 @@ def places_of(memory: GistMemory, numbers: set[int]) -> list[Passage]:
 async def chunks_to_read(asking: Asking, most_tokens: int) -> list[Passage]:
     """The story in chunks of whole passages, without the sections that the user refused."""
     memory = asking.memory
-    closed = places_of(memory, asking.steering.refused)
+    refused = places_of(memory, asking.steering.refused)
     chunks: list[Passage] = []
-    for start, end in without(story_of(memory.book), closed):
+    for start, end in without(story_of(memory.book), refused):
         chunks += await split_into_chunks(
             memory.book, most_tokens, asking.engine.count, start, end
         )
@@ -365,10 +378,12 @@ async def chunks_to_read(asking: Asking, most_tokens: int) -> list[Passage]:
 
 
 def share_of(place: Passage, shown: Sequence[Passage]) -> float:
+    """The share of a place that the shown passages cover, from 0 to 1."""
     start, end = place
-    return sum(
-        max(0, min(end, until) - max(start, since)) for since, until in shown
-    ) / max(1, end - start)
+    covered = 0
+    for shown_start, shown_end in shown:
+        covered += max(0, min(end, shown_end) - max(start, shown_start))
+    return covered / max(1, end - start)
 
 
 def opening_event(
@@ -376,4 +391,6 @@ def opening_event(
 ) -> events.Expanded | events.Unfit:
     """The event for a page that was asked for: shown in full, or too long."""
     share = share_of(place, shown)
-    return events.Expanded(number, by) if share == 1.0 else events.Unfit(number, share)
+    if share == 1.0:
+        return events.Expanded(number, by)
+    return events.Unfit(number, share)

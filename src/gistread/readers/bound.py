@@ -34,12 +34,16 @@ def parse_bound(text: str) -> Bound:
     """
     unit, _, value = text.partition(":")
     with suppress(ValueError):
-        if text in ("here", "all"):
-            return Bound("here" if text == "here" else "all")
+        if text == "here":
+            return Bound("here")
+        if text == "all":
+            return Bound("all")
         if unit == "chapter" and (title := value.strip(' "“”')):
             return Bound("chapter", title)
-        if unit in ("page", "section") and int(value) >= 1:
-            return Bound("page" if unit == "page" else "section", int(value))
+        if unit == "page" and int(value) >= 1:
+            return Bound("page", int(value))
+        if unit == "section" and int(value) >= 1:
+            return Bound("section", int(value))
         if text.endswith("%") and 0 <= float(text[:-1]) <= _ALL_PERCENT:
             return Bound("percent", float(text[:-1]))
         if text.isdecimal():
@@ -55,8 +59,10 @@ def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
 
     `here`: how far the user has read. Raises UsageError.
     """
-    book, bound = memory.book, parse_bound(text)
-    match bound:
+    book = memory.book
+    match parse_bound(text):
+        case Bound("here"):
+            return here
         case Bound("offset", int(offset)):
             return min(offset, len(book.text))
         case Bound("percent", float(percent)):
@@ -79,9 +85,7 @@ def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
             return memory.entry(number).page.end
         case Bound("chapter", str(chapter)):
             return book.chapter_end(chapter_index(book, chapter))
-    if bound.unit != "here":
-        return None
-    return here
+    return None
 
 
 def before_word(text: str, offset: int) -> int:
@@ -90,14 +94,15 @@ def before_word(text: str, offset: int) -> int:
     >>> before_word("He had found it.", 9)
     7
     """
-    if not (0 < offset < len(text)) or text[offset].isspace():
+    is_inside = 0 < offset < len(text)
+    if not is_inside or text[offset].isspace():
         return offset
     start = offset
-    while (
-        offset - start < _LONGEST_WORD and start > 0 and not text[start - 1].isspace()
-    ):
+    while start > 0 and not text[start - 1].isspace():
         start -= 1
-    return start if offset - start < _LONGEST_WORD else offset
+        if offset - start >= _LONGEST_WORD:
+            return offset
+    return start
 
 
 def chapter_index(book: "Book", name: str) -> int:
@@ -116,7 +121,6 @@ def chapter_index(book: "Book", name: str) -> int:
     hint = "`gistread toc BOOK` lists the chapters."
     similar = get_close_matches(typed, titles, n=1, cutoff=_SIMILAR)
     if similar:
-        hint = (
-            f"Did you mean {in_quotes(book.chapters[titles.index(similar[0])].title)}?"
-        )
+        suggestion = book.chapters[titles.index(similar[0])].title
+        hint = f"Did you mean {in_quotes(suggestion)}?"
     raise UsageError(f"There is no chapter {name}.", hint)

@@ -1,6 +1,6 @@
-"""Wrappers around readers.
+"""Wrappers around readers that check their answers.
 
-Cite and mark answers, replace useless ones of weak models, handle an empty memory.
+They cite and mark answers, replace useless ones of weak models, and handle an empty memory.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from gistread.readers.citations import cite, with_cited_sentences, with_sources
 from gistread.readers.closest import closest_sentences
 from gistread.readers.events import Answered, ReaderEvents, Started, Stopped, StopReason
 from gistread.readers.leaks import without_leaks
-from gistread.readers.support import Statement, check
+from gistread.readers.support import Statement, check, is_invented
 from gistread.readers.thread import (
     begun_answer,
     with_options,
@@ -38,49 +38,51 @@ from gistread.store.model import AnswerMark, AnswerMarkKind, Citation
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
 NO_ANSWER = "The model gave no usable answer."
 NOT_SUPPORTED = "not supported by the text"
-_NAME = r"[A-Z][^\W\d_]{2,}\b(?! of\b)"  # "Norway" alone of "the King of Norway"
-# Not a first word, which is always capitalised
+# A capitalised word: in "the King of Norway" only "Norway"
+_NAME = r"[A-Z][^\W\d_]{2,}\b(?! of\b)"
+# A name that does not begin the sentence, where every word has a capital: "Mr. Fox"
 _NAMED = re.compile(rf"(?<=[a-z,;] ){_NAME}(?:\.? {_NAME})*")
 _MOST_SOURCES = 3
-_LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
+_SIMILAR = 0.7  # Least similarity (`difflib`) of two spellings of a name
 
 
 def with_checks(by_method: Reader) -> Reader:
-    """Wrap a reader: the thread before its question, the check of its answer after it.
+    """Wrap a reader: add the thread to its question, and check its answer.
 
-    Calling it raises UsageError.
+    Calling the reader raises UsageError.
     """
 
     def ask(asking: Asking) -> ReaderEvents:
         memory = asking.memory
-        options = asking.options
-        info = asking.engine.info
         bound = len(memory.book.text) if memory.bound_share < 1 else None
-        options = replace(
-            options, thread=within_bound(options.thread, bound), wording=info.wording
-        )
-        question = asking.question
+        thread = within_bound(asking.options.thread, bound)
+        info = asking.engine.info
+        options = replace(asking.options, thread=thread, wording=info.wording)
+        # The memory may grow while the question is answered.
+        memory = replace(memory, entries=list(memory.entries))
+        asking = replace(asking, memory=memory, options=options)
         if options.model.is_believed:
-            begun = begun_answer(question, options.thread)
-        else:
-            begun = None
-        if begun:
-            question = begun.question
-            options = replace(options, thread=begun.before, begun=begun.text)
+            asking = _continuing(asking)
         as_asked = with_thread(
-            with_options(question, options.choices),
-            options.thread,
+            with_options(asking.question, options.choices),
+            asking.options.thread,
             info.context_tokens,
             short=not options.model.remembers,
         )
         # Questions about a passage have a reader of their own, whatever the method.
         reader = selection.about_selection if options.selection else by_method
-        # Reading may go on meanwhile.
-        memory = replace(memory, entries=list(memory.entries))
-        asking = replace(asking, question=question, memory=memory, options=options)
         return _check_events(reader(replace(asking, question=as_asked)), asking)
 
     return ask
+
+
+def _continuing(asking: Asking) -> Asking:
+    """If the user asks to continue a cut answer, its question and what was written so far."""
+    begun = begun_answer(asking.question, asking.options.thread)
+    if begun is None:
+        return asking
+    options = replace(asking.options, thread=begun.before, begun=begun.text)
+    return replace(asking, question=begun.question, options=options)
 
 
 async def _check_events(events: ReaderEvents, asking: Asking) -> ReaderEvents:
@@ -90,23 +92,21 @@ async def _check_events(events: ReaderEvents, asking: Asking) -> ReaderEvents:
         async for event in events:
             if isinstance(event, Started):
                 event = started = replace(event, bound_share=asking.memory.bound_share)
-            if (
-                started
-                and isinstance(event, Answered)
-                and _can_be_checked(event, started)
-            ):
-                yield await _checked(event, asking, started)
-            else:
-                yield event
+            elif isinstance(event, Answered) and started:
+                event = await _checked(event, asking, started)
+            yield event
 
 
 def _can_be_checked(answered: Answered, started: Started) -> bool:
+    """Whether the model wrote the answer in its own words, and something was read for it."""
     is_written = answered.choice is None and not answered.quoted
     return is_written and (started.pages_read > 0 or started.share_shown is not None)
 
 
 async def _checked(answered: Answered, asking: Asking, started: Started) -> Answered:
     """The answer, checked, with sources if it has none."""
+    if not _can_be_checked(answered, started):
+        return answered
     options = asking.options
     draft = replace(answered, answer=without_leaks(answered.answer, options.wording))
     checked = await asyncio.to_thread(check_answer, draft, asking, started)
@@ -117,10 +117,10 @@ async def _checked(answered: Answered, asking: Asking, started: Started) -> Answ
     has_sources = bool(draft.cited or draft.citations)
     if has_sources or is_translated or not is_kept:
         return checked
-    closed = places_of(asking.memory, asking.steering.refused)
+    excluded = places_of(asking.memory, asking.steering.refused)
     if asking.steering.only:
-        closed = [(0, len(asking.memory.book.text))]
-    return await with_sources(checked, asking, _places(draft, asking), closed)
+        excluded = [(0, len(asking.memory.book.text))]
+    return await with_sources(checked, asking, _places(draft, asking), excluded)
 
 
 def check_answer(answered: Answered, asking: Asking, started: Started) -> Answered:
@@ -139,16 +139,14 @@ def check_answer(answered: Answered, asking: Asking, started: Started) -> Answer
     if not options.model.is_believed:
         return _check_weak(answered, asking, started)
     if says_only_not_found(answered.answer):
-        return replace(
-            answered, answer=not_found_text(answered, memory, started), found=False
-        )
+        return _not_found(answered, memory, started)
     if not answered.answer.strip(" .\n"):
         return replace(answered, answer=NO_ANSWER, found=False)
     return _with_marks(answered, asking)
 
 
 def _with_marks(answered: Answered, asking: Asking) -> Answered:
-    """The answer with what it cites, and with marks for what none of the model's text tells."""
+    """The answer with what it cites, and with marks for what the text shown does not tell."""
     memory = asking.memory
     places = (*answered.seen, *answered.noted, *answered.cited)
     texts = [memory.book.text[start:end] for start, end in places]
@@ -165,45 +163,41 @@ def _with_marks(answered: Answered, asking: Asking) -> Answered:
 
 
 def _places(answered: Answered, asking: Asking) -> list[Passage]:
-    """What was shown of the book; without that, the pages whose gists were shown."""
+    """The text of the book that was shown; if none, the pages whose gists were shown."""
     memory, refused = asking.memory, asking.steering.refused
-    pages = (
+    shown = join([*answered.seen, *answered.noted], memory.book)
+    if shown:
+        return shown
+    pages = [
         memory.entry(number).page for number in answered.gists if number not in refused
-    )
-    return join([*answered.seen, *answered.noted], memory.book) or [
-        (page.start, page.end) for page in pages
     ]
+    return [(page.start, page.end) for page in pages]
 
 
 def _check_weak(answered: Answered, asking: Asking, started: Started) -> Answered:
     """The answer with its unsupported statements marked, or the sentences closest to the question.
 
-    An answer tells nothing if each of its statements has a name, a number or a quotation that the
+    An answer is useless if each of its statements has a name, a number or a quotation that the
     text lacks.
     """
     question = asking.question
     memory = asking.memory
     if says_not_found(answered.answer):
-        return replace(
-            answered, answer=not_found_text(answered, memory, started), found=False
-        )
+        return _not_found(answered, memory, started)
     answered, statements = _without_meta(answered, question, memory)
-    is_invented = bool(statements) and all(
-        statement.foreign for statement in statements
-    )
-    if answered.found and answered.answer.strip(" .\n") and not is_invented:
+    has_words = bool(answered.answer.strip(" .\n"))
+    if answered.found and has_words and not is_invented(statements):
         citations = answered.citations or _sources_of(answered, statements, asking)
         return replace(answered, citations=citations, marks=_marks_of(statements))
     places = _places(answered, asking)
-    if quotes := closest_sentences(question, memory, places, asking.options.selection):
+    quotes = closest_sentences(question, memory, places, asking.options.selection)
+    if quotes:
         return replace(
             answered, answer=QUOTED, found=False, quoted=True, citations=quotes
         )
     if not answered.answer:
         return replace(answered, answer=NO_ANSWER, found=False)
-    return replace(
-        answered, answer=not_found_text(answered, memory, started), found=False
-    )
+    return _not_found(answered, memory, started)
 
 
 def _sources_of(
@@ -213,13 +207,14 @@ def _sources_of(
     question = asking.question
     memory = asking.memory
     places = _places(answered, asking)
-    compared = dict.fromkeys(
-        statement.quote for statement in statements if statement.quote
-    )
-    if not compared:
+    quotes = [statement.quote for statement in statements if statement.quote]
+    if not quotes:
         return closest_sentences(question, memory, places, asking.options.selection)
     cited = cite(answered.answer, question, memory, places, answered.cited)
-    return cited or tuple(compared)[:_MOST_SOURCES]
+    if cited:
+        return cited
+    different = tuple(dict.fromkeys(quotes))
+    return different[:_MOST_SOURCES]
 
 
 def _does_not_name(
@@ -231,18 +226,17 @@ def _does_not_name(
 
 
 def _marks_of(statements: Sequence[Statement]) -> tuple[AnswerMark, ...]:
-    """A mark for each unsupported statement; neighbours in one."""
-    runs = [
-        list(run)
-        for supported, run in groupby(
-            statements, key=lambda statement: statement.supported
-        )
-        if not supported
-    ]
-    return tuple(
-        AnswerMark(run[0].start, run[-1].end, AnswerMarkKind.STATEMENT, NOT_SUPPORTED)
-        for run in runs
-    )
+    """A mark for each run of unsupported statements."""
+    marks: list[AnswerMark] = []
+    for is_supported, run in groupby(
+        statements, key=lambda statement: statement.supported
+    ):
+        if not is_supported:
+            unsupported = list(run)
+            start, end = unsupported[0].start, unsupported[-1].end
+            mark = AnswerMark(start, end, AnswerMarkKind.STATEMENT, NOT_SUPPORTED)
+            marks.append(mark)
+    return tuple(marks)
 
 
 def missing_names(question: str, book: Book) -> list[str]:
@@ -253,58 +247,63 @@ def missing_names(question: str, book: Book) -> list[str]:
     if not supports_names(book):
         return []
     text = book.text.casefold()
-    named = [name.replace(".", "").split() for name in _NAMED.findall(question)]
     no_names = word_set("alone")  # "January", "English"
-    absent = {word for part in named for word in part if word.casefold() not in text}
-    absent = {
-        word
-        for word in absent
-        if word.casefold() not in no_names and not _has_similar(word, book.text)
-    }
-    lacking = ([word for word in part if word in absent] for part in named)
-    return [
-        " ".join(words)
-        for words in lacking
-        if any(word.casefold() not in titles() for word in words)
-    ]
+
+    def is_missing(word: str) -> bool:
+        plain = word.casefold()
+        if plain in text or plain in no_names:
+            return False
+        return not _has_similar(word, book.text)
+
+    missing: list[str] = []
+    for name in _NAMED.findall(question):
+        words = [word for word in name.replace(".", "").split() if is_missing(word)]
+        is_more_than_title = any(word.casefold() not in titles() for word in words)
+        if is_more_than_title:
+            missing.append(" ".join(words))
+    return missing
 
 
 def _has_similar(name: str, text: str) -> bool:
     """Whether a capitalised word of the text has the same initial and almost the same spelling."""
     words = {word.casefold() for word in re.findall(rf"\b{name[0]}[^\W\d_]+", text)}
-    return bool(get_close_matches(name.casefold(), words, 1, _LIKE))
+    return bool(get_close_matches(name.casefold(), words, 1, _SIMILAR))
+
+
+def _not_found(answered: Answered, memory: GistMemory, started: Started) -> Answered:
+    text = not_found_text(answered, memory, started)
+    return replace(answered, answer=text, found=False)
 
 
 def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> str:
+    """A sentence that says where the answer was looked for."""
     bound = bound_phrase(started)
     if started.share_shown is not None:
         length = len(memory.book.text.strip())
         share = sum(end - start for start, end in answered.seen) / max(1, length)
         if not answered.seen or share > NEARLY_ALL:
             return f"Not found in the text that was looked at{bound}."
-        return (
-            f"Not found in the passages that were looked at ({max(LEAST_SHARE, share):.0%} of the "
-            f"text{bound})."
-        )
+        part = f"{max(LEAST_SHARE, share):.0%} of the text{bound}"
+        return f"Not found in the passages that were looked at ({part})."
     if not started.complete:
-        return (
-            f"Not in the sections read so far ({started.pages_read} of about "
-            f"{started.pages_total}{bound})."
-        )
+        part = f"{started.pages_read} of about {started.pages_total}{bound}"
+        return f"Not in the sections read so far ({part})."
     pages = answered.expanded or answered.lookups
     if not pages:
         return f"Not found in the memory{bound}; no section was opened."
+    numbers = ", ".join(map(str, pages))
     return (
         f"Not found in the memory{bound}, nor in the sections that were looked at: "
-        f"{', '.join(map(str, pages))}."
+        f"{numbers}."
     )
 
 
 def _without_meta(
     answered: Answered, question: str, memory: GistMemory
 ) -> tuple[Answered, tuple[Statement, ...]]:
-    """The answer without statements about the task, and its other statements."""
-    places, text = (*answered.seen, *answered.noted), answered.answer
+    """The answer without statements about the task ("As an AI …"), and its other statements."""
+    text = answered.answer
+    places = (*answered.seen, *answered.noted)
     statements = check(text, question, memory, places, answered.gists)
     meta = [
         statement
@@ -316,9 +315,8 @@ def _without_meta(
     for statement in reversed(meta):
         text = f"{text[: statement.start]}{text[statement.end :].lstrip(' ')}"
     text = text.strip()
-    return replace(answered, answer=text), check(
-        text, question, memory, places, answered.gists
-    )
+    statements = check(text, question, memory, places, answered.gists)
+    return replace(answered, answer=text), statements
 
 
 NOTHING_READ = "Nothing of the book has been read yet."
@@ -332,6 +330,9 @@ def over_memory(name: str, reader: Reader) -> Reader:
         yield Stopped(StopReason.NOTHING_LEFT)
         yield Answered(NOTHING_READ, found=False)
 
-    return lambda asking: (
-        reader(asking) if asking.memory.entries else nothing_read(asking)
-    )
+    def ask(asking: Asking) -> ReaderEvents:
+        if asking.memory.entries:
+            return reader(asking)
+        return nothing_read(asking)
+
+    return ask

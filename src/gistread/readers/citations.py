@@ -1,8 +1,7 @@
 """Finds the sentences of the book that tell what an answer says.
 
-It looks in the passages that the answer cites, or in all that were shown.
-Without numbers in the answer the nearest sentences are its sources, the first chosen by the model
-in doubt.
+If the answer cites passages by number, the sentences are found in these. Otherwise its sources are
+the nearest sentences of all that was shown; in doubt the model chooses the first of them.
 """
 
 import asyncio
@@ -10,7 +9,6 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from gistread.engine.protocol import NO_USAGE, Sampling, Usage, choose_or
 from gistread.errors import EngineError
@@ -38,12 +36,25 @@ from gistread.store.model import Citation
 
 _MOST = 3  # Citations that the program finds itself
 _FURTHER_PASSAGES = 4  # Of the whole book, beside those shown
-_LEAST_SHARE = 2 / 3  # Least score of a further one, as a share of the best
+_LEAST_SHARE = 2 / 3  # Least score of a further citation, as a share of the best
 
-# Share of the words of an answer that a sentence has which surely tells it
+# A sentence with this share of the words of an answer surely tells it.
 _LEAST_SHARED = 0.3
 
-_LISTED = re.compile(r"^[ \t]*(?:[-*•|]|\d+[.)])", re.MULTILINE)
+# Sentences to choose from; one of them tells 95% of answers (`tests/benchmarks/answers.py`)
+MOST_OFFERED = 12
+_OFFERED_SHARE = 0.4  # Least score of an offered sentence, as a share of the best
+# Most sentences of a cited page of which the model chooses one if shared words find none
+_MOST_OF_A_PLACE = 40
+_MOST_IN_DOUBT = 8  # The same if shared words find several
+_MOST_ASKED = 6  # Statements of one answer, so that the sources follow soon
+_SHORT_PLACE = 800  # Characters of a cited place whose sentence words find well enough
+_NO_SOURCE = "0"  # The model's choice if no sentence tells the answer
+_LONGEST_CHARACTERS = 400  # Of a sentence offered
+_EXAMPLE_CHARACTERS = 200  # Of the text that shows the language of the book
+_TRANSLATION_TOKENS = 192  # Of an answer; its beginning finds the first source
+
+_LISTED = re.compile(r"^[ \t]*(?:[-*•|]|\d+[.)])", re.MULTILINE)  # "- ", "2. "
 
 
 def cite(
@@ -55,9 +66,9 @@ def cite(
 ) -> tuple[Citation, ...]:
     """The sentences that tell what the answer says.
 
-    `places`: what was shown of the book. `cited`: the passages that the answer cites as [1], [2] …;
-    the citations then are as many, in this order. Without them up to three, the nearest to the
-    answer first.
+    `places`: what was shown of the book. `cited`: the passages that the answer cites as [1], [2] …
+    With them, there is one sentence for each; without them up to three, the nearest to the answer
+    first.
     """
     if cited:
         evidence = Evidence(question, memory, join([*places, *cited], memory.book))
@@ -73,22 +84,25 @@ def nearest_sentences(
     question: str,
     memory: GistMemory,
     places: Sequence[Passage],
-    closed: Sequence[Passage] | None = None,
+    excluded: Sequence[Passage] | None = None,
 ) -> list[tuple[Citation, float]]:
     """Sentences, the nearest to the answer or to one of its statements first.
 
-    `places`: what was shown of the book. The rest of it counts as well but for the places `closed`;
-    None: nothing else.
+    `places`: what was shown of the book. `excluded`: with it, sentences of the rest of the book
+    count too, except those of the excluded places.
     """
     parts = [answer[start:end] for start, end in statement_spans(answer)]
-    if len(_LISTED.findall(answer)) < 2:
+    is_list = len(_LISTED.findall(answer)) >= 2
+    if not is_list:
         parts.insert(0, answer)
-    if closed is not None:
-        queries = [f"{question} {part}" for part in dict.fromkeys(parts)]
-        places = join({*places, *_told_elsewhere(queries, memory, closed)}, memory.book)
+    parts = list(dict.fromkeys(parts))
+    if excluded is not None:
+        queries = [f"{question} {part}" for part in parts]
+        elsewhere = _told_elsewhere(queries, memory, excluded)
+        places = join({*places, *elsewhere}, memory.book)
     evidence = Evidence(question, memory, places)
     scores: dict[Citation, float] = {}
-    for part in dict.fromkeys(parts):
+    for part in parts:
         for citation, score in evidence.ranked(part):
             scores[citation] = max(score, scores.get(citation, 0.0))
     return sorted(scores.items(), key=lambda scored: -scored[1])
@@ -96,102 +110,89 @@ def nearest_sentences(
 
 def leading(ranked: Sequence[tuple[Citation, float]]) -> tuple[Citation, ...]:
     """The nearest sentences, while they are not much farther from the answer than the first."""
-    return tuple(
-        citation
-        for citation, score in ranked[:_MOST]
-        if score >= _LEAST_SHARE * ranked[0][1]
-    )
+    nearest = almost_nearest(ranked, _LEAST_SHARE)
+    return tuple(nearest[:_MOST])
 
 
 def _told_elsewhere(
-    queries: Iterable[str], memory: GistMemory, closed: Sequence[Passage]
+    queries: Iterable[str], memory: GistMemory, excluded: Sequence[Passage]
 ) -> Iterator[Passage]:
     """The passages of the book nearest to the queries: a model may know more than it was shown."""
-    passages = split_into_passages(memory.book)
-    relevance = Relevance(
-        [memory.book.text[start:end] for start, end in passages], memory.book.language
-    )
+    book = memory.book
+    passages = split_into_passages(book)
+    texts = [book.text[start:end] for start, end in passages]
+    relevance = Relevance(texts, book.language)
     for query in queries:
         scores = relevance.scores(REFERENCE.sub(" ", query))
         by_own_words = sorted(
             range(len(passages)), key=scores.alone.__getitem__, reverse=True
         )
-        for index in {
-            *scores.order[:_FURTHER_PASSAGES],
-            *by_own_words[:_FURTHER_PASSAGES],
-        }:
-            if not overlaps(closed, passages[index]):
+        nearest = scores.order[:_FURTHER_PASSAGES] + by_own_words[:_FURTHER_PASSAGES]
+        for index in nearest:
+            if not overlaps(excluded, passages[index]):
                 yield passages[index]
 
 
 def _citing(answer: str, number: int) -> str:
-    """The statements that cite this number.
+    """The statements that cite this number; the whole answer if none does.
 
     References after the full stop belong to the sentence before.
     """
     spans = statement_spans(answer)
     citing: list[str] = []
+    # "[2]", "[1] [2]"
     for reference in re.finditer(rf"(?:\[\d+\] ?)*\[{number}\]", answer):
         offset = max(0, reference.start() - len(". "))
-        around = (answer[start:end] for start, end in spans if start <= offset < end)
-        citing += islice(around, 1)
+        for start, end in spans:
+            if start <= offset < end:
+                citing.append(answer[start:end])
+                break
     return " ".join(citing) or answer
-
-
-# Sentences to choose from; one of them tells 95% of answers (`tests/benchmarks/answers.py`)
-MOST_OFFERED = 12
-_OFFERED_SHARE = 0.4  # Least score of one, as a share of the best
-_MOST_OF_A_PLACE = 40  # Sentences of a cited page, to choose one that no words find
-_MOST_IN_DOUBT = 8  # The same if words leave in doubt which of a page tells
-_MOST_ASKED = 6  # Statements of one answer, so that the sources follow soon
-_SHORT_PLACE = 800  # Characters of a cited place whose sentence words find well enough
-_NO_SOURCE = "0"  # The model's choice if no sentence tells the answer
-_LONGEST_CHARACTERS = 400  # Of a sentence offered
-_EXAMPLE_CHARACTERS = 200  # Of the text that shows the language of the book
-_TRANSLATION_TOKENS = 192  # Of an answer; its beginning finds the first source
 
 
 async def with_sources(
     answered: Answered,
     asking: Asking,
     places: Sequence[Passage],
-    closed: Sequence[Passage],
+    excluded: Sequence[Passage],
 ) -> Answered:
     """The answer with up to three citations.
 
     If the first is in doubt, a model that can name numbers is asked for it.
-    `places`: what was shown of the book. `closed`: places that may not be cited.
+    `places`: what was shown of the book. `excluded`: places that may not be cited.
     """
     question, memory = asking.question, asking.memory
+    can_choose = asking.options.model.cites
     answer = told_part(answered.answer, answered.absence)
     if not answer:
         return replace(answered, citations=())
-    if asking.options.model.cites and _is_foreign(
-        answer, without_options(question), memory
-    ):
+    if can_choose and _is_foreign(answer, without_options(question), memory):
         answer, cost = await _in_book_language(asking, answer, places)
         answered = replace(answered, usage=answered.usage + cost)
     ranked = await asyncio.to_thread(
-        nearest_sentences, answer, question, memory, places, closed
+        nearest_sentences, answer, question, memory, places, excluded
     )
     nearest = leading(ranked)
     is_clear = len(nearest) == 1 and _shares_words(answer, question, memory, nearest[0])
-    if not nearest or is_clear or not asking.options.model.cites:
+    if not nearest or is_clear or not can_choose:
         return replace(answered, citations=nearest)
     offered = almost_nearest(ranked, _OFFERED_SHARE)[:MOST_OFFERED]
-    # The answer is kept if the model fails after it.
-    with contextlib.suppress(EngineError):
-        first, usage = await _named_source(asking, answer, offered)
-        others = [citation for citation in nearest if citation != first]
-        sources = (first, *others)[: len(nearest)] if first else ()
-        return replace(answered, citations=sources, usage=answered.usage + usage)
-    return replace(answered, citations=nearest)
+    try:
+        first, cost = await _named_source(asking, answer, offered)
+    except EngineError:
+        return replace(answered, citations=nearest)
+    answered = replace(answered, usage=answered.usage + cost)
+    if first is None:
+        return replace(answered, citations=())
+    others = [citation for citation in nearest if citation != first]
+    sources = (first, *others)[: len(nearest)]
+    return replace(answered, citations=sources)
 
 
 async def with_cited_sentences(
     answered: Answered, asking: Asking, places: Sequence[Passage]
 ) -> Answered:
-    """The answer; for citations that are in doubt, with the sentences that the model names.
+    """The answer with the sentences that the model names for citations in doubt.
 
     `places`: what was shown of the book.
     """
@@ -201,10 +202,12 @@ async def with_cited_sentences(
     usage = answered.usage
     offers = await asyncio.to_thread(_doubtful, answered, asking, places)
     for offer in offers[:_MOST_ASKED]:
-        with contextlib.suppress(EngineError):  # The nearest sentence stays.
+        # If the model fails, the nearest sentence remains.
+        with contextlib.suppress(EngineError):
             named, cost = await _named_source(asking, offer.statement, offer.sentences)
-            citations[offer.index] = named or citations[offer.index]
             usage += cost
+            if named is not None:
+                citations[offer.index] = named
     return replace(answered, citations=tuple(citations), usage=usage)
 
 
@@ -220,11 +223,11 @@ class _Offer:
 def _doubtful(
     answered: Answered, asking: Asking, places: Sequence[Passage]
 ) -> list[_Offer]:
-    """The citations whose sentence shared words cannot decide.
+    """The citations for which shared words do not tell which sentence is meant.
 
-    In another language than the book's all sentences of the place are offered, since no shared
-    words find the right one. Else those nearest to the statement, if another one is almost as near
-    as the first and the place is long.
+    For an answer in another language than the book's, all sentences of the place are offered, since
+    there are no shared words. Otherwise those nearest to the statement, if several are about
+    equally near and the place is long.
     """
     memory = asking.memory
     answer = answered.answer
@@ -236,18 +239,20 @@ def _doubtful(
         statement = _citing(answer, index + 1)
         if is_foreign:
             spans = list(sentences_of(memory.book, *place))
-            is_offered = 1 < len(spans) <= _MOST_OF_A_PLACE
             offered = [citation_of(span, memory) for span in spans]
+            is_in_doubt = 1 < len(offered) <= _MOST_OF_A_PLACE
         else:
+            start, end = place
             offered = evidence.possible(answer, statement, place)[:_MOST_IN_DOUBT]
-            is_offered = place[1] - place[0] > _SHORT_PLACE and len(offered) > 1
-        if is_offered:
+            is_in_doubt = len(offered) > 1 and end - start > _SHORT_PLACE
+        if is_in_doubt:
             bare = _LISTED.sub("", REFERENCE.sub("", statement)).strip()
             offers.append(_Offer(index, bare, offered))
     return offers
 
 
 def _is_foreign(answer: str, question: str, memory: GistMemory) -> bool:
+    """Whether an answer is in another language than the book."""
     language = code_of(memory.book.language)
     return language_of(answer, language_of(question, language)) != language
 
@@ -263,18 +268,18 @@ async def _named_source(
     prompt = user_prompt(
         "source", text="\n".join(listed), question=asking.question, answer=answer
     )
-    options = [*(str(number) for number in range(1, len(offered) + 1)), _NO_SOURCE]
-    choice = await choose_or(asking.engine, prompt, options, 0)
-    named = options[choice.index]
-    return (None if named == _NO_SOURCE else offered[choice.index]), choice.usage
+    numbers = [str(number) for number in range(1, len(offered) + 1)]
+    choice = await choose_or(asking.engine, prompt, [*numbers, _NO_SOURCE], 0)
+    named = offered[choice.index] if choice.index < len(offered) else None
+    return named, choice.usage
 
 
 async def _in_book_language(
     asking: Asking, answer: str, places: Sequence[Passage]
 ) -> tuple[str, Usage]:
-    """The answer in the model's translation, whose words find sentences of the book, and the cost.
+    """The answer translated by the model, so that it shares words with the book, and the cost.
 
-    As it is if the model fails.
+    Unchanged if the model fails.
     """
     book = asking.memory.book
     start = places[0][0] if places else 0

@@ -22,7 +22,7 @@ def closest_sentences(
 ) -> tuple[Citation, ...]:
     """Up to three sentences of these places, in the order of the book.
 
-    For a question about a passage, those closest to the passage, outside of it.
+    For a question about a `passage`, the sentences outside it that are closest to it.
     """
     book = memory.book
     spans = [span for start, end in places for span in sentences_of(book, start, end)]
@@ -32,14 +32,14 @@ def closest_sentences(
     sentences = [book.text[start:end] for start, end in spans]
     alone = Relevance(sentences, book.language).scores(question).alone
     padded = [0.0, *alone, 0.0]
+    before, after = padded[:-2], padded[2:]
     scores = [
-        own + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2])
-        for at, own in enumerate(alone)
+        own + _NEIGHBOUR_WEIGHT * (previous + following)
+        for own, previous, following in zip(alone, before, after, strict=True)
     ]
-    nearest = sorted(range(len(spans)), key=lambda at: -scores[at])[:_MOST]
-    chosen = sorted(
-        at
-        for at in nearest
-        if scores[at] > 0 and scores[at] >= _NEAR_THE_BEST * scores[nearest[0]]
-    )
-    return tuple(citation_of(spans[at], memory) for at in chosen)
+    nearest = sorted(range(len(spans)), key=lambda index: -scores[index])[:_MOST]
+    least = _NEAR_THE_BEST * max(scores, default=0.0)
+    chosen = [
+        index for index in nearest if scores[index] > 0 and scores[index] >= least
+    ]
+    return tuple(citation_of(spans[index], memory) for index in sorted(chosen))

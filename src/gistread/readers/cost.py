@@ -1,4 +1,4 @@
-"""How much text a question shows to its model, by window and pace; and what an answer costs."""
+"""How much text a question may show to its model, and how many tokens an answer costs."""
 
 from gistread.engine.protocol import Engine, EngineInfo
 from gistread.memory.model import GistMemory
@@ -20,10 +20,8 @@ def readable_tokens(info: EngineInfo, first_word_s: float) -> int:
         return window
     if info.rates is not None:
         return min(window, round(first_word_s * info.rates.prefill))
-    is_fast = info.is_remote or (
-        info.placement is not None and info.placement.gpu_layers > 0
-    )
-    if is_fast:
+    uses_gpu = info.placement is not None and info.placement.gpu_layers > 0
+    if info.is_remote or uses_gpu:
         return min(window, _UNMEASURED_TOKENS)
     return min(window, round(first_word_s * _UNMEASURED_RATE))
 
@@ -32,7 +30,8 @@ async def whole_text_tokens(
     memory: GistMemory, engine: Engine, most: int
 ) -> int | None:
     """The tokens of the whole text; None if it has more than `most`."""
-    if memory.book.words > most:  # No vocabulary needs less than a token for a word.
+    # A word has at least one token, so a long text need not be counted.
+    if memory.book.words > most:
         return None
     tokens = await engine.count(memory.book.text)
     if tokens > most:
@@ -44,12 +43,13 @@ LONG_S = 60.0  # An answer that takes longer is announced
 QUICK = "gistread"  # The reader offered instead
 BUILT_FIRST = frozenset(("summaries", "facts"))  # Artifacts that a reader waits for
 WHOLE_BOOK = frozenset(("notes", "longagent"))  # Readers that evaluate all of the text
-_ANSWER = 128
-_CHUNK = 2_000
-_NOTE = 64
-# Levels of `memwalker`'s tree, and tokens of the summaries at one
-_LEVELS, _LEVEL = 3, 1_200
-_STEPS, _STEP = 50, 600  # Steps of `graphreader` on all paths, and tokens of one
+_ANSWER_TOKENS = 128
+_CHUNK_TOKENS = 2_000
+_NOTE_TOKENS = 64
+_LEVELS = 3  # Of `memwalker`'s tree
+_LEVEL_TOKENS = 1_200  # Of the summaries at one level
+_STEPS = 50  # Of `graphreader` on all paths
+_STEP_TOKENS = 600
 
 
 def answer_work(
@@ -62,30 +62,43 @@ def answer_work(
 ) -> RemainingWork:
     """The tokens of one question over the book up to `upto`, without artifacts.
 
-    An upper bound if they vary.
+    If the number varies, an upper bound.
     """
     share = 1.0 if upto is None else upto / max(1, len(memory.book.text))
     book = TOKENS_PER_WORD * memory.book.words * share
     page = TOKENS_PER_WORD * (memory.size.min_words + memory.size.max_words) / 2
     pages = min(book, info.context_tokens, ReaderOptions().max_pages * page)
-    gists = min(
-        info.context_tokens - pages, TOKENS_PER_WORD * memory.gist_words * share
+    all_gists = TOKENS_PER_WORD * memory.gist_words * share
+    gists = min(info.context_tokens - pages, all_gists)
+    written = 0.0  # Besides the answer
+    match reader:
+        case "notes" | "longagent":
+            read = book
+            written = _NOTE_TOKENS * (book / _CHUNK_TOKENS)
+        case "graphreader":
+            read = _STEPS * _STEP_TOKENS
+            written = _STEPS * _NOTE_TOKENS
+        case "memwalker":
+            read = _LEVELS * _LEVEL_TOKENS + pages
+        case "readagent-s":
+            read = gists + pages
+            written = _NOTE_TOKENS
+        case "readagent-p":
+            read = gists + pages
+        case _:
+            read = _passage_tokens(book, info, model)
+    return RemainingWork(
+        done=0,
+        total=1,
+        prefilled=round(read),
+        generated=round(written + _ANSWER_TOKENS),
     )
-    chunks = book / _CHUNK
-    read, written = {
-        "notes": (book, _NOTE * chunks),
-        "longagent": (book, _NOTE * chunks),
-        "graphreader": (_STEPS * _STEP, _STEPS * _NOTE),
-        "memwalker": (_LEVELS * _LEVEL + pages, 0),
-        "readagent-s": (gists + pages, _NOTE),
-        "readagent-p": (gists + pages, 0),
-    }.get(reader, (_passages(book, info, model), 0))
-    return RemainingWork(0, 1, round(read), round(written + _ANSWER))
 
 
-def _passages(book: float, info: EngineInfo, model: ModelClass) -> float:
-    """Most tokens of text that `gistread` shows, in two looks."""
+def _passage_tokens(book: float, info: EngineInfo, model: ModelClass) -> float:
+    """Most tokens of text that `gistread` shows, in two looks. `book`: tokens of the whole book."""
     readable = readable_tokens(info, FIRST_WORD_S)
     if book <= min(readable, model.most_tokens):
         return book
-    return min(book, 2 * min(model.passage_tokens, max(LEAST_TOKENS, readable)))
+    one_look = min(model.passage_tokens, max(LEAST_TOKENS, readable))
+    return min(book, 2 * one_look)

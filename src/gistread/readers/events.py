@@ -35,7 +35,7 @@ class SegmentLevel:
 
 @dataclass(frozen=True, slots=True)
 class ReaderEvent:
-    """What a reader tells, one of the following."""
+    """The base class of all events below."""
 
 
 ReaderEvents: TypeAlias = AsyncGenerator[ReaderEvent, None]
@@ -53,7 +53,7 @@ class Started(ReaderEvent):
     told: tuple[SegmentLevel, ...] = ()
     # For readers of the book's own text, the share of it shown, from 0 to 1
     share_shown: float | None = None
-    # Whether passages of all parts were shown, for want of gists
+    # Whether passages of all parts are shown because there are no gists
     is_spread: bool = False
     choice: str = ""  # Which method the reader `auto` chose and why, for people
     # Share of the book before the spoiler bound; the other fields are about that part
@@ -95,7 +95,7 @@ class TurnedBack(ReaderEvent):
     level: int
     first: int
     last: int
-    told: bool = False  # Whether it told a part
+    told: bool = False  # Whether it told a part of the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,9 +266,11 @@ class Restarted(ReaderEvent):
 
 @dataclass(frozen=True, slots=True)
 class Answered(ReaderEvent):
+    """The answer, always the last event."""
+
     answer: str = ""
     found: bool = True  # False: not found in the text that was read
-    # The answer refers to the first as [1], or to none
+    # The sources; the answer may refer to the first as [1], and so on
     citations: tuple[Citation, ...] = ()
     lookups: tuple[int, ...] = ()  # Pages that the reader asked for, in order
     # Every page shown for the answer (see `Expanded`), pinned ones included, in the order of the
@@ -278,21 +280,21 @@ class Answered(ReaderEvent):
     usage: Usage = NO_USAGE
     # Index of the chosen option; None without options, or without text to choose by.
     choice: int | None = None
+    # Start and end of the book's text in the prompt of the answer, in order and joined, without
+    # gists and summaries. For readers that answer from notes, the sources of the notes: chunks
+    # (`longagent`, `notes`) or pages read in full (`graphreader`).
     seen: tuple[tuple[int, int], ...] = ()
-    """Start and end of the book's text in the prompt of the answer, in order and joined.
-
-    Without gists and summaries. For readers that answer from notes, the sources of the notes:
-    chunks (`longagent`, `notes`) or pages read in full (`graphreader`).
-    """
     # Tokens of text, gists, summaries and notes in the prompt of the answer
     context_tokens: int = 0
     # Further places of the book from which facts in the prompt were taken
     noted: tuple[tuple[int, int], ...] = ()
     gists: tuple[int, ...] = ()  # Pages whose gists were in the prompt of the answer
-    marks: tuple[AnswerMark, ...] = ()  # What of the answer the text lacks, in order
+    marks: tuple[
+        AnswerMark, ...
+    ] = ()  # Parts of the answer that the text lacks, in order
     # Passages or pages that the model cites as [1], [2] … in the answer
     cited: tuple[tuple[int, int], ...] = ()
-    # Why the answer ends; else it is cut off, and can be gone on with
+    # Why the answer ends; unless it is "end", the answer is cut off and can be continued
     finish: Finish = "end"
     quoted: bool = False  # The citations are the answer, in the book's own words
     # Statements of the answer that its model takes for "the book does not tell"

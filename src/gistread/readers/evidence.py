@@ -20,11 +20,11 @@ from gistread.store.model import Citation
 _QUESTION_WEIGHT = 0.5  # Of the question's words, relative to those of the answer
 _NEIGHBOUR_WEIGHT = 0.5  # Of the words in the sentences before and after
 _ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
-# Of the best score: with this, a further sentence leaves in doubt which of them tells a statement.
-# With this and the next, a model that names a right one gets the source of 60 of 64 statements on a
-# page and of 60 of 66 in a part; with 0.6 and 0.45 it is 57 and 59, for 1.4% fewer tokens.
+# A further sentence with this share of the best score leaves in doubt which one tells a statement.
+# With these two shares, a model that names a right sentence finds the source of 60 of 64 statements
+# on a page and of 60 of 66 in a part; with 0.6 and 0.45 it is 57 and 59, for 1.4% fewer tokens.
 _DOUBT_SHARE = 0.5
-# Of a statement's words; with them the nearest sentence of a page tells it, however near others
+# If the nearest sentence of a page has this share of a statement's words, there is no doubt.
 _SURE_SHARE = 0.6
 # Characters; a longer place is a part of a book, with too many sentences
 _LONGEST_PAGE = 5_000
@@ -32,12 +32,12 @@ _NEIGHBOURS = 2  # Sentences on each side of the one that tells a note
 _STUB_TERMS = 4  # Fewer content words: a stub of dialogue, such as `"A sign," he said`
 _STUB_WEIGHT = 0.7
 _STEM_LETTERS = 6  # "Greedier" counts as "greedy"
-_FOUND_BY_WORDS = 3  # A quotation of so many words is found by its letters
+_LEAST_QUOTED_WORDS = 3  # Shorter quotations are not looked for
 _ONE = "1"
 _ONE_WEIGHT = 0.25  # Of the number one, which seldom counts: "one of the dogs"
 _QUESTION_ONLY_WEIGHT = 0.5  # Of a sentence that has words of the question alone
-_DATE_DIGITS = 3  # Of numbers that tell something alone
-_LENGTH_WORDS = 120.0  # A sentence with as many content words needs twice the score
+_DATE_DIGITS = 3  # Least digits of a number that tells something alone, as a date does
+_LENGTH_WORDS = 120.0  # A sentence with this many content words needs twice the score
 _LABEL = re.compile(r"^[ \t]*\d{1,2}[.)](?=\s)", re.MULTILINE)  # Of an item of a list
 _SMOOTHING = 0.5  # Of a term's rarity, as in BM25
 # Of the whole answer's words, relative to those of the citing statement
@@ -46,28 +46,34 @@ _ANSWER_WEIGHT = 0.5
 
 def statement_spans(answer: str) -> list[tuple[int, int]]:
     """(start, end) of every sentence or line with letters, or of an answer that is a number."""
-    spans = [
-        (line.start() + start, line.start() + end)
-        for line in re.finditer(r"[^\n]+", answer)
-        for start, end in sentence_spans(line[0])
-        if re.search(r"[^\W\d_]", line[0][start:end])
-    ]
-    number = answer.strip()
-    if spans or not re.search(r"\d", number):
+    spans: list[tuple[int, int]] = []
+    for line in re.finditer(r"[^\n]+", answer):
+        for start, end in sentence_spans(line[0]):
+            has_letters = re.search(r"[^\W\d_]", line[0][start:end])
+            if has_letters:
+                spans.append((line.start() + start, line.start() + end))
+    if spans:
         return spans
+    number = answer.strip()
+    if not re.search(r"\d", number):
+        return []
     return [(answer.index(number), len(answer.rstrip()))]
 
 
 def citation_of(place: Passage, memory: GistMemory) -> Citation:
-    page = memory.page_at(place[0])
-    return Citation(page.number if page else 0, *place, memory.book.text[slice(*place)])
+    start, end = place
+    page = memory.page_at(start)
+    number = page.number if page else 0
+    return Citation(number, start, end, memory.book.text[start:end])
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
     place: Passage
     terms: frozenset[str]  # Stems of its content words, and numbers
-    is_gist: bool = False  # Whether it is one of a gist; the place is that of the page
+    is_gist: bool = (
+        False  # Whether it is from a gist; then the place is that of the page
+    )
 
 
 class _Weights:
@@ -86,8 +92,8 @@ class _Weights:
     def shared_with(self, sentence: Sentence) -> Set[str]:
         """The terms that a sentence has too.
 
-        A count alone is none of them if the statement has more: else "nine people" would be found
-        in "nine o'clock".
+        None if it shares only a count and the statement has more: otherwise "nine people" would
+        match "nine o'clock".
         """
         shared = self.by_term.keys() & sentence.terms
         if self._has_more and not shared - self._counts:
@@ -118,15 +124,16 @@ class Evidence:
             if _can_tell(book, span)
         ]
         self._sentences = [
-            Sentence(span, self._content(book.text[slice(*span)])) for span in spans
+            Sentence((start, end), self._content(book.text[start:end]))
+            for start, end in spans
         ]
-        self._spread = Counter(
+        # In how many sentences each term is
+        self._frequencies = Counter(
             term for sentence in self._sentences for term in sentence.terms
         )
 
     @property
-    def is_in_language_of_book(self) -> bool:
-        """Whether the question is."""
+    def is_asked_in_language_of_book(self) -> bool:
         return self._question_language == self._language
 
     def best(self, answer: str, statement: str, place: Passage) -> Citation:
@@ -136,9 +143,11 @@ class Evidence:
         """
         nearest = self.nearest(answer, statement, place)
         if nearest:
-            return nearest[0][0]
+            best, _ = nearest[0]
+            return best
         spans = list(sentences_of(self._memory.book, *place)) or [place]
-        return citation_of(max(spans, key=lambda span: span[1] - span[0]), self._memory)
+        longest = max(spans, key=lambda span: span[1] - span[0])
+        return citation_of(longest, self._memory)
 
     def nearest(
         self, answer: str, statement: str, place: Passage
@@ -154,92 +163,96 @@ class Evidence:
     def possible(self, answer: str, statement: str, place: Passage) -> list[Citation]:
         """The sentences of the place that may tell this statement of the answer, best first.
 
-        One if it surely does.
+        Only the best if it surely does.
         """
         nearest = self.nearest(answer, statement, place)
         if not nearest:
             return []
         best, _ = nearest[0]
-        is_page = place[1] - place[0] <= _LONGEST_PAGE
+        start, end = place
+        is_page = end - start <= _LONGEST_PAGE
         if is_page and self.covered(statement, best) >= _SURE_SHARE:
             return [best]
         return almost_nearest(nearest)
 
     def covered(self, statement: str, citation: Citation) -> float:
-        """Share of a statement's words that a sentence has, each by its rarity."""
-        own = self._content(statement)
-        weights = {term: self._rarity(term) or self._most_rare for term in own}
-        shared = own & self._content(citation.quote)
-        return sum(weights[term] for term in shared) / (sum(weights.values()) or 1.0)
+        """Share of a statement's words that a sentence has, weighted by their rarity."""
+        terms = self._content(statement)
+        weights = {term: self._rarity(term) or self._most_rare for term in terms}
+        total = sum(weights.values()) or 1.0
+        shared = terms & self._content(citation.quote)
+        return sum(weights[term] for term in shared) / total
 
     @property
     def _most_rare(self) -> float:
         """The weight of a term that one sentence has."""
-        return math.log(
-            1 + max(0.0, len(self._sentences) - 1 + _SMOOTHING) / (1 + _SMOOTHING)
-        )
+        others = max(0.0, len(self._sentences) - 1 + _SMOOTHING)
+        return math.log(1 + others / (1 + _SMOOTHING))
 
     def share(self, statement: str) -> float:
         """Share of a statement's content words and numbers that these sentences have."""
-        own = self._content(statement)
-        known = frozenset[str]().union(
-            *(sentence.terms for sentence in self._sentences)
-        )
-        if not own:
+        terms = self._content(statement)
+        if not terms:
             return 0.0
-        return len(own & known) / len(own)
+        shared = terms & self._frequencies.keys()
+        return len(shared) / len(terms)
 
     def ranked(
         self, statement: str, places: Sequence[Passage] = ()
     ) -> list[tuple[Citation, float]]:
         """The sentences that share a word with the statement or the question, the nearest first."""
         weights = self._weights(statement)
-        own = weights.of_statement
-        told_asking = bool(pattern("tells_of_asking").search(statement))
+        of_statement = weights.of_statement
+        is_about_asking = bool(pattern("tells_of_asking").search(statement))
         quotations = _quotations_of(statement)
         shared = [weights.shared_with(sentence) for sentence in self._sentences]
         alone = [sum(weights.by_term[term] for term in terms) for terms in shared]
         padded = [0.0, *alone, 0.0]
         scored: list[tuple[Citation, float]] = []
-        for at, sentence in enumerate(self._sentences):
-            if not alone[at] or (places and not overlaps(places, sentence.place)):
+        for index, sentence in enumerate(self._sentences):
+            if not alone[index]:
                 continue
-            score = alone[at] + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) / 2
+            if places and not overlaps(places, sentence.place):
+                continue
+            neighbours = padded[index] + padded[index + 2]
+            score = alone[index] + _NEIGHBOUR_WEIGHT * neighbours / 2
             citation = citation_of(sentence.place, self._memory)
-            score *= _weight_of(citation.quote, sentence.terms, own, told_asking)
-            if not own & sentence.terms:
+            score *= _weight_of(
+                citation.quote, sentence.terms, of_statement, is_about_asking
+            )
+            if not of_statement & sentence.terms:
                 score *= _QUESTION_ONLY_WEIGHT
-            if any(
-                quotation in _letters_of(citation.quote) for quotation in quotations
-            ):
-                score += sum(weights.by_term.values())
+            if quotations:
+                letters = _letters_of(citation.quote)
+                if any(quotation in letters for quotation in quotations):
+                    score += sum(weights.by_term.values())
             scored.append((citation, score))
         return sorted(scored, key=lambda pair: -pair[1])
 
     def _weights(self, statement: str) -> "_Weights":
-        # An answer in another language shares only names and numbers.
+        # A statement in another language shares only names and numbers with the book.
         language = language_of(statement, self._question_language)
-        small = frozenset[str]()
+        stop_terms = frozenset[str]()
         if language != self._language:
-            small = self._content(" ".join(stop_words()[language]))
-        of_statement = self._content(statement) - small
-        of_question = self._of_question - small
-        weights = {
-            term: self._rarity(term)
-            * (1.0 if term in of_statement else _QUESTION_WEIGHT)
-            for term in of_statement | of_question
-        }
+            stop_terms = self._content(" ".join(stop_words()[language]))
+        of_statement = self._content(statement) - stop_terms
+        of_question = self._of_question - stop_terms
+        weights: dict[str, float] = {}
+        for term in of_statement | of_question:
+            weights[term] = self._rarity(term)
+            if term not in of_statement:
+                weights[term] *= _QUESTION_WEIGHT
         if _ONE in weights:
             weights[_ONE] *= _ONE_WEIGHT
         return _Weights(weights, of_statement)
 
     def _rarity(self, term: str) -> float:
         """The inverse document frequency, as in BM25; 0 for a term that no sentence has."""
-        having = self._spread[term]
-        if not having:
+        frequency = self._frequencies[term]
+        if not frequency:
             return 0.0
-        others = len(self._sentences) - having
-        return math.log(1 + (others + _SMOOTHING) / (having + _SMOOTHING))
+        others = len(self._sentences) - frequency
+        return math.log(1 + (others + _SMOOTHING) / (frequency + _SMOOTHING))
 
     def _content(self, text: str) -> frozenset[str]:
         """Stems of the content words, and numbers as digits."""
@@ -258,16 +271,19 @@ class Evidence:
 
 
 def _can_tell(book: Book, span: Passage) -> bool:
-    """Whether there is text that is no heading: "The Lime Kiln" tells nothing."""
-    kind = book.paragraphs[book.paragraph_index(span[0])].kind
-    return kind is not ParagraphKind.HEADING and bool(book.text[slice(*span)].strip())
+    """Whether there is text that is not a heading: "The Lime Kiln" tells nothing."""
+    start, end = span
+    kind = book.paragraphs[book.paragraph_index(start)].kind
+    return kind is not ParagraphKind.HEADING and bool(book.text[start:end].strip())
 
 
 def _quotations_of(statement: str) -> list[str]:
-    """The letters of what a statement quotes."""
-    quoted = (match[0] for match in pattern("quotation").finditer(statement))
+    """The letters of each quotation in a statement."""
+    quotations = [match[0] for match in pattern("quotation").finditer(statement)]
     return [
-        _letters_of(words) for words in quoted if len(words.split()) >= _FOUND_BY_WORDS
+        _letters_of(quotation)
+        for quotation in quotations
+        if len(quotation.split()) >= _LEAST_QUOTED_WORDS
     ]
 
 
@@ -276,16 +292,20 @@ def _letters_of(text: str) -> str:
 
 
 def _weight_of(
-    quote: str, terms: frozenset[str], own: frozenset[str], told_asking: bool
+    quote: str,
+    terms: frozenset[str],
+    of_statement: frozenset[str],
+    is_about_asking: bool,
 ) -> float:
-    """How much a sentence counts by its form, against a statement with these words.
+    """How much a sentence with these terms counts by its form.
 
-    `told_asking`: whether the statement tells that somebody asks.
+    `of_statement`: the terms of the statement. `is_about_asking`: the statement tells that somebody
+    asks.
     """
     weight = 1 / (1 + len(terms) / _LENGTH_WORDS)
-    if "?" in quote and not told_asking:
+    if "?" in quote and not is_about_asking:
         weight *= _ASKING_WEIGHT
-    if len(terms) < min(_STUB_TERMS, len(own)):
+    if len(terms) < min(_STUB_TERMS, len(of_statement)):
         weight *= _STUB_WEIGHT
     return weight
 
@@ -293,8 +313,11 @@ def _weight_of(
 def almost_nearest(
     ranked: Sequence[tuple[Citation, float]], share: float = _DOUBT_SHARE
 ) -> list[Citation]:
-    """The sentences that have this share of the best score, so that any may tell a statement."""
-    return [citation for citation, score in ranked if score >= share * ranked[0][1]]
+    """The sentences with at least this share of the best score. `ranked`: the best first."""
+    if not ranked:
+        return []
+    _, best = ranked[0]
+    return [citation for citation, score in ranked if score >= share * best]
 
 
 def telling_passage(
@@ -302,20 +325,25 @@ def telling_passage(
 ) -> Passage:
     """The sentence of a place that tells a note, with its neighbours.
 
-    The whole place if no sentence does, or if two are about equally near. For a question in another
-    language the nearest one counts: the answer will share no words that could find it later.
+    The whole place if no sentence does, or if several are about equally near. For a question in
+    another language than the book's the nearest counts even so: the answer will share no words by
+    which it could be found later.
     """
     evidence = Evidence(question, memory, [place])
     ranked = evidence.ranked(note, [place])
-    is_in_doubt = len(almost_nearest(ranked)) > 1
-    if not ranked or (evidence.is_in_language_of_book and is_in_doubt):
+    if not ranked:
         return place
-    nearest = ranked[0][0].start
+    is_in_doubt = len(almost_nearest(ranked)) > 1
+    if is_in_doubt and evidence.is_asked_in_language_of_book:
+        return place
+    nearest, _ = ranked[0]
     sentences = list(sentences_of(memory.book, *place))
-    at = next(at for at, (start, _) in enumerate(sentences) if start == nearest)
-    first = max(0, at - _NEIGHBOURS)
-    last = min(len(sentences) - 1, at + _NEIGHBOURS)
-    return sentences[first][0], sentences[last][1]
+    starts = [start for start, _ in sentences]
+    index = starts.index(nearest.start)
+    first = max(0, index - _NEIGHBOURS)
+    last = min(len(sentences) - 1, index + _NEIGHBOURS)
+    _, end = sentences[last]
+    return starts[first], end
 
 
 class TellingSentences:

@@ -30,15 +30,17 @@ from gistread.readers.kinds import asks_for_story, asks_how_all_ends
 from gistread.readers.lookups import answer, begin, start_search
 from gistread.readers.ranking import Ranked, rank, reusable_passages, spread_over
 from gistread.readers.steering import Steering
-from gistread.readers.support import check
+from gistread.readers.support import check, is_invented
 from gistread.readers.thread import without_options
 
 NAME = "gistread"
-# Part of the whole text's tokens by which its passages, counted one by one, may exceed it
+# Counted one by one, passages may have more tokens than the whole text: a sixth is added.
 _SPARE = 6
-_MOST_TOLD = 0.8  # Share of the text that gists tell, for an answer from them alone
+_LEAST_TOLD = (
+    0.8  # Share of the text that gists must tell for an answer from them alone
+)
 _DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
-# In other words it is seldom longer; the model is asked about it when the answer ends
+# If an answer says it in other words, it is seldom longer; the model judges it when it ends.
 _UNDECIDED_CHARACTERS = 300
 _LOOKS = 2  # The first passages, then the next after "not found"
 
@@ -77,14 +79,15 @@ class TextBudget:
 
 
 async def text_budget(asking: Asking) -> TextBudget:
-    """By the model's class, pace and window, and the budget that was set."""
+    """The budget by the model's class, pace and window, and the budget that was set."""
     options = asking.options
     engine = asking.engine
     model = asking.options.model
     readable = readable_tokens(engine.info, options.first_word_s)
     limit = options.budget_tokens
     most = min(readable, model.most_tokens, limit or readable)
-    if (whole := await whole_text_tokens(asking.memory, engine, most)) is not None:
+    whole = await whole_text_tokens(asking.memory, engine, most)
+    if whole is not None:
         return TextBudget(max(LEAST_TOKENS, whole + whole // _SPARE), is_whole=True)
     usual = min(model.passage_tokens, max(LEAST_TOKENS, readable))
     return TextBudget(min(limit or usual, model.most_tokens), is_whole=False)
@@ -98,8 +101,8 @@ class _Passages:
     ranked: Ranked
     budget: TextBudget
     opened: list[int] = field(default_factory=list)  # Pages reported as open
-    # Of a look that found nothing
-    held: list[ReaderEvent] = field(default_factory=list)
+    # The events of a look that are not yielded because it may have found nothing
+    withheld: list[ReaderEvent] = field(default_factory=list)
 
     async def answer(self) -> ReaderEvents:
         seen: list[Passage] = []
@@ -108,28 +111,29 @@ class _Passages:
             rest = [
                 place for place in self.ranked.passages if not overlaps(seen, place)
             ]
-            self.held.clear()
+            self.withheld.clear()
             may_look_again = look + 1 < looks
             async with aclosing(self._look(rest, seen, may_look_again)) as stream:
                 async for event in stream:
                     yield event
-            if not self.held:
+            if not self.withheld:
                 return
             seen = join([*seen, *self.text.shown], self.text.memory.book)
-        for event in self.held:
+        # Nothing was found in the last look either.
+        for event in self.withheld:
             yield event
 
     def _looks(self) -> int:
+        """The most looks for this question."""
         options = self.text.options
         can_find_nothing = options.model.abstains and not options.choices
         if self.budget.is_whole or not can_find_nothing:
             return 1
         # A budget that was set is for all looks.
-        fits = (
-            not options.budget_tokens
-            or options.budget_tokens >= _LOOKS * self.budget.tokens
-        )
-        return _LOOKS if fits else 1
+        limit = options.budget_tokens
+        if limit and limit < _LOOKS * self.budget.tokens:
+            return 1
+        return _LOOKS
 
     async def _look(
         self,
@@ -139,14 +143,16 @@ class _Passages:
     ) -> ReaderEvents:
         """Show as many of the candidates as fit, and answer from them.
 
-        `may_look_again`: hold the events back in `held` if nothing is found.
+        `may_look_again`: keep the events in `withheld` if nothing is found.
         """
         text, steering = self.text, self.text.steering
-        async with aclosing(self._select(candidates, is_first=not seen)) as stream:
+        is_first = not seen
+        async with aclosing(self._select(candidates, is_first=is_first)) as stream:
             async for proposed in stream:
                 yield proposed
-        shown, pinned = text.shown, steering.pinned - steering.refused
-        if not seen:
+        shown = text.shown
+        pinned = steering.pinned - steering.refused
+        if is_first:
             yield text.started(shown)
             for number in sorted(pinned):
                 for place in places_of(text.memory, {number}):
@@ -157,16 +163,19 @@ class _Passages:
             self.opened.append(number)
             yield events.LookedUp(number, len(self.opened), reasons[number])
             yield events.Expanded(number, events.OpenedBy.AGENT)
-        everything = self._is_everything(candidates)
-        reason = (
-            events.StopReason.NOTHING_LEFT if everything else events.StopReason.WINDOW
-        )
-        answered = text.answer(shown, tuple(self.opened), {*self.opened, *pinned})
+        shows_all = self._shows_all(candidates)
+        reason = events.StopReason.WINDOW
+        if shows_all:
+            reason = events.StopReason.NOTHING_LEFT
+        opened = {*self.opened, *pinned}
+        answered = text.answer(shown, tuple(self.opened), opened)
         ending = _after_stop(events.Stopped(reason), answered, text, seen)
-        if may_look_again and not everything:
-            judges_absence = text.options.model.judges_absence
+        if may_look_again and not shows_all:
             ending = _unless_not_found(
-                ending, steering, self.held, judges_absence=judges_absence
+                ending,
+                steering,
+                self.withheld,
+                judges_absence=text.options.model.judges_absence,
             )
         async with aclosing(ending) as stream:
             async for event in stream:
@@ -175,27 +184,31 @@ class _Passages:
     async def _select(
         self, candidates: Sequence[Passage], *, is_first: bool
     ) -> ReaderEvents:
+        """Select what to show, as `BookText.select`."""
         text, options = self.text, self.text.options
         again: list[Passage] = []
         if is_first:  # Only the first look uses the last answer's passages again.
             refused = places_of(text.memory, text.steering.refused)
             again = reusable_passages(self.ranked, options.thread, refused)
-        named_budget = options.budget_tokens or max(
-            self.budget.tokens, options.model.passage_tokens
-        )
+        usual = max(self.budget.tokens, options.model.passage_tokens)
         async for proposed in text.select(
-            candidates, self.budget.tokens, first=again, named_budget=named_budget
+            candidates,
+            self.budget.tokens,
+            first=again,
+            named_budget=options.budget_tokens or usual,
         ):
             yield proposed
 
     def _new_pages(self, pinned: set[int]) -> list[int]:
+        """The pages of the shown passages to report as opened, unless the whole text is shown."""
         if self.budget.is_whole:
             return []
         known = {*self.opened, *pinned}
         pages = pages_in(self.text.shown, self.ranked, self.text.memory, known)
         return pages[: self.text.options.max_pages - len(self.opened)]
 
-    def _is_everything(self, candidates: Sequence[Passage]) -> bool:
+    def _shows_all(self, candidates: Sequence[Passage]) -> bool:
+        """Whether all candidates are shown that may be."""
         steering = self.text.steering
         refused = places_of(self.text.memory, steering.refused)
         visible = [*self.text.shown, *refused]
@@ -216,26 +229,28 @@ async def _after_stop(
                 yield event
                 continue
             checked = await asyncio.to_thread(without_invention, event, text)
-            seen = tuple(join([*checked.seen, *before], text.memory.book))
-            yield checked if checked.found else replace(checked, seen=seen)
+            if not checked.found:
+                seen = join([*checked.seen, *before], text.memory.book)
+                checked = replace(checked, seen=tuple(seen))
+            yield checked
 
 
 async def _unless_not_found(
     answered: ReaderEvents,
     steering: Steering,
-    held: list[ReaderEvent],
+    withheld: list[ReaderEvent],
     *,
     judges_absence: bool,
 ) -> ReaderEvents:
     """Yield the events once the answer is clearly not "not found".
 
-    Until then, and otherwise, they are in `held`. `judges_absence`: see `ModelClass`.
+    Until then they are added to `withheld`. `judges_absence`: see `ModelClass`.
     """
     draft = ""
     is_answer = False
     async with aclosing(answered) as stream:
         async for event in stream:
-            held.append(event)
+            withheld.append(event)
             match event:
                 case events.AnswerDelta(piece):
                     draft += piece
@@ -245,27 +260,30 @@ async def _unless_not_found(
                 case events.Answered(found=found):
                     is_answer = is_answer or found or steering.stop
             if is_answer:
-                for each in held:
-                    yield each
-                held.clear()
+                for earlier in withheld:
+                    yield earlier
+                withheld.clear()
 
 
 def _is_surely_answer(draft: str, judges_absence: bool) -> bool:
     """Whether the beginning of an answer shows that it is not "not found"."""
     if len(draft) < _DECISIVE_CHARACTERS or says_not_found(draft):
         return False
-    is_undecided = len(draft) < _UNDECIDED_CHARACTERS and may_say_not_found(draft)
-    return not (judges_absence and is_undecided)
+    if not judges_absence or len(draft) >= _UNDECIDED_CHARACTERS:
+        return True
+    return not may_say_not_found(draft)
 
 
 def is_told_by_gists(memory: GistMemory) -> bool:
     """Whether the gists tell most of the text up to the bound."""
-    length = sum(entry.page.end - entry.page.start for entry in memory.read_entries)
-    return length >= _MOST_TOLD * len(memory.book.text.rstrip()) > 0
+    length = len(memory.book.text.rstrip())
+    pages = [entry.page for entry in memory.read_entries]
+    length_of_pages = sum(page.end - page.start for page in pages)
+    return length > 0 and length_of_pages >= _LEAST_TOLD * length
 
 
 def _from_spread(text: BookText, ranked: Ranked, budget: TextBudget) -> ReaderEvents:
-    """Answer about all of the book from passages of all its parts: nothing tells it in short."""
+    """Answer about all of the book from passages of all its parts, since there are no gists."""
     to_the_end = asks_how_all_ends(text.question)
     passages = spread_over(text.memory, to_the_end=to_the_end)
     text.is_spread = True
@@ -273,6 +291,7 @@ def _from_spread(text: BookText, ranked: Ranked, budget: TextBudget) -> ReaderEv
 
 
 async def _from_gists(text: BookText) -> ReaderEvents:
+    """Answer from the gists alone."""
     search = await start_search(text, max_pages=0)
     async for opened in begin(NAME, search):
         yield opened
@@ -286,20 +305,22 @@ def pages_in(
     shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, known: set[int]
 ) -> list[int]:
     """The nearest pages that are at least partly shown, except `known` ones."""
-    new = (number for number in ranked.pages if number not in known)
-    return [number for number in new if overlaps(shown, places_of(memory, {number})[0])]
+    pages: list[int] = []
+    for number in ranked.pages:
+        if number not in known:
+            place, *_ = places_of(memory, {number})
+            if overlaps(shown, place):
+                pages.append(number)
+    return pages
 
 
 def without_invention(answered: events.Answered, text: BookText) -> events.Answered:
-    """The answer; not found if the model is not believed and each statement has a foreign name."""
+    """The answer; "not found" if the model is not believed and seems to have invented all of it."""
     is_checked = answered.found and answered.choice is None
     if text.options.model.is_believed or not is_checked:
         return answered
     question = without_options(text.question)
     statements = check(answered.answer, question, text.memory, answered.seen)
-    is_invented = bool(statements) and all(
-        statement.foreign for statement in statements
-    )
-    if is_invented:
+    if is_invented(statements):
         return replace(answered, found=False, citations=())
     return answered

@@ -50,7 +50,7 @@ _PLAN_CHARACTERS = 600
 _CHOICE_TOKENS = 48  # Longest reply with one or several choices
 _FACTS_SHOWN = 40
 _FACTS_RANKED = 12  # Of an element, by which it is compared with the question
-_SHARE_TO_FIT = 0.75  # Share of the facts that is tried next if they do not fit
+_SHARE_TO_FIT = 0.75  # If facts do not fit, this share of them is tried next
 # A node may have a hundred; the list must fit a window of 4,000 tokens
 _NEIGHBOURS_SHOWN = 30
 _PAGES_QUEUED = 3
@@ -80,14 +80,14 @@ class _Note:
 
 @dataclass(slots=True)
 class _Search(Asking):
+    """A question with the graph of key elements and the plan."""
+
     graph: Mapping[str, Element] = field(default_factory=dict)
     plan: str = ""
 
     async def fits(self, prompt: Prompt, answer_tokens: int) -> bool:
-        return (
-            await self.engine.measure(prompt) + answer_tokens
-            <= self.engine.info.context_tokens
-        )
+        tokens = await self.engine.measure(prompt) + answer_tokens
+        return tokens <= self.engine.info.context_tokens
 
     def prompt(self, name: str, **values: object) -> Prompt:
         return user_prompt(
@@ -110,6 +110,8 @@ class _Search(Asking):
 
 @dataclass(slots=True)
 class _Path:
+    """A way through the graph, with its own notebook."""
+
     number: int  # From 1
     element: Element
     notes: list[_Note] = field(default_factory=list)
@@ -122,13 +124,14 @@ class _Path:
     steps: int = 0
     has_enough: bool = False  # The model ended the path at a page
 
-    def shown(self) -> list[_Note]:
+    def latest_notes(self) -> list[_Note]:
+        """The notes that are shown to the model."""
         return self.notes[-_NOTES_KEPT:]
 
-    def notebook(self, without: int = 0) -> str:
-        return (
-            "\n".join(f"- {note.text}" for note in self.shown()[without:]) or _NOTHING
-        )
+    def notebook(self, leave_out: int = 0) -> str:
+        """The latest notes as text; the first of them may be left out to fit a prompt."""
+        lines = [f"- {note.text}" for note in self.latest_notes()[leave_out:]]
+        return "\n".join(lines) or _NOTHING
 
 
 async def graphreader(asking: Asking) -> events.ReaderEvents:
@@ -147,17 +150,17 @@ async def graphreader(asking: Asking) -> events.ReaderEvents:
     if not steering.stop:
         starts = await _plan(search)
         yield events.Planned(search.plan, tuple(element.name for element in starts))
-        paths += [
-            _Path(number, element) for number, element in enumerate(starts, start=1)
-        ]
+        for number, element in enumerate(starts, start=1):
+            paths.append(_Path(number, element))
         async with aclosing(_follow(search, paths)) as following:
             async for event in following:
                 yield event
     if not any(path.notes for path in paths):
         paths.append(await asyncio.to_thread(_path_of_facts, search))
-    yield events.Stopped(
-        events.StopReason.PERSON if steering.stop else events.StopReason.ENOUGH
-    )
+    reason = events.StopReason.ENOUGH
+    if steering.stop:
+        reason = events.StopReason.PERSON
+    yield events.Stopped(reason)
     async for event in _answer(search, paths):
         yield event
 
@@ -179,13 +182,12 @@ async def _prepare_facts(search: _Search) -> events.ReaderEvents:
     """Extract missing facts, and build the graph; if stopped, of the facts so far."""
     memory = search.memory
     # The first page may take a minute, so progress is reported before it.
-    left = await asyncio.to_thread(facts.remaining, memory)
-    if not left.complete:
-        yield events.Prepared("facts", left.done, left.total)
-    async with aclosing(
-        facts.build(memory, search.engine, Priority.INTERACTIVE)
-    ) as building:
-        async for progress in building:
+    remaining = await asyncio.to_thread(facts.remaining, memory)
+    if not remaining.complete:
+        yield events.Prepared("facts", remaining.done, remaining.total)
+    building = facts.build(memory, search.engine, Priority.INTERACTIVE)
+    async with aclosing(building) as builder:
+        async for progress in builder:
             search.usage = progress.usage
             yield events.Prepared("facts", progress.done, progress.total)
             if search.steering.stop:
@@ -196,11 +198,9 @@ async def _prepare_facts(search: _Search) -> events.ReaderEvents:
 
 def _path_of_facts(search: _Search) -> _Path:
     """A notebook of the known facts nearest to the question, for a search that noted nothing."""
-    refused = search.steering.refused
-    open_facts = [
-        fact for fact in facts.known_facts(search.memory) if fact.page not in refused
-    ]
-    nearest = _nearest(search, open_facts, _NOTES_KEPT)
+    known = facts.known_facts(search.memory)
+    allowed = [fact for fact in known if fact.page not in search.steering.refused]
+    nearest = _nearest(search, allowed, _NOTES_KEPT)
     notes = [
         _Note(fact.text, search.place(fact.page), from_text=False) for fact in nearest
     ]
@@ -211,16 +211,17 @@ async def _plan(search: _Search) -> list[Element]:
     """Make the plan; returns the initial nodes."""
     prompt = user_prompt("plan", question=search.question)
     sampling = Sampling(_PLAN_TOKENS, repeat_penalty=REPEAT_PENALTY)
-    planned = await search.complete(prompt, sampling)
-    lines = filter(None, map(str.strip, planned.splitlines()))
+    reply = await search.complete(prompt, sampling)
+    lines = [line.strip() for line in reply.splitlines() if line.strip()]
     search.plan = "\n".join(lines)[:_PLAN_CHARACTERS] or search.question
     elements = list(search.graph.values())
+    # The words of the question count twice.
     query = f"{search.question} {search.question} {search.plan}"
     order = await asyncio.to_thread(
         _rank_elements, elements, query, SHORTLIST, search.memory.book.language
     )
-    shown = [elements[index] for index in order] or elements[:SHORTLIST]
-    offer = await _offer(search, shown, partial(search.prompt, "start_nodes"))
+    shortlist = [elements[index] for index in order] or elements[:SHORTLIST]
+    offer = await _offer(search, shortlist, partial(search.prompt, "start_nodes"))
     if not offer.elements:
         return []
     chosen = await search.choose_several(offer.prompt, offer.labels, PATHS)
@@ -242,19 +243,21 @@ class _Offer:
 async def _offer(
     search: _Search, elements: list[Element], prompt: Callable[..., Prompt]
 ) -> _Offer:
-    """As many of the elements as fit the prompt."""
+    """As many of the elements as fit the prompt, which takes `elements`."""
     while True:
-        listed = "\n".join(
+        lines = [
             f"{number}. {element.name}"
             for number, element in enumerate(elements, start=1)
-        )
-        offer = _Offer(elements, prompt(elements=listed))
+        ]
+        offer = _Offer(elements, prompt(elements="\n".join(lines)))
         if not elements or await search.fits(offer.prompt, _CHOICE_TOKENS):
             return offer
         elements = elements[: len(elements) // 2]
 
 
 async def _follow(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvents:
+    """Follow all paths concurrently. Raises the error of an engine that failed."""
+    # The events of all paths, and None when all have ended
     queue: asyncio.Queue[events.ReaderEvent | None] = asyncio.Queue()
     limit = asyncio.Semaphore(search.engine.info.parallel)
 
@@ -265,16 +268,16 @@ async def _follow(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvent
             queue.put_nowait(events.PathEnded(path.number))
 
     tasks = [asyncio.create_task(follow(path)) for path in paths]
-    ended = asyncio.gather(*tasks, return_exceptions=True)
-    ended.add_done_callback(lambda _: queue.put_nowait(None))
+    all_ended = asyncio.gather(*tasks, return_exceptions=True)
+    all_ended.add_done_callback(lambda _: queue.put_nowait(None))
     try:
         while (event := await queue.get()) is not None:
             yield event
-        for done in tasks:
-            done.result()  # raises the error of a failed engine
+        for task in tasks:
+            task.result()
     finally:
-        for running in tasks:
-            running.cancel()
+        for task in tasks:
+            task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
@@ -322,7 +325,7 @@ async def _read_queue(search: _Search, path: _Path) -> events.ReaderEvents:
 
 
 async def _read_facts(search: _Search, path: _Path) -> events.ReaderEvents:
-    """Note what the facts of an element tell, and queue pages of theirs."""
+    """Note what the facts of an element tell, and queue pages that these are from."""
     path.steps += 1
     note_task = prompts.load("task_note").text
     shown = await _facts_to_show(search, path, note_task)
@@ -332,16 +335,13 @@ async def _read_facts(search: _Search, path: _Path) -> events.ReaderEvents:
     pages = sorted({fact.page for fact in shown})
     yield events.Visited(path.number, path.element.name, len(shown), tuple(pages))
     prompt = _facts_prompt(search, path, shown)
-    note = await _note(
-        search, path, prompt(task=note_task, notes=path.notebook()), shown
-    )
+    to_note = prompt(task=note_task, notes=path.notebook())
+    note = await _note(search, path, to_note, shown)
     if note:
         yield events.Noted(note.text, *note.place, path.number)
     unread = [page for page in pages if page not in path.pages_read]
-    task = prompts.load("task_pages").text
-    to_choose = await _fit_prompt(
-        search, path, partial(prompt, task=task), _CHOICE_TOKENS
-    )
+    choosing = partial(prompt, task=prompts.load("task_pages").text)
+    to_choose = await _fit_prompt(search, path, choosing, _CHOICE_TOKENS)
     if to_choose and unread:
         options = [f"Page {page}" for page in unread]
         chosen = await search.choose_several(to_choose, options, _PAGES_QUEUED)
@@ -376,16 +376,15 @@ def _facts_prompt(
 
 
 async def _read_page(search: _Search, path: _Path, page: int) -> events.ReaderEvents:
+    """Note what a page tells, and let the model choose where to read on."""
     path.steps += 1
     memory = search.memory
-    shown = memory.entry(page).page
-    where = await asyncio.to_thread(setting_of, memory, (shown.start, shown.end))
-    prompt = partial(
-        search.prompt, "node_page", text=memory.text_of(shown), page=page, where=where
-    )
-    to_note = await _fit_prompt(
-        search, path, partial(prompt, task=prompts.load("task_note").text), NOTE_TOKENS
-    )
+    place = search.place(page)
+    where = await asyncio.to_thread(setting_of, memory, place)
+    text = memory.text_of(memory.entry(page).page)
+    prompt = partial(search.prompt, "node_page", text=text, page=page, where=where)
+    noting = partial(prompt, task=prompts.load("task_note").text)
+    to_note = await _fit_prompt(search, path, noting, NOTE_TOKENS)
     if to_note is None:
         path.unfit.add(page)
         yield events.Unfit(page)
@@ -400,45 +399,50 @@ async def _choose_action(
     search: _Search, path: _Path, page: int, prompt: Callable[..., Prompt]
 ) -> None:
     """Let the model queue the page before or after this one, or end the path."""
-    closed = {*path.pages_read, *path.queue, *search.steering.refused}
-    possible = {
+    excluded = {*path.pages_read, *path.queue, *search.steering.refused}
+    last = len(search.memory.entries)
+    adjacent = {
         action: number
         for action, number in ((_PREVIOUS, page - 1), (_NEXT, page + 1))
-        if 1 <= number <= len(search.memory.entries) and number not in closed
+        if 1 <= number <= last and number not in excluded
     }
-    actions = [_MORE, *possible, _END]
+    actions = [_MORE, *adjacent, _END]
     described = "; ".join(prompts.load(_ACTIONS[action]).text for action in actions)
     task = prompts.load("task_action").fill(actions=described)
-    to_choose = await _fit_prompt(
-        search, path, partial(prompt, task=task), _CHOICE_TOKENS
-    )
+    choosing = partial(prompt, task=task)
+    to_choose = await _fit_prompt(search, path, choosing, _CHOICE_TOKENS)
     if to_choose is None:
         return
     action = actions[await search.choose(to_choose, actions, 0)]
-    if action in possible:
-        path.queue.appendleft(possible[action])
+    if action in adjacent:
+        path.queue.appendleft(adjacent[action])
     path.has_enough = action == _END
 
 
 async def _fit_prompt(
     search: _Search, path: _Path, prompt: Callable[..., Prompt], tokens: int
 ) -> Prompt | None:
-    for without in range(len(path.shown()) + 1):
-        fitting = prompt(notes=path.notebook(without))
-        if await search.fits(fitting, tokens):
-            return fitting
+    """The prompt, which takes `notes`, with as many notes as leave `tokens` for the reply.
+
+    None if it does not fit without notes either.
+    """
+    for leave_out in range(len(path.latest_notes()) + 1):
+        candidate = prompt(notes=path.notebook(leave_out))
+        if await search.fits(candidate, tokens):
+            return candidate
     return None
 
 
 async def _neighbour(search: _Search, path: _Path) -> Element | None:
+    """The neighbour that the model chooses to go to; None if it stops or there is none."""
     path.steps += 1
-    unseen = [
+    unvisited = [
         search.graph[key]
         for key in path.element.neighbours
         if key in search.graph and key not in path.visited
     ]
-    unseen = [element for element in unseen if not path.known.issuperset(element.facts)]
-    nearest = await asyncio.to_thread(_nearest_elements, search, unseen)
+    new = [element for element in unvisited if not path.known.issuperset(element.facts)]
+    nearest = await asyncio.to_thread(_nearest_elements, search, new)
     prompt = partial(
         search.prompt, "neighbours", notes=path.notebook(), element=path.element.name
     )
@@ -455,29 +459,23 @@ async def _neighbour(search: _Search, path: _Path) -> Element | None:
 async def _note(
     search: _Search, path: _Path, prompt: Prompt, source: int | Sequence[Fact]
 ) -> _Note | None:
-    """What the model adds to the notebook from a page, or from facts.
+    """What the model adds to the notebook; None if that is nothing new.
 
-    Its place then is that of the nearest fact.
+    `source`: the number of the page, or the facts. A note from facts has the place of the nearest
+    fact.
     """
     text = await search.take_note(prompt)
-    known = words_of(
-        " ".join(
-            [
-                search.plan,
-                without_options(search.question),
-                *(note.text for note in path.notes),
-            ]
-        )
-    )
-    if not text or words_of(text) <= known:  # repeats the plan or the notebook
+    question = without_options(search.question)
+    earlier = [search.plan, question, *(note.text for note in path.notes)]
+    if not text or words_of(text) <= words_of(" ".join(earlier)):
         return None
-    page = (
-        source if isinstance(source, int) else _nearest(search, source, 1, text)[0].page
-    )
-    path.notes.append(
-        _Note(text, search.place(page), from_text=isinstance(source, int))
-    )
-    return path.notes[-1]
+    if isinstance(source, int):
+        note = _Note(text, search.place(source), from_text=True)
+    else:
+        nearest, *_ = _nearest(search, source, 1, text)
+        note = _Note(text, search.place(nearest.page), from_text=False)
+    path.notes.append(note)
+    return note
 
 
 def _nearest(
@@ -495,27 +493,27 @@ def _rank_elements(
     elements: Sequence[Element], query: str, most: int, language: str
 ) -> list[int]:
     """Indices of the elements nearest to a query (BM25), nearest first."""
-    texts = [
-        " ".join([element.name, *(fact.text for fact in element.facts[:_FACTS_RANKED])])
-        for element in elements
-    ]
+    texts: list[str] = []
+    for element in elements:
+        facts_ranked = [fact.text for fact in element.facts[:_FACTS_RANKED]]
+        texts.append(" ".join([element.name, *facts_ranked]))
     return Ranker(texts, language).top(query, most)
 
 
 def _nearest_elements(search: _Search, elements: Sequence[Element]) -> list[Element]:
+    """The elements nearest to question and plan, then others, as many as are shown."""
     if len(elements) <= _NEIGHBOURS_SHOWN:
         return list(elements)
-    best = _rank_elements(
-        elements,
-        f"{search.question} {search.plan}",
-        _NEIGHBOURS_SHOWN,
-        search.memory.book.language,
-    )
-    order = dict.fromkeys([*best, *range(len(elements))])
-    return [elements[index] for index in list(order)[:_NEIGHBOURS_SHOWN]]
+    query = f"{search.question} {search.plan}"
+    language = search.memory.book.language
+    best = _rank_elements(elements, query, _NEIGHBOURS_SHOWN, language)
+    # All indices, those of `best` first
+    order = list(dict.fromkeys([*best, *range(len(elements))]))
+    return [elements[index] for index in order[:_NEIGHBOURS_SHOWN]]
 
 
 def _group_by_page(facts: list[Fact]) -> str:
+    """The facts as a list under the number of each page."""
     lines: list[str] = []
     for page, of_page in groupby(facts, key=lambda fact: fact.page):
         lines += [f"Page {page}:", *(f"- {fact.text}" for fact in of_page)]
@@ -523,6 +521,7 @@ def _group_by_page(facts: list[Fact]) -> str:
 
 
 async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvents:
+    """Answer from all notebooks; the first notes of the fullest are left out until they fit."""
     filled = [path for path in paths if path.notes]
     while True:
         notebooks = _notebooks(search, filled)
@@ -533,14 +532,13 @@ async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvent
         fullest = max(filled, key=lambda path: len(path.notes))
         del fullest.notes[0]
         filled = [path for path in filled if path.notes]
-    notes = [note for path in filled for note in path.shown()]
+    notes = [note for path in filled for note in path.latest_notes()]
     pages_read = _pages_read(paths)
+    read_in_full = {note.place for note in notes if note.from_text}
     draft = events.Answered(
         found=bool(filled),
         compression_rate=search.compression_rate(count_words(text)),
-        seen=tuple(
-            join({note.place for note in notes if note.from_text}, search.memory.book)
-        ),
+        seen=tuple(join(read_in_full, search.memory.book)),
         noted=tuple(sorted({note.place for note in notes})),
         lookups=pages_read,
         expanded=tuple(sorted(pages_read)),
@@ -551,16 +549,18 @@ async def _answer(search: _Search, paths: Sequence[_Path]) -> events.ReaderEvent
 
 def _pages_read(paths: Sequence[_Path]) -> tuple[int, ...]:
     """The pages that were read and fitted the window, each once."""
-    read = (
-        page for path in paths for page in path.pages_read if page not in path.unfit
-    )
-    return tuple(dict.fromkeys(read))
+    pages: list[int] = []
+    for path in paths:
+        pages += [page for page in path.pages_read if page not in path.unfit]
+    return tuple(dict.fromkeys(pages))
 
 
 @dataclass(frozen=True, slots=True)
 class _Notebooks:
+    """The notes of all paths as the prompt shows them."""
+
     text: str
-    # The place of each number if the model is asked to cite them
+    # The place of each numbered note, if the model is asked to cite
     numbered: tuple[tuple[int, Span], ...]
 
 
@@ -571,7 +571,7 @@ def _notebooks(search: _Search, paths: Sequence[_Path]) -> _Notebooks:
     places: list[Span] = []
     for path in paths:
         lines = [f"Searcher {path.number}:"]
-        for note in path.shown():
+        for note in path.latest_notes():
             words = words_of(note.text)
             if any(words <= earlier for earlier in written):
                 continue

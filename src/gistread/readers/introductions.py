@@ -30,8 +30,10 @@ _MOST_NAMES, _LEAST_MENTIONS = 40, 3  # Of `names_to_learn`
 
 @dataclass(frozen=True, slots=True)
 class Introductions:
+    """The sentence that tells who or what a name is."""
+
     name: str
-    # The most telling one; none if the text lacks the name
+    # At most one; none if the text lacks the name
     sentences: tuple[Passage, ...]
     tells: bool = False  # Whether the sentence says what the person or thing is
 
@@ -60,15 +62,17 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
 def _by_small_words(
     words: list[str], content: list[str], book: Book
 ) -> Introductions | None:
-    """Who holds a role, as in "who is the vicar", or bears a name: "who is filby"."""
+    """Who holds a role, as in "who is the vicar", or has a name, as in "who is filby"."""
     index = index_of(book)
+    name = " ".join(words)
     role = role_in(content)
     if role:
-        holder = find_holder(role, [word for word in content if word != role], index)
+        other_words = [word for word in content if word != role]
+        holder = find_holder(role, other_words, index)
         if holder:
-            return Introductions(" ".join(words), (holder.place,), tells=True)
+            return Introductions(name, (holder.place,), tells=True)
     # It is a name if the book has it only with a capital.
-    if not index.find(" ".join(words), exactly=True):
+    if not index.find(name, exactly=True):
         return None
     return _by_index([_as_in_a_name(word) for word in words], book)
 
@@ -78,44 +82,34 @@ def _as_in_a_name(word: str) -> str:
 
 
 def _by_index(words: list[str], book: Book) -> Introductions:
-    """The sentence that tells best who bears a name; by the text alone if the index lacks it."""
+    """The sentence that tells best who has a name; by the text alone if the index lacks it."""
     index = index_of(book)
     name = " ".join(words)
     for form in _forms(name):
         entities = index.find(form)
         if entities:
-            return _introduced(name, telling_sentences(form, entities[0].forms, book))
+            ranked = telling_sentences(form, entities[0].forms, book)
+            return _introduced(name, ranked)
     return _by_text(name, book)
 
 
 def introducing_sentences(entity: Entity, book: Book) -> tuple[Passage, ...]:
-    """The sentence that tells best who or what the entity is.
-
-    Without one, that of the first mention.
-    """
-    return _introduced(
-        entity.name, telling_sentences(entity.name, entity.forms, book)
-    ).sentences
+    """The sentence that tells best who or what the entity is; else that of the first mention."""
+    ranked = telling_sentences(entity.name, entity.forms, book)
+    return _introduced(entity.name, ranked).sentences
 
 
 def _introduced(name: str, ranked: list[Told]) -> Introductions:
-    return Introductions(name, (ranked[0].place,), tells=ranked[0].tells)
+    best = ranked[0]
+    return Introductions(name, (best.place,), tells=best.tells)
 
 
 def _by_text(name: str, book: Book) -> Introductions:
-    """The sentence that tells best what a name is that the index lacks.
-
-    Without one, that of its first mention.
-    """
+    """The sentence that best tells what a name is that the index lacks; else its first mention."""
     text = _without_diacritics(book.text)
     for form in _forms(_without_diacritics(name)):
         mentions = _mentions(form, text, front_matter_end(book))
-        places = (
-            sentence_at(book, start) for start in sorted(chain(*mentions.values()))
-        )
-        first = next(
-            (place for place in places if _is_prose(text[slice(*place)])), None
-        )
+        first = _first_in_prose(mentions, text, book)
         if first is None:
             continue
         if supports_names(book):
@@ -130,11 +124,22 @@ def _by_text(name: str, book: Book) -> Introductions:
     return Introductions(name, ())
 
 
+def _first_in_prose(
+    mentions: "dict[str, array[int]]", text: str, book: Book
+) -> Passage | None:
+    """The first sentence with one of these mentions that is no heading or line of the contents."""
+    for offset in sorted(chain(*mentions.values())):
+        start, end = sentence_at(book, offset)
+        if _is_prose(text[start:end]):
+            return start, end
+    return None
+
+
 def _mentions(name: str, text: str, start: int) -> "dict[str, array[int]]":
     """Where a name stands after `start`, by the name as written there.
 
-    "The Belgian detective, Hercule Poirot": between what somebody is and the surname stands a first
-    name.
+    It may have a first name after a comma: "Hercule Poirot" in "the Belgian detective, Hercule
+    Poirot".
     """
     words = r"\W{1,3}".join(map(re.escape, name.split()))
     named = re.compile(rf"(?:(?<=, )[A-Z][^\W\d_]+ )?\b{words}\b")
@@ -151,21 +156,19 @@ def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passag
     book. Raises StorageError.
     """
     end = _end_of_names(book, user_data)
-    if not (end and supports_names(book)):
+    if not end or not supports_names(book):
         return []
     view = index_of(book).upto(end, user_data.name_corrections(book.sha256))
-    common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS][
-        :_MOST_NAMES
-    ]
+    common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS]
     return [
         (entity, place)
-        for entity in common
+        for entity in common[:_MOST_NAMES]
         for place in introducing_sentences(entity, view.book)[:1]
     ]
 
 
 def _end_of_names(book: Book, user_data: UserData) -> int:
-    """Where the names to learn end: as the user chose it for this book, else at their place."""
+    """Where the names to learn end: the user's choice for this book, else the user's place."""
     choice = user_data.bound_choice(book.sha256)
     if choice is not None and choice.whole:
         return len(book.text)
@@ -177,31 +180,32 @@ def _end_of_names(book: Book, user_data: UserData) -> int:
 def _is_prose(sentence: str) -> bool:
     """Whether most words begin with a small letter, unlike those of headings and contents."""
     words = re.findall(r"[^\W\d_]+", sentence)
-    return len([word for word in words if word[0].islower()]) > len(words) / 2
+    lower_case = [word for word in words if word[0].islower()]
+    return len(lower_case) > len(words) / 2
 
 
 def _forms(name: str) -> Iterator[str]:
     """The name, then shorter forms.
 
-    The words before "of" and the like, or without title and first names.
+    Those are the words before "of" and the like, or the name without title and first names.
+
+    >>> list(_forms("the Duke of Avon")), list(_forms("Mr. John Smith"))
+    (['Duke of Avon', 'Duke'], ['Mr. John Smith', 'John Smith', 'Smith'])
     """
     words = re.sub(r"^the\s", "", name, flags=re.IGNORECASE).split()
     yield " ".join(words)
-    end = next(
-        (at for at, word in enumerate(words) if at and word.lower() in _ENDS_NAME), None
-    )
-    if end is not None:
-        yield " ".join(words[:end])
-        return
+    for index, word in enumerate(words):
+        if index > 0 and word.lower() in _ENDS_NAME:
+            yield " ".join(words[:index])
+            return
     for first in range(1, len(words)):
         yield " ".join(words[first:])
 
 
 def _without_diacritics(text: str) -> str:
     """The text with base letters, of the same length."""
-    letters = (
-        letter for letter in set(text) if not letter.isascii() and letter.isalpha()
-    )
-    return text.translate(
-        {ord(letter): unicodedata.normalize("NFD", letter)[0] for letter in letters}
-    )
+    base_letters: dict[int, str] = {}
+    for letter in set(text):
+        if letter.isalpha() and not letter.isascii():
+            base_letters[ord(letter)] = unicodedata.normalize("NFD", letter)[0]
+    return text.translate(base_letters)

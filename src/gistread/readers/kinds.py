@@ -37,7 +37,7 @@ _FORMS = {
 
 
 def kind_of(question: str) -> Kind:
-    """The kind of a question; earlier questions and options before and after it do not count.
+    """The kind of a question. Earlier questions before it and options after it do not count.
 
     >>> kind_of("Who stole the gold?"), kind_of("Why did he leave?"), kind_of("List the wines.")
     (<Kind.FACT: 'fact'>, <Kind.REASON: 'reason'>, <Kind.LIST: 'list'>)
@@ -99,6 +99,7 @@ def quantity_asked_for(question: str) -> Quantity | None:
     >>> quantity_asked_for("Who was in prison?") is None
     True
     """
-    return next(
-        (quantity for quantity in _QUANTITIES if quantity.is_asked_in(question)), None
-    )
+    for quantity in _QUANTITIES:
+        if quantity.is_asked_in(question):
+            return quantity
+    return None

@@ -122,7 +122,7 @@ class _Search:
             self.pages.append(number)
             yield events.LookedUp(number, len(self.pages), reasons[number])
             yield events.Expanded(number, events.OpenedBy.AGENT)
-        yield await asyncio.to_thread(text.given, sorted(self.seen))
+        yield await asyncio.to_thread(text.shown_event, sorted(self.seen))
         self.near = self._asked_in(shown)
         votes = await ask_each(text, self.near)
         self.votes = choose(without_options(text.question), [*self.votes, *votes])

@@ -167,7 +167,7 @@ async def _quote(
     for count, number in enumerate(pages, 1):
         yield events.LookedUp(number, count, reasons[number])
         yield events.Expanded(number, events.OpenedBy.AGENT)
-    yield await asyncio.to_thread(text.given, places)
+    yield await asyncio.to_thread(text.shown_event, places)
     is_found = bool(places)
     reason = events.StopReason.ENOUGH if is_found else events.StopReason.NOTHING_LEFT
     yield events.Stopped(reason)

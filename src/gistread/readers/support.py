@@ -37,6 +37,7 @@ _MUST_NOT_BE = [
 _SHORT_WORDS = 5
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _FORMS_OF_ADDRESS = frozenset({"mr", "mrs", "ms", "miss", "dr", "sir"})
+_IGNORED = ARTICLES | _FORMS_OF_ADDRESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +66,33 @@ def check(
     )
 
 
+def is_invented(statements: Sequence[Statement]) -> bool:
+    """Whether each statement of an answer has a name, number or quotation that the text lacks."""
+    return bool(statements) and all(statement.foreign for statement in statements)
+
+
 def _fits(statement: str, question: str, words: int) -> bool:
     """Whether a statement can be an answer at all.
 
-    Not a single letter, nor a time if the question is who or where.
+    A single letter cannot, nor a measure if the question is "who" or "where". `words`: its length.
     """
-    if not re.search(r"\w\W*\w|\d", statement) and statement.isascii():
+    has_two_letters_or_a_digit = re.search(r"\w\W*\w|\d", statement)
+    if statement.isascii() and not has_two_letters_or_a_digit:
         return False
     if words > _SHORT_WORDS:
         return True
-    if any(
-        asks.match(question) and not has.search(statement) for asks, has in _MUST_HAVE
-    ):
-        return False
-    return not any(
-        asks.match(question) and answer.fullmatch(statement)
-        for asks, answer in _MUST_NOT_BE
-    )
+    for asks, needed in _MUST_HAVE:
+        if asks.match(question) and not needed.search(statement):
+            return False
+    for asks, wrong in _MUST_NOT_BE:
+        if asks.match(question) and wrong.fullmatch(statement):
+            return False
+    return True
 
 
 class _Check:
+    """Checks statements against windows of three consecutive sentences of the text."""
+
     def __init__(
         self,
         question: str,
@@ -101,23 +109,22 @@ class _Check:
         texts = [memory.book.text[start:end] for start, end in places]
         for start, end in places:
             self._add(self._sentences_of(start, end))
-        for entry in (memory.entry(number) for number in gists):
+        for number in gists:
+            entry = memory.entry(number)
             text = entry.gist.text
             texts.append(text)
-            spans = sentence_spans(text)
             page = entry.page.start, entry.page.end
-            self._add(
-                [
-                    Sentence(page, self._content(text[start:end]), is_gist=True)
-                    for start, end in spans
-                ]
-            )
+            sentences = [
+                Sentence(page, self._content(text[start:end]), is_gist=True)
+                for start, end in sentence_spans(text)
+            ]
+            self._add(sentences)
         self._text = "\n".join(texts)
-        self._known = frozenset[str]().union(
-            *(sentence.terms for window in self._windows for sentence in window)
-        )
+        # All terms of the text
+        self._known = frozenset[str]().union(*map(_terms_of, self._windows))
 
     def statement(self, answer: str, start: int, end: int) -> Statement:
+        """`answer[start:end]`, checked."""
         text = answer[start:end]
         new = self._content(text) - self._of_question
         marks = find_marks(
@@ -140,80 +147,84 @@ class _Check:
         if new <= self._names_and_numbers:
             return self._stands_near_the_question(new)
         if len(new) > 1:
-            shared, asked_too = self._overlap(new, _union(self._nearest(new)))
-            return shared > _LEAST_SHARE * len(new) and shared + asked_too > 1
+            nearest = _terms_of(self._nearest(new))
+            shared, shared_of_question = self._overlap(new, nearest)
+            shares_enough = shared > _LEAST_SHARE * len(new)
+            return shares_enough and shared + shared_of_question > 1
+        # A single word may name what the text only implies: "Angry."
         if len(words) == 1 and not pattern("asks_who_or_where").match(self._question):
-            return True  # "Angry.": a single word may name what the text only implies.
+            return True
         return new <= self._known
 
     def _nearest(self, new: frozenset[str]) -> list[Sentence]:
         """The window that has most of these words."""
         return max(
             self._windows,
-            key=lambda window: self._overlap(new, _union(window)),
+            key=lambda window: self._overlap(new, _terms_of(window)),
             default=[],
         )
 
     def _only_repeats(self, text: str) -> bool:
-        """Whether it only repeats words of the question.
+        """Whether a statement only repeats words of the question.
 
         "Mrs. Kerr." does not answer who bought Kerr's farm.
         """
-        words = {
-            self._stem(word)
-            for word in self._terms.words(text)
-            if word not in ARTICLES | _FORMS_OF_ADDRESS
-        }
-        return bool(words) and words <= self._of_question
+        words = [word for word in self._terms.words(text) if word not in _IGNORED]
+        stems = {self._stem(word) for word in words}
+        return bool(stems) and stems <= self._of_question
 
     def _add(self, sentences: list[Sentence]) -> None:
-        last = max(1, len(sentences) - _WINDOW_SENTENCES + 1)
-        self._windows += [sentences[at : at + _WINDOW_SENTENCES] for at in range(last)]
+        """Add the windows of these sentences; they overlap."""
+        windows = max(1, len(sentences) - _WINDOW_SENTENCES + 1)
+        for first in range(windows):
+            self._windows.append(sentences[first : first + _WINDOW_SENTENCES])
 
     def _sentences_of(self, start: int, end: int) -> list[Sentence]:
         book = self._memory.book
         return [
-            Sentence(span, self._content(book.text[slice(*span)]))
-            for span in sentences_of(book, start, end)
+            Sentence((first, last), self._content(book.text[first:last]))
+            for first, last in sentences_of(book, start, end)
         ]
 
     def _content(self, text: str) -> frozenset[str]:
         """Stems of the content words. Numbers are checked as they are written (`find_marks`)."""
-        words = (
-            word
-            for word in self._terms.words(text)
-            if word not in self._terms.stop_words and not word.isdigit()
-        )
-        return frozenset(
-            self._stem(word) for word in words if len(word) > 1 or not word.isascii()
-        )
+        stems: set[str] = set()
+        for word in self._terms.words(text):
+            is_letter = len(word) == 1 and word.isascii()
+            is_small = word in self._terms.stop_words or is_letter
+            if not is_small and not word.isdigit():
+                stems.add(self._stem(word))
+        return frozenset(stems)
 
     @cached_property
     def _names_and_numbers(self) -> frozenset[str]:
+        """The stems of the names in the text and of number words."""
         words: list[str] = []
         if capitals_mark_names(self._text):
             words = re.findall(r"[^\W\d_]{2,}", self._text)
-        small = {self._stem(word) for word in words if word.islower()}
-        names = {
-            self._stem(word.lower()) for word in words if word[0].isupper()
-        } - small
-        return frozenset(
-            names | {self._stem(word) for word in phrases("number_words").split("|")}
-        )
+        lower_case = {self._stem(word) for word in words if word.islower()}
+        capitalised = {self._stem(word.lower()) for word in words if word[0].isupper()}
+        numbers = {self._stem(word) for word in phrases("number_words").split("|")}
+        return frozenset(capitalised - lower_case | numbers)
 
     def _stands_near_the_question(self, new: frozenset[str]) -> bool:
         """Whether a window with these words also has enough words of the question."""
-        windows = [_union(window) for window in self._windows]
+        windows = [_terms_of(window) for window in self._windows]
         most = max((len(self._of_question & terms) for terms in windows), default=0)
-        having = [terms for terms in windows if new <= terms]
-        return not most or any(
-            len(self._of_question & terms) > _LEAST_SHARE * most for terms in having
+        if most == 0:
+            return True
+        return any(
+            len(self._of_question & terms) > _LEAST_SHARE * most
+            for terms in windows
+            if new <= terms
         )
 
     def _overlap(self, new: frozenset[str], terms: frozenset[str]) -> tuple[int, int]:
+        """How many of the `new` words, and of those of the question, are among `terms`."""
         return len(new & terms), len(self._of_question & terms)
 
     def _quote(self, new: frozenset[str], window: list[Sentence]) -> Citation | None:
+        """The sentence of a window, or of the page of a gist, with most of these words."""
         if window and window[0].is_gist:
             window = self._sentences_of(*window[0].place)
         best = max(
@@ -228,30 +239,24 @@ class _Check:
     def _quote_of_numbers(self, text: str) -> Citation | None:
         """The sentence with the numbers of a statement and most words of the question."""
         numbers = set(_DIGITS.findall(text))
-        sentences = {
-            sentence
-            for window in self._windows
-            for sentence in window
-            if not sentence.is_gist
-        }
-        book = self._memory.book.text
-        having = [
-            sentence
-            for sentence in sentences
-            if numbers and numbers <= set(_DIGITS.findall(book[slice(*sentence.place)]))
-        ]
-        best = max(
-            having,
-            key=lambda sentence: (
-                len(self._of_question & sentence.terms),
-                -sentence.place[0],
-            ),
-            default=None,
-        )
-        if not best:
+        if not numbers:
             return None
-        return citation_of(best.place, self._memory)
+        book = self._memory.book.text
+        candidates: set[Sentence] = set()
+        for window in self._windows:
+            for sentence in window:
+                start, end = sentence.place
+                has_numbers = numbers <= set(_DIGITS.findall(book[start:end]))
+                if has_numbers and not sentence.is_gist:
+                    candidates.add(sentence)
+        if not candidates:
+            return None
+
+        def rank(sentence: Sentence) -> tuple[int, int]:
+            return len(self._of_question & sentence.terms), -sentence.place[0]
+
+        return citation_of(max(candidates, key=rank).place, self._memory)
 
 
-def _union(window: Sequence[Sentence]) -> frozenset[str]:
+def _terms_of(window: Sequence[Sentence]) -> frozenset[str]:
     return frozenset[str]().union(*(sentence.terms for sentence in window))

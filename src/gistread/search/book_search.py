@@ -26,16 +26,20 @@ _POLL_EVERY = 2048
 LIMIT_S = 1.5
 LONGEST = 500
 _MOST_COUNTED = 10_000
+# {3}, {2,}, {,5} or {2,5}: the least and the most repetitions
 _COUNTED = re.compile(r"\{\s*(\d*)\s*,?\s*(\d*)\s*\}")
+_COUNTED_DIGITS = 9  # Enough to exceed `_MOST_COUNTED`
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 
-# What varies in length in a folded text: dashes are one or two, white space is any amount.
+# White space, a dash or another character. In a hit, white space has any length, and a dash is one
+# or two hyphens.
 _TOKEN = re.compile(r"\s+|--|-|.", re.DOTALL)
 _DASH, _SPACE = "-{1,2}", r"\s+"
 _VOICED = "(?![\u3099\u309a])"  # か is not the beginning of が
 _ACCENT_CLASS = "".join(sorted(ACCENTS))
+# A token and the accents that follow it
 _WITH_ACCENTS = re.compile(rf"(\s+|--|.)([{_ACCENT_CLASS}]*)", re.DOTALL)
-# In other scripts than these, points and accents that a reader types need not be there.
+# In these scripts a hit must have the accents that a reader types; in others it need not.
 _ACCENTS_COUNT = re.compile("[a-zа-яіј]", re.IGNORECASE)
 
 
@@ -49,9 +53,8 @@ class FoldedText:
     def __init__(self, text: str) -> None:
         self._text = text
         forms = {character: fold(character) for character in set(text)}
-        self._folded = text.translate(
-            {ord(character): form for character, form in forms.items()}
-        )
+        forms_by_code = {ord(character): form for character, form in forms.items()}
+        self._folded = text.translate(forms_by_code)
         uneven = "".join(
             character for character, form in forms.items() if len(form) != 1
         )
@@ -71,44 +74,55 @@ class FoldedText:
         pattern = re.compile("".join(map(_pattern, _TOKEN.findall(typed))) + _VOICED)
         precise = _precise_pattern(words)
         for match in pattern.finditer(self._folded):
-            start, end = (
-                self._offsets.start(match.start()),
-                self._offsets.end(match.end()),
-            )
+            start = self._offsets.start(match.start())
+            end = self._offsets.end(match.end())
             if precise is None or precise.fullmatch(_in_parts(self._text[start:end])):
                 yield start, end
 
 
 class _Offsets:
-    """Where characters of a folded text stand in the text, if some have no or several letters."""
+    """Maps offsets in a folded text to offsets in the text.
+
+    They differ behind an uneven character: one that folds to no letter or to several ("ß" to "ss").
+    """
 
     def __init__(self, text: str, uneven: str) -> None:
-        self._starts = array("q")  # Of each uneven character in the folded text
+        """`uneven`: all uneven characters of `text`."""
+        # For each uneven character: its range in the folded text, and its offset in the text
+        self._starts = array("q")
         self._ends = array("q")
         self._originals = array("q")
-        moved = 0
-        for match in re.finditer(f"[{re.escape(uneven)}]", text) if uneven else ():
-            at = match.start()
+        if not uneven:
+            return
+        shift = 0
+        for match in re.finditer(f"[{re.escape(uneven)}]", text):
+            original = match.start()
             length = len(fold(match[0]))
-            self._starts.append(at + moved)
-            self._ends.append(at + moved + length)
-            self._originals.append(at)
-            moved += length - 1
+            self._starts.append(original + shift)
+            self._ends.append(original + shift + length)
+            self._originals.append(original)
+            shift += length - 1
 
     def start(self, folded: int) -> int:
         """Offset in the text of the character at `folded`."""
-        before = bisect_right(self._starts, folded) - 1
-        if before < 0:
+        last_uneven = bisect_right(self._starts, folded) - 1
+        if last_uneven < 0:
             return folded
-        if folded < self._ends[before]:
-            return self._originals[before]
-        return self._originals[before] + 1 + folded - self._ends[before]
+        original = self._originals[last_uneven]
+        if folded < self._ends[last_uneven]:
+            return original
+        return original + 1 + folded - self._ends[last_uneven]
 
     def end(self, folded: int) -> int:
-        """Offset in the text of an end at `folded`, behind the points of its last letter."""
-        before = bisect_right(self._starts, folded) - 1
-        if before >= 0 and self._starts[before] < folded < self._ends[before]:
-            return self._originals[before] + 1
+        """Offset in the text of the end of a hit, which is at `folded`.
+
+        It includes all of an uneven character, and the points of the last letter.
+        """
+        last_uneven = bisect_right(self._starts, folded) - 1
+        if last_uneven < 0:
+            return folded
+        if self._starts[last_uneven] < folded < self._ends[last_uneven]:
+            return self._originals[last_uneven] + 1
         return self.start(folded)
 
 
@@ -125,7 +139,7 @@ def _in_parts(text: str) -> str:
 
 
 def _precise_pattern(words: str) -> re.Pattern[str] | None:
-    """The pattern of a hit in parts where case or accents count; None if neither does."""
+    """What a hit must match after `_in_parts`; None if neither case nor accents count."""
     match_case = words != words.lower()
     accents_count = False
     pattern = ""
@@ -191,6 +205,8 @@ class SearchHits:
 
 
 class BookSearch:
+    """Searches one book. Builds the index of a mode when it is first needed."""
+
     def __init__(self, book: Book) -> None:
         self._book = book
         self._lock = threading.Lock()
@@ -212,10 +228,11 @@ class BookSearch:
                 )
 
     def is_ready(self, mode: SearchMode) -> bool:
-        return (
-            mode is SearchMode.REGEX
-            or (self._folded if mode is SearchMode.EXACT else self._ranker) is not None
-        )
+        if mode is SearchMode.EXACT:
+            return self._folded is not None
+        if mode is SearchMode.RANKED:
+            return self._ranker is not None
+        return True
 
     def find(
         self,
@@ -231,37 +248,40 @@ class BookSearch:
         if not words.strip():
             return SearchHits(words, mode)
         self.prepare(mode)
-        starts, ends = array("q"), array("q")
-        parts: dict[int, tuple[tuple[int, int], ...]] = {}
         if mode is SearchMode.RANKED:
-            places = self._ranked(words, parts)
-        elif mode is SearchMode.REGEX:
-            places = find_pattern(self._book.text, words)
+            return self._find_ranked(words, stopped)
+        if mode is SearchMode.REGEX:
+            ranges = find_pattern(self._book.text, words)
         else:
             assert self._folded is not None
-            places = self._folded.find(words)
-        for number, (start, end) in enumerate(places):
-            if (mode is SearchMode.RANKED or not number % _POLL_EVERY) and stopped():
+            ranges = self._folded.find(words)
+        starts, ends = array("q"), array("q")
+        for number, (start, end) in enumerate(ranges):
+            if number % _POLL_EVERY == 0 and stopped():
                 raise SearchCancelled
             starts.append(start)
             ends.append(end)
-        return SearchHits(words, mode, starts, ends, parts)
+        return SearchHits(words, mode, starts, ends)
 
-    def _ranked(
-        self, words: str, parts: dict[int, tuple[tuple[int, int], ...]]
-    ) -> Iterator[tuple[int, int]]:
-        """For each matching paragraph, the sentence with the most words of the query.
-
-        `parts` gets these words.
-        """
+    def _find_ranked(self, words: str, stopped: Callable[[], bool]) -> SearchHits:
+        """In each matching paragraph, the sentence with the most words of the query."""
         assert self._ranker is not None
+        starts, ends = array("q"), array("q")
+        parts: dict[int, tuple[tuple[int, int], ...]] = {}
         for number, index in enumerate(self._ranker.top(words, MAX_RANKED_HITS)):
-            at = self._book.paragraphs[index].start
-            text = self._book.text[at : self._book.paragraphs[index].end]
+            if stopped():
+                raise SearchCancelled
+            paragraph = self._book.paragraphs[index]
+            text = self._book.text[paragraph.start : paragraph.end]
             places = self._ranker.places(text, words)
+            parts[number] = tuple(
+                (paragraph.start + place.start, paragraph.start + place.end)
+                for place in places
+            )
             start, end = best_sentence(text, places)
-            parts[number] = tuple((at + first, at + last) for first, last, _ in places)
-            yield at + start, at + end
+            starts.append(paragraph.start + start)
+            ends.append(paragraph.start + end)
+        return SearchHits(words, SearchMode.RANKED, starts, ends, parts)
 
 
 def best_sentence(
@@ -269,19 +289,21 @@ def best_sentence(
     places: Sequence[WordPlace],
     weight: Callable[[str], float] = lambda word: 1.0,
 ) -> tuple[int, int]:
-    """The sentence with most different words, or those of most weight.
+    """The sentence whose different words have the most weight; all of `text` if none has any.
 
     `places`: those of `Ranker.places`.
     """
-    firsts = [place.start for place in places]
+    place_starts = [place.start for place in places]
     best = (0, len(text))
-    most = 0.0
+    best_weight = 0.0
     for start, end in sentence_spans(text):
-        inside = places[bisect_left(firsts, start) : bisect_left(firsts, end)]
-        total = sum(map(weight, {place.word for place in inside}))
-        if total > most:
+        first = bisect_left(place_starts, start)
+        past_last = bisect_left(place_starts, end)
+        words = {place.word for place in places[first:past_last]}
+        total = sum(map(weight, words))
+        if total > best_weight:
             best = (start, end)
-            most = total
+            best_weight = total
     return stripped_range(text, *best)
 
 
@@ -330,10 +352,11 @@ def _check_size(expression: str) -> None:
         raise PatternError(
             f"Regular expressions may have at most {LONGEST} characters."
         )
-    counted = 1
-    for least, most in _COUNTED.findall(_ESCAPED.sub("", expression)):
-        counted *= max(1, *(int(number[:9]) for number in (least, most) if number), 1)
-    if counted > _MOST_COUNTED:
+    repetitions = 1
+    for bounds in _COUNTED.findall(_ESCAPED.sub("", expression)):
+        counts = [int(bound[:_COUNTED_DIGITS]) for bound in bounds if bound]
+        repetitions *= max([1, *counts])
+    if repetitions > _MOST_COUNTED:
         raise PatternError(
             f"The repetitions of this expression multiply to more than {_MOST_COUNTED:,}."
         )

@@ -6,7 +6,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from gistread.book.model import Book
@@ -19,13 +18,17 @@ from gistread.units import format_place, in_quotes, short
 MOST = 8
 HINT = '40% · p12 · chapter 7 or a title · "words" · +5% · @ and an offset'
 
+# "40%", "12.5 %", "+5%": the sign and the number
 _PERCENT = re.compile(r"([+-]?)\s*(\d+(?:[.,]\d+)?)\s*%$")
-_PAGE = re.compile(r"(?:page|pg|p)[\s.:]*(\d+)$", re.IGNORECASE)
+_PAGE = re.compile(r"(?:page|pg|p)[\s.:]*(\d+)$", re.IGNORECASE)  # "p. 12"
+# "chapter 7", "Ch. XII"
 _CHAPTER = re.compile(r"(?:chapter|chap|ch)[\s.:]*(\S+)$", re.IGNORECASE)
+# "@1200", "offset: 1200"
 _OFFSET = re.compile(r"(?:@|offset\s*:?)\s*(\d+)$", re.IGNORECASE)
 _QUOTES = '"“”„«»'
 _QUOTED = re.compile(f"[{_QUOTES}](.+)[{_QUOTES}]$")
 _CFI_START = "epubcfi("
+_RANK_IN_CONTENTS = 2  # Of a chapter matched by its position in the contents
 _WHOLE = 100  # Percent
 _SHOWN = 40  # Characters of the words that were found
 _EDGES = {
@@ -36,7 +39,8 @@ _EDGES = {
     "end": 1.0,
     "bottom": 1.0,
 }
-_TITLE_WORD = re.compile(r"\w+(?:[-’']\w+)*")
+_TITLE_WORD = re.compile(r"\w+(?:[-’']\w+)*")  # "XII", "Twenty-one"
+# What stands before the number in a title: "Chapter", "— Book"
 _LABEL = re.compile(
     r"^\W*(?:chapter|book|part|letter|canto|act|scene|section|kapitel|chapitre|capítulo|глава)\b",
     re.I,
@@ -49,12 +53,12 @@ class Destination:
 
     offset: int
     words: str
-    end: int | None = None  # Of the words that were named, to show them
+    end: int | None = None  # End of the quoted words, to highlight them
 
 
 @dataclass(frozen=True, slots=True)
 class GoToTarget:
-    """The destinations, likeliest first; `problem` says why there are none."""
+    """Possible destinations, the likeliest first; `problem` says why there are none."""
 
     destinations: tuple[Destination, ...] = ()
     problem: str = ""
@@ -80,14 +84,14 @@ def destinations_of(
 
 
 def is_cfi(typed: str) -> bool:
-    """Whether an EPUB CFI begins here: to look it up, the whole EPUB is read."""
+    """Whether `typed` is an EPUB CFI. Looking it up reads the whole EPUB."""
     return typed.lstrip().startswith(_CFI_START)
 
 
 def named_destinations(typed: str, book: Book, here: int) -> GoToTarget:
-    """A place by its number or by the title of a chapter, without the words of the book.
+    """The places that a number or the title of a chapter names.
 
-    `here`: for `+5%`.
+    Does not search the text of the book. `here`: the offset that `+5%` is relative to.
     """
     length = len(book.text)
     if match := _PERCENT.match(typed):
@@ -118,15 +122,14 @@ def named_destinations(typed: str, book: Book, here: int) -> GoToTarget:
 
 
 def _words(book: Book, here: int, words: str) -> GoToTarget:
-    """Where the words stand: behind `here` first, then from the beginning."""
+    """Where the words stand: after `here` first, then from the beginning."""
     hits = list(FoldedText(book.text).find(words))
     if not hits:
-        return GoToTarget(
-            problem=f"{in_quotes(short(words, _SHOWN))} is not in the book."
-        )
-    behind = [hit for hit in hits if hit[0] > here]
-    before = [hit for hit in hits if hit[0] <= here]
-    nearest = islice((*behind, *before), MOST)
+        quoted = in_quotes(short(words, _SHOWN))
+        return GoToTarget(problem=f"{quoted} is not in the book.")
+    after_here = [hit for hit in hits if hit[0] > here]
+    from_the_beginning = [hit for hit in hits if hit[0] <= here]
+    nearest = (after_here + from_the_beginning)[:MOST]
     return GoToTarget(
         tuple(_quoted_destination(book, start, end) for start, end in nearest)
     )
@@ -164,7 +167,12 @@ def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
     if not sign and number > _WHOLE:
         return GoToTarget(problem="Enter a number from 0 to 100.")
     step = round(length * number / 100)
-    offset = min(max(0, {"+": here + step, "-": here - step}.get(sign, step)), length)
+    if sign == "+":
+        offset = min(here + step, length)
+    elif sign == "-":
+        offset = max(here - step, 0)
+    else:
+        offset = step
     name = format_place(offset, length)
     chapter = book.chapter_title(offset)
     if chapter:
@@ -174,48 +182,47 @@ def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
 
 def _page(book: Book, number: int) -> GoToTarget:
     count = book.page_count
-    if 1 <= number <= count:
-        return GoToTarget(
-            (Destination(book.page_start(number), f"page {number} of {count}"),)
-        )
-    return GoToTarget(problem=f"The book has pages 1 to {count}.")
+    if not 1 <= number <= count:
+        return GoToTarget(problem=f"The book has pages 1 to {count}.")
+    start = book.page_start(number)
+    return GoToTarget((Destination(start, f"page {number} of {count}"),))
 
 
 def _chapters(typed: str, book: Book) -> Iterator[Destination]:
+    """The chapters that `typed` names by number or title, the best match first."""
     words = _plain(typed)
     match = _CHAPTER.match(typed)
     number = parse_number(match[1] if match else typed)
     ranks: list[tuple[int, int]] = []
     for index, chapter in enumerate(book.chapters):
         title = _plain(chapter.title)
-        fits = (  # The best match first
+        matches = (  # The best kind of match first
             number is not None and _number(chapter.title) == number,
             title.startswith(words),
             index + 1 == number,
             f" {words}" in title,
             len(words) > 2 and words in title,
         )
-        if True in fits:
-            ranks.append((fits.index(True), index))
+        if any(matches):
+            ranks.append((matches.index(True), index))
     for rank, index in sorted(ranks):
         chapter = book.chapters[index]
-        what = f" (number {index + 1} in the contents)" if rank == 2 else ""
-        name = _above(book, index) + (chapter.title or "untitled") + what
+        name = _part_prefix(book, index) + (chapter.title or "untitled")
+        if rank == _RANK_IN_CONTENTS:
+            name += f" (number {index + 1} in the contents)"
         place = format_place(chapter.start, len(book.text))
         yield Destination(chapter.start, f"{name}, {place}")
 
 
-def _above(book: Book, index: int) -> str:
-    """The title of a chapter's part.
+def _part_prefix(book: Book, index: int) -> str:
+    """The title of a chapter's part, as "Part Two › ".
 
     In long books each part may have a chapter of the same name.
     """
     level = book.chapters[index].level
-    for before in reversed(book.chapters[:index]):
-        if before.level < level:
-            if not before.title:
-                return ""
-            return f"{before.title} › "
+    for earlier in reversed(book.chapters[:index]):
+        if earlier.level < level:
+            return f"{earlier.title} › " if earlier.title else ""
     return ""
 
 
@@ -224,9 +231,9 @@ def _number(title: str) -> int | None:
     label = _LABEL.match(title)
     label_end = label.end() if label else 0
     word = _TITLE_WORD.search(title, label_end)
-    if word and word.start() - label_end <= 2:
-        return parse_number(word[0])
-    return None
+    if word is None or word.start() - label_end > 2:
+        return None
+    return parse_number(word[0])
 
 
 def _plain(text: str) -> str:

@@ -17,7 +17,7 @@ _PLAIN = (
     | dict.fromkeys(_DASHES, "-")
     | {"…": "..."}
 )
-# Two letters in one, which Unicode does not take apart.
+# Ligatures that Unicode does not decompose
 _LIGATURES = {
     "ß": "ss",
     "ẞ": "SS",
@@ -27,19 +27,19 @@ _LIGATURES = {
     "Œ": "Oe",
     "þ": "th",
 }
-# Letters with a stroke, and the dotless i: the letter and a mark.
+# Letters with a stroke, and the dotless i, become the plain letter and a mark.
 _STROKE = "\u0335"
 _STROKED = {
     letter: plain + _STROKE
     for letter, plain in zip("đĐøØłŁħĦıð", "dDoOlLhHid", strict=True)
 }
 _HEBREW_FINALS = dict(zip("ךםןףץ", "כמנפצ", strict=True))
-# Forms of letters that are typed for each other in Arabic, Persian and Urdu.
+# Letters of Arabic, Persian and Urdu that are typed for each other
 _ARABIC = dict(zip("ىیکڪةھہە", "ييككهههه", strict=True))
 _FORMS = {"ς": "σ", **_HEBREW_FINALS, **_ARABIC, **_LIGATURES, **_STROKED}
 # Invisible: soft hyphen, joiners, directions, tatweel.
 _INVISIBLE = frozenset("\u00ad\u0640\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
-# Accents of letters that are other letters without them. Syllables of Hangul are not taken apart.
+# Letters whose accent makes them another letter. They keep it, as Hangul syllables stay whole.
 _WHOLE = frozenset("йЙўЎїЇѓЃќЌ")
 _FIRST_HANGUL, _LAST_HANGUL = "\uac00", "\ud7a3"
 
@@ -57,11 +57,9 @@ def parts(character: str) -> str:
         return ""
     if character.isspace():
         return " "
-    if (
-        character.isascii()
-        or character in _WHOLE
-        or _FIRST_HANGUL <= character <= _LAST_HANGUL
-    ):
+    if character.isascii() or character in _WHOLE:
+        return character
+    if _FIRST_HANGUL <= character <= _LAST_HANGUL:
         return character
     taken_apart = unicodedata.normalize("NFKD", character)
     if taken_apart.isspace() or not taken_apart.strip():

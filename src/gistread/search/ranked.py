@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from types import MappingProxyType
@@ -36,7 +36,7 @@ _TOGETHER_WORDS = 3  # Largest distance of words that stand together
 _NOWHERE = 2**40  # Position of a word that does not occur
 RELATED_WEIGHT = 0.8  # Of a related word, relative to the word of the question itself
 _CACHED_INDEXES = 2  # War and Peace takes about 4 MB
-_FIRST_TEXTS = 8  # By which the index of a book up to another place is known
+_FIRST_TEXTS = 8  # If these are the same, texts are of the same book
 
 Related = Mapping[str, frozenset[str]]  # Stems that mean about the same, by stem
 NOTHING_RELATED: Related = MappingProxyType({})
@@ -54,16 +54,18 @@ class Ranker:
 
         self.terms = Terms(language)
         self._numbers: dict[str, int] = {}  # By stem
-        text, starts = array("i"), array("i", [0])
+        all_numbers, starts = array("i"), array("i", [0])
         stems = [self.stems(document) for document in documents]
         self._bm25 = _bm25(stems)
         for document in stems:
-            text.extend(
+            all_numbers.extend(
                 self._numbers.setdefault(stem, len(self._numbers)) for stem in document
             )
-            starts.append(len(text))
-        numbers = np.array(text, np.int32)
+            starts.append(len(all_numbers))
+        numbers = np.array(all_numbers, np.int32)
         self._starts = np.array(starts, np.int64)
+        # The positions of all words, sorted by stem. Those of stem number n are
+        # `_by_stem[_bounds[n] : _bounds[n + 1]]`.
         self._by_stem = np.argsort(numbers, kind="stable").astype(np.int32)
         self._bounds = np.searchsorted(
             numbers[self._by_stem], np.arange(len(self._numbers) + 1)
@@ -115,10 +117,10 @@ class Ranker:
         if stem not in self._numbers:
             return np.zeros(documents)
         bm25 = self._bm25
-        counts = np.bincount(
-            self._documents_of(self._places_of(stem)), minlength=documents
-        )
-        damping = bm25.k1 * (1 - bm25.b + bm25.b * np.array(bm25.doc_len) / bm25.avgdl)
+        occurrences = self._documents_of(self._places_of(stem))
+        counts = np.bincount(occurrences, minlength=documents)
+        relative_lengths = np.array(bm25.doc_len) / bm25.avgdl
+        damping = bm25.k1 * (1 - bm25.b + bm25.b * relative_lengths)
         return bm25.idf[stem] * counts * (bm25.k1 + 1) / (damping + counts)
 
     def _nearness_of(self, stem: str) -> Any:
@@ -130,28 +132,29 @@ class Ranker:
         starts, ends = self._starts[:-1], self._starts[1:]
         before, after = _around(self._places_of(stem), starts)
         inside = after < ends
-        away = np.minimum(after - ends + 1, starts - before)
-        fading = _OUTSIDE * np.exp(-away / _FADING_WORDS)
+        distance = np.minimum(after - ends + 1, starts - before)
+        fading = _OUTSIDE * np.exp(-distance / _FADING_WORDS)
         return self._rarity(inside.sum()) * np.where(inside, 1.0, fading)
 
     def _rarity(self, documents: int) -> float:
+        """The weight of a word that this many documents have."""
         return math.log(len(self._starts) / documents)
 
     def _add_together(self, first: str, second: str, total: Any) -> None:
-        """Add to `total` where two words stand together."""
+        """Add to `total` in each document where two words stand together."""
         import numpy as np
 
-        if not (first in self._numbers and second in self._numbers):
+        if first not in self._numbers or second not in self._numbers:
             return
-        places = self._places_of(first)
-        before, after = _around(self._places_of(second), places)
-        away = np.minimum(after - places, places - before)
-        documents = [
-            len(np.unique(self._documents_of(self._places_of(stem))))
-            for stem in (first, second)
-        ]
-        weight = _TOGETHER * self._rarity(max(documents))
-        total[np.unique(self._documents_of(places[away <= _TOGETHER_WORDS]))] += weight
+        first_places, second_places = self._places_of(first), self._places_of(second)
+        before, after = _around(second_places, first_places)
+        distance = np.minimum(after - first_places, first_places - before)
+        together = first_places[distance <= _TOGETHER_WORDS]
+        documents_with_first = np.unique(self._documents_of(first_places))
+        documents_with_second = np.unique(self._documents_of(second_places))
+        commoner = max(len(documents_with_first), len(documents_with_second))
+        documents_with_both = np.unique(self._documents_of(together))
+        total[documents_with_both] += _TOGETHER * self._rarity(commoner)
 
     def has_word(self, query: str) -> bool:
         """Whether any document has a word of the query."""
@@ -181,9 +184,8 @@ class Ranker:
     def _places_of(self, stem: str) -> Any:
         """The positions of a word that occurs, ascending."""
         number = self._numbers[stem]
-        return self._by_stem[self._bounds[number] : self._bounds[number + 1]].astype(
-            "int64"
-        )
+        first, past_last = self._bounds[number], self._bounds[number + 1]
+        return self._by_stem[first:past_last].astype("int64")
 
     def _documents_of(self, places: Any) -> Any:
         """The index of the document of each place."""
@@ -193,10 +195,10 @@ class Ranker:
 
 
 def _bm25(documents: list[list[str]]) -> Any:
-    """The statistics of the documents; None without words, where the package would divide by zero.
+    """The package's index of the documents; None without words, where it would divide by zero.
 
-    Its count of each word in each document is dropped: the positions have the same in a tenth of
-    the memory.
+    Its count of each word in each document is dropped: the positions of `Ranker` say the same in a
+    tenth of the memory.
     """
     if not any(documents):
         return None
@@ -208,24 +210,26 @@ def _bm25(documents: list[list[str]]) -> Any:
     return index
 
 
-def _around(at: Any, places: Any) -> tuple[Any, Any]:
-    """For each of `places`, the last position before it and the first at or after it.
+def _around(positions: Any, places: Any) -> tuple[Any, Any]:
+    """For each of `places`, the last of `positions` before it and the first at or after it.
 
     Both inputs ascend.
     """
     import numpy as np
 
-    following = np.searchsorted(at, places)
-    return np.insert(at, 0, -_NOWHERE)[following], np.append(at, _NOWHERE)[following]
+    following = np.searchsorted(positions, places)
+    before = np.insert(positions, 0, -_NOWHERE)[following]
+    after = np.append(positions, _NOWHERE)[following]
+    return before, after
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """By passage, in text order."""
+    """Scores of each passage for a question, in text order."""
 
-    # BM25 of its own words; 0.0 without a word of the question
+    # BM25 of the passage's own words; 0.0 without a word of the question
     alone: tuple[float, ...]
-    # BM25 including neighbours; 0.0 without a word of the question in reach
+    # BM25 including its neighbours; 0.0 without a word of the question in reach
     around: tuple[float, ...]
     near: tuple[float, ...]  # Nearness of the words of the question
     # Whether the text has any word of the question besides stop words
@@ -236,15 +240,18 @@ class Scores:
         """All passages by relevance, unrelated ones last; ties in the order of the text."""
         most_near = max(self.near, default=0.0) or 1.0
         most_around = max(self.around, default=0.0) or 1.0
-        both = [
-            bool(around) * (near / most_near + _AROUND_WEIGHT * around / most_around)
-            for near, around in zip(self.near, self.around, strict=True)
-        ]
-        return sorted(range(len(both)), key=lambda index: -both[index])
+        relevance = [0.0] * len(self.near)
+        for index, (near, around) in enumerate(
+            zip(self.near, self.around, strict=True)
+        ):
+            if around:
+                share_around = _AROUND_WEIGHT * around / most_around
+                relevance[index] = near / most_near + share_around
+        return sorted(range(len(relevance)), key=lambda index: -relevance[index])
 
 
 @dataclass(frozen=True, slots=True)
-class _Weighted:
+class _WeightedWords:
     """Words of a query, and how much they count."""
 
     words: str
@@ -277,23 +284,20 @@ class Relevance:
 
         names = _names_in(question) | _names_in(context)
         related = related_stems(self._language, leave_out=names)
+        choice_words = self._content_words(" ".join(choices))
         parts = (
-            _Weighted(self._content_words(question), 1.0, related),
-            _Weighted(
-                self._content_words(" ".join(choices)), CHOICE_WEIGHT, NOTHING_RELATED
-            ),
-            _Weighted(self._content_words(context), CONTEXT_WEIGHT, related),
+            _WeightedWords(self._content_words(question), 1.0, related),
+            _WeightedWords(choice_words, CHOICE_WEIGHT, NOTHING_RELATED),
+            _WeightedWords(self._content_words(context), CONTEXT_WEIGHT, related),
         )
         alone = np.zeros(len(self._middles))
         near = np.zeros(len(self._middles))
         for part in parts:
             if part.words:
-                alone += part.weight * np.array(
-                    self._ranker.scores(part.words, part.related)
-                )
-                near += part.weight * np.array(
-                    self._ranker.nearness(part.words, part.related)
-                )
+                bm25 = self._ranker.scores(part.words, part.related)
+                alone += part.weight * np.array(bm25)
+                nearness = self._ranker.nearness(part.words, part.related)
+                near += part.weight * np.array(nearness)
         if weights:
             alone *= np.array(weights)
             near *= np.array(weights)
@@ -318,21 +322,21 @@ def _names_in(question: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Which texts an index is of, by hashes: themselves, they would take more memory than it."""
+    """The key of an index: hashes of its texts, which would take more memory than the index."""
 
     language: str
-    first: bytes  # Of the first few
+    first: bytes  # Hash of the first few texts; empty if there are fewer
     all: bytes
 
     @classmethod
     def of(cls, texts: Sequence[str], language: str) -> "_Texts":
-        known = hashlib.sha256()
+        digest = hashlib.sha256()
         first = b""
         for number, text in enumerate(texts, start=1):
-            known.update(b"%d " % len(text) + text.encode("utf-8", "surrogatepass"))
+            digest.update(b"%d " % len(text) + text.encode("utf-8", "surrogatepass"))
             if number == _FIRST_TEXTS:
-                first = known.digest()
-        return cls(language, first, known.digest())
+                first = digest.digest()
+        return cls(language, first, digest.digest())
 
 
 _indexes: dict[_Texts, tuple[Ranker, "array[float]"]] = {}  # The last ones used
@@ -344,11 +348,7 @@ def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]
     index = _indexes.pop(key, None)
     if index is None:
         _forget_other_ends(key)
-        sizes = [count_words(text) for text in texts]
-        ends = accumulate(sizes)
-        middles = array(
-            "d", (end - size / 2 for end, size in zip(ends, sizes, strict=True))
-        )
+        middles = array("d", _middles([count_words(text) for text in texts]))
         index = (Ranker(texts, language), middles)
     _indexes[key] = index
     for old in list(_indexes)[:-_CACHED_INDEXES]:
@@ -356,10 +356,18 @@ def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]
     return index
 
 
+def _middles(sizes: Sequence[int]) -> Iterator[float]:
+    """The position of the middle of each text, from the sizes of all texts in words."""
+    for end, size in zip(accumulate(sizes), sizes, strict=True):
+        yield end - size / 2
+
+
 def _forget_other_ends(key: _Texts) -> None:
     """Drop the index of texts that begin alike: of the same book up to another place."""
+    if not key.first:
+        return
     for other in list(_indexes):
-        if key.first and (other.language, other.first) == (key.language, key.first):
+        if other.language == key.language and other.first == key.first:
             _indexes.pop(other, None)
 
 
@@ -374,10 +382,13 @@ def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:
         if not score:
             continue
         for step in (-1, 1):
-            at = index + step
-            while 0 <= at < len(totals) and abs(middles[at] - middles[index]) <= reach:
-                distance = (middles[at] - middles[index]) / NEAR_WORDS
-                totals[at] += score * math.exp(-(distance**2) / 2)
-                at += step
+            other = index + step
+            while 0 <= other < len(totals):
+                words_between = abs(middles[other] - middles[index])
+                if words_between > reach:
+                    break
+                deviations = words_between / NEAR_WORDS
+                totals[other] += score * math.exp(-(deviations**2) / 2)
+                other += step
         totals[index] += score
     return totals

@@ -1,4 +1,4 @@
-"""Words that a story uses for what a question calls by another name (`related_words.toml`).
+"""Words that mean about the same (`related_words.toml`): a story and a question may differ.
 
 "Who stole the gold?" is answered where somebody "robbed" a weaver. The list is English.
 

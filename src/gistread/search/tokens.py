@@ -15,7 +15,9 @@ from typing import NamedTuple
 from gistread.search.folding import fold
 from gistread.word_patterns import MARK_CLASS, UNSPACED, UNSPACED_CHARACTER
 
+# Letters and digits with their marks, but none of an unspaced script
 _RUN = f"(?:(?![{UNSPACED}_])\\w[{MARK_CLASS}]*)+"
+# "don’t", or a whole run of Chinese
 _TOKEN = re.compile(f"[{UNSPACED}]+|{_RUN}(?:['’]{_RUN})*")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 
@@ -54,18 +56,15 @@ _CLEAR_LEAD = 1.3  # Of a language's stop words over those of the usual one
 
 
 def language_of(text: str, usual: str) -> str:
-    """The language whose stop words the text has most of.
-
-    `usual` unless another has clearly more.
-    """
+    """The language with clearly the most stop words in the text; otherwise `usual`."""
     words = re.findall(r"[^\W\d_]+", text.casefold())
     counts = {
         code: sum(word in listed for word in words)
         for code, listed in stop_words().items()
     }
     best = max(counts, key=lambda code: counts[code])
-    is_clear = counts[best] > max(1, _CLEAR_LEAD * counts.get(usual, 0))
-    return best if is_clear else usual
+    least_lead = max(1, _CLEAR_LEAD * counts.get(usual, 0))
+    return best if counts[best] > least_lead else usual
 
 
 class WordPlace(NamedTuple):
@@ -103,7 +102,7 @@ class Terms:
         return words
 
     def places(self, text: str) -> list[WordPlace]:
-        """Where each of the words is."""
+        """Where each of the `words` is in `text`."""
         places: list[WordPlace] = []
         for match in _TOKEN.finditer(text):
             places += self._places_in_token(match)
