@@ -112,10 +112,12 @@ async def _checked(answered: Answered, asking: Asking, started: Started) -> Answ
     checked = await asyncio.to_thread(check_answer, draft, asking, started)
     is_kept = options.model.is_believed and checked.answer == draft.answer
     is_translated = options.selection and selection.is_translation(asking.question)
-    if is_kept and checked.found and draft.cited and not is_translated:
+    if is_translated or not is_kept:
+        return checked
+    if checked.found and draft.cited:
         return await with_cited_sentences(checked, asking, _places(draft, asking))
     has_sources = bool(draft.cited or draft.citations)
-    if has_sources or is_translated or not is_kept:
+    if has_sources:
         return checked
     excluded = places_of(asking.memory, asking.steering.refused)
     if asking.steering.only:

@@ -2,12 +2,12 @@
 
 In each round the leader asks all members one question. A member first says whether its chunk
 mentions the subject at all, since untrained members answer too readily. Reports that differ
-complement each other. Only if the leader says that two contradict each other, a member answers from
-both of their chunks, and this answer replaces theirs. The leader then answers, or asks again a few
-times.
+complement each other. If the leader says that two contradict each other, one member reads both
+chunks, and its answer replaces the two. The leader then answers, or asks again a few times.
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -41,52 +41,55 @@ _QUESTION_TOKENS = 96
 
 @dataclass(frozen=True, slots=True)
 class _Report:
+    """What a member answers."""
+
     # Indices of the member's chunk, or of two that were read together
     chunks: tuple[int, ...]
     answer: str  # Empty if the chunks have none
 
     @property
     def parts(self) -> str:
+        noun = "Part" if len(self.chunks) == 1 else "Parts"
         numbers = " and ".join(str(chunk + 1) for chunk in self.chunks)
-        return f"Parts {numbers}" if len(self.chunks) > 1 else f"Part {numbers}"
+        return f"{noun} {numbers}"
 
 
 @dataclass(slots=True)
 class _Team(answering.Asking):
+    """A question with the members' chunks and what they reported."""
+
     chunk_tokens: int = 0  # Longest chunk
     chunks: list[Span] = field(default_factory=list)
     max_reports: int = 0  # Reports of one round that fit the leader's window
-    # Each question to the members, with the reports kept.
+    # Each question to the members, with the reports shown to the leader
     history: list[tuple[str, list[_Report]]] = field(default_factory=list)
 
     def text(self, *chunks: int) -> str:
-        return render(
-            join((self.chunks[chunk] for chunk in chunks), self.memory.book),
-            self.memory.book,
-        )
+        book = self.memory.book
+        places = join((self.chunks[chunk] for chunk in chunks), book)
+        return render(places, book)
 
     def findings(self) -> str:
-        lines = []
+        lines: list[str] = []
         for question, reports in self.history:
             lines.append(f"Asked: {without_options(question)}")
-            lines += [f"{report.parts}: {report.answer}" for report in reports] or [
-                _NOTHING
-            ]
+            lines += [f"{report.parts}: {report.answer}" for report in reports]
+            if not reports:
+                lines.append(_NOTHING)
         return "\n".join(lines)
 
-    async def member(self, task: str, question: str, *chunks: int) -> Prompt:
-        """A member's prompt for a task; it tells the setting of a single chunk."""
+    async def member_prompt(self, task: str, question: str, *chunks: int) -> Prompt:
+        """A member's prompt for a task. For a single chunk it includes the setting."""
         where = ""
         if len(chunks) == 1:
-            where = await asyncio.to_thread(
-                setting_of, self.memory, self.chunks[chunks[0]]
-            )
+            place = self.chunks[chunks[0]]
+            where = await asyncio.to_thread(setting_of, self.memory, place)
         wording = self.engine.info.wording
         return answering.user_prompt(
             task, wording, text=self.text(*chunks), where=where, question=question
         )
 
-    def leader(self, task: str) -> Prompt:
+    def leader_prompt(self, task: str) -> Prompt:
         return answering.user_prompt(
             task, findings=self.findings(), question=self.question
         )
@@ -98,24 +101,17 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     memory = asking.memory
     engine = asking.engine
     answer_tokens = max(_REPORT_TOKENS, team.answer_tokens)
-    window, question_tokens = (
-        engine.info.context_tokens,
-        await engine.count(team.question),
-    )
+    window = engine.info.context_tokens
+    question_tokens = await engine.count(team.question)
+    room = window - answer_tokens - _TASK_TOKENS
     # Two chunks fit the window with a question.
-    room = (
-        window - answer_tokens - _TASK_TOKENS - max(_QUESTION_TOKENS, question_tokens)
-    ) // 2
-    if room < _TASK_TOKENS:
-        raise PromptTooLongError(
-            window - answer_tokens - 2 * room + 2 * _TASK_TOKENS, answer_tokens, window
-        )
-    team.chunk_tokens = min(MAX_CHUNK_TOKENS, room)
-    team.max_reports = max(
-        2,
-        (window - answer_tokens - _TASK_TOKENS - question_tokens)
-        // (ROUNDS * _REPORT_TOKENS),
-    )
+    chunk_room = (room - max(_QUESTION_TOKENS, question_tokens)) // 2
+    if chunk_room < _TASK_TOKENS:
+        needed = window - answer_tokens - 2 * chunk_room + 2 * _TASK_TOKENS
+        raise PromptTooLongError(needed, answer_tokens, window)
+    team.chunk_tokens = min(MAX_CHUNK_TOKENS, chunk_room)
+    reports_in_room = (room - question_tokens) // (ROUNDS * _REPORT_TOKENS)
+    team.max_reports = max(2, reports_in_room)
     team.chunks = await chunks_to_read(team, team.chunk_tokens)
     yield events.Started(
         NAME,
@@ -131,13 +127,13 @@ async def longagent(asking: answering.Asking) -> events.ReaderEvents:
     for round_number in range(1, ROUNDS + 1):
         yield events.MembersAsked(round_number, question)
         reports: list[_Report] = []
-        async with aclosing(
-            _ask_members(team, question, from_end=round_number % 2 == 0)
-        ) as members:
+        is_even = round_number % 2 == 0
+        asking_members = _ask_members(team, question, from_end=is_even)
+        async with aclosing(asking_members) as members:
             async for report in members:
-                yield events.Reported(
-                    report.chunks[0] + 1, report.answer, *team.chunks[report.chunks[0]]
-                )
+                chunk = report.chunks[0]
+                start, end = team.chunks[chunk]
+                yield events.Reported(chunk + 1, report.answer, start, end)
                 if report.answer:
                     reports.append(report)
         async for settled in _resolve(team, question, reports):
@@ -167,11 +163,10 @@ async def _ask_members(
     `from_end` reverses the order: the latest chunks may still be cached.
     """
     info = team.engine.info
-    in_window = info.context_tokens // (
-        team.chunk_tokens + _TASK_TOKENS + answering.SHORT_TOKENS
-    )
     at_once = info.parallel
     if not info.is_remote:
+        member_tokens = team.chunk_tokens + _TASK_TOKENS + answering.SHORT_TOKENS
+        in_window = info.context_tokens // member_tokens
         at_once = max(1, min(in_window, at_once))
     limit = asyncio.Semaphore(at_once)
 
@@ -179,10 +174,12 @@ async def _ask_members(
         async with limit:
             if team.steering.stop:
                 return None
-            prompt = await team.member("member_mention", question, chunk)
-            if await team.choose(prompt, ["yes", "no"], 0) != 0:
-                return _Report((chunk,), "")
-            return _Report((chunk,), await _answer_from(team, question, chunk))
+            prompt = await team.member_prompt("member_mention", question, chunk)
+            answer = ""
+            mentions_subject = await team.choose(prompt, ["yes", "no"], 0) == 0
+            if mentions_subject:
+                answer = await _answer_from(team, question, chunk)
+            return _Report((chunk,), answer)
 
     order = sorted(range(len(team.chunks)), reverse=from_end)
     tasks = [asyncio.create_task(member(chunk)) for chunk in order]
@@ -193,7 +190,8 @@ async def _ask_members(
 
 
 async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
-    prompt = await team.member("member_answer", question, *chunks)
+    """A member's answer from these chunks; empty if they have none."""
+    prompt = await team.member_prompt("member_answer", question, *chunks)
     sampling = Sampling(_REPORT_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=("\n",))
     report = await team.complete(prompt, sampling)
     answer = " ".join(report.split()).strip(" .\"'“”")
@@ -205,33 +203,39 @@ async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
 async def _resolve(
     team: _Team, question: str, reports: list[_Report]
 ) -> events.ReaderEvents:
-    """Read the chunks of two reports together while two contradict each other (section 2.3)."""
+    """Read the chunks of two reports together while two contradict each other (section 2.3).
+
+    Changes `reports`: the common answer replaces the reports of both groups. Without one, those of
+    the larger group remain.
+    """
     groups = _groups_of(reports)
     for group in groups:
-        yield _agreement([reports[at] for at in group])
+        yield _agreement(group)
     for _ in range(CONFLICTS):
         if len(groups) < 2 or team.steering.stop:
             return
-        pair = await _conflict(
-            team, question, [reports[group[0]] for group in groups[:_COMPARED]]
-        )
+        compared = groups[:_COMPARED]
+        pair = await _conflict(team, question, [group[0] for group in compared])
         if pair is None:
             return
-        larger, smaller = groups[pair[0]], groups[pair[1]]
-        first, second = reports[larger[0]], reports[smaller[0]]
-        together = await _read_together(team, question, first, second)
-        kept = together or first  # Without an answer from both, the larger group stays.
+        larger, smaller = (compared[index] for index in pair)
+        first, second = larger[0], smaller[0]
+        common = await _read_together(team, question, first, second)
+        result = common or first
         members = first.chunks[0] + 1, second.chunks[0] + 1
-        yield events.Shared(members, kept.chunks[0] + 1, kept.answer)
-        settled = {*larger, *smaller} if together else {*smaller}
-        reports[:] = [report for at, report in enumerate(reports) if at not in settled]
-        if together:
-            reports.append(together)
+        yield events.Shared(members, result.chunks[0] + 1, result.answer)
+        replaced = [*larger, *smaller] if common else smaller
+        for report in replaced:
+            reports.remove(report)
+        if common:
+            reports.append(common)
         groups = _groups_of(reports)
 
 
-def _groups_of(reports: Sequence[_Report]) -> list[list[int]]:
-    return group_answers([report.answer for report in reports])
+def _groups_of(reports: Sequence[_Report]) -> list[list[_Report]]:
+    """The reports in groups that agree, the largest group first."""
+    groups = group_answers([report.answer for report in reports])
+    return [[reports[index] for index in group] for group in groups]
 
 
 async def _read_together(
@@ -246,6 +250,7 @@ async def _read_together(
 
 
 def _agreement(reports: Sequence[_Report]) -> events.Agreed:
+    """The event that tells that these reports agree."""
     members = sorted(chunk + 1 for report in reports for chunk in report.chunks)
     return events.Agreed(reports[0].answer, tuple(members))
 
@@ -253,7 +258,7 @@ def _agreement(reports: Sequence[_Report]) -> events.Agreed:
 async def _conflict(
     team: _Team, question: str, reports: list[_Report]
 ) -> tuple[int, int] | None:
-    """The positions of two reports that the leader finds to contradict each other."""
+    """The positions of two reports that the leader finds contradictory; None without any."""
     pairs = list(combinations(range(len(reports)), 2))
     listed = "\n".join(
         f"{number}. {report.answer}" for number, report in enumerate(reports, start=1)
@@ -270,17 +275,19 @@ async def _conflict(
 
 def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
     """The reports of the largest groups, in the order of their chunks."""
-    ordered = [reports[at] for group in _groups_of(reports) for at in group]
+    ordered = [report for group in _groups_of(reports) for report in group]
     return sorted(ordered[:most], key=lambda report: report.chunks)
 
 
 async def _next_question(team: _Team) -> str:
-    if await team.choose(team.leader("leader_decide"), ["ANSWER", "ASK"], 0) == 0:
+    """The leader's next question; empty if it answers, or would ask the same again."""
+    decision = team.leader_prompt("leader_decide")
+    if await team.choose(decision, ["ANSWER", "ASK"], 0) == 0:
         return ""
     sampling = Sampling(
         answering.SHORT_TOKENS, repeat_penalty=REPEAT_PENALTY, stop=("\n",)
     )
-    reply = await team.complete(team.leader("leader_ask"), sampling)
+    reply = await team.complete(team.leader_prompt("leader_ask"), sampling)
     question = " ".join(reply.split()).strip('"“” ')
     is_known = any(agree(question, earlier) for earlier, _ in team.history)
     if is_known or says_not_found(question):
@@ -289,17 +296,21 @@ async def _next_question(team: _Team) -> str:
 
 
 def _answer(team: _Team) -> events.ReaderEvents:
+    """Answer from the reports of all rounds. They are cited by the numbers of their chunks."""
     reports = [report for _, of_round in team.history for report in of_round]
-    places = {
-        chunk + 1: team.chunks[chunk] for report in reports for chunk in report.chunks
-    }
+    answers: dict[int, list[str]] = defaultdict(list)  # By chunk
+    for report in reports:
+        for chunk in report.chunks:
+            answers[chunk].append(report.answer)
+    places = {chunk + 1: team.chunks[chunk] for chunk in answers}
     seen = tuple(join(places.values(), team.memory.book))
     question = without_options(team.question)
-    for number, place in places.items():
-        answers = [report.answer for report in reports if number - 1 in report.chunks]
-        if len(answers) == 1 and len(statement_spans(answers[0])) == 1:
-            # Several statements may tell of several places.
-            places[number] = telling_passage(answers[0], question, place, team.memory)
+    for chunk, from_chunk in answers.items():
+        note, *others = from_chunk
+        # Several statements may be from several places of the chunk.
+        if not others and len(statement_spans(note)) == 1:
+            place = team.chunks[chunk]
+            places[chunk + 1] = telling_passage(note, question, place, team.memory)
     text = team.findings() if reports else ""
     draft = events.Answered(
         found=bool(reports),
@@ -311,10 +322,10 @@ def _answer(team: _Team) -> events.ReaderEvents:
 
 
 def agree(answer: str, other: str) -> bool:
-    """Whether all words of one answer are among the other's."""
+    """Whether all words of one answer are among the other's; an empty one only equals an empty."""
     first, second = words_of(answer), words_of(other)
     if not first or not second:
-        return not first and not second
+        return first == second
     return first <= second or second <= first
 
 
@@ -326,16 +337,10 @@ def group_answers(answers: Sequence[str]) -> list[list[int]]:
     """
     groups: list[list[int]] = []
     for position, answer in enumerate(answers):
-        home = next(
-            (
-                group
-                for group in groups
-                if all(agree(answer, answers[at]) for at in group)
-            ),
-            None,
-        )
-        if home is None:
-            groups.append([position])
+        for group in groups:
+            if all(agree(answer, answers[other]) for other in group):
+                group.append(position)
+                break
         else:
-            home.append(position)
+            groups.append([position])
     return sorted(groups, key=lambda group: (-len(group), group[0]))

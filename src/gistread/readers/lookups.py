@@ -1,9 +1,11 @@
 """One question over a gist memory, for readers that look up pages: layout, open pages, answer.
 
-Pages are shown by their gists or in full; at several levels if they outgrow the window.
+Pages are shown by their gists or in full. If the gists do not fit the window, some pages are shown
+by a summary of several.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -11,7 +13,7 @@ from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import join
+from gistread.memory.passages import Passage, join
 from gistread.memory.sizes import PAGES_OPEN, TOKENS_PER_WORD
 from gistread.memory.tree import (
     Node,
@@ -29,23 +31,22 @@ from gistread.search.ranked import Ranker
 
 _TAG_TOKENS = 16  # Upper bound for the tag of a segment
 _TRIES = 12  # Attempts to fit the layout
-_STEPS_TO_FIT = 20  # Each attempt has at least this part of the room less
+_STEPS_TO_FIT = 20  # Each attempt has at least a twentieth of the room less
 
 
 def render(
     memory: GistMemory, segments: Iterable[Node], opened: Iterable[int] = ()
 ) -> str:
     """Write segments under tags with their page numbers, and open pages at their places."""
-    left = sorted(opened, reverse=True)
+    to_open = deque(sorted(opened))
     written: list[str] = []
     for segment in segments:
-        if not _is_open(segment, left):
+        if not _is_open(segment, to_open):
             written.append(f"({_label_of(segment)})\n{segment.summary.text}")
-        while left and left[-1] <= segment.last:
-            written.append(_in_full(memory, left.pop()))
-    return "\n\n".join(
-        [*written, *(_in_full(memory, number) for number in reversed(left))]
-    )
+        while to_open and to_open[0] <= segment.last:
+            written.append(_in_full(memory, to_open.popleft()))
+    written += [_in_full(memory, number) for number in to_open]
+    return "\n\n".join(written)
 
 
 def _label_of(segment: Node) -> str:
@@ -55,6 +56,7 @@ def _label_of(segment: Node) -> str:
 
 
 def _is_open(segment: Node, opened: Iterable[int]) -> bool:
+    """Whether a segment is a single page that is shown in full."""
     return segment.first == segment.last and segment.first in opened
 
 
@@ -64,9 +66,9 @@ def _in_full(memory: GistMemory, number: int) -> str:
 
 @dataclass(slots=True)
 class Search(Asking):
-    """A question over the memory as shown to the model.
+    """A question over the memory as it is shown to the model.
 
-    The segments are fixed, pages open and close.
+    The segments stay the same; pages are opened and closed.
     """
 
     segments: Sequence[Node] = ()  # In the order of the book, covering every page read
@@ -76,27 +78,27 @@ class Search(Asking):
     unfit: set[int] = field(default_factory=set)  # Pages found not to fit the window
 
     @property
-    def whole(self) -> bool:
-        return len(self.segments) == len(self.memory.entries) and not any(
-            segment.line for segment in self.segments
-        )
+    def shows_all_gists(self) -> bool:
+        """Whether every page is shown by its own gist."""
+        has_lines = any(segment.line for segment in self.segments)
+        return len(self.segments) == len(self.memory.entries) and not has_lines
 
     @property
     def shown(self) -> set[int]:
-        return {
-            page
-            for segment in self.segments
-            for page in range(segment.first, segment.last + 1)
-        } | self.opened
+        """The pages that are shown in any way."""
+        pages = set(self.opened)
+        for segment in self.segments:
+            pages.update(range(segment.first, segment.last + 1))
+        return pages
 
     @property
     def words(self) -> int:
-        pages = sum(self.memory.entry(number).page.words for number in self.opened)
-        return pages + sum(
-            segment.summary.words
-            for segment in self.segments
-            if not _is_open(segment, self.opened)
-        )
+        """The words of all that is shown."""
+        words = sum(self.memory.entry(number).page.words for number in self.opened)
+        for segment in self.segments:
+            if not _is_open(segment, self.opened):
+                words += segment.summary.words
+        return words
 
     def text(self) -> str:
         """The memory as the model sees it."""
@@ -105,7 +107,8 @@ class Search(Asking):
     def prompt(self, name: str, *, must_answer: bool = False) -> Prompt:
         """The memory as shown now, then the task `name`."""
         text = self.text()
-        shared = len(text) if self.whole and not self.opened else 0
+        is_same_for_all = self.shows_all_gists and not self.opened
+        shared = len(text) if is_same_for_all else 0
         return self._prompt(name, text, self.opened, shared, must_answer=must_answer)
 
     def _prompt(
@@ -117,24 +120,23 @@ class Search(Asking):
         *,
         must_answer: bool = False,
     ) -> Prompt:
-        """`shared`: characters at the text's beginning that prompts of other questions have too."""
-        values = {
-            "memory": text,
-            "opened": ", ".join(map(str, sorted(opened))) or "none",
-        }
+        """`shared`: how many characters at the beginning all questions have in common."""
+        opened_pages = ", ".join(map(str, sorted(opened))) or "none"
         if name == "answer":
             return self.answer_prompt(
-                name, cacheable_prefix=shared, must_answer=must_answer, **values
+                name,
+                cacheable_prefix=shared,
+                must_answer=must_answer,
+                memory=text,
+                opened=opened_pages,
             )
-        closed = sorted(self.steering.refused & self.shown)
-        if closed and not self.options.wording:
-            values["opened"] += (
-                f"\nPages that may not be opened: {', '.join(map(str, closed))}"
-            )
+        refused = sorted(self.steering.refused & self.shown)
+        if refused and not self.options.wording:
+            numbers = ", ".join(map(str, refused))
+            opened_pages += f"\nPages that may not be opened: {numbers}"
         template = prompts.load(name, self.options.wording)
-        return (
-            Message("user", template.fill(**values, question=self.question), shared),
-        )
+        filled = template.fill(memory=text, opened=opened_pages, question=self.question)
+        return (Message("user", filled, shared),)
 
     async def tokens_needed(self, text: str, opened: Collection[int] = ()) -> int:
         """Tokens of the longest prompt and its answer, with this text as the memory."""
@@ -143,6 +145,7 @@ class Search(Asking):
         return max(lookup + SAID_TOKENS, answer + self.answer_tokens)
 
     async def fits(self, *pages: int) -> bool:
+        """Whether these pages may be opened too."""
         opened = {*self.opened, *pages}
         text = render(self.memory, self.segments, opened)
         return await self.tokens_needed(text, opened) <= self.engine.info.context_tokens
@@ -155,12 +158,10 @@ async def start_search(asking: Asking, max_pages: int) -> Search:
     answer_tokens = asking.answer_tokens
     search.segments, search.opened = await _lay_out(search, max_pages)
     if not search.segments and not search.opened:
-        needed = await search.tokens_needed(
-            render(memory, [one_line(current_tree(memory))])
-        )
-        raise PromptTooLongError(
-            needed - answer_tokens, answer_tokens, search.engine.info.context_tokens
-        )
+        shortest = render(memory, [one_line(current_tree(memory))])
+        needed = await search.tokens_needed(shortest) - answer_tokens
+        window = search.engine.info.context_tokens
+        raise PromptTooLongError(needed, answer_tokens, window)
     return search
 
 
@@ -184,16 +185,16 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
         if needed <= room:
             opened.add(number)
             room -= needed
-    mean_words = sum(entry.page.words for entry in memory.entries) / len(memory.entries)
+    words = sum(entry.page.words for entry in memory.entries)
+    mean_words = words / len(memory.entries)
     page_tokens = round(TOKENS_PER_WORD * mean_words) + _TAG_TOKENS
     pages = page_by_page(memory)
-    if await _leaves_room(
-        search, pages, opened, room - min(max_pages, PAGES_OPEN) * page_tokens
-    ):
+    usual_pages = min(max_pages, PAGES_OPEN)
+    if await _gists_fit(search, pages, opened, room - usual_pages * page_tokens):
         return pages, opened
     # First leave room for pages to open; in a small window, leave none.
-    budgets = (room - min(max_pages * page_tokens, room // 2), room)
-    segments = await _fitting_segments(search, opened, budgets)
+    with_pages_to_open = room - min(max_pages * page_tokens, room // 2)
+    segments = await _fitting_segments(search, opened, (with_pages_to_open, room))
     if not segments:
         while opened and await _measured(search, (), opened) > window:
             opened.remove(max(opened))
@@ -203,15 +204,16 @@ async def _lay_out(search: Search, max_pages: int) -> tuple[Sequence[Node], set[
 async def _measured(
     search: Search, segments: Sequence[Node], opened: Collection[int]
 ) -> int:
+    """Tokens of the longest prompt and its answer with this layout."""
     return await search.tokens_needed(render(search.memory, segments, opened))
 
 
-async def _leaves_room(
+async def _gists_fit(
     search: Search, pages: Sequence[Node], opened: Collection[int], room: int
 ) -> bool:
-    """Whether all gists fit, and the room for pages to open is left."""
-    closed = [page for page in pages if page.first not in opened]
-    if not await _all_fit(closed, room, search.memory, search.engine):
+    """Whether the gists of all pages that are not opened fit this room, and all the window."""
+    gists = [page for page in pages if page.first not in opened]
+    if not await _all_fit(gists, room, search.memory, search.engine):
         return False
     if not opened:
         return True
@@ -223,12 +225,14 @@ async def _fitting_segments(
 ) -> Sequence[Node]:
     """Segments over the whole memory that fit the window; empty if none do.
 
-    Those near the question, or near where the user reads, have more detail.
+    `budgets` in tokens are tried in turn. Pages near the question, or near where the user reads,
+    are shown in more detail.
     """
     memory = search.memory
     window = search.engine.info.context_tokens
     top = await asyncio.to_thread(current_tree, memory)
-    near = page_weights(await asyncio.to_thread(_scores, search), _page_read(search))
+    scores = await asyncio.to_thread(_scores, search)
+    weights = page_weights(scores, _page_read(search))
 
     def cost(segment: Node) -> float:
         if _is_open(segment, opened):
@@ -237,14 +241,14 @@ async def _fitting_segments(
 
     for budget in budgets:
         for _ in range(_TRIES):
-            segments = choose_nodes(top, near, budget, cost)
+            segments = choose_nodes(top, weights, budget, cost)
             if not segments:
                 break
             # The token counts of segments add up only approximately, so the whole text is measured.
-            over = await _measured(search, segments, opened) - window
-            if over <= 0:
+            surplus = await _measured(search, segments, opened) - window
+            if surplus <= 0:
                 return segments
-            budget -= max(over, budget // _STEPS_TO_FIT, 1)
+            budget -= max(surplus, budget // _STEPS_TO_FIT, 1)
     return ()
 
 
@@ -263,14 +267,17 @@ def _page_read(search: Search) -> int | None:
     here = search.steering.here
     if here is None and memory.complete:
         return None
-    page = None if here is None else memory.page_at(here)
-    return page.number if page else len(memory.entries)
+    last = len(memory.entries)
+    if here is None:
+        return last
+    page = memory.page_at(here)
+    return page.number if page else last
 
 
 async def _all_fit(
     segments: Sequence[Node], room: int, memory: GistMemory, engine: Engine
 ) -> bool:
-    # No vocabulary reaches two words a token, so a very long memory need not be counted.
+    # A token has less than two words, so a very long memory need not be counted.
     if sum(segment.summary.words for segment in segments) / 2 > room:
         return False
     return await engine.count(render(memory, segments)) <= room
@@ -279,11 +286,14 @@ async def _all_fit(
 async def begin(name: str, search: Search) -> events.ReaderEvents:
     """Report the layout of the memory, then apply steering."""
     memory = search.memory
-    levels = [
-        events.SegmentLevel(segment.first, segment.last, segment.level, segment.made)
-        for segment in search.segments
-        if not search.whole
-    ]
+    levels: list[events.SegmentLevel] = []
+    if not search.shows_all_gists:
+        levels = [
+            events.SegmentLevel(
+                segment.first, segment.last, segment.level, segment.made
+            )
+            for segment in search.segments
+        ]
     yield events.Started(
         name,
         len(memory.read_entries),
@@ -300,11 +310,11 @@ async def begin(name: str, search: Search) -> events.ReaderEvents:
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     """Evaluate the common beginning of all questions in advance, if the memory fits the window."""
     readable = readable_tokens(engine.info, FIRST_WORD_S)
+    # If the whole text fits, questions are answered from it.
     if await whole_text_tokens(memory, engine, readable) is not None:
-        return NO_USAGE  # Questions are shown the whole text instead.
-    search = Search(
-        "", memory, engine, Steering(), ReaderOptions(), page_by_page(memory)
-    )
+        return NO_USAGE
+    pages = page_by_page(memory)
+    search = Search("", memory, engine, Steering(), ReaderOptions(), pages)
     if not memory.entries or not await search.fits():
         return NO_USAGE
     return await engine.prepare(search.prompt("lookup"))
@@ -313,13 +323,13 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
 async def apply_steering(search: Search) -> events.ReaderEvents:
     """Close pages that were refused since the last call, and open pinned pages that fit."""
     steering = search.steering
-    if closed := search.opened & steering.refused:
-        search.opened -= closed
-        search.unfit.clear()  # there is room again
-        yield events.Refused(tuple(sorted(closed)))
-    for page in sorted(
-        steering.pinned - steering.refused - search.opened - search.unfit
-    ):
+    refused = search.opened & steering.refused
+    if refused:
+        search.opened -= refused
+        search.unfit.clear()  # There is room again.
+        yield events.Refused(tuple(sorted(refused)))
+    to_open = steering.pinned - steering.refused - search.opened - search.unfit
+    for page in sorted(to_open):
         if not 1 <= page <= len(search.memory.entries):
             continue
         if await search.fits(page):
@@ -331,16 +341,18 @@ async def apply_steering(search: Search) -> events.ReaderEvents:
 
 
 async def openable_pages(search: Search) -> list[int]:
-    """The pages that probably still fit the window, by their words; a choice is measured."""
-    unread = sorted(
-        search.shown - search.opened - search.steering.refused - search.unfit
-    )
-    used = await search.tokens_needed(search.text(), search.opened)
+    """The unopened pages that probably fit the window.
+
+    Their tokens are estimated from their words; `Search.fits` measures a page.
+    """
+    closed = search.shown - search.opened - search.steering.refused - search.unfit
+    text = search.text()
+    used = await search.tokens_needed(text, search.opened)
     free = search.engine.info.context_tokens - used
-    tokens_per_word = await search.engine.count(search.text()) / max(1, search.words)
+    tokens_per_word = await search.engine.count(text) / max(1, search.words)
     return [
         page
-        for page in unread
+        for page in sorted(closed)
         if search.memory.entry(page).page.words * tokens_per_word <= free
     ]
 
@@ -351,21 +363,29 @@ def answer(search: Search, *, must_answer: bool = False) -> events.ReaderEvents:
     `must_answer`: see `answer_prompt`.
     """
     memory = search.memory
-    shown = search.shown
     opened = search.opened
-    read = sum(entry.page.words for entry in memory.entries)
-    places = {
-        number: (memory.entry(number).page.start, memory.entry(number).page.end)
-        for number in shown
-    }
+    places: dict[int, Passage] = {}
+    for number in sorted(search.shown):
+        page = memory.entry(number).page
+        places[number] = (page.start, page.end)
     draft = events.Answered(
-        # Of words in context and words read (ReadAgent, section 4.1)
-        compression_rate=100.0 * (1.0 - search.words / read) if read else 0.0,
+        compression_rate=_compression_rate(search),
         seen=tuple(join((places[number] for number in opened), memory.book)),
-        gists=tuple(sorted(shown - opened)),
+        gists=tuple(sorted(search.shown - opened)),
         lookups=tuple(search.lookups),
         expanded=tuple(sorted(opened)),
     )
-    numbered = search.to_cite(sorted(places.items()))
+    numbered = search.to_cite(places.items())
     prompt = search.prompt("answer", must_answer=must_answer)
     return search.answer_from(draft, search.text(), prompt, numbered)
+
+
+def _compression_rate(search: Search) -> float:
+    """The share of the words read that the prompt leaves out, in percent.
+
+    As ReadAgent, section 4.1.
+    """
+    words_read = sum(entry.page.words for entry in search.memory.entries)
+    if words_read == 0:
+        return 0.0
+    return 100.0 * (1.0 - search.words / words_read)

@@ -40,6 +40,8 @@ _Task = Callable[..., Prompt]  # A prompt that takes the working memory as `memo
 
 @dataclass(slots=True)
 class _Walk(Asking):
+    """A question with the walk so far and what it told."""
+
     path: list[Node] = field(default_factory=list)  # From the top to the current node
     # Level and first page of rejected nodes
     rejected: set[tuple[int, int]] = field(default_factory=set)
@@ -50,22 +52,21 @@ class _Walk(Asking):
     ended: events.StopReason = events.StopReason.ENOUGH
 
     def open_children(self) -> list[Node]:
-        new = (
-            child
-            for child in self.path[-1].children
-            if (child.level, child.first) not in self.rejected
-        )
-        return [
-            child
-            for child in new
-            if not self.steering.refused.issuperset(pages_of(child))
-        ]
+        """The children of the current node that may be walked to."""
+        children: list[Node] = []
+        for child in self.path[-1].children:
+            is_rejected = (child.level, child.first) in self.rejected
+            is_refused = self.steering.refused.issuperset(pages_of(child))
+            if not is_rejected and not is_refused:
+                children.append(child)
+        return children
 
     @property
     def is_at_top(self) -> bool:
         return len(self.path) == 1
 
     def turn_back(self) -> events.TurnedBack:
+        """Leave the current node, which is not offered again."""
         node = self.path.pop()
         self.rejected.add((node.level, node.first))
         is_told = not self.notes.keys().isdisjoint(pages_of(node))
@@ -82,45 +83,41 @@ class _Walk(Asking):
         Raises PromptTooLongError.
         """
         window = self.engine.info.context_tokens
-        known = [f"- {node.summary.text}" for node in self.path[1:] if node.level]
-        known += [
-            f"- Page {number}: {note}" for number, note in sorted(self.notes.items())
-        ]
+        lines = [f"- {node.summary.text}" for node in self.path[1:] if node.level]
+        for number, note in sorted(self.notes.items()):
+            lines.append(f"- Page {number}: {note}")
         while True:
-            memory = "\n".join(known)
-            needed = max(
-                [
-                    await self.engine.measure(task(memory=memory or _NOTHING_KNOWN))
-                    for task in tasks
-                ]
-            )
+            memory = "\n".join(lines)
+            needed = 0
+            for task in tasks:
+                prompt = task(memory=memory or _NOTHING_KNOWN)
+                needed = max(needed, await self.engine.measure(prompt))
             if needed + answer_tokens <= window:
                 return memory
-            if not known:
+            if not lines:
                 raise PromptTooLongError(needed, answer_tokens, window)
-            del known[0]
+            del lines[0]
 
     @property
     def reasons(self) -> Reasons:
         return Reasons.over(self.question, self.memory)
 
     def proposal_of(self, node: Node) -> events.Proposed:
-        """To walk to a page, or to a part of the book by its summary."""
-        part = pages_of(node)
+        """The proposal to walk to a page, or to a part of the book by its summary."""
+        pages = pages_of(node)
         start = self.memory.entry(node.first).page.start
         end = self.memory.entry(node.last).page.end
         if node.level:
             reason = self.reasons.in_words(node.summary.text)
         else:
             reason = self.reasons.of([(start, end)])
-        part_wanted = events.WantedSection(part, start, end, reason)
+        section = events.WantedSection(pages, start, end, reason)
         last = len(self.memory.entries)
-        return events.Proposed(
-            part, len(self.path), last, reason, sections=(part_wanted,)
-        )
+        return events.Proposed(pages, len(self.path), last, reason, sections=(section,))
 
     def text(self, place: Span) -> str:
-        return self.memory.book.text[slice(*place)].strip()
+        start, end = place
+        return self.memory.book.text[start:end].strip()
 
     async def at_page(self, page: Page) -> "_View":
         """As much of this page as fits, with the working memory. Raises as `working_memory`."""
@@ -143,7 +140,8 @@ class _Walk(Asking):
         whole = page.start, page.end
         with suppress(PromptTooLongError):
             return await view(whole)
-        return await view(await fit_beginning(whole, self.memory.book, fits) or whole)
+        beginning = await fit_beginning(whole, self.memory.book, fits)
+        return await view(beginning or whole)
 
     def _tasks_at(self, page: Page, place: Span, where: str) -> "_PageTasks":
         shown: dict[str, Any] = {
@@ -154,14 +152,15 @@ class _Walk(Asking):
         helps = partial(
             user_prompt, "leaf", self.options.wording, question=self.question, **shown
         )
-        return _PageTasks(helps, partial(self.answer_prompt, "leaf_answer", **shown))
+        answer = partial(self.answer_prompt, "leaf_answer", **shown)
+        return _PageTasks(helps, answer)
 
 
 @dataclass(frozen=True, slots=True)
 class _PageTasks:
-    """What is asked of a part of a page."""
+    """The prompts over a page, or over as much of it as fits."""
 
-    helps: _Task  # Whether it helps, and what it tells
+    helps: _Task  # Asks whether the page helps, and what it tells
     answer: _Task
 
 
@@ -183,8 +182,9 @@ async def memwalker(asking: Asking) -> events.ReaderEvents:
     """Answer by walking the tree of summaries."""
     walk = _Walk.of(asking)
     memory = asking.memory
-    least = min(memory.entries, key=lambda entry: entry.page.words)
-    await walk.at_page(least.page)  # raises before a tree is built if no page fits
+    # If not even the shortest page fits, raise before a tree is built.
+    shortest = min(memory.entries, key=lambda entry: entry.page.words)
+    await walk.at_page(shortest.page)
     yield events.Started(
         NAME, len(memory.read_entries), memory.estimated_pages, memory.complete
     )
@@ -196,9 +196,8 @@ async def memwalker(asking: Asking) -> events.ReaderEvents:
     if walk.answer_view is not None:
         answered = _answer_from_page(walk, walk.answer_view)
     else:
-        answered = _answer_from_summaries(
-            walk, enough=walk.ended is events.StopReason.ENOUGH
-        )
+        is_enough = walk.ended is events.StopReason.ENOUGH
+        answered = _answer_from_summaries(walk, is_enough=is_enough)
     async for event in answered:
         yield event
 
@@ -219,11 +218,8 @@ async def _walk_down(walk: _Walk) -> events.ReaderEvents:
                 yield reviewed
             decision = walk.steering.decision
             chosen_page = next(iter(decision.pages), None)
-            if (
-                walk.steering.stop
-                or decision.pages
-                or decision.refused_of(pages_of(step))
-            ):
+            is_refused = bool(decision.refused_of(pages_of(step)))
+            if walk.steering.stop or decision.pages or is_refused:
                 continue
         yield events.Walked(step.level, step.first, step.last)
         walk.path.append(step)
@@ -236,19 +232,17 @@ async def _walk_down(walk: _Walk) -> events.ReaderEvents:
 
 
 async def _prepare_tree(walk: _Walk) -> events.ReaderEvents:
-    """Build what the tree lacks, and stand at its top unless stopped."""
+    """Build missing summaries, and go to the top of the tree unless stopped."""
     memory = walk.memory
     # The first summary may take a minute, so progress is reported before it.
-    left = await asyncio.to_thread(tree.remaining, memory)
-    if not left.complete:
-        yield events.Prepared("summaries", left.done, left.total)
-    async with aclosing(
-        tree.build(memory, walk.engine, Priority.INTERACTIVE)
-    ) as building:
-        async for progress in building:
-            yield events.Prepared(
-                "summaries", max(left.done, progress.done), progress.total
-            )
+    remaining = await asyncio.to_thread(tree.remaining, memory)
+    if not remaining.complete:
+        yield events.Prepared("summaries", remaining.done, remaining.total)
+    building = tree.build(memory, walk.engine, Priority.INTERACTIVE)
+    async with aclosing(building) as builder:
+        async for progress in builder:
+            done = max(remaining.done, progress.done)
+            yield events.Prepared("summaries", done, progress.total)
             walk.usage = progress.usage
             if walk.steering.stop:
                 break
@@ -260,17 +254,19 @@ async def _review(walk: _Walk, node: Node) -> events.ReaderEvents:
     """Let the user decide about walking to a node, or choose a page elsewhere."""
     steering = walk.steering
     pages = set(pages_of(node))
-    refused = set(steering.refused)
+    refused_before = set(steering.refused)
     async for event in steering.review(walk.proposal_of(node)):
-        is_refusal = isinstance(event, events.Refused)
-        if not (is_refusal and pages.intersection(steering.decision.pages)):
-            yield event
+        # Choosing a page of this node is no refusal of its other pages.
+        chooses_page_within = not pages.isdisjoint(steering.decision.pages)
+        if isinstance(event, events.Refused) and chooses_page_within:
+            continue
+        yield event
     chosen = next(iter(steering.decision.pages), None)
     if chosen and chosen not in pages_of(walk.path[-1]):
-        del walk.path[1:]  # It lies in another part of the book.
-    # Walking to a page of this node refuses none of its other pages.
+        # The page is in another part of the book.
+        del walk.path[1:]
     if chosen in pages:
-        steering.refused.intersection_update(refused)
+        steering.refused.intersection_update(refused_before)
 
 
 async def _read_page(walk: _Walk, page: Page) -> events.ReaderEvents:
@@ -287,10 +283,11 @@ async def _read_page(walk: _Walk, page: Page) -> events.ReaderEvents:
     yield opening_event(page.number, (page.start, page.end), [view.place], by)
     prompt = view.tasks.helps(memory=view.known or _NOTHING_KNOWN)
     index, note = await walk.choose_and_say(prompt, _HELPS, prompt, "told")
+    helps = _HELPS[index]
     walk.calls += 1
-    if _HELPS[index] == "yes":
+    if helps == "yes":
         walk.answer_view = view
-    elif _HELPS[index] == "part" and note and not adds_nothing(note):
+    elif helps == "part" and note and not adds_nothing(note):
         walk.notes[page.number] = note
         yield events.Noted(note, page.start, page.end)
 
@@ -302,9 +299,9 @@ def pages_of(node: Node) -> tuple[int, ...]:
 async def _step(
     walk: _Walk, page: int | None
 ) -> Node | events.TurnedBack | events.StopReason:
-    """The next step: a child of the current node, back from it, or why the walk ends.
+    """The next step: to a child of the current node, back from the node, or the end of the walk.
 
-    `page`: where the user chose to walk.
+    `page`: the page that the user chose to walk to, if any.
     """
     if walk.steering.stop:
         return events.StopReason.PERSON
@@ -312,16 +309,18 @@ async def _step(
         return events.StopReason.LIMIT
     children = walk.open_children()
     if not children:
-        return events.StopReason.NOTHING_LEFT if walk.is_at_top else walk.turn_back()
-    chosen = next((child for child in children if page in pages_of(child)), None)
-    if chosen:
-        return chosen
+        if walk.is_at_top:
+            return events.StopReason.NOTHING_LEFT
+        return walk.turn_back()
+    for child in children:
+        if page in pages_of(child):
+            return child
     labels = {str(number): child for number, child in enumerate(children, start=1)}
     task = _triage_task(walk, children)
     known = await walk.working_memory(task, answer_tokens=_LABEL_TOKENS)
     options = [*labels, _ANSWER]
     if not walk.is_at_top:
-        options.insert(len(labels), _NONE)
+        options = [*labels, _NONE, _ANSWER]
     prompt = task(memory=known or _NOTHING_KNOWN)
     option = options[await walk.choose(prompt, options, len(options) - 1)]
     walk.calls += 1
@@ -331,18 +330,17 @@ async def _step(
 
 
 def _triage_task(walk: _Walk, children: Sequence[Node]) -> _Task:
-    """To choose a child; at the top, where there is no way back, "none" means to stop."""
+    """The prompt to choose a child. At the top there is no way back, so "none" means to stop."""
     none = ""
     stop = ""
     if not walk.is_at_top:
         none = f', "{_NONE}" if none of them would help'
     elif not walk.options.wording:
         stop = ", or if none of them would help"
-    summaries = _numbered(children)
     return partial(
         user_prompt,
         "triage",
-        summaries=summaries,
+        summaries=_numbered(children),
         question=walk.question,
         none=none,
         stop=stop,
@@ -365,6 +363,7 @@ def _pages_label(node: Node) -> str:
 
 
 def _answer_from_page(walk: _Walk, view: _View) -> events.ReaderEvents:
+    """The answer from the page that completes it, and the working memory."""
     known = view.known
     text = walk.text(view.place)
     draft = events.Answered(
@@ -385,10 +384,13 @@ def _text_of_answer(text: str, known: str) -> str:
     return "\n\n".join(filter(None, (text, known)))
 
 
-async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> events.ReaderEvents:
+async def _answer_from_summaries(
+    walk: _Walk, *, is_enough: bool
+) -> events.ReaderEvents:
     """The answer from notes and summaries.
 
-    Those in front of the model if they tell `enough`, else those at the top.
+    The summaries are those of the current node if the model found them enough, else those at the
+    top.
     """
     lookups = tuple(walk.lookups)
     if not walk.path:
@@ -400,7 +402,7 @@ async def _answer_from_summaries(walk: _Walk, *, enough: bool) -> events.ReaderE
             usage=walk.usage,
         )
         return
-    if not enough:
+    if not is_enough:
         del walk.path[1:]
     children = list(walk.path[-1].children)
     while True:

@@ -1,6 +1,6 @@
-"""How questions are put to a model: by its size, and by what its check showed.
+"""How questions are put to a model, by its size and by the result of its check.
 
-The result of the check is asked here alone. Readers look at the properties of a class.
+Only this module reads the result of the check. Readers use the properties of a class.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from gistread.memory.check_results import CheckResult
 
 @dataclass(frozen=True, slots=True)
 class ModelClass:
-    """What is asked of models of one size. The figures come from `docs/methods.md`."""
+    """What models of one size can do. The figures come from `docs/methods.md`."""
 
     name: str
     passage_tokens: int  # Usual tokens of passages in one prompt
@@ -20,9 +20,9 @@ class ModelClass:
     most_tokens: int  # Most tokens of text in one prompt: more misleads a small model
     cites: bool  # It is shown numbered passages, and asked for the numbers
     chooses: bool  # It can name one of several options by its letter, and say why
-    # It is shown the whole conversation before a question, not the last exchange
+    # It is shown the whole conversation before a question, not only the last exchange
     remembers: bool
-    # Its answers stand as they are; else useless ones are replaced by quotations
+    # Its answers are shown as they are; of other models, useless ones are replaced by quotations
     is_believed: bool
     abstains: bool = True  # It is offered "The book does not say."
     # It can tell whether an answer says "the book does not tell"
@@ -36,9 +36,9 @@ class ModelClass:
 _ANY = 10**9
 LARGE = ModelClass(
     "large",
-    4096,
-    5,
-    _ANY,
+    passage_tokens=4096,
+    passages=5,
+    most_tokens=_ANY,
     cites=True,
     chooses=True,
     remembers=True,
@@ -48,10 +48,24 @@ LARGE = ModelClass(
     looks_up=True,
 )
 SMALL = ModelClass(
-    "small", 700, 3, 4096, cites=False, chooses=True, remembers=False, is_believed=True
+    "small",
+    passage_tokens=700,
+    passages=3,
+    most_tokens=4096,
+    cites=False,
+    chooses=True,
+    remembers=False,
+    is_believed=True,
 )
 BASIC = ModelClass(
-    "basic", 600, 5, 600, cites=False, chooses=False, remembers=False, is_believed=False
+    "basic",
+    passage_tokens=600,
+    passages=5,
+    most_tokens=600,
+    cites=False,
+    chooses=False,
+    remembers=False,
+    is_believed=False,
 )
 
 
@@ -63,6 +77,8 @@ def class_of(info: EngineInfo, check: CheckResult | None) -> ModelClass:
     """
     if check is not None and not check.answers:
         return replace(BASIC, abstains=check.abstains)
-    if info.is_small:
-        return SMALL if check is None else replace(SMALL, abstains=check.abstains)
-    return LARGE
+    if not info.is_small:
+        return LARGE
+    if check is None:
+        return SMALL
+    return replace(SMALL, abstains=check.abstains)

@@ -1,6 +1,6 @@
-"""Takes notes through the whole book for one question.
+"""Reads the whole book for one question, and takes notes: GraphReader's "Chunk Read with Notes".
 
-GraphReader's "Chunk Read with Notes" (appendix D).
+See its appendix D.
 """
 
 import asyncio
@@ -42,41 +42,41 @@ NAME = "notes"
 CHUNK_TOKENS = 2000  # As in GraphReader (section 4.1)
 _TASK_TOKENS = 200  # Upper bound for the longest prompt and the chat template
 _NONE = "none"
-_CHUNK_NOTE_TOKENS = 192  # Longest note on a chunk; a longer one is gone on with
-_LEAST_ROOMS = 8  # Times the room of a note that the window has
+_CHUNK_NOTE_TOKENS = 192  # Longest note on a chunk; a longer one is continued
+_WINDOW_SHARE = 8  # A note takes at most an eighth of the window
 _MOST_NOTES = 3  # Notes on one chunk
-# Of an item that a longer one may tell; a shorter one is a thing of a list
+# Shorter items are things of a list; only longer ones may be told within another item
 _LEAST_WORDS = 4
-_ITEM_MARK = re.compile(r"\A(?:[-*•]|\d{1,2}[.)])\s+")
+_ITEM_MARK = re.compile(r"\A(?:[-*•]|\d{1,2}[.)])\s+")  # "- ", "2. "
 CUT = "The notes on this part were cut off."
 
 
 @dataclass(frozen=True, slots=True)
 class _Note:
     text: str
-    chunk: Span  # That it was taken on
+    chunk: Span  # The chunk that it is about
     source: Span  # The sentences of the chunk that tell it
 
 
 @dataclass(slots=True)
 class _Notebook:
+    """The latest notes on all chunks, as many as have room."""
+
     room_tokens: int
     notes: list[_Note] = field(default_factory=list)
-    dropped: list[_Note] = field(default_factory=list)  # For want of room
+    dropped: list[_Note] = field(default_factory=list)  # The first ones, to make room
 
     def text(self, *, numbered: bool = False) -> str:
-        marks = (
-            f"[{number}]" if numbered else "-"
-            for number in range(1, len(self.notes) + 1)
-        )
-        return "\n".join(
-            f"{mark} {note.text}" for mark, note in zip(marks, self.notes, strict=True)
-        )
+        lines: list[str] = []
+        for number, note in enumerate(self.notes, start=1):
+            mark = f"[{number}]" if numbered else "-"
+            lines.append(f"{mark} {note.text}")
+        return "\n".join(lines)
 
     def has(self, item: str) -> bool:
-        """Whether an earlier item is the same, or tells all of a longer one.
+        """Whether an earlier note has the same words, or all words of a long item.
 
-        "The king" is not told by "the king's daughter".
+        A short item, "The king", may be another than "the king's daughter".
         """
         words = words_of(item)
         if len(words) < _LEAST_WORDS:
@@ -84,6 +84,7 @@ class _Notebook:
         return any(words <= words_of(note.text) for note in self.notes)
 
     async def add(self, note: _Note, engine: Engine) -> None:
+        """Add a note, and drop the first ones if there is no room."""
         self.notes.append(note)
         while self.notes and await engine.count(self.text()) > self.room_tokens:
             self.dropped.append(self.notes.pop(0))
@@ -93,17 +94,18 @@ async def notes(asking: Asking) -> ReaderEvents:
     """Answer from the whole book, read for this question."""
     memory, engine = asking.memory, asking.engine
     window = engine.info.context_tokens
-    note_tokens = min(_CHUNK_NOTE_TOKENS, window // _LEAST_ROOMS)
+    note_tokens = min(_CHUNK_NOTE_TOKENS, window // _WINDOW_SHARE)
     answer_tokens = max(note_tokens, asking.answer_tokens)
-    room = window - answer_tokens - _TASK_TOKENS - await engine.count(asking.question)
-    if room < 2 * _TASK_TOKENS:
-        raise PromptTooLongError(
-            window - room - answer_tokens + 2 * _TASK_TOKENS, answer_tokens, window
-        )
-    book = memory.book
+    question_tokens = await engine.count(asking.question)
+    room = window - answer_tokens - _TASK_TOKENS - question_tokens
+    least_room = 2 * _TASK_TOKENS
+    if room < least_room:
+        needed = question_tokens + _TASK_TOKENS + least_room
+        raise PromptTooLongError(needed, answer_tokens, window)
     chunk_tokens = min(CHUNK_TOKENS, room // 2)
     parts = await chunks_to_read(asking, chunk_tokens)
-    notebook = _Notebook(min(room - chunk_tokens, _notebook_tokens(asking.question)))
+    usual_room = _notebook_tokens(asking.question)
+    notebook = _Notebook(min(room - chunk_tokens, usual_room))
     yield Started(
         NAME,
         len(memory.read_entries),
@@ -117,26 +119,23 @@ async def notes(asking: Asking) -> ReaderEvents:
         if asking.steering.stop:
             reason = StopReason.PERSON
             break
-        async with aclosing(
-            _read_chunk(asking, notebook, (start, end), note_tokens)
-        ) as noted:
+        reading = _read_chunk(asking, notebook, (start, end), note_tokens)
+        async with aclosing(reading) as noted:
             async for event in noted:
                 yield event
         yield PartRead(number, len(parts), start, end)
     text = notebook.text(numbered=asking.is_asked_to_cite)
     if notebook.dropped:
-        yield Noted(
-            f"The first {len(notebook.dropped)} notes were dropped to make room for later ones.",
-            0,
-            0,
-        )
+        count = len(notebook.dropped)
+        message = f"The first {count} notes were dropped to make room for later ones."
+        yield Noted(message, 0, 0)
     yield Stopped(reason)
 
     chunks = {note.chunk for note in (*notebook.dropped, *notebook.notes)}
     draft = Answered(
         found=bool(notebook.notes),
         compression_rate=asking.compression_rate(count_words(text)),
-        seen=tuple(join(chunks, book)),
+        seen=tuple(join(chunks, memory.book)),
     )
     prompt = asking.answer_prompt("notes_answer", notes=text or _NONE)
     sources = [note.source for note in notebook.notes]
@@ -146,14 +145,16 @@ async def notes(asking: Asking) -> ReaderEvents:
 
 
 def _notebook_tokens(question: str) -> int:
-    """Room for the notes: a list of the whole book needs more."""
-    return 2 * CHUNK_TOKENS if kind_of(question) is Kind.LIST else CHUNK_TOKENS
+    """Room for the notes. A list from the whole book needs more."""
+    if kind_of(question) is Kind.LIST:
+        return 2 * CHUNK_TOKENS
+    return CHUNK_TOKENS
 
 
 async def _read_chunk(
     asking: Asking, notebook: _Notebook, place: Span, note_tokens: int
 ) -> ReaderEvents:
-    """Note what a chunk adds, an item a line. A note that was cut off is gone on with.
+    """Note what a chunk adds, one item on each line. A note that was cut off is continued.
 
     Question and notes stand before the chunk, so that the prompts of all chunks begin alike, and
     those of one chunk share its text too.
@@ -164,7 +165,7 @@ async def _read_chunk(
     earlier = notebook.text() or _NONE
     where = await asyncio.to_thread(setting_of, memory, place)
     question = without_options(asking.question)
-    noted: list[str] = []  # On this chunk
+    noted: list[str] = []  # The items on this chunk
     for _ in range(_MOST_NOTES):
         prompt = user_prompt(
             "note_chunk",
@@ -177,9 +178,9 @@ async def _read_chunk(
         note = await asking.complete_scored(prompt, sampling)
         items = _items_of(note.text)
         is_cut = note.finish == "length"
-        whole = items[:-1]
-        if is_cut and whole:
-            items = whole  # The last one is noted whole next time.
+        if is_cut and len(items) > 1:
+            # The last item is cut; it is noted in full next time.
+            items = items[:-1]
         new = [item for item in items if not notebook.has(item)]
         for item in new:
             source = await asyncio.to_thread(
@@ -194,7 +195,10 @@ async def _read_chunk(
 
 
 def _note_language(asking: Asking) -> str:
-    """Tells a model that is asked in another language: notes are traced by their words."""
+    """The request to note in the book's language, if the question is in another.
+
+    Notes are traced to the book by their words.
+    """
     language = code_of(asking.memory.book.language)
     if language_of(without_options(asking.question), language) == language:
         return ""
@@ -210,5 +214,9 @@ def _already_noted(items: Sequence[str]) -> str:
 
 def _items_of(note: str) -> list[str]:
     """The lines of a note that add something, without bullets."""
-    lines = (_ITEM_MARK.sub("", " ".join(line.split())) for line in note.splitlines())
-    return [line for line in lines if line and not adds_nothing(line)]
+    items: list[str] = []
+    for line in note.splitlines():
+        item = _ITEM_MARK.sub("", " ".join(line.split()))
+        if item and not adds_nothing(item):
+            items.append(item)
+    return items

@@ -1,9 +1,9 @@
 """Asks for a short answer from each of the nearest passages alone, and picks the best.
 
-A small model that is shown the passages together often answers from the wrong one. Asked over each
-of them, the right answer is among its answers more often (`docs/methods.md`). The answers of other
-passages are kept as rivals. A model that can abstain is asked once more over the passage of the
-chosen answer whether that is told there; if not, the next passages are read.
+A small model that is shown the passages together often answers from the wrong one. If it is asked
+about each of them, the right answer is among its answers more often (`docs/methods.md`). The
+answers from other passages are kept as rivals. A model that can abstain is asked once more whether
+the passage tells the chosen answer; if not, the next passages are read.
 """
 
 import asyncio
@@ -34,21 +34,21 @@ from gistread.store.model import Citation
 
 NAME = "one-by-one"
 _PASSAGE_TOKENS = 360  # Enough for a passage of about 220 words
-_MOST_WIDE = 20  # Passages that are widened: in each look some may be refused
+_MOST_WIDE = 20  # Passages that are widened; in each look some may be refused
 _LEAST_TOKENS = 700  # Of about two passages, however slow the model is
 _LOOKS = 2  # The nearest passages, then the next if these do not tell
 _AROUND = 350  # Characters before and after a passage: they tell who "he" is
-# Probability of an answer, against "The book does not say.", that is too low
-_DOUBTED = 0.25
+# Least probability of an answer against "The book does not say."
+_LEAST_PROBABILITY = 0.25
 _SAMPLING = Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",), scored=True)
 # Sources of an answer from one passage: its own, then those of what other passages answer
 _MOST_SOURCES = 4
 
 
 async def one_by_one(asking: Asking) -> ReaderEvents:
-    """Ask over each near passage alone; over them together if none tells an answer.
+    """Ask about each near passage alone; about them together if none tells an answer.
 
-    Options to choose from, and questions that share no word with the book, are for `gistread`.
+    `gistread` answers multiple-choice questions, and those that share no word with the book.
     """
     model = replace(asking.options.model, cites=False)
     asking = replace(asking, options=replace(asking.options, model=model))
@@ -61,10 +61,8 @@ async def one_by_one(asking: Asking) -> ReaderEvents:
     if options.choices or not ranked.has_matches:
         answered = gistread(asking)
     else:
-        text = BookText.of(asking, NAME)
-        answered = _Search(
-            text, ranked, with_surroundings(ranked.passages, memory.book)
-        ).answer()
+        wide = with_surroundings(ranked.passages, memory.book)
+        answered = _Search(BookText.of(asking, NAME), ranked, wide).answer()
     async with aclosing(answered) as stream:
         async for event in stream:
             yield event
@@ -78,7 +76,7 @@ class _Search:
     ranked: Ranked
     wide: Sequence[Passage]  # The nearest passages with their surroundings
     seen: list[Passage] = field(default_factory=list)
-    near: list[Passage] = field(default_factory=list)  # Those asked in the last look
+    near: list[Passage] = field(default_factory=list)  # The passages of the last look
     pages: list[int] = field(default_factory=list)  # Pages reported as open
     votes: tuple[Vote, ...] = ()  # Best first
 
@@ -105,12 +103,11 @@ class _Search:
         return is_fact and model.abstains and model.is_believed
 
     async def _look(self, *, is_first: bool) -> ReaderEvents:
-        """Show the nearest passages that were not seen, and ask over each."""
+        """Show the nearest passages that were not seen, and ask about each."""
         text = self.text
         unseen = [place for place in self.wide if not overlaps(self.seen, place)]
-        async for proposed in text.select(
-            unseen, budget_of(text), most=text.options.model.passages
-        ):
+        most = text.options.model.passages
+        async for proposed in text.select(unseen, budget_of(text), most=most):
             yield proposed
         shown = [place for place in text.shown if not overlaps(self.seen, place)]
         self.seen += shown
@@ -128,17 +125,22 @@ class _Search:
         self.votes = choose(without_options(text.question), [*self.votes, *votes])
 
     def _new_pages(self) -> list[int]:
+        """The pages of the shown passages to report as opened."""
         new = pages_in(self.text.shown, self.ranked, self.text.memory, set(self.pages))
         return new[: self.text.options.max_pages - len(self.pages)]
 
     def _asked_in(self, shown: Sequence[Passage]) -> list[Passage]:
-        """The places to ask over: wide passages, and those that the user pinned."""
+        """The places to ask about: wide passages shown in full, and what the user pinned."""
         near = [place for place in self.wide if share_of(place, shown) == 1.0]
-        pinned = [place for place in self.ranked.passages if overlaps(shown, place)]
-        return near + [place for place in pinned if not overlaps(near, place)]
+        pinned = [
+            place
+            for place in self.ranked.passages
+            if overlaps(shown, place) and not overlaps(near, place)
+        ]
+        return near + pinned
 
     async def _is_told(self) -> bool:
-        """Whether the model, free to abstain, still gives the chosen answer over its passage."""
+        """Whether the model, free to abstain, still gives the chosen answer from its passage."""
         if not self.votes:
             return False
         if not self._may_abstain:
@@ -151,19 +153,20 @@ class _Search:
         except NoChoiceError:
             return True
         self.text.usage += choice.usage
-        names_answer = choice.index == 0
+        chooses_answer = choice.index == 0
         if choice.probability is None:
-            return names_answer
-        probability = choice.probability if names_answer else 1 - choice.probability
-        return probability >= _DOUBTED
+            return chooses_answer
+        probability = choice.probability if chooses_answer else 1 - choice.probability
+        return probability >= _LEAST_PROBABILITY
 
     async def _answered(self, *, is_told: bool) -> ReaderEvents:
+        """The answer from the votes; without any, from the last passages together."""
         text = self.text
-        if not self.votes:
+        if self.votes:
+            answered = self._from_votes(is_told=is_told)
+        else:
             together = await text.fit(self.near, text.options.model.passage_tokens)
             answered = text.answer(together, tuple(self.pages), self.pages)
-        else:
-            answered = self._from_votes(is_told=is_told)
         async with aclosing(answered) as stream:
             async for event in stream:
                 yield event
@@ -197,10 +200,12 @@ def _sources_of(
     """The source of the best answer, then those of its rivals, each with what it answers."""
     sources: dict[Passage, Citation] = {}
     for vote in votes:
-        is_rival = not agree(question, votes[0].answer, vote.answer)
-        rival = vote.answer if is_rival else ""
-        for source in cite(vote.answer, question, memory, (vote.passage,))[:1]:
-            sources.setdefault((source.start, source.end), replace(source, tells=rival))
+        cited = cite(vote.answer, question, memory, (vote.passage,))
+        if cited:
+            source, *_ = cited
+            if not agree(question, votes[0].answer, vote.answer):
+                source = replace(source, tells=vote.answer)
+            sources.setdefault((source.start, source.end), source)
     return tuple(islice(sources.values(), _MOST_SOURCES))
 
 
@@ -220,24 +225,26 @@ async def nearest_that_fit(asking: Asking, wide: Sequence[Passage]) -> list[Pass
 
 
 def with_surroundings(passages: Sequence[Passage], book: Book) -> list[Passage]:
-    """The first passages with the sentences around them; none lies in an earlier one."""
+    """The first passages with the sentences around them, without those inside an earlier one."""
     wide: list[Passage] = []
     for start, end in passages:
         if len(wide) == _MOST_WIDE:
             break
-        if not any(since <= start and end <= until for since, until in wide):
-            last = min(len(book.text) - 1, end + _AROUND)
-            wide.append(
-                (
-                    sentence_at(book, max(0, start - _AROUND))[0],
-                    sentence_at(book, last)[1],
-                )
-            )
+        is_inside = any(
+            wide_start <= start and end <= wide_end for wide_start, wide_end in wide
+        )
+        if is_inside:
+            continue
+        before = max(0, start - _AROUND)
+        after = min(len(book.text) - 1, end + _AROUND)
+        wide_start, _ = sentence_at(book, before)
+        _, wide_end = sentence_at(book, after)
+        wide.append((wide_start, wide_end))
     return wide
 
 
 async def ask_each(asking: Asking, passages: Sequence[Passage]) -> list[Vote]:
-    """Ask over each of the passages, nearest first. Raises EngineError."""
+    """Ask about each of the passages, nearest first. Raises EngineError."""
     votes = await asyncio.gather(*(_ask(asking, passage) for passage in passages))
     return [vote for vote in votes if vote is not None]
 
@@ -259,7 +266,7 @@ def text_of(asking: Asking, passage: Passage) -> str:
 
 
 def _prompt(asking: Asking, passage: Passage, *, must_answer: bool) -> Prompt:
-    """Over one passage; a fact is asked for in few words, so that answers can be compared."""
+    """The prompt over one passage. Facts are asked for in few words, to be comparable."""
     is_fact = kind_of(asking.question) is Kind.FACT
     return asking.answer_prompt(
         "answer_passages",

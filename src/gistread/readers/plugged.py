@@ -11,7 +11,7 @@ from gistread.readers.events import Answered, ReaderEvent, ReaderEvents
 
 
 def _check(event: object) -> None:
-    """Raises TypeError for what is no event, and for an answer without words."""
+    """Raise TypeError for what is no event, and for an answer that is no text."""
     if not isinstance(event, ReaderEvent):
         raise TypeError(f"{event!r} is no event of a reader")
     if isinstance(event, Answered) and not isinstance(event.answer, str):

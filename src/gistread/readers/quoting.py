@@ -1,7 +1,7 @@
 """Answers in the book's own sentences, for models whose own words cannot be trusted.
 
-For "Who is Mr. Bingley?" the sentence that introduces him, for "What has happened so far?" the
-sentences that tell the story. No model is asked.
+"Who is Mr. Bingley?" is answered by the sentence that introduces him, "What has happened so far?"
+by the sentences that tell the story. No model is asked.
 """
 
 import asyncio
@@ -29,23 +29,25 @@ NAME = "quoting"
 _STORY = "The story so far, in the book's own sentences:"
 _CLOSEST = "The sentences closest to the question:"
 _NOTHING = "The book does not say."
-_PASSAGES = 5  # Nearest passages in which the closest sentences are looked for
+_PASSAGES = 5  # The closest sentences are looked for in so many nearest passages
 
 
 async def quoting(asking: Asking) -> ReaderEvents:
     """Quote who somebody is or the story so far, else the sentences closest to the question.
 
-    Options to choose from are for `gistread`.
+    `gistread` answers multiple-choice questions.
     """
-    text = BookText.of(asking, NAME)
-    answer = gistread(asking) if asking.options.choices else _quote_reviewed(text)
-    async with aclosing(answer) as stream:
+    if asking.options.choices:
+        answering = gistread(asking)
+    else:
+        answering = _quote_reviewed(BookText.of(asking, NAME))
+    async with aclosing(answering) as stream:
         async for event in stream:
             yield event
 
 
 async def _quote_reviewed(text: BookText) -> ReaderEvents:
-    """Quote what the user agrees to: of a refused section the next closest sentences instead."""
+    """Quote what the user agrees to; instead of a refused section, the next closest sentences."""
     while True:
         quotation = await _quotation(text)
         async for reviewed in text.review(quotation.places):
@@ -60,7 +62,8 @@ async def _quote_reviewed(text: BookText) -> ReaderEvents:
                 chosen |= text.accepted
             quotation = await asyncio.to_thread(_closest_quotation, text, chosen)
             break
-    async with aclosing(_quote(quotation.answer, quotation.places, text)) as stream:
+    quoted = _quote(quotation.answer, quotation.places, text)
+    async with aclosing(quoted) as stream:
         async for event in stream:
             yield event
 
@@ -73,17 +76,19 @@ class _Quotation:
 
 async def _quotation(text: BookText) -> _Quotation:
     """Who somebody is, the story so far, or the closest sentences."""
-    if introduced := await introductions_for(text):
+    introduced = await introductions_for(text)
+    if introduced:
         return _Quotation(_introduction(introduced, text), introduced.sentences)
-    if story := await story_so_far(text):
+    story = await story_so_far(text)
+    if story:
         return _Quotation(_STORY, story)
     return await asyncio.to_thread(_closest_quotation, text)
 
 
 def _closest_quotation(text: BookText, chosen: Collection[int] = ()) -> _Quotation:
-    """The sentences closest to the question, of pinned sections and of those not refused.
+    """The sentences closest to the question: in pinned sections first, in refused ones not at all.
 
-    `chosen`: only of sections with these numbers.
+    `chosen`: only in sections with these numbers.
     """
     memory = text.memory
     steering = text.steering
@@ -95,6 +100,7 @@ def _closest_quotation(text: BookText, chosen: Collection[int] = ()) -> _Quotati
     if chosen:
         within = places_of(memory, set(chosen))
         near = [place for place in near if overlaps(within, place)]
+    # Pinned sections first
     near.sort(key=lambda place: not overlaps(pinned, place))
     quotes: tuple[Citation, ...] = ()
     if ranked.has_matches:
@@ -128,31 +134,30 @@ async def story_so_far(asking: Asking) -> tuple[Passage, ...]:
 
 def _story_places(memory: GistMemory) -> tuple[Passage, ...]:
     story = recap(memory, words=SHORT_RECAP_WORDS)
-    sentences = (*(story.before or own_story(memory)), *story.chapter)
-    return tuple(
-        sorted({sentence_at(memory.book, sentence.start) for sentence in sentences})
-    )
+    before = story.before or own_story(memory)
+    sentences = (*before, *story.chapter)
+    places = {sentence_at(memory.book, sentence.start) for sentence in sentences}
+    return tuple(sorted(places))
 
 
 def quote_introductions(introduced: Introductions, text: BookText) -> ReaderEvents:
     """The sentence that tells who somebody is, as the answer.
 
-    Without one, not found, and nothing is streamed.
+    Without one, the answer is "not found", and nothing is streamed.
     """
     return _quote(_introduction(introduced, text), introduced.sentences, text)
 
 
 def _introduction(introduced: Introductions, text: BookText) -> str:
     book = text.memory.book.text
-    quotes = (" ".join(book[start:end].split()) for start, end in introduced.sentences)
-    quoted = " ".join(quotes)
+    quotes = [book[start:end] for start, end in introduced.sentences]
+    quoted = " ".join(" ".join(quotes).split())
     if not quoted:
         return _NOTHING
     if introduced.tells:
         return quoted
-    return (
-        f"{NO_PLAIN_SENTENCE} who or what {introduced.name} is. The nearest: {quoted}"
-    )
+    problem = f"{NO_PLAIN_SENTENCE} who or what {introduced.name} is."
+    return f"{problem} The nearest: {quoted}"
 
 
 async def _quote(
@@ -173,7 +178,13 @@ async def _quote(
     yield events.Stopped(reason)
     if is_found:
         yield events.AnswerDelta(answer)
-    rate = 100.0 * (1 - text.share(places))
     yield events.Answered(
-        answer, is_found, quotes, pages, pages, rate, seen=places, quoted=is_found
+        answer,
+        found=is_found,
+        citations=quotes,
+        lookups=pages,
+        expanded=pages,
+        compression_rate=100.0 * (1 - text.share(places)),
+        seen=places,
+        quoted=is_found,
     )

@@ -16,8 +16,8 @@ from gistread.readers.phrases import pattern
 from gistread.readers.thread import Thread, retrieval_context
 from gistread.search.ranked import Relevance
 
-# Nearest passages that the last prompt must show to be used again
-# (`tests/benchmarks/follow_ups.py`)
+# The last prompt is used again if it shows this many of the nearest passages
+# (`tests/benchmarks/follow_ups.py`).
 _NEAREST = 3
 _PART = 0.2  # Share of a book that its beginning or its end takes
 _PART_WEIGHT = 1.0  # Added to the weight of a passage at the very beginning or end
@@ -29,7 +29,7 @@ _QUANTITY_WEIGHT = 0.5
 class Ranked:
     """The book's passages, ranked for a question."""
 
-    # Nearest first; all of them, but for unrelated front and back matter
+    # Nearest first; all of them except unrelated front and back matter
     passages: tuple[Passage, ...]
     # Numbers of the pages that share something with the question, nearest first
     pages: tuple[int, ...]
@@ -43,35 +43,44 @@ def rank(
 ) -> Ranked:
     """Rank passages and pages by relevance to a question, its options and its thread.
 
-    A question about the end or the beginning prefers passages there, one for a quantity those with
-    a number of its kind. As slow as `Relevance`.
+    A question about the end or the beginning prefers passages there, and a question for a quantity
+    those with a number of its kind. As slow as `Relevance`.
     """
     book = memory.book
     passages = _passages_of(memory)
-    relevance = Relevance(
-        [book.text[start:end] for start, end in passages], book.language
+    texts = [book.text[start:end] for start, end in passages]
+    scores = Relevance(texts, book.language).scores(
+        question,
+        choices,
+        context=retrieval_context(thread),
+        weights=_weights(question, passages, book),
     )
-    context = retrieval_context(thread)
-    weights = _weights(question, passages, book)
-    scores = relevance.scores(question, choices, context, weights)
-    # Of a title page or an imprint only what shares a word with the question.
+    order = scores.order
+    # Passages of a title page or an imprint count only if they share a word with the question.
     story = range(front_matter_end(book), back_matter_start(book))
     fitting = [
-        index
-        for index in scores.order
-        if scores.alone[index] or passages[index][0] in story
+        index for index in order if scores.alone[index] or passages[index][0] in story
     ]
-    ordered = [passages[index] for index in fitting or scores.order]
+    ordered = [passages[index] for index in fitting or order]
     introduced = None if choices else introductions(question, memory)
     if introduced:
+        # The passages with the introducing sentence first
         ordered.sort(key=lambda place: not overlaps(introduced.sentences, place))
-    by_surroundings = sorted(
-        range(len(passages)), key=lambda index: -scores.around[index]
-    )
-    near = [passages[index] for index in by_surroundings if scores.around[index] > 0]
-    pages = (memory.page_at(start) for start, _ in near)
-    numbers = tuple(dict.fromkeys(page.number for page in pages if page))
-    return Ranked(tuple(ordered), numbers, scores.has_matches, introduced)
+    pages = _pages_near(passages, scores.around, memory)
+    return Ranked(tuple(ordered), pages, scores.has_matches, introduced)
+
+
+def _pages_near(
+    passages: Sequence[Passage], around: Sequence[float], memory: GistMemory
+) -> tuple[int, ...]:
+    """The numbers of the pages with related passages, by the scores `around` them, best first."""
+    numbers: dict[int, None] = {}
+    for index in sorted(range(len(passages)), key=lambda index: -around[index]):
+        start, _ = passages[index]
+        page = memory.page_at(start)
+        if page and around[index] > 0:
+            numbers[page.number] = None
+    return tuple(numbers)
 
 
 def reusable_passages(
@@ -79,7 +88,7 @@ def reusable_passages(
 ) -> list[Passage]:
     """The passages of the last answer, if they contain those nearest to the follow-up.
 
-    Its prompt is reused.
+    With the same passages, the evaluated prompt can be reused.
     """
     seen = thread[-1].seen if thread else ()
     for place in ranked.passages[:_NEAREST]:
@@ -89,15 +98,13 @@ def reusable_passages(
 
 
 def _passages_of(memory: GistMemory) -> list[Passage]:
-    """The passages of the book. None crosses the end of a page: a page ranks with its best."""
+    """The passages of the book. None crosses the end of a page, so that pages can be ranked."""
     book = memory.book
-    pages = (entry.page for entry in memory.entries)
-    read = [
-        place
-        for page in pages
-        for place in split_into_passages(book, page.start, page.end)
-    ]
-    return read + split_into_passages(book, memory.read_until)
+    passages: list[Passage] = []
+    for entry in memory.entries:
+        passages += split_into_passages(book, entry.page.start, entry.page.end)
+    passages += split_into_passages(book, memory.read_until)
+    return passages
 
 
 def _weights(question: str, passages: Sequence[Passage], book: Book) -> list[float]:
@@ -112,21 +119,23 @@ def _weights(question: str, passages: Sequence[Passage], book: Book) -> list[flo
 def _part_weights(
     question: str, passages: Sequence[Passage], book: Book
 ) -> list[float]:
-    """More for the part of the book that is asked about, if one is."""
+    """Higher weights for the end or the beginning of the book, if the question is about it."""
     length = max(1, len(book.text)) * _PART
     if pattern("asks_how_it_ends").search(question):
-        away = [len(book.text) - start for start, _ in passages]
+        distances = [len(book.text) - start for start, _ in passages]
     elif pattern("asks_how_it_begins").search(question):
-        away = [start for start, _ in passages]
+        distances = [start for start, _ in passages]
     else:
         return [1.0] * len(passages)
-    return [1 + _PART_WEIGHT * max(0.0, 1 - distance / length) for distance in away]
+    return [
+        1 + _PART_WEIGHT * max(0.0, 1 - distance / length) for distance in distances
+    ]
 
 
 def _quantity_weights(
     question: str, passages: Sequence[Passage], book: Book
 ) -> list[float]:
-    """More for the passages that tell a quantity of the kind asked for, if one is."""
+    """Higher weights for passages with a quantity of the kind that is asked for, if any is."""
     quantity = quantity_asked_for(question)
     if quantity is None:
         return [1.0] * len(passages)
@@ -136,29 +145,29 @@ def _quantity_weights(
     ]
 
 
-_SPREAD_TURN = ("last", "first", "between", "between")  # In which order parts are shown
+# The order in which parts of the book are shown, again and again
+_SPREAD_TURN = ("last", "first", "between", "between")
 _ENDING_TURN = ("last", "last", "last", "first", "between")
 
 
 def spread_over(memory: GistMemory, *, to_the_end: bool = False) -> list[Passage]:
     """The passages of a book, ordered so that the first ones tell of all of it.
 
-    By turns from the end (where the reader is or the book closes), the beginning, and places evenly
-    spread between. `to_the_end`: mostly from the end.
+    They are taken in turn from the end (of what was read), the beginning, and places evenly spread
+    between. `to_the_end`: mostly from the end.
     """
     book = memory.book
-    story = range(front_matter_end(book), back_matter_start(book))
-    passages = split_into_passages(book, story.start, story.stop)
+    passages = split_into_passages(
+        book, front_matter_end(book), back_matter_start(book)
+    )
     half = len(passages) // 2
-    last = passages[:half:-1]
-    first = passages[: half + 1]
-    ordered = {
-        "last": last,
-        "first": first,
-        "between": [passages[index] for index in _evenly(len(passages))],
+    second_half_backwards = passages[:half:-1]
+    remaining = {
+        "last": deque(second_half_backwards),
+        "first": deque(passages[: half + 1]),
+        "between": deque(passages[index] for index in _evenly(len(passages))),
     }
     turns = cycle(_ENDING_TURN if to_the_end else _SPREAD_TURN)
-    remaining = {part: deque(places) for part, places in ordered.items()}
     chosen: dict[Passage, None] = {}
     while any(remaining.values()):
         part = remaining[next(turns)]
@@ -170,14 +179,19 @@ def spread_over(memory: GistMemory, *, to_the_end: bool = False) -> list[Passage
 
 
 def _evenly(count: int) -> list[int]:
-    """The numbers below `count`, so that the first ones are evenly spread: 4, 2, 6, 1, 3 …"""
+    """The numbers below `count`, so that the first ones are evenly spread.
+
+    >>> _evenly(8)
+    [4, 2, 6, 1, 3, 5, 7, 0]
+    """
     spread: dict[int, None] = {}
     step = float(count)
     while step > 1:
         half = step / 2
         steps = round(count / step)
         for index in range(steps):
-            spread[min(count - 1, int(index * step + half))] = None
+            middle = int(index * step + half)
+            spread[min(count - 1, middle)] = None
         step = half
     spread.update(dict.fromkeys(range(count)))
     return list(spread)

@@ -59,11 +59,13 @@ async def _look_up_pages(search: Search) -> ReaderEvents:
         if steering.stop:
             yield Stopped(StopReason.PERSON)
             return
-        is_answer = not proposal.pages
-        if is_answer and not (decision.refuses or decision.pages):
+        proposes_answer = not proposal.pages
+        is_accepted = not decision.refuses and not decision.pages
+        if proposes_answer and is_accepted:
             yield Stopped(StopReason.ENOUGH)
             return
-        may_stop = not is_answer or bool(decision.pages)
+        # After a refused answer, the model must name a page, unless the user named some.
+        may_stop = not proposes_answer or bool(decision.pages)
         for page in proposal.pages:
             async for event in _look_up(search, page, proposal.reason):
                 yield event
@@ -72,7 +74,7 @@ async def _look_up_pages(search: Search) -> ReaderEvents:
 
 
 async def _look_up(search: Search, page: int, reason: str) -> ReaderEvents:
-    """Open a page, unless the user refuses it, also while it is reported."""
+    """Open a page, unless the user refuses it before or while it is reported."""
     refused = search.steering.refused
     if page in refused:
         return
@@ -104,12 +106,13 @@ async def _name_pages(search: Search) -> ReaderEvents:
         named, ended = await _choose_pages(search)
         reasons = Reasons.over(search.question, search.memory)
         sections = tuple(page_wanted(page, search.memory, reasons) for page in named)
-        async for reviewed in steering.review(
-            Proposed(tuple(named), 1, last, sections=sections)
-        ):
+        proposed = Proposed(tuple(named), 1, last, sections=sections)
+        async for reviewed in steering.review(proposed):
             yield reviewed
         accepted = [
-            section for section in sections if not steering.refused & {*section.pages}
+            section
+            for section in sections
+            if steering.refused.isdisjoint(section.pages)
         ]
         for section in accepted:
             (page,) = section.pages
@@ -125,11 +128,11 @@ async def _name_pages(search: Search) -> ReaderEvents:
 
 
 def _is_settled(steering: Steering, named: Sequence[int]) -> bool:
-    """Whether no other pages are to be named in place of refused ones."""
+    """Whether the model need not name other pages in place of refused ones."""
     decision = steering.decision
     if steering.stop or decision.pages:
         return True
-    return not (decision.refuses or decision.refused_of(named))
+    return not decision.refuses and not decision.refused_of(named)
 
 
 async def _open_pages(
@@ -151,23 +154,22 @@ async def _choose_pages(search: Search) -> tuple[list[int], StopReason]:
         return named, ended
     options = [f"Page {page}" for page in offered]
     most = search.options.max_pages - len(search.lookups)
-    for index in await search.choose_several(
-        search.prompt("lookup_parallel"), options, most
-    ):
+    prompt = search.prompt("lookup_parallel")
+    for index in await search.choose_several(prompt, options, most):
         page = offered[index]
+        # The user may open or refuse a page during the choice.
         if page in steering.refused or page in search.opened:
-            continue  # the user opened or refused it during the choice
+            continue
         if not await search.fits(*named, page):
             return named, StopReason.WINDOW
         named.append(page)
-    return named, StopReason.LIMIT if len(named) == most else StopReason.ENOUGH
+    if len(named) == most:
+        return named, StopReason.LIMIT
+    return named, StopReason.ENOUGH
 
 
 async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
-    """Propose the next page, or the answer if the model has enough.
-
-    Or the reason why the search must end.
-    """
+    """The next page, or the answer if the model has enough; or the reason why the search ends."""
     steering = search.steering
     step = len(search.lookups) + 1
     last = len(search.memory.entries)
@@ -184,8 +186,9 @@ async def _propose(search: Search, *, may_stop: bool) -> Proposed | StopReason:
         if index == len(offered):
             return Proposed((), step, last)
         page = offered[index]
+        # The user may open or refuse a page during the choice.
         if page in steering.refused or page in search.opened:
-            continue  # the user opened or refused it during the choice
+            continue
         if await search.fits(page):
             reasons = Reasons.over(search.question, search.memory)
             section = page_wanted(page, search.memory, reasons, reason)
@@ -199,13 +202,13 @@ async def _choose_with_reason(
     """The index of the model's choice, and its reason if it can give one."""
     prompt = search.prompt("lookup")
     if search.options.model.chooses:
-        return await search.choose_and_say(
-            search.prompt("lookup_reason"), options, prompt
-        )
+        with_reason = search.prompt("lookup_reason")
+        return await search.choose_and_say(with_reason, options, prompt)
     return await search.choose(prompt, options, len(options) - 1), ""
 
 
 def _must_end(search: Search, offered: Sequence[int]) -> StopReason | None:
+    """Why no further page can be opened; None if one can. `offered`: those that may fit."""
     steering = search.steering
     if steering.stop:
         return StopReason.PERSON
