@@ -1,6 +1,7 @@
 """Beside the book stand names, and no second copy of it, where gists are quotations."""
 
 import asyncio
+import gc
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from gistread.memory.model import GistMemory, GistSource
 from gistread.people.sections import SectionNames
 from gistread.sample import story_path
 from gistread.session.session import Session
+from gistread.store.model import NameCorrection
 from gistread.store.user_data import UserData
 from gistread.tui.screens.reading import ReadingScreen
 from tests.book.data import needs_novels, novel
@@ -56,6 +58,23 @@ def names_in(screen: ReadingScreen) -> list[str]:
     return [
         name for names in shown for name in names.people + names.places + names.known
     ]
+
+
+async def test_names_are_found_anew_before_the_last_search_has_begun(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    app = app_on(story_path(), tmp_path, config=Config())
+    async with app.run_test(size=(160, 50)) as pilot:
+        screen = await quoted(pilot)
+        controllers = screen.controllers
+        for other in ("Ash", "Finch"):
+            correction = NameCorrection("merge", ("Lucy",), other)
+            controllers.context.corrections = (correction,)
+            controllers.section_names.update()
+        await pilot.pause()
+        gc.collect()
+    unawaited = [str(entry.message) for entry in recwarn if "awaited" in str(entry)]
+    assert not unawaited
 
 
 async def test_names_stand_in_place_of_quotations_and_enter_opens_the_text(

@@ -204,9 +204,8 @@ class Navigation(InputLineClient):
         if self._return_to is not None:
             view = self._context.book_pane.visible_range
             if view is not None:
-                position.moved(
-                    *view
-                )  # The book will be hidden, and not report its move.
+                # The book is about to be hidden, and then does not report its move.
+                position.moved(*view)
             self._context.panes.show(self._return_to)
             self._return_to = None
 

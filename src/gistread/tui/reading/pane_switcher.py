@@ -6,6 +6,8 @@
 from enum import StrEnum
 from functools import partial
 
+from textual.widget import Widget
+
 from gistread.tui.notices import NoticeScreen
 from gistread.tui.services import AppServices
 from gistread.tui.widgets.answers_pane import AnswersPane
@@ -14,20 +16,21 @@ from gistread.tui.widgets.input_line import InputLine, QuestionInput
 from gistread.tui.widgets.lines import Tab
 from gistread.tui.widgets.memory_pane import MemoryPane
 
-# from this width the conversation stands below the memory, beside the book
+# From this width, the conversation stands below the memory, beside the book.
 ROOMY_COLUMNS = 140
-WIDE_COLUMNS = (
-    # from this width book and memory stand side by side; below it, one pane at a time
-    100
-)
-TWO_COLUMNS = 150  # columns of the screen from which the text may have two of its own
+# From this width, book and memory stand side by side; below it, there is one pane at a time.
+WIDE_COLUMNS = 100
+# From this width of the screen, the text may have two columns.
+TWO_COLUMNS = 150
+# Below these heights, the key line and the header give their rows to the text.
 KEY_LINE_ROWS = 14
-# below these heights the key line and the header give their rows to the text
 HEADER_ROWS = 8
 STRIP_ROWS = 3
 
 
 class Pane(StrEnum):
+    """A pane of the reading screen. The value is the id of its widget."""
+
     BOOK = "book"
     MEMORY = "memory"
     ANSWERS = "answers"
@@ -39,12 +42,12 @@ _ANSWERS = "-answers"
 _NO_MEMORY = "-no-memory"
 _MARKS = "-marks"
 _TWO_COLUMNS = "-two-columns"
-_LARGEST_HEIGHT = 0.48  # Of the answers beside the book, as a share of the screen's
-# Of the screen for answers and question line: the book keeps the rest
-_SHARE_BELOW_BOOK = 0.33
+# Shares of the screen's height
+_LARGEST_HEIGHT = 0.48  # Most for the answers beside the book
+_SHARE_BELOW_BOOK = 0.33  # Most for answers and question line below the book
 _ROWS_AROUND_ANSWERS = 2  # The rule above them and the question line
 _FOLDED_ROWS = 4  # The last question and the first lines of its answer
-_LEAST_ROWS = 3
+_LEAST_ROWS = 3  # Of the answers
 
 
 class BookScreen(NoticeScreen[None]):
@@ -63,11 +66,11 @@ class BookScreen(NoticeScreen[None]):
         raise NotImplementedError
 
     async def cancel(self) -> None:
-        """Cancel what is in front."""
+        """Cancel or close what the user did last, such as an open note."""
         raise NotImplementedError
 
     def open_page(self) -> None:
-        """Open what is proposed or chosen."""
+        """Open the section that is proposed or chosen."""
         raise NotImplementedError
 
     def start_tour(self) -> None:
@@ -79,13 +82,15 @@ class BookScreen(NoticeScreen[None]):
         raise NotImplementedError
 
     def warn(self, text: str) -> None:
+        """Show a warning."""
         raise NotImplementedError
 
 
 class PaneSwitcher:
-    """Shows and focuses panes at once.
+    """Shows and focuses panes.
 
-    `Widget.focus` does so later, and keys typed meanwhile would run as commands.
+    The focus changes at once. `Widget.focus` changes it later, and keys that are typed meanwhile
+    would run as commands.
     """
 
     def __init__(self, screen: BookScreen) -> None:
@@ -96,13 +101,15 @@ class PaneSwitcher:
         self.current = Pane.BOOK
         # Whether only the first lines of the last answer are shown
         self._answers_folded = False
-        self._memory_chosen: bool | None = None  # as chosen since the book was opened
-        self.pointed_at: Pane | None = None  # by the tour
-        # whether an answer has not been shown yet, on a narrow screen
+        # Whether the user wants the memory, as chosen since the book was opened
+        self._memory_chosen: bool | None = None
+        self.pointed_at: Pane | None = None  # The pane that the tour points at
+        # Whether an answer has not been shown yet, on a narrow screen
         self.unseen_answer = False
 
     @property
     def narrow(self) -> bool:
+        """Whether the screen has room for one pane only."""
         return self._screen.size.width < WIDE_COLUMNS
 
     @property
@@ -113,7 +120,9 @@ class PaneSwitcher:
         return tuple(map(self._tab, Pane))
 
     def _tab(self, pane: Pane) -> Tab:
-        title = "→ " * (pane is self.pointed_at) + _TITLES[pane]
+        title = _TITLES[pane]
+        if pane is self.pointed_at:
+            title = f"→ {title}"
         return Tab(title, pane is self.current, partial(self.show, pane))
 
     @property
@@ -125,7 +134,8 @@ class PaneSwitcher:
         """Whether the last answer leaves no room for what other passages say."""
         if self.narrow or not self.answers_shown:
             return False
-        return self._answers.rows_to_rivals > self._answers.size.height > 0
+        height = self._answers.size.height
+        return height > 0 and self._answers.rows_to_rivals > height
 
     def show(self, pane: Pane | str) -> None:
         """Focus this pane; on a narrow screen, show it instead of the others."""
@@ -139,24 +149,34 @@ class PaneSwitcher:
             if self.current is not Pane.MEMORY:
                 self._memory.point_at_here()
         self._set_classes(pane)
-        shown = self._answers.exchanges and (self.narrow or self.answers_shown)
-        answers = self._answers if shown else self._screen.question
-        widgets = {
-            Pane.BOOK: self._screen.book_pane,
-            Pane.MEMORY: self._memory,
-            Pane.ANSWERS: answers,
-        }
-        self._screen.set_focus(widgets[pane])
+        self._screen.set_focus(self._widget_of(pane))
+
+    def _widget_of(self, pane: Pane) -> Widget:
+        """The widget that has the focus while a pane is current."""
+        match pane:
+            case Pane.BOOK:
+                return self._screen.book_pane
+            case Pane.MEMORY:
+                return self._memory
+            case Pane.ANSWERS:
+                are_visible = self.narrow or self.answers_shown
+                if self._answers.exchanges and are_visible:
+                    return self._answers
+                return self._screen.question
 
     def show_question(self) -> None:
+        """Focus the question line."""
         self.leave_focus_mode()
         self._set_classes(Pane.ANSWERS)
         self._screen.set_focus(self._screen.question)
 
     def step(self, step: int) -> None:
-        no_memory = self.memory_hidden or self.marks_shown
-        panes = [pane for pane in Pane if pane is not Pane.MEMORY or not no_memory]
-        self.show(panes[(panes.index(self.current) + step) % len(panes)])
+        """Focus the pane `step` panes further, in a circle."""
+        panes = list(Pane)
+        if self.memory_hidden or self.marks_shown:
+            panes.remove(Pane.MEMORY)
+        index = panes.index(self.current) + step
+        self.show(panes[index % len(panes)])
 
     @property
     def memory_hidden(self) -> bool:
@@ -187,16 +207,18 @@ class PaneSwitcher:
         if self.narrow:
             self.show(Pane.BOOK if self.current is Pane.MEMORY else Pane.MEMORY)
             return
-        marks = not self.memory_hidden and not self.marks_shown
-        hide = self.marks_shown
-        self.show_marks(marks)
-        self.hide_memory(hide)
-        self._services.settings.set("memory", not hide)
-        self._services.settings.set("beside", "marks" if marks else "memory")
-        if (hide or marks) and self.current is Pane.MEMORY:
+        # After the memory come the marks, then neither.
+        shows_marks = self.shows_memory
+        shows_nothing = self.marks_shown
+        self.show_marks(shows_marks)
+        self.hide_memory(shows_nothing)
+        self._services.settings.set("memory", not shows_nothing)
+        self._services.settings.set("beside", "marks" if shows_marks else "memory")
+        if not self.shows_memory and self.current is Pane.MEMORY:
             self.show(Pane.BOOK)
 
     def hide_memory(self, hide: bool) -> None:
+        """Hide or show the memory, as the user wants it until the book is closed."""
         self._memory_chosen = not hide
         self._screen.set_class(hide, _NO_MEMORY)
 
@@ -206,25 +228,26 @@ class PaneSwitcher:
         What the user chose since the book was opened comes first.
         """
         self._memory.set_beside(not self.narrow)
+        config = self._services.config
         chosen = self._memory_chosen
-        empty = self._memory.memory is None or not self._memory.memory.entries
-        if chosen is None:
-            shown = self._services.config.memory and (can_grow or not empty)
-        else:
-            shown = chosen
-        marks = (
-            self._services.config.beside == "marks" and self.current is not Pane.MEMORY
-        )
-        self.show_marks(marks and chosen is not False)
+        memory = self._memory.memory
+        has_entries = memory is not None and bool(memory.entries)
+        wants_memory = config.memory and (can_grow or has_entries)
+        if chosen is not None:
+            wants_memory = chosen
+        wants_marks = config.beside == "marks" and self.current is not Pane.MEMORY
+        self.show_marks(wants_marks and chosen is not False)
         if not self.marks_shown:
-            self._screen.set_class(not shown, _NO_MEMORY)
+            self._screen.set_class(not wants_memory, _NO_MEMORY)
 
     def focused(self, widget_id: str | None) -> None:
+        """Remember which pane has the focus now."""
         match widget_id:
             case "book" | "memory":
                 self.current = Pane(widget_id)
             case "answers" | "question":
-                self.current, self.unseen_answer = Pane.ANSWERS, False
+                self.current = Pane.ANSWERS
+                self.unseen_answer = False
         self._set_classes(self.current)
 
     def toggle_answers(self) -> None:
@@ -237,9 +260,8 @@ class PaneSwitcher:
             self.fit_answers()
             self._answers.show_newest()
         else:
-            self._screen.warn(
-                f"No questions yet. Press {self._services.key_hint('ask')} to ask."
-            )
+            key = self._services.key_hint("ask")
+            self._screen.warn(f"No questions yet. Press {key} to ask.")
         self._screen.redraw_lines()
 
     def show_answers(self, shown: bool = True) -> None:
@@ -251,25 +273,27 @@ class PaneSwitcher:
         if self.narrow:
             self._answers.styles.clear_rule("height")
             return
-        height = self._screen.size.height
-        largest = int(_LARGEST_HEIGHT * height)
+        answers = self._answers
+        rows = min(answers.last_rows, self._most_answer_rows())
+        answers.styles.height = max(_LEAST_ROWS, rows)
+
+    def _most_answer_rows(self) -> int:
+        """The most rows that the answers may have beside or below the book."""
         if self._answers_folded:
-            most = _FOLDED_ROWS
-        elif self._screen.has_class("-roomy"):
-            most = largest
-        else:
-            most = int(_SHARE_BELOW_BOOK * height) - _ROWS_AROUND_ANSWERS
-            # What other passages say instead belongs to the answer.
-            most = max(most, min(self._answers.rows_to_rivals, largest))
-        self._answers.styles.height = max(
-            _LEAST_ROWS, min(self._answers.last_rows, most)
-        )
+            return _FOLDED_ROWS
+        height = self._screen.size.height
+        most_beside = int(_LARGEST_HEIGHT * height)
+        if self._screen.has_class("-roomy"):
+            return most_beside
+        most_below = int(_SHARE_BELOW_BOOK * height) - _ROWS_AROUND_ANSWERS
+        # What other passages say instead belongs to the answer.
+        return max(most_below, min(self._answers.rows_to_rivals, most_beside))
 
     def fit_columns(self, width: int) -> None:
         """Show the book in two columns, if so set and the screen is wide enough."""
-        two = self._services.config.text_columns > 1 and width >= TWO_COLUMNS
-        self._screen.set_class(two, _TWO_COLUMNS)
-        self._screen.book_pane.columns = 2 if two else 1
+        has_two = self._services.config.text_columns > 1 and width >= TWO_COLUMNS
+        self._screen.set_class(has_two, _TWO_COLUMNS)
+        self._screen.book_pane.columns = 2 if has_two else 1
 
     def leave_focus_mode(self) -> None:
         self._screen.remove_class(FOCUS_MODE)

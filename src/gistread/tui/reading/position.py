@@ -12,20 +12,28 @@ from gistread.store.model import ReadingPlace, merged_ranges
 Range = tuple[int, int]
 # A reading place with its end, and what was read until then
 Snapshot = tuple[int, int, tuple[Range, ...]]
-_KEPT = 5  # A turned screen may still show a fifth of the one before
+_OVERLAP = 5  # A turned screen may still show a fifth of the one before.
 STAYED_S = 20.0  # Time in another chapter after which the model reads there next
 
 
 class ReadingPosition:
-    """Follows the view of the book.
+    """Follows the view of the book, and tells reading from looking.
 
-    Reading moves the reading place; a jump only looks, until the user reads on there. Reading on
-    is turning a whole screen, or `settle`. What was read stays read; going back only looks.
+    Reading moves the reading place. After a jump the user only looks, until they read on there:
+    they turn a whole screen, or `settle` is called. What was read stays read; going back is only a
+    look.
+
+    >>> position = ReadingPosition(ReadingPlace(offset=0), length=10_000)
+    >>> position.moved(0, 500)
+    >>> position.jump()
+    >>> position.moved(7_000, 7_500)
+    >>> position.looking, position.place
+    (True, 0)
     """
 
     def __init__(self, saved: ReadingPlace, length: int) -> None:
-        self.place = saved.offset
-        # End of what was in view there and while scrolling back from there
+        self.place = saved.offset  # The reading place
+        # End of the furthest view at the reading place, also while scrolling back from there
         self.end = max(saved.offset, saved.end)
         self.read: tuple[Range, ...] = saved.read
         self.places_begun = 0  # How often the user read on after a jump
@@ -47,6 +55,7 @@ class ReadingPosition:
 
     @property
     def snapshot(self) -> Snapshot:
+        """What is saved of the position."""
         return self.place, self.end, self.read
 
     def jump(self) -> None:
@@ -69,16 +78,17 @@ class ReadingPosition:
             self._jumped = False
             self._moved_on(start, end)
             return
-        if before[0] == start and not turned:
+        start_before, end_before = before
+        if start == start_before and not turned:
             self._resized(end)
             return
-        # More than a screen
-        has_skipped = not turned and start - before[1] > end - start
-        jumped = self._jumped or has_skipped
+        screen_length = end - start
+        has_skipped_screen = not turned and start - end_before > screen_length
+        jumped = self._jumped or has_skipped_screen
         self._jumped = False
         if self._looking_from is None and not jumped:
-            if before[0] <= start:
-                self._add_read(before[0])
+            if start_before <= start:
+                self._add_read(start_before)
             self._moved_on(start, end)
         elif start <= self.place < end:
             self._looking_from = None
@@ -88,12 +98,13 @@ class ReadingPosition:
             self._read_on_from(self._looking_from)
 
     def _read_on_from(self, look: Range) -> None:
-        """Read on where a look began, if the view has passed that."""
+        """Read on where a look began, if a whole screen was turned since."""
         assert self._view is not None
         start, end = self._view
-        since, until = look
-        if end > start and start >= until - (until - since) // _KEPT:
-            self._add_read(since)
+        look_start, look_end = look
+        overlap = (look_end - look_start) // _OVERLAP
+        if end > start and start >= look_end - overlap:
+            self._add_read(look_start)
             self.settle()
 
     def _moved_on(self, start: int, end: int) -> None:
@@ -102,12 +113,12 @@ class ReadingPosition:
         self.end = max(end, self.end)
 
     def _resized(self, end: int) -> None:
-        """More or fewer rows are in view: no move, so a jump is still to come."""
+        """More or fewer rows are in view. This is no move: an announced jump is still to come."""
         if self._looking_from is None:
             self.end = max(end, self.end)
 
     def _add_read(self, since: int) -> None:
-        """The book was read from there to the top of the view, or to its end."""
+        """The book was read from `since` to the top of the view, or to the end of the book."""
         assert self._view is not None
         start, end = self._view
         until = self._length if end >= self._length else start
@@ -115,17 +126,18 @@ class ReadingPosition:
 
     def share_read(self, start: int, end: int) -> float:
         """Share (0 to 1) of a part of the book that has been read."""
-        read = sum(
-            max(0, min(end, last) - max(start, first)) for first, last in self.read
-        )
-        return read / max(1, end - start)
+        characters_read = 0
+        for first, last in self.read:
+            overlap = min(end, last) - max(start, first)
+            characters_read += max(0, overlap)
+        return characters_read / max(1, end - start)
 
 
 class ModelPlace:
-    """The place where the model should read.
+    """The place where the model should read: it follows the reading place.
 
-    The reading place: at once when the user reads on after a jump, else once they have stayed in
-    its chapter.
+    At once when the user reads on after a jump; otherwise once they have stayed in a new chapter
+    for a while.
     """
 
     def __init__(
@@ -139,21 +151,25 @@ class ModelPlace:
         self._now = now
         self._place = position.place
         self._chapter = book.chapter_index(position.place)
-        self._came_s: float | None = None  # When the user came to another chapter
+        # When the user came to another chapter, which the model does not follow yet
+        self._came_s: float | None = None
         self._places_begun = position.places_begun
 
     def moved(self) -> None:
-        """The user may have moved."""
+        """Note the time if the reading place has come to another chapter."""
         chapter = self._book.chapter_index(self._position.place)
         if chapter != self._chapter:
-            self._chapter, self._came_s = chapter, self._now()
+            self._chapter = chapter
+            self._came_s = self._now()
 
     def set(self, place: int) -> None:
         """The user wants this place read now."""
-        self._place, self._came_s = place, None
+        self._place = place
+        self._came_s = None
 
     @property
     def offset(self) -> int:
+        """Where the model should read, as an offset in the book."""
         if self._places_begun != self._position.places_begun:
             self._places_begun = self._position.places_begun
             self.set(self._position.place)

@@ -1,6 +1,6 @@
 """What the question being typed is about.
 
-The selection, how much of the book it may use, the thread it continues.
+This is the selection, how much of the book it may use, and the thread it continues.
 """
 
 import asyncio
@@ -29,8 +29,9 @@ from gistread.tui.widgets.lines import Actions
 from gistread.units import format_place, in_quotes, short
 
 _HINT = "40% · page:12 · section:4 · chapter:3 · a title · here · all"
-_QUOTED = 36  # maximum characters quoted
-_LEAST_SHARE = 0.01  # Of the book that is told as a percentage
+_QUOTED = 36  # Most characters of the selection that are quoted
+_LEAST_SHARE = 0.01  # Least share of the book that is shown as a percentage
+_, _TRANSLATE = CHOICES[-1]  # The question that translates, without a language
 _MAY_LIFT = (
     "no: answers stop where they did",
     "yes: gists, people and answers may tell the end",
@@ -43,10 +44,8 @@ class OpenThread:
 
     id: float = 0.0  # When its first question was asked, in seconds since the epoch
     exchanges: Thread = ()
-    follows: bool | None = (
-        # Whether the next question continues it; None: if it reads like a follow-up
-        None
-    )
+    # Whether the next question continues it; None: if it reads like a follow-up
+    follows: bool | None = None
 
     @classmethod
     def of(cls, saved: SavedThread) -> "OpenThread":
@@ -54,8 +53,10 @@ class OpenThread:
 
     def takes(self, question: str) -> bool:
         """Whether a question continues the thread; an empty one counts as if it did."""
-        if not self.exchanges or self.follows is not None:
-            return bool(self.exchanges and self.follows)
+        if not self.exchanges:
+            return False
+        if self.follows is not None:
+            return self.follows
         return not question.strip() or is_follow_up(question)
 
     def begin(self, question: str) -> float:
@@ -69,6 +70,7 @@ class OpenThread:
         return self.id
 
     def add(self, answered: QuestionAnswer, asked_at: float) -> None:
+        """Add an answered question, the first of which names the thread."""
         self.id = self.id or asked_at
         self.exchanges = (*self.exchanges, answered)
 
@@ -83,6 +85,7 @@ class _LiftedBound(InputLineClient):
         self._choose_bound = choose_bound
 
     def ask(self) -> None:
+        """Let the user choose in the input line."""
         self._context.input_line.ask(self, "tell the end?", "asked once for this book")
         self._context.input_line.choose_from(_MAY_LIFT)
 
@@ -91,51 +94,55 @@ class _LiftedBound(InputLineClient):
 
     def accepted(self, words: str, choice: int | None) -> None:
         self._context.input_line.close()
-        if choice == len(_MAY_LIFT) - 1:
+        is_yes = choice == len(_MAY_LIFT) - 1
+        if is_yes:
             self._choose_bound(BoundChoice(whole=True, may_lift=True))
 
 
 class QuestionLine(InputLineClient):
+    """What the next question is about, and where its answer stops."""
+
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         # The selected text that the next question is about
         self.selection: Passage | None = None
-        self._translation = CHOICES[-1][1]  # with the language of the last translation
+        # The question that translates, with the language of the last translation
+        self._translation = _TRANSLATE
         self._chosen = BoundChoice()  # Where answers stop
-        self._has_plot: bool | None = None  # Of the whole book; None until it is loaded
+        # Whether the book has a plot that could be spoiled; None until it is loaded
+        self._has_plot: bool | None = None
         self.thread = OpenThread()
-        self._choices: list[BoundChoice] = []  # the bounds on offer
+        self._choices: list[BoundChoice] = []  # The bounds on offer
 
     def load(self) -> None:
         """Load the bound chosen for this book, and the thread asked last. Call it in a thread."""
         book, user_data = self._context.book, self._context.services.user_data
         self._has_plot = has_plot(book)
         with suppress(StorageError):
-            chosen = user_data.bound_choice(book.sha256) or BoundChoice(
-                whole=not self._has_plot
-            )
+            chosen = user_data.bound_choice(book.sha256)
+            if chosen is None:
+                chosen = BoundChoice(whole=not self._has_plot)
             self._chosen = replace(chosen, may_lift=chosen.may_lift or chosen.whole)
             if threads := user_data.threads(book.sha256):
                 self.thread = OpenThread.of(threads[-1])
 
     async def open(self) -> None:
-        """Quote the selection and offer questions about it.
+        """Quote the selection, and offer questions about it.
 
-        Without one, about the book before the first question.
+        Without a selection, offer questions about the book before the first is asked.
         """
         self.take_selection()
         if self.selection:
             self.offer(*self.choices)
             return
-        has_asked = bool(self._context.answers_pane.exchanges)
-        if has_asked:
+        if self._context.answers_pane.exchanges:
             self.offer()
             return
         suggested = await asyncio.to_thread(self._suggestions)
-        self.offer(*((question, question) for question in suggested))
+        self.offer(*[(question, question) for question in suggested])
 
     def offer(self, *questions: tuple[str, str]) -> None:
-        """Offer these questions, each with its label."""
+        """Offer these (label, question) pairs; none takes the offer back."""
         self._context.question.suggested = tuple(question for _, question in questions)
         line = self._context.screen.query_one("#suggestions", Actions)
         actions = [
@@ -149,6 +156,7 @@ class QuestionLine(InputLineClient):
         self._context.question.post_message(QuestionInput.Asked(question))
 
     def _suggestions(self) -> tuple[str, ...]:
+        """Questions about what the user has read and sees. Call it in a thread."""
         known, view = self.known(), self._context.book_pane.visible_range
         if view is not None and view[1] < len(known.book.text):
             known = known.upto(view[1])
@@ -157,7 +165,7 @@ class QuestionLine(InputLineClient):
     # The selection
 
     def take_selection(self) -> None:
-        """Take the selection in the book; without one, drop it."""
+        """Ask about what is selected in the book; without a selection, about the book."""
         selected = self._context.book_pane.selected_range
         passage = None
         if selected:
@@ -172,7 +180,7 @@ class QuestionLine(InputLineClient):
 
     def selection_asked(self, question: str) -> None:
         """A question about the selection has been asked."""
-        if question.startswith(CHOICES[-1][1]):
+        if question.startswith(_TRANSLATE):
             self._translation = question
         self._show(None)
         self._context.book_pane.drop_selection()
@@ -186,16 +194,17 @@ class QuestionLine(InputLineClient):
         *others, (translate, _) = CHOICES
         return (*others, (translate, self._translation))
 
-    def _show(self, place: Passage | None) -> None:
-        self.selection = place
+    def _show(self, passage: Passage | None) -> None:
+        """Show which passage the question is about; None: the book."""
+        self.selection = passage
         line = self._context.screen.query_one("#passage", Actions)
-        if place is not None:
-            quote = in_quotes(short(self._context.book.text[slice(*place)], _QUOTED))
+        if passage is not None:
+            start, end = passage
+            quote = in_quotes(short(self._context.book.text[start:end], _QUOTED))
+            key = display_key(THREAD_KEY)
             drop = self.drop_selection
-            line.show_actions(
-                ("¶", quote, drop), (display_key(THREAD_KEY), "drop", drop)
-            )
-        line.set_class(place is not None, "-some")
+            line.show_actions(("¶", quote, drop), (key, "drop", drop))
+        line.set_class(passage is not None, "-some")
 
     # How much of the book it may use
 
@@ -222,13 +231,9 @@ class QuestionLine(InputLineClient):
 
     @property
     def bound_words(self) -> str:
-        """What the question being typed may use.
-
-        `answers stop at 12%`, `answers use the whole book`.
-        """
-        if (
-            bound := extend_bound(self.selection, self.bound, self._context.book)
-        ) is None:
+        """What the question being typed may use: `answers stop at 12%`."""
+        bound = extend_bound(self.selection, self.bound, self._context.book)
+        if bound is None:
             return "answers use the whole book"
         share = bound / len(self._context.book.text)
         if share >= _LEAST_SHARE:
@@ -249,9 +254,9 @@ class QuestionLine(InputLineClient):
         self._context.input_line.say(problem, problem=bool(problem))
 
     def _bounds(self, words: str) -> tuple[list[tuple[str, BoundChoice]], str]:
-        """The bounds that `words` may mean, as a destination or as a value of `--upto`.
+        """The (label, bound) pairs that `words` may mean, or the reason why there are none.
 
-        Or why there are none.
+        The words are a destination, or a value of `--upto`.
         """
         book = self._context.book
         if not words:
@@ -266,7 +271,8 @@ class QuestionLine(InputLineClient):
         except UsageError as error:
             if places:
                 return places, ""
-            return [], error.message if ":" in words else target.problem
+            problem = error.message if ":" in words else target.problem
+            return [], problem
         if end is None:
             return [("all: answers use the whole book", BoundChoice(whole=True))], ""
         return self._bounds_at(words, end, places), ""
@@ -281,16 +287,20 @@ class QuestionLine(InputLineClient):
         label = f"{name}: answers stop at {place}"
         if words == "here":
             return [(label, BoundChoice())]
-        if "%" in words and words.startswith("+"):  # From here
+        if "%" in words and words.startswith("+"):  # "+10%" counts from here.
             return places
         if "%" in words:
-            return [(places[0][0], upto)]
+            first_label, _ = places[0]
+            return [(first_label, upto)]
         if ":" in words:
             return [(label, upto)]
         return [*places, (label, upto)]
 
     def _usual_bounds(self) -> list[tuple[str, BoundChoice]]:
-        """Where the user has read to comes first: the key and Enter never tell the end."""
+        """The bounds on offer before anything is typed.
+
+        The place that the user has read to comes first, so that Enter alone never tells the end.
+        """
         book = self._context.book
         whole = ("the end: answers use the whole book", BoundChoice(whole=True))
         length = len(book.text)
@@ -305,7 +315,8 @@ class QuestionLine(InputLineClient):
         if choice is None or choice >= len(self._choices):
             return
         chosen = self._choices[choice]
-        if chosen.whole and self.bound is not None and not self._chosen.may_lift:
+        lifts_bound = chosen.whole and self.bound is not None
+        if lifts_bound and not self._chosen.may_lift:
             _LiftedBound(self._context, self.choose_bound).ask()
             return
         self._context.input_line.close()
@@ -337,13 +348,13 @@ class QuestionLine(InputLineClient):
     def follows(self) -> bool:
         """Whether the question being typed continues the one before it.
 
-        About a selection, only if that was chosen.
+        A question about a selection does so only if the user chose it.
         """
         if self.selection:
             return bool(self.thread.follows)
-        return self.thread.takes(self._context.question.value) and bool(
-            within_bound(self.thread.exchanges, self.bound)
-        )
+        if not self.thread.takes(self._context.question.value):
+            return False
+        return bool(within_bound(self.thread.exchanges, self.bound))
 
     def drop_or_switch(self) -> None:
         """Drop the selection; without one, toggle whether the next question continues the last."""

@@ -4,6 +4,8 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from gistread.errors import StorageError, UsageError
 from gistread.memory.model import GistMemory
@@ -48,6 +50,8 @@ _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
 
 
 class QuestionController:
+    """Asks questions of the session, and shows and saves what becomes of them."""
+
     def __init__(
         self,
         context: ReadingContext,
@@ -59,39 +63,44 @@ class QuestionController:
         self._pages = pages
         self._line = line
         self._asking = asking
-        # parts of the answer that have not been drawn
+        # Parts of the answer that have not been drawn
         self._deltas: list[events.AnswerDelta] = []
-        self._reason = ""  # why the agent looks something up
-        self._opens_pages = False  # whether the reader opens pages one by one
-        # a question entered before the book was open or a model chosen
+        self._reason = ""  # Why the agent looks something up
+        self._opens_pages = False  # Whether the reader opens pages one by one
+        # A question entered before the book was open or a model chosen
         self._waiting = ""
-        # Of the question being started
+        # The record of the question that is being started
         self._record_to_ask = SavedQuestion("", "", found=False)
-        self.opened_pages: list[int] = []  # opened by the agent for the last question
+        # Pages that the agent opened for the last question
+        self.opened_pages: list[int] = []
 
     async def ask(self) -> None:
         """Open the question line, even before a model is ready.
 
-        Typed letters must not run as commands.
+        Otherwise the letters of a question would run as commands.
         """
         self._context.panes.show_question()
         await self._line.open()
 
-    @property
-    def _busy(self) -> str:
-        return (
-            f"One question at a time. Press {self._context.key_hint('cancel')} to cancel the "
-            "current one."
+    def _warn_of_running(self) -> None:
+        key = self._context.key_hint("cancel")
+        self._context.warn(
+            f"One question at a time. Press {key} to cancel the current one."
         )
 
     def ask_about_selected(self, number: int) -> None:
         """Ask a question offered for a passage, the `number`th from 0, about the selection."""
         self._line.take_selection()
-        self.submit(self._line.choices[number][1])
+        _, question = self._line.choices[number]
+        self.submit(question)
 
     def submit(self, question: str) -> None:
+        """Ask a question, or say why it cannot be asked now."""
         context, session = self._context, self._context.session
-        if question.endswith(" "):  # to be completed: the language of a translation
+        is_unfinished = question.endswith(
+            " "
+        )  # The language of a translation is missing.
+        if is_unfinished:
             context.question.value = question
             context.panes.show_question()
             context.question.action_end()
@@ -100,31 +109,36 @@ class QuestionController:
             self._waiting = question
             context.warn("The book is still being opened; your question is asked then.")
             return
-        passage = self._line.selection
         if session.answering:
-            context.warn(self._busy)
+            self._warn_of_running()
             return
         try:
             check_length(question)
         except UsageError as error:
             context.warn(str(error))
             return
+        self._submit_to(session, question)
+
+    def _submit_to(self, session: Session, question: str) -> None:
+        """Ask a question once the session is ready for one."""
+        context = self._context
+        about_selection = self._line.selection is not None
         obstacle = session.questions.obstacle(
-            session.reader, about_selection=passage is not None
+            session.reader, about_selection=about_selection
         )
         self._waiting = ""
         if obstacle in _NO_MODEL:
             self._waiting = question
             context.notify("Choose a model; your question is asked then.")
-            context.screen.app.call_later(context.screen.app.run_action, "choose_model")
+            app = context.screen.app
+            app.call_later(app.run_action, "choose_model")
         elif obstacle:
             context.warn_of(obstacle)
-        elif passage or not _has_cost(session):
+        elif about_selection or not _has_cost(session):
             self._start(session, question)
         else:
-            context.screen.run_worker(
-                self._start_or_offer(session, question), group="cost", exclusive=True
-            )
+            work: Any = partial(self._start_or_offer, session, question)
+            context.screen.run_worker(work, group="cost", exclusive=True)
 
     def typed(self) -> None:
         """Let the model evaluate what an answer needs while the question is still being typed."""
@@ -132,10 +146,9 @@ class QuestionController:
         if session is None or self._context.opening or session.answering:
             return
         text = self._context.question.value
-        is_worthwhile = (
-            count_words(text) >= LEAST_WORDS and len(text) <= MAX_QUESTION_CHARACTERS
-        )
-        if self._line.selection or not is_worthwhile:
+        is_short = count_words(text) < LEAST_WORDS
+        is_too_long = len(text) > MAX_QUESTION_CHARACTERS
+        if self._line.selection or is_short or is_too_long:
             session.anticipate(None)
             return
         options: AskOptions = {"upto": self._line.bound}
@@ -146,25 +159,25 @@ class QuestionController:
     async def _start_or_offer(self, session: Session, question: str) -> None:
         """Start the question; if it takes long and another reader is quicker, offer that first.
 
-        Says what a server is sent.
+        Says how much is sent to a server.
         """
         seconds = await seconds_to_answer(session, upto=self._line.bound)
         known = self._line.known()
         tokens = await tokens_to_send(session, self._line.bound)
-        quick = None
-        if session.reader != QUICK and is_costly(
-            session.reader, seconds, tokens, known
-        ):
-            quick = await find_cheaper(session, seconds, self._line.bound)
-        if quick is None:
-            if tokens:
-                self._context.notify(f"Sends about {tokens:,} tokens to the server.")
-            self._start(session, question)
+        reader = session.reader
+        cheaper = None
+        if reader != QUICK and is_costly(reader, seconds, tokens, known):
+            cheaper = await find_cheaper(session, seconds, self._line.bound)
+        if cheaper is not None:
+            cost = cost_words(reader, known, seconds, tokens)
+            panel = cost_panel(reader, cost, *cheaper)
+            self._context.push(
+                panel, lambda chosen: self._start(session, question, chosen)
+            )
             return
-        panel = cost_panel(
-            session.reader, cost_words(session.reader, known, seconds, tokens), *quick
-        )
-        self._context.push(panel, lambda reader: self._start(session, question, reader))
+        if tokens:
+            self._context.notify(f"Sends about {tokens:,} tokens to the server.")
+        self._start(session, question)
 
     async def show_saved(self) -> None:
         """Show the saved questions."""
@@ -174,13 +187,12 @@ class QuestionController:
             threads = await asyncio.to_thread(
                 context.services.user_data.threads, context.book.sha256
             )
-        context.answers_pane.show_exchanges(
-            [
-                Exchange.saved(question, thread_before(thread.questions, question))
-                for thread in threads
-                for question in thread.questions
-            ]
-        )
+        exchanges = [
+            Exchange.saved(question, thread_before(thread.questions, question))
+            for thread in threads
+            for question in thread.questions
+        ]
+        context.answers_pane.show_exchanges(exchanges)
         context.panes.fit_answers()
 
     def ask_waiting(self) -> None:
@@ -192,10 +204,12 @@ class QuestionController:
         obstacle = session.questions.obstacle(
             session.reader, about_selection=about_selection
         )
-        if obstacle is None:
-            self._waiting = ""
-            if " ".join(self._context.question.value.split()) == question:
-                self._start(session, question)
+        if obstacle is not None:
+            return
+        self._waiting = ""
+        typed = " ".join(self._context.question.value.split())
+        if typed == question:
+            self._start(session, question)
 
     def opened(self) -> None:
         """Ask the question that waited for the book; without a model, offer the choice of one."""
@@ -204,9 +218,10 @@ class QuestionController:
             self.submit(self._waiting)
 
     async def ask_again(self, number: int | None = None) -> None:
-        """Ask an interrupted question again, or go on with a cut answer.
+        """Ask an interrupted question again, or go on with an answer that was cut off.
 
-        This one, or the chosen one, or the last interrupted or cut one.
+        Without `number`: go on with the last answer, or ask the chosen or last interrupted
+        question.
         """
         context = self._context
         session = context.session
@@ -222,7 +237,7 @@ class QuestionController:
         record = exchanges[number].record
         reader = _reader_of(record) or session.reader
         if session.answering:
-            context.warn(self._busy)
+            self._warn_of_running()
             return
         obstacle = session.questions.obstacle(
             reader, about_selection=record.passage is not None
@@ -230,11 +245,12 @@ class QuestionController:
         if obstacle:
             context.warn_of(obstacle)
             return
-        thread = await self._thread_of(record)
-        self._line.thread = OpenThread()
-        if thread.questions:
-            self._line.thread = OpenThread.of(thread)
-        self._line.thread.follows = bool(self._line.thread.exchanges)
+        saved_thread = await self._thread_of(record)
+        thread = OpenThread()
+        if saved_thread.questions:
+            thread = OpenThread.of(saved_thread)
+        thread.follows = bool(thread.exchanges)
+        self._line.thread = thread
         del exchanges[number]
         question = question_alone(record.passage, record.question, context.book)
         self._start(session, question, reader, again=record)
@@ -247,36 +263,38 @@ class QuestionController:
             for number, exchange in enumerate(exchanges)
             if not exchange.record.answer
         ]
-        if self._context.chosen_exchange in interrupted:
-            return self._context.chosen_exchange
         if not interrupted:
             return None
-        return interrupted[-1]
+        chosen = self._context.chosen_exchange
+        return chosen if chosen in interrupted else interrupted[-1]
 
     async def go_on(self, number: int) -> None:
         """Ask for the rest of the answer of this exchange, which was cut off."""
         context, session = self._context, self._context.session
         record = context.answers_pane.exchanges[number].record
         if session is None or session.answering:
-            context.warn(self._busy)
+            self._warn_of_running()
             return
         thread = await self._thread_of(record)
         times = [question.asked_at for question in thread.questions]
         if record.asked_at not in times:
             context.warn("The question is no longer saved.")
             return
-        questions = thread.questions[: times.index(record.asked_at) + 1]
-        self._line.thread = OpenThread.of(replace(thread, questions=questions))
+        index = times.index(record.asked_at)
+        up_to_this = replace(thread, questions=thread.questions[: index + 1])
+        self._line.thread = OpenThread.of(up_to_this)
         self._line.thread.follows = True
         self._start(session, GO_ON, _reader_of(record))
 
     async def _thread_of(self, record: SavedQuestion) -> SavedThread:
-        """The saved thread of a question."""
+        """The saved thread of a question; an empty one if it is no longer saved."""
         data, sha256 = self._context.services.user_data, self._context.book.sha256
         threads = await asyncio.to_thread(data.threads, sha256)
         identifier = record.thread or record.asked_at
-        empty = SavedThread(identifier, (), record.question)
-        return next((thread for thread in threads if thread.id == identifier), empty)
+        for thread in threads:
+            if thread.id == identifier:
+                return thread
+        return SavedThread(identifier, (), record.question)
 
     def _start(
         self,
@@ -285,7 +303,10 @@ class QuestionController:
         reader: str = "",
         again: SavedQuestion | None = None,
     ) -> None:
-        """`again`: the record of an interrupted question, which is asked with the same options."""
+        """Start a question. `reader`: its method, if it is not that of the session.
+
+        `again`: the record of an interrupted question, which is asked with the same options.
+        """
         context = self._context
         context.question.accept(question)
         self._line.offer()
@@ -300,7 +321,8 @@ class QuestionController:
             if not within_bound(self._line.thread.exchanges, bound):
                 self._line.thread = OpenThread()
         pinned = self._pinned(session.memory, again)
-        if passage:  # "Who is this?" reads like a follow-up, but is none.
+        if passage:
+            # "Who is this?" reads like a follow-up, but is none.
             self._line.thread.follows = bool(self._line.thread.follows)
         reader = reader or session.reader
         thread = self._line.thread.begin(question)
@@ -320,8 +342,6 @@ class QuestionController:
             "here": context.place,
             "upto": bound,
             "reader": reader,
-        }
-        options |= {
             "thread": self._line.thread.exchanges,
             "steps": Steps(self._asking.config.steps),
         }
@@ -338,20 +358,27 @@ class QuestionController:
     def _pinned(
         self, memory: GistMemory | None, again: SavedQuestion | None
     ) -> tuple[int, ...]:
-        """The sections that were and are pinned, of those that the model has read."""
+        """Numbers of the pinned sections that the model has read.
+
+        A question that is asked `again` keeps those that were pinned for it.
+        """
         if memory is None:
             return ()
         pinned = set(self._context.memory_pane.view.pinned)
         if again is not None:
             pinned.update(again.pinned)
-        return tuple(page for page in sorted(pinned) if page <= len(memory.entries))
+        count = len(memory.entries)
+        return tuple(number for number in sorted(pinned) if number <= count)
 
     def write_anew(self, number: int, steered: SteeringChoice) -> None:
-        """Answer this exchange's question once more beside its answer, steered like this."""
+        """Answer the question of this exchange once more, steered like this.
+
+        The new answer is shown beside the first one.
+        """
         context, session = self._context, self._context.session
         exchange = context.answers_pane.exchanges[number]
         if session is None or session.answering:
-            context.warn(self._busy)
+            self._warn_of_running()
             return
         record = exchange.record
         reader = _reader_of(record) or session.reader
@@ -361,10 +388,7 @@ class QuestionController:
         if obstacle:
             context.warn_of(obstacle)
             return
-        if record.passage:
-            alone = question_alone(record.passage, record.question, context.book)
-        else:
-            alone = record.question
+        words = record.question
         options: AskOptions = {
             "here": context.place,
             "upto": record.upto,
@@ -373,14 +397,16 @@ class QuestionController:
             "thread": exchange.thread,
         }
         if record.passage:
+            words = question_alone(record.passage, record.question, context.book)
             options["passage"] = record.passage
-        question = session.question(alone, **options)
-        sections = Sections(session.questions.memory_for(question))
-        question.steering.pinned = set(map(sections.number_at, steered.pinned))
-        question.steering.refused = set(map(sections.number_at, steered.refused))
-        question.steering.only = steered.only
+        question = session.question(words, **options)
+        number_at = Sections(session.questions.memory_for(question)).number_at
+        steering = question.steering
+        steering.pinned = {number_at(offset) for offset in steered.pinned}
+        steering.refused = {number_at(offset) for offset in steered.refused}
+        steering.only = steered.only
         self._record_to_ask = SavedQuestion(
-            alone,
+            words,
             "",
             found=False,
             reader=reader,
@@ -390,7 +416,7 @@ class QuestionController:
             pinned=record.pinned,
             passage=record.passage,
             beside=record.asked_at,
-            left_out=tuple(sorted(question.steering.refused)),
+            left_out=tuple(sorted(steering.refused)),
             steered=steered,
         )
         context.answers_pane.fold(number)
@@ -408,17 +434,14 @@ class QuestionController:
             return
         page = opened[-1]
         if context.panes.current is Pane.MEMORY:
-            chosen = (
-                number
-                for number in opened
-                if self.in_pane(number) == self._pages.chosen
-            )
-            page = next(chosen, page)
+            chosen = self._pages.chosen
+            under_cursor = [page for page in opened if self.in_pane(page) == chosen]
+            page = under_cursor[0] if under_cursor else page
         session.steering.refused.add(page)
         context.memory_pane.refuse(self.in_pane(page))
 
     def answer_now(self, decision: Decision) -> None:
-        """Answer with what is open. `decision`: about what is proposed."""
+        """Have the question answered with what is open. `decision`: about what is proposed."""
         session = self._context.session
         if session is None or not session.answering:
             self._context.warn("No question is being answered.")
@@ -427,6 +450,7 @@ class QuestionController:
         self._context.refresh()
 
     def on_asked(self, question: str) -> None:
+        """The session takes up the question: show it as running."""
         self.opened_pages = []
         self._context.memory_pane.clear_question()
         record = replace(self._record_to_ask, question=question)
@@ -434,20 +458,18 @@ class QuestionController:
         warning = ""
         if bound is not None and record.passage is None:
             warning = too_little(self._context.book, bound)
+        exchange = Exchange(record, too_little=warning, running=True)
         answers = self._context.answers_pane
-        answers.show_exchanges(
-            [*answers.exchanges, Exchange(record, too_little=warning, running=True)]
-        )
+        answers.show_exchanges([*answers.exchanges, exchange])
         self._save(record)
         self._context.screen.end_tour()
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
 
     def on_started(self, event: QuestionStarted) -> None:
-        self._context.answers_pane.change_last(
-            record=replace(self._record, model=event.model, memory=event.memory),
-            sections=sections_of(self._asked_memory),
-        )
+        record = replace(self._record, model=event.model, memory=event.memory)
+        sections = sections_of(self._asked_memory)
+        self._context.answers_pane.change_last(record=record, sections=sections)
 
     def on_reader_event(self, event: events.ReaderEvent) -> None:
         """Parts of the answer are drawn by `flush`, everything else at once."""
@@ -475,6 +497,7 @@ class QuestionController:
                 self._on_answered(event)
 
     def _on_expanded(self, page: int, by: events.OpenedBy) -> None:
+        """Show the page that was opened for the question."""
         memory = self._context.memory_pane
         number = self.in_pane(page)
         if by is events.OpenedBy.AGENT:
@@ -488,6 +511,7 @@ class QuestionController:
         memory.scroll_to_key(("page", number))
 
     def _on_answered(self, event: events.Answered) -> None:
+        """Save the answer, show what it cites, and let the next question follow it."""
         memory = self._context.memory_pane
         memory.cite((citation.start, citation.end) for citation in event.citations)
         self._keep_steps()
@@ -496,10 +520,10 @@ class QuestionController:
         question = self._context.last_question
         if record.beside and question is not None:
             self._line.thread = OpenThread(record.thread, question.options.thread)
-        self._line.thread.add(
-            QuestionAnswer(record.question, record.answer, record.upto, event.seen),
-            record.asked_at,
+        answered = QuestionAnswer(
+            record.question, record.answer, record.upto, event.seen
         )
+        self._line.thread.add(answered, record.asked_at)
 
     def _keep_steps(self) -> None:
         """Keep the steps and what the user decided, for a walk and to write the answer anew."""
@@ -508,15 +532,14 @@ class QuestionController:
             return
         answers = self._context.answers_pane
         memory = question.memory or unread_memory(self._context.book)
-        record = with_steps(
-            self._record, answers.exchanges[-1].trace, question.steering, memory
-        )
+        trace = answers.exchanges[-1].trace
+        record = with_steps(self._record, trace, question.steering, memory)
         answers.change_last(record=record, thread=question.options.thread)
 
     def in_pane(self, number: int) -> int:
         """The number that a section of the question has in the pane.
 
-        The model may have read what lies between since the question began.
+        They differ if the model has read sections before it since the question began.
         """
         shown = sections_of(self._context.memory_pane.memory)
         return renumbered(number, sections_of(self._asked_memory), shown)
@@ -528,13 +551,14 @@ class QuestionController:
 
     @property
     def _asked_memory(self) -> GistMemory | None:
+        """The memory that the last question is asked about."""
         question = self._context.last_question
         if question is None:
             return None
         return question.memory
 
     def place_words(self, offset: int) -> str:
-        """`Loomings · p. 31`."""
+        """The chapter and page of an offset: `Loomings · p. 31`."""
         book = self._context.book
         page = f"p. {book.page_at(offset):,}"
         if len(book.chapters) < 2:
@@ -556,37 +580,40 @@ class QuestionController:
     def question_out_of_view(self) -> str:
         """The question that is being answered, if it is not on the screen; else empty."""
         answers, panes = self._context.answers_pane, self._context.panes
-        if not answers.exchanges or (
-            panes.narrow and panes.current is not Pane.ANSWERS
-        ):
-            return ""  # The strip has it.
-        is_shown = panes.narrow or panes.answers_shown
-        if is_shown and answers.is_in_view(("question", len(answers.exchanges) - 1)):
+        if not answers.exchanges:
+            return ""
+        if panes.narrow and panes.current is not Pane.ANSWERS:
+            return ""  # The strip of the last question shows it.
+        is_pane_shown = panes.narrow or panes.answers_shown
+        key = ("question", len(answers.exchanges) - 1)
+        if is_pane_shown and answers.is_in_view(key):
             return ""
         return answers.exchanges[-1].record.question
 
     def on_ended(self, problem: str) -> None:
+        """Show that the question has ended; save the beginning of an answer cut short."""
+        answers, panes = self._context.answers_pane, self._context.panes
         self.flush()
-        self._context.answers_pane.change_last(running=False, problem=problem)
-        begun = self._context.answers_pane.exchanges[-1].answer.strip()
+        answers.change_last(running=False, problem=problem)
+        begun = answers.exchanges[-1].answer.strip()
         if begun and not self._record.answer:
             self._save(replace(self._record, begun=begun))
         self._context.memory_pane.show_note(None)
-        if not self._context.panes.narrow:  # back from the sections that were opened
-            self._pages.show_here(scroll=self._context.panes.current is not Pane.MEMORY)
-        self._context.panes.fit_answers()
-        self._context.panes.unseen_answer = (
-            self._context.panes.current is not Pane.ANSWERS
-        )
+        if not panes.narrow:
+            # The memory goes back from the sections that were opened.
+            self._pages.show_here(scroll=panes.current is not Pane.MEMORY)
+        panes.fit_answers()
+        panes.unseen_answer = panes.current is not Pane.ANSWERS
 
     def flush(self) -> None:
+        """Draw the parts of the answer that have come since the last time."""
         if self._deltas:
             self._context.answers_pane.add_events(*self._deltas)
             self._deltas.clear()
 
     @property
     def _record(self) -> SavedQuestion:
-        """Of the question asked last."""
+        """The record of the question asked last."""
         return self._context.answers_pane.exchanges[-1].record
 
     def _save(self, record: SavedQuestion) -> None:

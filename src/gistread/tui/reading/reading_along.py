@@ -1,6 +1,6 @@
-"""Reading along: started and paused, remembered for each book.
+"""Starts and pauses reading along, and chooses the memory that the model writes.
 
-And which memory the model writes or shows.
+Whether a model reads along is remembered for each book.
 """
 
 import asyncio
@@ -18,24 +18,27 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.screens.listing import AskScreen, ListScreen, Row
 from gistread.units import format_duration
 
-_UNDER_WAY = "\0"  # id of the row for a memory without pages
+_UNDER_WAY = "\0"  # Id of the row for a memory without sections
 
 
 class ReadingAlong:
+    """What the user decides about the model that reads the book."""
+
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
 
     async def toggle(self) -> None:
+        """Pause the model, or let it go on at the place that is shown."""
         session = self._session_with_model()
         if session is None:
             return
-        along = not session.busy
-        if along:
+        if session.busy:
+            await session.pause()
+            self._save(session, along=False)
+        else:
             self._context.model_place.set(self._context.place)
             session.resume()
-        else:
-            await session.pause()
-        self._keep(session, along)
+            self._save(session, along=True)
 
     def here(self) -> None:
         """Read the current chapter first."""
@@ -47,21 +50,22 @@ class ReadingAlong:
         else:
             self._context.model_place.set(self._context.place)
             session.read_here()
-            self._keep(session, True)
+            self._save(session, along=True)
 
     async def use_model(self, model: str) -> None:
-        """Let this model read the book from now on, or none if empty."""
-        if self._context.session is not None:
-            await self._context.session.use_model(model)
-            self._keep(self._context.session, bool(model))
+        """Let this model read the book from now on; none if it is empty."""
+        session = self._context.session
+        if session is not None:
+            await session.use_model(model)
+            self._save(session, along=bool(model))
 
     async def choose_preset(self) -> None:
+        """Let the user choose what the book is read as, such as fiction."""
         session = self._session_with_model()
         if session is None:
             return
-        presets, problems = await asyncio.to_thread(
-            read_presets, self._context.services.paths.presets
-        )
+        folder = self._context.services.paths.presets
+        presets, problems = await asyncio.to_thread(read_presets, folder)
         suggested = await asyncio.to_thread(detect_preset, session.book)
         for problem in problems:
             self._context.warn(problem)
@@ -78,28 +82,29 @@ class ReadingAlong:
             elif preset != focus.preset:
                 await self._read_for(session, GistFocus(preset, focus.task))
 
-        note = f"A different preset creates a second memory; this one is kept.{_time(session)}"
+        duration = _duration_note(session)
+        note = (
+            f"A different preset creates a second memory; this one is kept.{duration}"
+        )
         rows = []
         for preset in presets.values():
             mark = "● " if preset.name == current else "  "
             hint = "   suggested" if preset.name == suggested else ""
             rows.append(Row(preset.name, f"{mark}{preset.title}{hint}", preset.summary))
-        self._context.push(
-            ListScreen("Read this book as …", note, rows, current or suggested), use
-        )
+        at = current or suggested
+        self._context.push(ListScreen("Read this book as …", note, rows, at), use)
 
     async def choose_memory(self) -> None:
+        """Let the user choose another memory of this book, or have one made for a question."""
         session = self._context.session
         if session is None:
             return
         try:
-            headers = {
-                str(header.path): header
-                for header in await asyncio.to_thread(session.reading.choice.memories)
-            }
+            found = await asyncio.to_thread(session.reading.choice.memories)
         except StorageError as error:
             self._context.warn(str(error))
             return
+        headers = {str(header.path): header for header in found}
 
         async def use(chosen: str) -> None:
             if chosen == _UNDER_WAY:
@@ -112,21 +117,24 @@ class ReadingAlong:
 
         note = (
             "Gists made for a question keep what bears on it. The model reads the book again; "
-            f"existing memories are kept.{_time(session)}"
+            f"existing memories are kept.{_duration_note(session)}"
         )
-        shown = [path for path, header in headers.items() if _is_shown(header, session)]
-        at = next(iter(shown), "")
+        at = ""  # The row of the memory that is shown
         now_s = time.time()
         rows = _rows_under_way(session)
         for path, header in headers.items():
             maker, facts = describe_memory(header, session.book, now_s)
-            mark = "● " if path in shown else "  "
+            mark = "  "
+            if _is_shown(header, session):
+                mark = "● "
+                at = at or path
             rows.append(Row(path, f"{mark}{maker}", facts))
         prompt = "or what you look for, to have it read for that"
         screen = AskScreen("Memories of this book", note, rows, at, placeholder=prompt)
         self._context.push(screen, use)
 
     async def _read_for_task(self, session: Session, text: str) -> None:
+        """Have the book read for what the user typed."""
         if self._session_with_model() is None:
             return
         try:
@@ -142,9 +150,8 @@ class ReadingAlong:
     async def _read_for(self, session: Session, focus: GistFocus) -> None:
         await session.use_memory(focus)
         key = self._context.key_hint("choose-memory")
-        self._context.notify(
-            f"The book is being read {focus.description}. {key} shows its other memories."
-        )
+        reading = f"The book is being read {focus.description}."
+        self._context.notify(f"{reading} {key} shows its other memories.")
 
     def _session_with_model(self) -> Session | None:
         """The session, if a model can read.
@@ -152,15 +159,15 @@ class ReadingAlong:
         Otherwise offer the choice of one, once the book is open.
         """
         session = self._context.session
-        if session is not None and not session.has_model:
-            if not self._context.opening:
-                self._context.screen.app.call_later(
-                    self._context.screen.app.run_action, "choose_model"
-                )
-            return None
-        return session
+        if session is None or session.has_model:
+            return session
+        if not self._context.opening:
+            app = self._context.screen.app
+            app.call_later(app.run_action, "choose_model")
+        return None
 
-    def _keep(self, session: Session, along: bool) -> None:
+    def _save(self, session: Session, *, along: bool) -> None:
+        """Remember which model reads this book, and whether it reads along."""
         model = session.models.reading.spec
         self._context.user_data.save(
             lambda data, sha256: data.set_reading_along(sha256, model, along)
@@ -180,7 +187,8 @@ def _rows_under_way(session: Session) -> list[Row[str]]:
     return [Row(_UNDER_WAY, maker, "under way; no section has been read yet")]
 
 
-def _time(session: Session) -> str:
+def _duration_note(session: Session) -> str:
+    """A sentence that says how long the whole book takes; empty if unknown."""
     seconds = seconds_to_read_all(session)
     if seconds is None:
         return ""

@@ -22,51 +22,53 @@ from gistread.tui.screens.hits import HitsScreen
 from gistread.tui.text import Mark
 from gistread.tui.widgets.input_line import InputLineClient
 
-_GROUP = "search"
+_GROUP = "search"  # Of workers, and of jumps
 # Characters around the view whose hits are marked: one letter can have 300,000 hits
 _AROUND = 20_000
 _WITH_NEXT_MODE = 70  # Columns of a screen that names what Tab switches to
 _LONG_PROBLEM = 30  # Characters of a problem that leaves no room for the mode
-_HIT_TOP = 0.3  # where a hit from outside the view is shown, from 0 (top) to 1
+_HIT_TOP = 0.3  # Where a hit from outside the view is shown, from 0 (top) to 1
 
 
 class SearchController(InputLineClient):
+    """The search in the book: its input line, its hits and their marks."""
+
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self.hits = SearchHits()
-        self._current = 0  # index of the current hit, if there are hits
+        self._current = 0  # Index of the current hit, if there are hits
         self._mode = SearchMode.EXACT
-        # Before the input line was opened, for Escape: the place, the hits and the current one
+        # What Escape brings back: the place, the hits and the current one before the input line
         self._place_before = 0
         self._hits_before = SearchHits(), 0
         self._search = BookSearch(context.book)
         self._stop = threading.Event()
-        # The part of the book whose hits are marked; None if the marks are out of date.
+        # The part of the book whose hits are marked; None if the marks are out of date
         self._marked: tuple[int, int] | None = None
-        # the last search and its hits for the status line; empty once cleared
+        # The last search and its hits for the status line; empty once cleared
         self.note = ""
 
     def find(self) -> None:
+        """Open the input line for a search."""
         context = self._context
         context.panes.show(Pane.BOOK)
-        self._place_before, self._hits_before = (
-            context.place,
-            (self.hits, self._current),
-        )
-        context.input_line.ask(
-            self, "/", "words of the book; Enter alone repeats the last search"
-        )
+        self._place_before = context.place
+        self._hits_before = self.hits, self._current
+        hint = "words of the book; Enter alone repeats the last search"
+        context.input_line.ask(self, "/", hint)
         self._say("")
-        # Prepared while the first key is being typed.
+        # The search is prepared while the first key is being typed.
         prepare = asyncio.to_thread(self._search.prepare, self._mode)
         context.screen.run_worker(prepare, group="prepare a search")
 
     def switched(self) -> None:
+        """Search the same words in the next mode."""
         self._mode = self._mode.next
         self._say("")
         self.typed(self._context.input_line.words)
 
     def cancelled(self) -> None:
+        """Bring back what was shown before the input line was opened."""
         self._cancel()
         self._set_hits(*self._hits_before)
         self._context.navigation.show(self._place_before)
@@ -77,22 +79,23 @@ class SearchController(InputLineClient):
             self._context.input_line.close()
             self._set_hits(*self._hits_before)
             self.step(1)
-        elif (self.hits.words, self.hits.mode) == (
-            words,
-            self._mode,
-        ) and not self._busy:
+            return
+        is_found = self.hits.words == words and self.hits.mode is self._mode
+        if is_found and not self._busy:
             self._stay()
         else:
             self.typed(words, stay=True)
 
     def _stay(self) -> None:
+        """Close the input line at the current hit."""
         if not len(self.hits):
-            return  # the input line says so and stays open
+            return  # The input line says so and stays open.
         self._context.input_line.close()
         before = self._place_before
         self._context.screen.call_after_refresh(lambda: self._arrived(before))
 
     def _say(self, words: str, *, problem: bool = False) -> None:
+        """Say this at the end of the input line, with the mode if there is room."""
         mode = str(self._mode)
         if self._context.screen.size.width >= _WITH_NEXT_MODE:
             mode = f"{mode}, Tab: {self._mode.next}"
@@ -103,16 +106,18 @@ class SearchController(InputLineClient):
 
     @property
     def _busy(self) -> bool:
-        workers = self._context.screen.workers
-        return any(
-            worker.group == _GROUP and not worker.is_finished for worker in workers
-        )
+        """Whether a search is running."""
+        searches = [
+            worker for worker in self._context.screen.workers if worker.group == _GROUP
+        ]
+        return not all(worker.is_finished for worker in searches)
 
     def _cancel(self) -> None:
         self._stop.set()
         self._context.screen.workers.cancel_group(self._context.screen, _GROUP)
 
     def typed(self, words: str, *, stay: bool = False) -> None:
+        """Search these words; with `stay`, close the input line once they are found."""
         self._cancel()
         self._stop = threading.Event()
         # A function rather than a coroutine: it may be cancelled before it begins.
@@ -140,11 +145,11 @@ class SearchController(InputLineClient):
             self._context.navigation.show(self._place_before)
             self._say(problem, problem=bool(problem))
             return
-        at = 0  # The best one
+        index = 0  # The best one of ranked hits
         if mode is not SearchMode.RANKED:
-            at = hits.index_at(self._place_before) % len(hits)
-        self._set_hits(hits, at)
-        self._bring_into_view(at)
+            index = hits.index_at(self._place_before) % len(hits)
+        self._set_hits(hits, index)
+        self._bring_into_view(index)
         self._say(self._position())
         if stay:
             self._stay()
@@ -173,12 +178,14 @@ class SearchController(InputLineClient):
         self._go(hits, target % len(hits), wrapped)
 
     def _go(self, hits: SearchHits, index: int, note: str = "") -> None:
+        """Make this hit the current one, and show it."""
         place = self._context.place
         self._set_hits(hits, index, note)
         self._bring_into_view(index)
         self._context.screen.call_after_refresh(lambda: self._arrived(place))
 
     def _arrived(self, before: int) -> None:
+        """Record the jump from the place before."""
         self._context.navigation.jumps.leave(before, self._context.place, _GROUP)
 
     def _bring_into_view(self, index: int) -> None:
@@ -186,14 +193,18 @@ class SearchController(InputLineClient):
         pane = self._context.book_pane
         pane.pointed_at = start
         view = pane.visible_range
-        if view is None or not (view[0] <= start and end <= view[1]):
+        is_in_view = view is not None and view[0] <= start and end <= view[1]
+        if not is_in_view:
             self._context.navigation.show(start, top=_HIT_TOP)
 
     def look(self, words: str, place: tuple[int, int]) -> None:
         """Look at a hit that was found in the library."""
-        self._go(SearchHits(words, SearchMode.RANKED, (place[0],), (place[1],)), 0)
+        start, end = place
+        hits = SearchHits(words, SearchMode.RANKED, (start,), (end,))
+        self._go(hits, 0)
 
     def list_hits(self) -> None:
+        """Show all hits in a list."""
         hits = self.hits
         if not len(hits):
             self._warn_of_no_hits()
@@ -218,12 +229,13 @@ class SearchController(InputLineClient):
 
         Returns whether there were any.
         """
-        shown = bool(self.note)
-        self.note, self._marked = "", (0, 0)
+        was_shown = bool(self.note)
+        self.note = ""
+        self._marked = (0, 0)
         self._context.layers.set(Layer.HITS)
         self._context.layers.set(Layer.CURRENT_HIT)
         self._context.refresh()
-        return shown
+        return was_shown
 
     def _set_hits(self, hits: SearchHits, current: int = 0, note: str = "") -> None:
         self.hits = hits
@@ -236,23 +248,27 @@ class SearchController(InputLineClient):
         self._context.refresh()
 
     def mark_hits(self) -> None:
+        """Mark the hits in and around the view, unless they are marked already."""
         view = self._context.book_pane.visible_range
-        if view is None or (self._marked is not None and not self.note):
+        if view is None:
             return
-        if self._marked is None or not (
-            self._marked[0] <= view[0] and view[1] <= self._marked[1]
-        ):
-            hits = self.hits
-            self._marked = around = max(0, view[0] - _AROUND), view[1] + _AROUND
-            marks = [
-                Mark(*part, "hit")
-                for index in hits.between(*around)
-                for part in hits.marked(index)
-            ]
-            self._context.layers.set(Layer.HITS, marks)
-            current: list[Mark] = []
-            if len(hits):
-                current = [
-                    Mark(*part, "current-hit") for part in hits.marked(self._current)
-                ]
-            self._context.layers.set(Layer.CURRENT_HIT, current)
+        top, bottom = view
+        if self._marked is not None:
+            is_cleared = not self.note
+            first, last = self._marked
+            if is_cleared or (first <= top and bottom <= last):
+                return
+        start, end = max(0, top - _AROUND), bottom + _AROUND
+        self._marked = start, end
+        hits = self.hits
+        marks = [
+            Mark(*part, "hit")
+            for index in hits.between(start, end)
+            for part in hits.marked(index)
+        ]
+        self._context.layers.set(Layer.HITS, marks)
+        current: list[Mark] = []
+        if len(hits):
+            parts = hits.marked(self._current)
+            current = [Mark(*part, "current-hit") for part in parts]
+        self._context.layers.set(Layer.CURRENT_HIT, current)

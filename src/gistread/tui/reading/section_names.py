@@ -1,6 +1,8 @@
-"""Names sections whose gists are quotations of the book: by who enters in them."""
+"""Names sections whose gists are quotations of the book, after the people who enter in them."""
 
 import asyncio
+from functools import partial
+from typing import Any
 
 from gistread.memory.model import GistMemory
 from gistread.people.mentions import supports_names
@@ -12,6 +14,7 @@ from gistread.tui.reading.question_line import QuestionLine
 from gistread.tui.reading.so_far import PeopleController
 
 _Sections = tuple[tuple[int, int], ...]  # (start, end) of each
+# What names depend on: sections, bound and corrections
 _State = tuple[_Sections, int | None, tuple[NameCorrection, ...]]
 
 
@@ -30,7 +33,7 @@ class SectionNamer:
         self._line = line
         self._people = people
         self._named: _State | None = None  # What the names in the pane were made from
-        self._memory: GistMemory | None = None  # Whose sections they name
+        self._memory: GistMemory | None = None  # The memory whose sections they name
 
     def update(self) -> None:
         """Find the names again if memory, sections, bound or corrections have changed."""
@@ -46,14 +49,16 @@ class SectionNamer:
         state = sections, self._line.bound, self._context.corrections
         if state != self._named:
             self._named = state
-            self._context.screen.run_worker(
-                self._name(sections), group="section names", exclusive=True
-            )
+            # A function rather than a coroutine: it may be replaced before it begins.
+            work: Any = partial(self._name, sections)
+            screen = self._context.screen
+            screen.run_worker(work, group="section names", exclusive=True)
 
     async def _name(self, sections: _Sections) -> None:
+        """Find the names of these sections, and show them."""
         view = await self._people.known()
         names = await asyncio.to_thread(names_of_sections, view, sections)
         if self._context.memory_pane.show_names(names):
-            # Once a pane that has just appeared is laid out.
+            # A pane that has just appeared is laid out by then.
             self._context.screen.call_after_refresh(self._pages.rows_changed)
         self._context.refresh()  # The header says that names are shown.

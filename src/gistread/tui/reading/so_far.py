@@ -3,13 +3,15 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import groupby
+from typing import Any
 
 from textual.widgets import Input
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.memory.model import GistMemory
+from gistread.memory.model import GistMemory, Page
 from gistread.people.index import Index, describe_correction, find_by_form
 from gistread.people.joining import Entity
 from gistread.people.mentions import supports_names
@@ -34,79 +36,78 @@ from gistread.words import count_words
 
 _Chosen = Callable[[Choice | None], None]
 _TOP = 0.3  # Where a mention is shown, from 0 (top) to 1
-_DOUBLE_CLICK_S = 0.3  # Within this time a second click selects the word
-_AT_ONCE_S = 0.15  # within this time the names are shown without a word
+_DOUBLE_CLICK_S = 0.3  # Within this time, a second click selects the word
+_AT_ONCE_S = 0.15  # Names that take longer to find are announced by a notice
 _COLLECTING = "Collecting names …"
 _DAY_S = 24 * 3600
-_READ_ON = 3_000  # Characters after which the recap is no longer offered
-_PARAGRAPH_WORDS = 40  # Of the story; a shorter paragraph takes the next page too
+_READ_ON = 3_000  # Once the user has read so many characters, no recap is offered
+_PARAGRAPH_WORDS = 40  # A shorter paragraph of the story takes the next page too
+# What may stand before a word without a space
+_OPENING_SIGNS = "“”\"‘’'([—-"
 
 
 class PeopleController:
+    """Shows the people and places of the book up to the bound, and corrects their names."""
+
     def __init__(self, context: ReadingContext, line: QuestionLine) -> None:
         self._context = context
         self._line = line
-        # Of the whole book; begun once
+        # Finds the names of the whole book; begun once
         self._indexing: asyncio.Task[Index] | None = None
-        self._view: Index | None = None
+        self._view: Index | None = None  # The names up to the bound, as found last
         self._joining = asyncio.Lock()
 
     def load_corrections(self) -> None:
-        """Call it in a thread."""
+        """Read the saved corrections of names. Call it in a thread."""
+        context = self._context
+        user_data = context.services.user_data
         try:
-            self._context.corrections = (
-                self._context.services.user_data.name_corrections(
-                    self._context.book.sha256
-                )
-            )
+            context.corrections = user_data.name_corrections(context.book.sha256)
         except StorageError as error:
             self._context.screen.app.call_from_thread(self._context.warn, str(error))
 
     async def show(self) -> None:
         """Show the card of the selected name, or the list of all."""
         context = self._context
-        selected = context.book_pane.selected_range
-        if not supports_names(self._context.book):
+        if not supports_names(context.book):
             context.warn("Names are found in English books only.")
             return
-        context.screen.run_worker(
-            self._show_at(selected), group="names", exclusive=True
-        )
+        selected = context.book_pane.selected_range
+        work: Any = partial(self._show_at, selected)
+        context.screen.run_worker(work, group="names", exclusive=True)
 
     async def _show_at(self, selected: tuple[int, int] | None) -> None:
+        """Show the card of the name in this range of the book; without one, the list."""
         context, view = self._context, await self._collected()
         if not context.screen.is_current or isinstance(context.screen.focused, Input):
             return  # The user did something else meanwhile.
         if selected is None:
             self._list(view)
             return
-        words = context.book.text[slice(*whole_words(context.book, selected))]
-        entity = view.named_at(context.book.text, selected[0]) or next(
-            iter(view.find(words)), None
-        )
-        if entity:
-            self._show(entity, view)
-        else:
+        start, end = whole_words(context.book, selected)
+        words = context.book.text[start:end]
+        entity = view.named_at(context.book.text, selected[0])
+        if entity is None:
+            entity = next(iter(view.find(words)), None)
+        if entity is None:
             context.warn(f"No such name up to here: {abbreviate(words)}")
+        else:
+            self._show(entity, view)
 
     def may_be_name(self, event: Clicked) -> bool:
-        """Whether a capitalised word was clicked that is not a link."""
+        """Whether a capitalised word was clicked that leads nowhere else."""
         at, key = event.offset_in_block, event.block_key
-        leads = (
-            event.control.id == Pane.ANSWERS
-            and isinstance(key, tuple)
-            and key[0] != "answer"
+        if at is None or not supports_names(self._context.book):
+            return False
+        in_answers = event.control.id == Pane.ANSWERS
+        is_row_with_target = (
+            in_answers and isinstance(key, tuple) and key[0] != "answer"
         )
-        if (
-            at is None
-            or leads
-            or event.link is not None
-            or not supports_names(self._context.book)
-        ):
+        if is_row_with_target or event.link is not None:
             return False
         start = max(event.text.rfind(space, 0, at) for space in " \n\t") + 1
-        word = event.text[start : at + 1].lstrip("“”\"‘’'([—-")
-        return event.text[at].isalpha() and word[:1].isupper()
+        word_so_far = event.text[start : at + 1].lstrip(_OPENING_SIGNS)
+        return event.text[at].isalpha() and word_so_far[:1].isupper()
 
     async def clicked(self, event: Clicked) -> bool:
         """Show the card of the clicked name. Returns whether it is one."""
@@ -122,7 +123,7 @@ class PeopleController:
         return True
 
     async def _collected(self) -> Index:
-        """The names up to the bound, with a notice if that takes a moment."""
+        """The names up to the bound; shows a notice if finding them takes a moment."""
         work = asyncio.create_task(self.known())
         await asyncio.wait({work}, timeout=_AT_ONCE_S)
         if not work.done():
@@ -134,7 +135,7 @@ class PeopleController:
         return await work
 
     async def known(self) -> Index:
-        """Collect the names up to the bound, unless they are known."""
+        """The names up to the bound. They are found anew if the bound or corrections changed."""
         end = self._line.bound
         if end is None:
             end = len(self._context.book.text)
@@ -142,14 +143,13 @@ class PeopleController:
         async with self._joining:
             corrections = self._context.corrections
             view = self._view
-            if view is None or (len(view.book.text), view.corrections) != (
-                end,
-                corrections,
-            ):
-                view = self._view = await asyncio.to_thread(
-                    _joined, index, end, corrections
-                )
-        return view
+            if view is not None:
+                has_same_end = len(view.book.text) == end
+                if has_same_end and view.corrections == corrections:
+                    return view
+            view = await asyncio.to_thread(_joined, index, end, corrections)
+            self._view = view
+            return view
 
     async def _whole_index(self) -> Index:
         """The names in the whole book. A caller that is cancelled does not end the search."""
@@ -163,6 +163,8 @@ class PeopleController:
             raise
 
     def _list(self, view: Index) -> None:
+        """Show the list of all names; a card that is closed leads back to it."""
+
         def chosen(choice: Choice | None) -> None:
             if isinstance(choice, Entity):
                 self._show(choice, view, lambda: self._list(view))
@@ -175,13 +177,14 @@ class PeopleController:
     def _choose(
         self, view: Index, note: str, chosen: _Chosen, but: Entity | None = None
     ) -> None:
+        """Let the user choose a name. `but`: one that is not in the list."""
         names = [
             (entity, strip)
             for entity, strip in zip(view.entities, view.strips, strict=True)
             if entity is not but
         ]
-        on_screen = range(*(self._context.book_pane.visible_range or (0, 0)))
-        groups = name_groups(names, on_screen)
+        top, bottom = self._context.book_pane.visible_range or (0, 0)
+        groups = name_groups(names, range(top, bottom))
         screen = PeopleScreen(groups, len(self._context.book.text), note)
         self._context.screen.app.push_screen(screen, chosen)
 
@@ -212,38 +215,49 @@ class PeopleController:
             case "hide" if entity is not None:
                 run(self._correct("hide", entity))
             case "merge" if entity is not None:
+                self._choose_same(entity, view)
 
-                def chosen(other: Choice | None) -> None:
-                    if isinstance(other, Entity):
-                        run(self._correct("merge", entity, other.forms[0].text))
+    def _choose_same(self, entity: Entity, view: Index) -> None:
+        """Let the user choose another name of the same person."""
 
-                self._choose(
-                    view, f"· who is the same as {entity.name}?", chosen, but=entity
-                )
+        def chosen(other: Choice | None) -> None:
+            if isinstance(other, Entity):
+                form = other.forms[0].text
+                work = self._correct("merge", entity, form)
+                self._context.screen.run_worker(work)
+
+        note = f"· who is the same as {entity.name}?"
+        self._choose(view, note, chosen, but=entity)
 
     async def _show_named(self, form: str) -> None:
+        """Show the card of the person or place that has this form of a name."""
         view = await self.known()
-        if (entity := find_by_form(view.entities, form)) is not None:
+        entity = find_by_form(view.entities, form)
+        if entity is not None:
             self._show(entity, view)
 
     async def _correct(self, verb: NameVerb, entity: Entity, other: str = "") -> None:
+        """Save a correction, and show the card as it is now. `other`: a form to merge with."""
         forms = tuple(form.text for form in entity.forms)
         correction = NameCorrection(verb, forms, other, time.time())
         data, sha256 = self._context.services.user_data, self._context.book.sha256
-        if await self._write(lambda: data.correct_names(sha256, correction)):
-            key = self._context.key_hint("people")
-            self._context.notify(
-                f"{describe_correction(correction)} {key}, Ctrl+U undoes it."
-            )
-            if verb != "hide":
-                await self._show_named(forms[0])
+        if not await self._write(lambda: data.correct_names(sha256, correction)):
+            return
+        key = self._context.key_hint("people")
+        change = describe_correction(correction)
+        self._context.notify(f"{change} {key}, Ctrl+U undoes it.")
+        if verb != "hide":
+            await self._show_named(forms[0])
 
     async def _undo(self) -> None:
+        """Take back the last correction."""
         data, sha256 = self._context.services.user_data, self._context.book.sha256
-        last = next(iter(self._context.corrections[::-1]), None)
-        if last is None:
+        corrections = self._context.corrections
+        if not corrections:
             self._context.warn("No name has been corrected.")
-        elif await self._write(lambda: data.undo_name_correction(sha256)):
+            return
+        last = corrections[-1]
+        if await self._write(lambda: data.undo_name_correction(sha256)):
             self._context.notify(f"Undone: {describe_correction(last)}")
             await self._show_named(last.forms[0])
 
@@ -259,57 +273,68 @@ class PeopleController:
 
 
 def _joined(index: Index, end: int, corrections: tuple[NameCorrection, ...]) -> Index:
+    """The names up to `end`, with what the list shows of them. Call it in a thread."""
     view = index.upto(end, corrections)
-    _ = view.strips
+    _ = view.strips  # Made here, in the thread
     return view
 
 
 class RecapController:
+    """Offers and shows the story so far."""
+
     def __init__(self, context: ReadingContext, line: QuestionLine) -> None:
         self._context = context
         self._line = line
-        self._away = ""  # For how long, in words; empty after less than a day
-        self._came_to = 0
+        # How long the user has been away, in words; empty after less than a day
+        self._away = ""
+        self._came_to = 0  # The place at which the book was opened
 
     def set_last_opened(self, at: float) -> None:
         """Set when the book was opened last, in seconds since the epoch; 0 if never."""
         self._away = ""
-        if at and self._context.position.furthest:
-            days = int((time.time() - at) / _DAY_S)
-            if days > 0:
-                self._away = counted(days, "day")
+        has_begun = self._context.position.furthest > 0
+        days = int((time.time() - at) / _DAY_S)
+        if at and has_begun and days > 0:
+            self._away = counted(days, "day")
         self._came_to = self._context.place
 
     @property
     def offer(self) -> str:
         """A line that offers the story so far after a day or more, until the user has read on."""
-        if not self._away or abs(self._context.place - self._came_to) > _READ_ON:
+        has_read_on = abs(self._context.place - self._came_to) > _READ_ON
+        if not self._away or has_read_on:
             return ""
-        return f"Away for {self._away}: {self._context.key_hint('recap')} for the story so far"
+        key = self._context.key_hint("recap")
+        return f"Away for {self._away}: {key} for the story so far"
 
     async def show(self) -> None:
+        """Show the story so far."""
         self._away = ""
         known = self._line.known()
         story = await asyncio.to_thread(recap, known, self._context.corrections)
         is_bounded = len(known.book.text) < len(self._context.book.text)
-        people = f"\nPeople here: {', '.join(story.people)}" if story.people else ""
+        note = describe_sources(story)
+        if story.people:
+            note += f"\nPeople here: {', '.join(story.people)}"
         rows = story_rows(story, known, self._context.book, ends_here=is_bounded)
-        screen = StoryScreen(
-            "The story so far", f"{describe_sources(story)}{people}", rows
-        )
+        screen = StoryScreen("The story so far", note, rows)
         self._context.push(screen, self._context.navigation.jump)
 
 
 def story_rows(
     story: Recap, memory: GistMemory, book: Book, *, ends_here: bool
 ) -> list[Row[int]]:
-    """The story in paragraphs under its chapters; with the words at which the user stopped."""
+    """The story in paragraphs under the titles of its chapters.
+
+    `ends_here`: whether to add the words at which the user stopped.
+    """
+
+    def chapter_title(sentence: RecapSentence) -> str:
+        return book.chapter_title(sentence.start)
+
     rows: list[Row[int]] = []
     sentences = (*story.before, *story.chapter)
-    chapters = groupby(
-        sentences, key=lambda sentence: book.chapter_title(sentence.start)
-    )
-    for title, of_chapter in chapters:
+    for title, of_chapter in groupby(sentences, key=chapter_title):
         if title:
             rows.append(Row(None, title))
         for paragraph in _paragraphs(of_chapter, memory):
@@ -324,13 +349,15 @@ def story_rows(
 def _paragraphs(
     sentences: Iterable[RecapSentence], memory: GistMemory
 ) -> list[list[RecapSentence]]:
-    """The sentences of each page; a page joins the paragraph before while that is short."""
+    """The sentences of each page; after a short paragraph, a page does not begin another."""
+
+    def page(sentence: RecapSentence) -> Page | None:
+        return memory.page_at(sentence.start)
+
     paragraphs: list[list[RecapSentence]] = []
-    words = _PARAGRAPH_WORDS
-    for _, of_page in groupby(
-        sentences, key=lambda sentence: memory.page_at(sentence.start)
-    ):
-        if words >= _PARAGRAPH_WORDS:
+    words = 0  # Of the last paragraph
+    for _, of_page in groupby(sentences, key=page):
+        if not paragraphs or words >= _PARAGRAPH_WORDS:
             paragraphs.append([])
             words = 0
         for sentence in of_page:

@@ -25,11 +25,15 @@ from gistread.tui.reading.layers import Layer
 from gistread.tui.text import Mark, clean
 
 TEXT, LANGUAGE = "{text}", "{language}"
+# A command is silent if it ends at once after so many texts, each of at least so many characters.
 _SILENT_RUN = 4
 _LEAST_CHARACTERS = 20
-# minimum time per character: speech takes 20 to 80 ms, so a faster command has said nothing
+# Least time per character: speech takes 20 to 80 ms, so a faster command has said nothing.
 _FASTEST_S = 0.002
+_LONGEST_COMPLAINT = 200  # Characters of what a command writes about an error
+# The language of a tag: `en` of `en-GB`
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}")
+_TOP = 0.15  # Where a sentence from outside the view is shown, from 0 (top) to 1
 
 
 class SpeechError(GistreadError):
@@ -38,6 +42,8 @@ class SpeechError(GistreadError):
 
 @dataclass(frozen=True, slots=True)
 class Voice:
+    """A command that speaks."""
+
     # May contain `{text}` and `{language}`; without `{text}`, the text is passed on standard input.
     argv: tuple[str, ...]
     # A command that silences the voice, if ending the process does not
@@ -45,7 +51,8 @@ class Voice:
 
     @property
     def name(self) -> str:
-        # The command as the user wrote it, not a path.
+        """The name of the command, without its folder."""
+        # The command may be anything that the user wrote, not only a path.
         return os.path.basename(self.argv[0])  # noqa: PTH119
 
 
@@ -64,9 +71,8 @@ def find_voice(setting: str) -> Voice:
         try:
             argv = tuple(shlex.split(setting))
         except ValueError:
-            raise SpeechError(
-                f"speech_command has a quotation mark too many or too few: {setting}"
-            ) from None
+            problem = "speech_command has a quotation mark too many or too few"
+            raise SpeechError(f"{problem}: {setting}") from None
         if shutil.which(argv[0]) is None:
             raise SpeechError(
                 f"No such command: {argv[0]}",
@@ -79,22 +85,19 @@ def find_voice(setting: str) -> Voice:
             return voice
     raise SpeechError(
         "No speech command found.",
-        'Install espeak-ng, or name another in the settings: speech_command = "espeak-ng -v '
-        '{language} --stdin".',
+        "Install espeak-ng, or name another in the settings: "
+        'speech_command = "espeak-ng -v {language} --stdin".',
     )
 
 
 def sentences(book: Book, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Bounds of the sentences that overlap `[start, end)` of the book."""
     for paragraph in book.paragraphs_between(start, end):
-        if paragraph.kind is not ParagraphKind.BREAK:
-            whole = sentences_of(book, paragraph.start, paragraph.end)
-            yield from (
-                (first, last) for first, last in whole if last > start and first < end
-            )
-
-
-_LONGEST_COMPLAINT = 200  # Characters of what a command writes about an error
+        if paragraph.kind is ParagraphKind.BREAK:
+            continue
+        for first, last in sentences_of(book, paragraph.start, paragraph.end):
+            if last > start and first < end:
+                yield first, last
 
 
 class Speaker:
@@ -104,62 +107,65 @@ class Speaker:
         self._voice = voice
         code = _LANGUAGE.match(language)
         self._language = code[0].lower() if code else "en"
-        self._silent = 0
+        self._silent_texts = 0  # How many texts in a row ended at once
 
     async def speak(self, text: str) -> None:
         """Speak a text to its end. Raises SpeechError if the command fails or says nothing."""
         words = " ".join(clean(text).split())
         argv = [part.replace(LANGUAGE, self._language) for part in self._voice.argv]
-        given: bytes | None = words.encode()
+        standard_input: bytes | None = words.encode()
         if any(TEXT in part for part in argv):
             # With a space before a dash, the text is not taken for an option.
             spoken = f" {words}" if words.startswith("-") else words
             argv = [part.replace(TEXT, spoken) for part in argv]
-            given = None
-        begun = time.monotonic()
-        status, complaint = await self._run(argv, given)
+            standard_input = None
+        begun_s = time.monotonic()
+        status, complaint = await self._run(argv, standard_input)
         if status != 0:
-            raise SpeechError(
-                f"{self._voice.name} could not speak: "
-                f"{complaint or f'it ended with status {status}'}"
-            )
-        quick = time.monotonic() - begun < _FASTEST_S * len(words)
+            reason = complaint or f"it ended with status {status}"
+            raise SpeechError(f"{self._voice.name} could not speak: {reason}")
+        is_silent = time.monotonic() - begun_s < _FASTEST_S * len(words)
         if len(words) >= _LEAST_CHARACTERS:
-            self._silent = self._silent + 1 if quick else 0
-        if self._silent >= _SILENT_RUN:
+            self._silent_texts = self._silent_texts + 1 if is_silent else 0
+        if self._silent_texts >= _SILENT_RUN:
             raise SpeechError(
                 f"{self._voice.name} ends at once without speaking.",
                 "Is there a sound device?",
             )
 
-    async def _run(self, argv: list[str], given: bytes | None) -> tuple[int, str]:
+    async def _run(
+        self, argv: list[str], standard_input: bytes | None
+    ) -> tuple[int, str]:
+        """Run a command. Returns its status, and the first line of what it wrote as an error."""
         subprocess = asyncio.subprocess
-        starting = asyncio.ensure_future(
-            asyncio.create_subprocess_exec(
-                *argv,
-                stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.PIPE,
-                # its own process group, so that its children end with it
-                start_new_session=True,
-            )
+        start = asyncio.create_subprocess_exec(
+            *argv,
+            stdin=subprocess.DEVNULL if standard_input is None else subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            # A process group of its own, so that its children end with it
+            start_new_session=True,
         )
+        starting = asyncio.ensure_future(start)
         try:
             process = await asyncio.shield(starting)
         except asyncio.CancelledError:
-            # Cancelled here, asyncio would end only the command and wait for its children.
+            # If starting itself were cancelled, asyncio would end only the command, and wait for
+            # its children.
             await self._end(await starting)
             raise
         except (OSError, ValueError) as error:
             raise SpeechError(f"{self._voice.name} cannot be run: {error}.") from error
         try:
-            _, errors = await process.communicate(given)
+            _, errors = await process.communicate(standard_input)
         finally:
             await self._end(process)
-        first_line = clean(errors.decode("utf-8", "replace")).strip().partition("\n")[0]
+        complaint = clean(errors.decode("utf-8", "replace")).strip()
+        first_line, _, _ = complaint.partition("\n")
         return process.returncode or 0, first_line[:_LONGEST_COMPLAINT]
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
+        """End the command with its children, unless it has ended."""
         if process.returncode is not None:
             return
         end_group(process.pid)
@@ -172,14 +178,13 @@ class Speaker:
         await process.wait()
 
 
-_TOP = 0.15  # where a sentence from outside the view is shown, from 0 (top) to 1
-
-
 class ReadAloud:
+    """Reads the open book aloud, and shows the sentence that is being read."""
+
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._worker: Worker[None] | None = None
-        self._stopped_at = -1  # the sentence that was interrupted
+        self._stopped_at = -1  # Start of the sentence that was interrupted
 
     @property
     def running(self) -> bool:
@@ -194,19 +199,25 @@ class ReadAloud:
         if self.running:
             await self.stop()
             return
-        pane = self._context.book_pane
-        top, below = pane.visible_range or (0, 0)
-        start = pane.place
-        if top <= self._stopped_at < below:
-            start = self._stopped_at
-        start, end = pane.selected_range or (start, len(self._context.book.text))
+        start, end = self._range_to_read()
         # In a worker, a defect ends the app like any other.
         self._worker = self._context.screen.run_worker(
             self._read(start, end), group="read aloud"
         )
         self._context.refresh()
 
+    def _range_to_read(self) -> tuple[int, int]:
+        pane = self._context.book_pane
+        if pane.selected_range is not None:
+            return pane.selected_range
+        end = len(self._context.book.text)
+        top, bottom = pane.visible_range or (0, 0)
+        if top <= self._stopped_at < bottom:
+            return self._stopped_at, end
+        return pane.place, end
+
     async def stop(self) -> None:
+        """Stop, and remember the sentence that was being read."""
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.cancel()
@@ -218,12 +229,11 @@ class ReadAloud:
         self._context.refresh()
 
     async def _read(self, start: int, end: int) -> None:
+        """Read a range of the book aloud, and follow it on the screen."""
         context = self._context
         try:
-            speaker = Speaker(
-                find_voice(context.services.config.speech_command),
-                context.book.language,
-            )
+            voice = find_voice(context.services.config.speech_command)
+            speaker = Speaker(voice, context.book.language)
             for first, last in sentences(context.book, start, end):
                 context.layers.set(Layer.SPOKEN, (Mark(first, last, "spoken"),))
                 self._bring_into_view(first, last)
@@ -236,6 +246,9 @@ class ReadAloud:
 
     def _bring_into_view(self, first: int, last: int) -> None:
         pane = self._context.book_pane
-        view = pane.visible_range
-        if view is not None and not (view[0] <= first and last <= view[1]):
+        if pane.visible_range is None:
+            return
+        top, bottom = pane.visible_range
+        is_in_view = top <= first and last <= bottom
+        if not is_in_view:
             pane.scroll_to_offset(first, top=_TOP)
