@@ -100,11 +100,11 @@ class ReadingAlong:
         if session is None:
             return
         try:
-            found = await asyncio.to_thread(session.reading.choice.memories)
+            memories = await asyncio.to_thread(session.reading.choice.memories)
         except StorageError as error:
             self._context.warn(str(error))
             return
-        headers = {str(header.path): header for header in found}
+        headers = {str(header.path): header for header in memories}
 
         async def use(chosen: str) -> None:
             if chosen == _UNDER_WAY:

@@ -32,7 +32,8 @@ from gistread.tui.widgets.lines import (
 from gistread.tui.widgets.progress_rule import BookProgress, ProgressRule
 from gistread.units import counted
 
-_FOUND = (
+# Keys that are named first: (command id, word)
+_HITS = (
     ("next-hit", "next"),
     ("previous-hit", "previous"),
     ("all-hits", "all hits"),
@@ -44,12 +45,15 @@ _READING = (
     ("find", "search"),
 )
 _AROUND_CHIP = 4  # Columns between the key, the words and the next chip
-_MOST_BESIDE = 0.7  # share of the question line for what stands beside the placeholder
+_MOST_BESIDE = (
+    0.7  # Most of the question line that chips beside the placeholder may fill
+)
 _ASK = "Ask the book"
-_CHIPS_PADDING = 5  # Columns beside what stands below the question line
-_ASK_BRIEFLY = "Ask"  # Where the settings leave no room for more
+_CHIPS_PADDING = 5  # Columns beside the chips below the question line
+_ASK_BRIEFLY = "Ask"  # Where the chips leave no room for more
 _FOLLOWS = "follows your last question"
 _AFRESH = "starts afresh"
+# Parts of chips, and what stands for them where there is little room
 _SHORTER = {
     f"{_AFRESH} ({_FOLLOWS})": _AFRESH,
     "answers stop at ": "up to ",
@@ -61,11 +65,16 @@ _SHORTER = {
 _SHORTEST = {"method: ": ""}
 _PAUSE = [("resume", "pause")]
 _ABOUT_MEMORY = (
-    "A model reads along and writes here what each section of the book says. {open-page} opens "
-    "its text."
+    "A model reads along and writes here what each section of the book says. "
+    "{open-page} opens its text."
 )
 WHO_ENTERS = "who comes in"  # Said of a memory that shows names in place of gists
 TRYING_OUT = "Small model, for trying out"
+_WEAK_MODEL = (
+    f"{TRYING_OUT}: its gists are quotations, and its answers are often wrong. "
+    "{choose-model} offers better ones."
+)
+_ASK_AT_ONCE = "{ask} asks about the book, also before a section is read."
 _LOOK = [("back", "back"), ("open-page", "read on")]
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
 _SELECTED = (
@@ -85,6 +94,8 @@ def is_starter(model: str) -> bool:
 
 
 class StatusLines:
+    """Draws the lines around the panes of the reading screen."""
+
     def __init__(
         self, screen: BookScreen, controllers: Callable[[], Controllers | None]
     ) -> None:
@@ -99,36 +110,39 @@ class StatusLines:
         Before the book is open there are no controllers.
         """
         controllers = self._controllers()
-        if controllers is not None:
-            context, session = controllers.context, _settled(controllers.context)
-            self._panes.fit_memory(can_grow=session is None or session.has_model)
-        self.show_place()
-        self.show_status()
-        if controllers is not None:
-            guide: tuple[tuple[str, str], ...] = ()
-            if context.memory_looked_for:
-                guide = self._guide(session)
-            context.memory_pane.change_view(guide=guide)
-            self._show_memory_header(context)
-            self._show_strip(context)
-            controllers.steps.show()
-
-    def show_place(self) -> None:
-        header = self._screen.query_one("#header", HeaderLine)
-        if (controllers := self._controllers()) is None:
-            header.show_place("Opening the book …", "", (), self._panes.tabs)
+        if controllers is None:
+            self.show_place()
+            self.show_status()
             return
         context = controllers.context
-        words = context.progress.place(
-            context.place, context.book_pane.share_read(context.book)
-        )
+        session = _settled(context)
+        self._panes.fit_memory(can_grow=session is None or session.has_model)
+        self.show_place()
+        self.show_status()
+        guide: tuple[tuple[str, str], ...] = ()
+        if context.memory_looked_for:
+            guide = self._guide(session)
+        context.memory_pane.change_view(guide=guide)
+        self._show_memory_header(context)
+        self._show_strip(context)
+        controllers.steps.show()
+
+    def show_place(self) -> None:
+        """Show where the user is in the book: in the header and beside the question."""
+        header = self._screen.query_one("#header", HeaderLine)
+        tabs = self._panes.tabs
+        controllers = self._controllers()
+        if controllers is None:
+            header.show_place("Opening the book …", "", (), tabs)
+            return
+        context = controllers.context
+        share_read = context.book_pane.share_read(context.book)
+        words = context.progress.place(context.place, share_read)
         chapter = words.chapter
-        if words.title.startswith(chapter):  # The first of a paper is its title.
-            chapter = ""
+        if words.title.startswith(chapter):
+            chapter = ""  # The first chapter of a paper has the title of the paper.
         clicks = (context.navigation.contents, context.navigation.ask)
-        header.show_place(
-            words.title, chapter, words.progress, self._panes.tabs, clicks
-        )
+        header.show_place(words.title, chapter, words.progress, tabs, clicks)
         context.memory_pane.change_view(bound=controllers.line.bound)
         self._show_progress(controllers)
         self.show_question()
@@ -146,41 +160,48 @@ class StatusLines:
 
     def show_question(self) -> None:
         """Show how the question being typed is asked, and what it goes on from."""
-        if (controllers := self._controllers()) is None:
+        controllers = self._controllers()
+        if controllers is None:
             return
-        context = controllers.context
-        typing = context.question.has_focus
+        question = controllers.context.question
         side = self._screen.query_one("#question-side")
-        mark = self._screen.query_one("#question-mark")
-        first = self._typing_chips(controllers, typing=typing)
-        how = self._how_asked(controllers, typing=typing)
-        # Beside the placeholder while there is room; the rest goes below.
         width = side.size.width
         if not width and side.display:
             self._screen.call_after_refresh(self._question_laid_out)
-        room = width - _CHIPS_PADDING
-        if not typing:
-            room = round(_MOST_BESIDE * width)
-        if _cells_of([*first, *how]) > room:
-            if not typing:
-                room = width - mark.outer_size.width - cell_len(_ASK_BRIEFLY)
-            first, how = self._in_one_row(first, how, room)
-        beside: list[_Chip] = []
-        for chip in () if typing else how:
-            if _cells_of([*beside, chip]) > room:
-                break
-            beside.append(chip)
+        mark_width = self._screen.query_one("#question-mark").outer_size.width
+        beside, below = self._fitted_chips(controllers, width, mark_width)
         line = self._screen.query_one("#question-bound", Actions)
         line.show_actions(*beside)
         line.styles.width = _cells_of(beside)
         line.display = bool(beside)
-        below = [*first, *how[len(beside) :]]
         self._screen.query_one("#question-chips", Actions).show_actions(*below)
         side.set_class(bool(below), "-chips")
-        left = side.size.width - mark.outer_size.width - _cells_of(beside)
-        context.question.placeholder = self._placeholder(
-            controllers, left if width else None
-        )
+        placeholder_cells = None
+        if width:
+            placeholder_cells = width - mark_width - _cells_of(beside)
+        question.placeholder = self._placeholder(controllers, placeholder_cells)
+
+    def _fitted_chips(
+        self, controllers: Controllers, width: int, mark_width: int
+    ) -> "tuple[list[_Chip], list[_Chip]]":
+        """(chips beside the placeholder, chips below it) of a question line this wide.
+
+        While a question is typed, all stand below; otherwise those that do not fit beside.
+        """
+        typing = controllers.context.question.has_focus
+        first = self._typing_chips(controllers, typing=typing)
+        how = self._how_asked(controllers, typing=typing)
+        room = width - _CHIPS_PADDING if typing else round(_MOST_BESIDE * width)
+        if _cells_of([*first, *how]) > room:
+            if not typing:
+                room = width - mark_width - cell_len(_ASK_BRIEFLY)
+            first, how = self._in_one_row(first, how, room)
+        if typing:
+            return [], [*first, *how]
+        count = 0
+        while count < len(how) and _cells_of(how[: count + 1]) <= room:
+            count += 1
+        return how[:count], [*first, *how[count:]]
 
     def _question_laid_out(self) -> None:
         """Show the question again once it is known how wide it is."""
@@ -195,21 +216,21 @@ class StatusLines:
         if _cells_of([*first, *how]) > room:
             how = _in_short(how, _SHORTEST)
         if _cells_of([*first, *how]) > room:
-            first = [chip for chip in first if chip[0] != display_key("enter")]
+            enter = display_key("enter")
+            first = [chip for chip in first if chip[0] != enter]
         return first, how
 
     def _how_asked(self, controllers: Controllers, *, typing: bool) -> "list[_Chip]":
         """Where answers stop, by which method, and who opens sections: for this book."""
-        line, asking = controllers.line, controllers.asking
-        # While a question is typed, a letter would go into it: only a click chooses then.
-        method_key = "" if typing else self._services.key_hint("choose-reader")
-        method, sections = asking.method_and_sections()
+        services, line = self._services, controllers.line
+        method, sections = controllers.asking.method_and_sections()
+        method_key = services.key_hint("choose-reader")
         if typing:
+            # A letter would go into the question: only a click chooses then.
+            method_key = ""
             method = f"method: {method}"
-        choose_method = partial(
-            self._services.run_command, self._services.keys["choose-reader"]
-        )
-        steps_key = self._services.key_hint("switch-steps")
+        choose_method = partial(services.run_command, services.keys["choose-reader"])
+        steps_key = services.key_hint("switch-steps")
         return [
             (display_key(BOUND_KEY), line.bound_words, line.ask_bound),
             (method_key, method, choose_method),
@@ -221,7 +242,7 @@ class StatusLines:
         chips: list[_Chip] = []
         question = controllers.context.question
         if question.value.strip():
-            # In another pane Enter does something else: there only a click asks.
+            # In another pane, Enter does something else: only a click asks then.
             key = display_key("enter") if typing else ""
             chips.append((key, "ask", question.action_submit))
         if typing and controllers.line.follows:
@@ -229,10 +250,11 @@ class StatusLines:
         return chips
 
     def _thread_chip(self, controllers: Controllers) -> "_Chip":
-        """Chip for a follow-up; Backspace detaches it while the line is empty."""
+        """The chip of a question that follows the last one; a click on it starts afresh."""
         switch = controllers.line.drop_or_switch
         if controllers.context.question.value:
             return "", _FOLLOWS, switch
+        # In an empty line, the key does so too.
         return display_key(THREAD_KEY), f"{_AFRESH} ({_FOLLOWS})", switch
 
     def _placeholder(self, controllers: Controllers, cells: int | None) -> str:
@@ -241,14 +263,20 @@ class StatusLines:
             return crop(_ASK_BRIEFLY, cells)
         context = controllers.context
         words = [_ASK]
-        if context.session is not None and context.session.activity.asking_model:
-            words.append(f"{clean(context.session.activity.asking_model)} answers")
+        asking_model = ""
+        if context.session is not None:
+            asking_model = context.session.activity.asking_model
+        if asking_model:
+            words.append(f"{clean(asking_model)} answers")
         earlier = len(context.answers_pane.exchanges)
-        if earlier and not (self._panes.answers_shown or self._panes.narrow):
+        are_hidden = not self._panes.answers_shown and not self._panes.narrow
+        if earlier and are_hidden:
             key = self._services.key_hint("answers")
             words.append(f"{key} shows {counted(earlier, 'earlier answer')}")
         placeholder = " · ".join(words)
-        return placeholder if cells is None else crop(placeholder, cells)
+        if cells is None:
+            return placeholder
+        return crop(placeholder, cells)
 
     def show_status(self) -> None:
         """Show what the model is doing, and the keys that matter now."""
@@ -263,15 +291,17 @@ class StatusLines:
         self.show_keys()
 
     def _status(self, session: Session | None) -> Status:
+        """The status of the model, with what this screen adds to it."""
         key = self._services.key_hint
         if session is None:
             return Status(("Opening the memory …",), " ")
-        status = status_of(session.activity, key("resume"), key("choose-model"))
+        model_key = key("choose-model")
+        status = status_of(session.activity, key("resume"), model_key)
         first, *others = status.parts
         if is_starter(session.models.reading.spec):
-            others.append(f"a small model: {key('choose-model')} has better ones")
+            others.append(f"a small model: {model_key} has better ones")
         if self._panes.memory_hidden and not session.has_model:
-            # In the first part, which is never dropped
+            # The first part is never dropped.
             first = f"{first} · {key('memory')} shows the memory"
         return replace(status, parts=(first, *others))
 
@@ -285,14 +315,13 @@ class StatusLines:
             return of_download, ""
         if context.position.looking:
             words = "Looking"
-            if self._screen.has_class("-short"):  # Else the key line has them
+            has_no_key_line = self._screen.has_class("-short")
+            if has_no_key_line:
                 words += f" · {key('back')}: back · {key('open-page')}: read on"
             return words, context.navigation.back
         if self._panes.rivals_below:
-            return (
-                "Further down: what other passages say",
-                context.answers_pane.scroll_to_rivals,
-            )
+            words = "Further down: what other passages say"
+            return words, context.answers_pane.scroll_to_rivals
         offer = controllers.recap.offer
         if not offer:
             return "", ""
@@ -307,16 +336,15 @@ class StatusLines:
         if controllers is not None:
             leading = _leading(controllers, typing=typing)
             if controllers.steps.proposal:
-                hidden = "open-page"  # It opens what is wanted: the line above has it.
-        keys = self._screen.query_one("#keys", KeyLine)
+                hidden = "open-page"  # The line of the proposal names it.
         pane = self._panes.current
-        keys.show_keys(
-            key_hints(self._services, pane, leading, typing=typing, hidden=hidden)
-        )
+        hints = key_hints(self._services, pane, leading, typing=typing, hidden=hidden)
+        keys = self._screen.query_one("#keys", KeyLine)
+        keys.show_keys(hints)
         # On a narrow screen, what can be done with selected text takes the room of the status.
-        selected = bool(leading) and leading[-1] == _SELECTED[-1]
+        is_selecting = bool(leading) and leading[-1] == _SELECTED[-1]
         status = self._screen.query_one("#status", StatusLine)
-        needs_room = selected and keys.display and self._panes.narrow
+        needs_room = is_selecting and keys.display and self._panes.narrow
         status.display = not needs_room or status.has_class("-parted")
 
     def _guide(self, session: Session | None) -> tuple[tuple[str, str], ...]:
@@ -325,74 +353,68 @@ class StatusLines:
         if session is not None:
             steps += _reading_steps(session)
             if is_starter(session.models.reading.spec):
-                weak = f"{TRYING_OUT}: its gists are quotations, and its answers are often wrong."
-                steps.append(
-                    (f"{weak} {{choose-model}} offers better ones.", "choose-model")
-                )
-        steps.append(
-            ("{ask} asks about the book, also before a section is read.", "ask")
-        )
-        return tuple(
-            (self._services.with_keys(text), command) for text, command in steps
-        )
+                steps.append((_WEAK_MODEL, "choose-model"))
+        steps.append((_ASK_AT_ONCE, "ask"))
+        with_keys = self._services.with_keys
+        return tuple((with_keys(text), command) for text, command in steps)
 
     def _show_memory_header(self, context: ReadingContext) -> None:
+        """Show how much of the book is read, and what the memory shows of it."""
         memory = context.memory_pane.memory
         counter = _counter_of(memory)
-        headers = [Content.assemble(("Memory", "bold"), (counter, "$gr-faint"))]
+        header = Content.assemble(("Memory", "bold"), (counter, "$gr-faint"))
+        longest_first = [header]
         has_names = bool(context.memory_pane.view.names)
         if memory is not None and memory.quotes and counter and has_names:
-            longer = Content.assemble(headers[0], (f" · {WHO_ENTERS}", "$gr-faint"))
-            headers.insert(0, longer)
-        self._screen.query_one("#memory-header", Line).show_longest(*headers)
+            longer = Content.assemble(header, (f" · {WHO_ENTERS}", "$gr-faint"))
+            longest_first.insert(0, longer)
+        self._screen.query_one("#memory-header", Line).show_longest(*longest_first)
         self._show_origin(context)
 
     def _show_origin(self, context: ReadingContext) -> None:
-        """Who read the memory, if it is not the model that reads, and for what."""
+        """Show who read the memory, if it is not the model that reads, and for what."""
         memory = context.memory_pane.memory
         origin: list[str] = []
-        if context.session is not None and (reader := context.session.activity.read_by):
-            origin.append(f"read by {reader}")
+        if context.session is not None and context.session.activity.read_by:
+            origin.append(f"read by {context.session.activity.read_by}")
         if memory is not None and memory.focus.preset != FICTION:
             origin.append(f"as {memory.focus.preset.title}")
         if memory is not None and memory.focus.task:
             origin.append(f"to find out: {memory.focus.task}")
         had_origin = self._screen.has_class("-origin")
-        self._screen.set_class(bool(origin), "-origin")
+        has_origin = bool(origin)
+        self._screen.set_class(has_origin, "-origin")
         controllers = self._controllers()
-        if had_origin != bool(origin) and controllers is not None:
+        if had_origin != has_origin and controllers is not None:
             # The line takes its row from the memory.
             self._screen.call_after_refresh(controllers.pages.rows_changed)
-        self._screen.query_one("#memory-origin", Line).show(
-            Content(clean(" · ".join(origin)))
-        )
+        words = Content(clean(" · ".join(origin)))
+        self._screen.query_one("#memory-origin", Line).show(words)
 
     def _show_strip(self, context: ReadingContext) -> None:
+        """Show the last question in a strip, on a narrow screen that shows another pane."""
         answers = context.answers_pane
         panes = self._panes
-        session = context.session
-        running = (
-            session is not None and session.activity.asking is not AskingState.IDLE
-        )
+        asking = AskingState.IDLE
+        if context.session is not None:
+            asking = context.session.activity.asking
+        is_news = asking is not AskingState.IDLE or panes.unseen_answer
         is_covered = panes.narrow and panes.current is not Pane.ANSWERS
-        room = max(0, self._screen.size.width - 2)
-        is_waiting = (
-            session is not None and session.activity.asking is AskingState.PERSON
-        )
-        # What is wanted stands below, and needs the rows of the steps before it.
-        rows = 1 if is_waiting else STRIP_ROWS
+        # The line of a proposal stands below, and needs the rows of the steps before it.
+        rows = 1 if asking is AskingState.PERSON else STRIP_ROWS
+        width = max(0, self._screen.size.width - 2)
         lines: Sequence[str] = ()
-        if answers.exchanges and is_covered and (running or panes.unseen_answer):
-            lines = strip_lines(answers.exchanges[-1], answers.places, rows, room)
+        if answers.exchanges and is_covered and is_news:
+            lines = strip_lines(answers.exchanges[-1], answers.places, rows, width)
         strip = self._screen.query_one("#strip", Static)
         strip.styles.height = rows
         self._screen.set_class(bool(lines), "-strip")
-        text = "\n".join(crop(clean(line), room) for line in lines)
+        text = "\n".join(crop(clean(line), width) for line in lines)
         strip.update(text, layout=False)
 
 
 def _reading_steps(session: Session) -> list[tuple[str, str]]:
-    """What keeps the model from reading or lets it read on: as in `StatusLines._guide`."""
+    """What keeps the model from reading, or lets it read on: (text, command id)."""
     activity = session.activity
     if not session.has_model:
         text = "{choose-model} chooses a model on this machine, or one to download."
@@ -412,7 +434,7 @@ def _reading_steps(session: Session) -> list[tuple[str, str]]:
 
 
 def _counter_of(memory: GistMemory | None) -> str:
-    """`   12 of ~65 sections`; empty before the first."""
+    """How much of the book is read: `   12 of ~65 sections`; empty before the first."""
     if memory is None:
         return ""
     read = len(memory.read_entries)
@@ -443,7 +465,7 @@ def _shortened(words: str, shorter: Mapping[str, str]) -> str:
 
 
 def _cells_of(chips: Sequence[_Chip]) -> int:
-    """The columns that these take on one row."""
+    """The columns that the chips take on one row."""
     return sum(cell_len(key) + cell_len(word) + _AROUND_CHIP for key, word, _ in chips)
 
 
@@ -478,28 +500,29 @@ def _leading_unselected(controllers: Controllers) -> list[tuple[str, str]]:
     context = controllers.context
     session = _settled(context)
     of_session: list[tuple[str, str]] = []
-    if session:
-        of_session = _of_session(
-            session.activity, bool(controllers.questions.opened_pages)
-        )
+    if session is not None:
+        has_opened = bool(controllers.questions.opened_pages)
+        of_session = _of_session(session.activity, has_opened)
     look = _LOOK if context.position.looking else []
     if context.panes.current is not Pane.BOOK:
         return [*look[:1], *of_session]
-    if controllers.steps.proposal:  # Enter does something else there.
+    if controllers.steps.proposal:
+        # Enter accepts the proposal, so it is not named as the key to read on.
         return [*look[:1], *of_session, *_READING]
     if controllers.search.note:
-        return [*_FOUND, *look, *of_session]
+        return [*_HITS, *look, *of_session]
     if of_session in ([], _PAUSE):
         return [*look, *_READING, *of_session]
     return [*look, *of_session, *_READING]
 
 
-def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]:
+def _of_session(activity: Activity, has_opened: bool) -> list[tuple[str, str]]:
+    """The keys for what the model does. `has_opened`: whether the agent opened a page."""
     if activity.asking is AskingState.PERSON:
         return [("cancel", "cancel")]  # The line of the proposal has the other keys.
     if activity.asking is not AskingState.IDLE:
         leading = [("cancel", "cancel"), ("stop-lookups", "answer now")]
-        if opened_pages:
+        if has_opened:
             leading.append(("refuse", "refuse"))
         return leading
     return _of_reading(activity)
@@ -517,9 +540,10 @@ def _of_reading(activity: Activity) -> list[tuple[str, str]]:
         return [] if is_read else [("resume", "read along")]
     if activity.problem:
         return [("resume", "try again"), ("choose-model", "model")]
-    if (making and making.paused) or activity.reading in (
-        ReadingState.PAUSED,
-        ReadingState.FAILED,
-    ):
+    is_making_paused = making is not None and making.paused
+    is_reading_paused = activity.reading in (ReadingState.PAUSED, ReadingState.FAILED)
+    if is_making_paused or is_reading_paused:
         return [("resume", "resume")]
-    return _PAUSE if making or activity.reading is not ReadingState.DONE else []
+    if making is None and activity.reading is ReadingState.DONE:
+        return []
+    return _PAUSE

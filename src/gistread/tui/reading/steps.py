@@ -1,6 +1,6 @@
-"""Lets the user decide each look-up.
+"""Lets the user decide which sections the reader opens for a question.
 
-Shows what the reader wants, section by section, and handles the commands that answer it.
+Shows the sections that the reader wants, one after another, and handles the user's decisions.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _MEANING = {
     Steps.ASK: "In this book the model asks before it opens a section.",
 }
 _KEYS = "{open-page}\u00a0open, {refuse}\u00a0no, {other-page}\u00a0another, {accept-all}\u00a0all"
-_TOP = 0.3  # Where in the book's view a wanted place is shown
+_TOP = 0.3  # Where a wanted place is shown in the book's view, from 0 (top) to 1
 _QUESTION_CHARACTERS = 60
 _GIST_CHARACTERS = 300
 
@@ -36,15 +36,15 @@ class _Review:
 
     proposal: Proposed
     at: int = 0  # Index of the section that is shown
-    # Indexes of the sections; likewise `refused`
-    accepted: set[int] = field(default_factory=set)
-    refused: set[int] = field(default_factory=set)
+    accepted: set[int] = field(default_factory=set)  # Indexes of sections
+    refused: set[int] = field(default_factory=set)  # Indexes of sections
     instead: list[int] = field(default_factory=list)  # Pages that the user named
-    # Indexes of sections that are among these pages
+    # Indexes of the sections whose pages the user named
     named: set[int] = field(default_factory=set)
 
     @property
     def sections(self) -> tuple[WantedSection, ...]:
+        """The wanted sections; one without a place if the reader only names pages."""
         proposal = self.proposal
         if proposal.sections or not proposal.pages:
             return proposal.sections
@@ -52,6 +52,7 @@ class _Review:
 
     @property
     def current(self) -> WantedSection | None:
+        """The section that is shown; None if the reader wants to answer."""
         if not self.sections:
             return None
         return self.sections[self.at]
@@ -75,11 +76,11 @@ class _Review:
         self.accepted.discard(self.at)
         self.named.discard(self.at)
         self.refused.add(self.at)
-        closed = self.sections[self.at].pages
-        self.instead = [page for page in self.instead if page not in closed]
+        refused_pages = self.sections[self.at].pages
+        self.instead = [page for page in self.instead if page not in refused_pages]
 
     def name(self, pages: Sequence[int]) -> None:
-        """Open these pages; a section that is wanted anyway needs no other decision."""
+        """Open these pages. Later sections that they contain need no decision of their own."""
         self.instead += pages
         for index, section in enumerate(self.sections):
             if self.at < index and set(section.pages) <= set(pages):
@@ -89,20 +90,25 @@ class _Review:
 
     def next_section(self) -> int | None:
         """Index of the next section to decide about; None after the last one."""
-        following = range(self.at + 1, len(self.sections))
-        return next((index for index in following if index not in self.named), None)
+        for index in range(self.at + 1, len(self.sections)):
+            if index not in self.named:
+                return index
+        return None
 
     def decision(self) -> Decision:
-        chosen = tuple(dict.fromkeys(self.instead))
+        """What was decided about all sections."""
+        named_pages = tuple(dict.fromkeys(self.instead))
         if self.sections and len(self.refused) == len(self.sections):
-            return Decision(refuses=True, pages=chosen)
-        refused = (self.sections[index].pages for index in sorted(self.refused))
-        return Decision(
-            pages=chosen, refused=tuple(page for pages in refused for page in pages)
-        )
+            return Decision(refuses=True, pages=named_pages)
+        refused_pages: list[int] = []
+        for index in sorted(self.refused):
+            refused_pages += self.sections[index].pages
+        return Decision(pages=named_pages, refused=tuple(refused_pages))
 
 
 class StepController(InputLineClient):
+    """Shows what the reader proposes, and passes on what the user decides."""
+
     def __init__(
         self,
         context: ReadingContext,
@@ -115,7 +121,7 @@ class StepController(InputLineClient):
         self._asking = asking
         self._walk = walk
         self._review: _Review | None = None
-        # The pane left for the memory, on a narrow screen
+        # On a narrow screen, the pane to go back to from the memory
         self._return_to: Pane | None = None
 
     @property
@@ -127,6 +133,7 @@ class StepController(InputLineClient):
 
     @property
     def proposal(self) -> Proposed | None:
+        """What the reader wants, while it waits for a decision."""
         if self._steering is None:
             return None
         return self._steering.proposal
@@ -142,7 +149,8 @@ class StepController(InputLineClient):
 
     def show(self) -> None:
         """Show the section that waits for a decision."""
-        line, review = self._context.screen.query_one("#step", Actions), self.waiting()
+        line = self._context.screen.query_one("#step", Actions)
+        review = self.waiting()
         self._walk.update()
         line.set_class(review is not None or self._walk.is_open, "-some")
         if review is not None:
@@ -169,7 +177,7 @@ class StepController(InputLineClient):
         return [*items, *self._about_section(section, review.words)]
 
     def _about_section(self, section: WantedSection, decided: str) -> list[ActionItem]:
-        """Its place, the decision so far, and the reason and text that the memory does not show."""
+        """The place of a section, the decision so far, and what the memory does not show of it."""
         items: list[ActionItem] = []
         if section.end:
             items.append(("", self._questions.place_words(section.start), self._go_to))
@@ -180,20 +188,22 @@ class StepController(InputLineClient):
         if section.reason and not is_in_memory:
             items.append(("", section.reason, self._go_to))
         gist = self._questions.gist_of(section)
-        if not (gist and self._context.panes.shows_memory):
+        is_gist_shown = bool(gist) and self._context.panes.shows_memory
+        if not is_gist_shown:
             text = gist or prose_of(self._context.book, section.start, section.end)
             items.append(("", in_quotes(short(text, _GIST_CHARACTERS)), self._go_to))
         return items
 
     def _actions(self, review: _Review) -> list[ActionItem]:
+        """What the user can decide about the section that is shown."""
         hint = self._context.key_hint
-        opens = review.current is not None
+        wants_section = review.current is not None
         actions: list[ActionItem] = [
-            (hint("open-page"), "open" if opens else "answer", self.accept),
+            (hint("open-page"), "open" if wants_section else "answer", self.accept),
             (hint("refuse"), "no", self.refuse),
             (hint("other-page"), "another", self.other),
         ]
-        if not opens:
+        if not wants_section:
             return actions
         if review.at:
             actions.append((hint("previous-step"), "back", lambda: self.step(-1)))
@@ -202,30 +212,29 @@ class StepController(InputLineClient):
         return actions
 
     def _show_in_memory(self, review: _Review) -> None:
+        """Show the wanted section with its reason in the memory; a narrow screen goes there."""
         section = review.current
-        pane = self._context.memory_pane
+        pane, panes = self._context.memory_pane, self._context.panes
         if section is None:
             pane.show_note(None)
             return
-        keys = ""  # On a narrow screen they are on the line below.
-        if not self._context.panes.narrow:
+        keys = ""  # A narrow screen names them in the line below.
+        if not panes.narrow:
             keys = self._context.services.with_keys(_KEYS)
         number = self._questions.in_pane(section.pages[0])
         pane.show_note(SectionNote(number, with_reason("wanted", section.reason), keys))
-        panes = self._context.panes
-        is_new = panes.narrow and self._return_to is None and pane.rows()
-        if is_new and panes.current is not Pane.MEMORY:
+        can_switch = panes.narrow and self._return_to is None and bool(pane.rows())
+        if can_switch and panes.current is not Pane.MEMORY:
             self._return_to = panes.current
             panes.show(Pane.MEMORY)
 
     def _leave_memory(self) -> None:
         """Go back from the memory, on a narrow screen, once nothing is wanted."""
         pane, self._return_to = self._return_to, None
-        is_there = (
-            self._context.panes.narrow and self._context.panes.current is Pane.MEMORY
-        )
+        panes = self._context.panes
+        is_there = panes.narrow and panes.current is Pane.MEMORY
         if pane is not None and is_there:
-            self._context.panes.show(pane)
+            panes.show(pane)
 
     def _go_to(self) -> None:
         """Look at what is wanted in the book."""
@@ -282,7 +291,8 @@ class StepController(InputLineClient):
         if review is None:
             self._walk.step(step)
             return
-        review.at = min(max(0, review.at + step), max(0, len(review.sections) - 1))
+        last = max(0, len(review.sections) - 1)
+        review.at = min(max(0, review.at + step), last)
         self._context.refresh()
 
     def switch(self) -> None:
@@ -299,15 +309,15 @@ class StepController(InputLineClient):
         if self.proposal is None or not self.proposal.last_page:
             self._context.warn("No section is waiting for your decision.")
         else:
-            self._context.input_line.ask(
-                self, "open", "another section: 12 instead, +12 as well"
-            )
+            hint = "another section: 12 instead, +12 as well"
+            self._context.input_line.ask(self, "open", hint)
 
     def typed(self, words: str) -> None:
+        """Take back what was said of the words before."""
         self._context.input_line.say("")
 
     def accepted(self, words: str, choice: int | None) -> None:
-        """The pages have been typed, as the memory numbers them."""
+        """Open the pages that were typed. Their numbers are those of the memory pane."""
         review = self.waiting()
         if review is None:
             self._context.input_line.close()
@@ -344,6 +354,7 @@ class StepController(InputLineClient):
             self._context.refresh()
 
     def _decide(self, decision: Decision) -> None:
+        """Pass the decision on to the reader, which waits for it."""
         if self._steering is not None:
             self._steering.decide(decision)
             self._context.refresh()

@@ -1,9 +1,13 @@
-"""The place of this book on other devices: asked for when it is opened, sent while it is read."""
+"""Progress sync: gets the place of this book on other devices, and sends this one's.
+
+The server is asked when the book is opened. The place is sent while it is read.
+"""
 
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from gistread.errors import GistreadError
 from gistread.tui.notices import LatestNotice
@@ -11,13 +15,13 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import Pane
 from gistread.tui.text.cells import clean, crop
 
-if TYPE_CHECKING:  # Imported once it is set up
+if TYPE_CHECKING:  # Imported only if sync is set up
     from gistread.store.sync_queue import WaitingPlace
     from gistread.syncing.books import SyncedBook
     from gistread.syncing.client import RemotePlace
     from gistread.syncing.sync import ProgressSync
 
-SEND_S = 60.0  # Between two sendings while the book is read
+SEND_S = 60.0  # Seconds between two sendings while the book is read
 _NOTICE_S = 20.0
 _DEVICE_CELLS = 40
 _OFF = "Progress sync is off. `gistread sync login` in a terminal turns it on."
@@ -34,13 +38,13 @@ class _Offer:
 
     @property
     def device(self) -> str:
-        """Its name, safe to show."""
+        """The name of the device, safe to show."""
         name = clean(" ".join(self.remote.device.split()))
         return crop(name, _DEVICE_CELLS) or "Another device"
 
 
 class SyncController:
-    """Nothing of it is on the network unless the user has logged in to a server."""
+    """Syncs the place of the open book, if the user has logged in to a server."""
 
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
@@ -53,11 +57,13 @@ class SyncController:
         # The place that the server has, or need not have; None: the present one is to be sent
         self._sent: int | None = context.position.place
         self._obstacle = _OFF  # Why there is no sync, while there is none
-        self._is_told = False  # That the login does not work
+        self._has_told_refusal = (
+            False  # Whether the user knows that the login does not work
+        )
         self._sending = asyncio.Lock()
 
     async def start(self) -> None:
-        """Ask the server for this book's place, and send what waits."""
+        """Ask the server for this book's place, and send the places that wait in the queue."""
         context, services = self._context, self._context.services
         if not services.config.sync_server:
             return
@@ -90,8 +96,9 @@ class SyncController:
             self._go(self._offered)
         elif self._sync is None or self._synced is None:
             self._context.warn(self._obstacle)
-        else:  # Keys work while the server takes its time.
-            work = self._go_to_remote(self._sync, self._synced)
+        else:
+            # Keys work while the server takes its time.
+            work: Any = partial(self._go_to_remote, self._sync, self._synced)
             self._context.screen.run_worker(work, group="sync-now", exclusive=True)
 
     async def _go_to_remote(self, sync: "ProgressSync", synced: "SyncedBook") -> None:
@@ -138,14 +145,15 @@ class SyncController:
         waiting: "WaitingPlace",
         place: int,
     ) -> None:
+        """Send the reading place, unless another device has gone on from it."""
         try:
             winner = await sync.push(waiting, self._known)
         except GistreadError as error:
             self._tell_refusal(error)
             return
         self._sent = place
-        # Another device has gone on: its place stays until one reads on.
         if winner is not None:
+            # Another device has gone on: its place stays on the server until the user reads on.
             self._known = winner
             self._offer(await self._offer_of(synced, winner))
 
@@ -158,35 +166,39 @@ class SyncController:
             self._mark_unsent(position.place)
             return
         if sync.is_own(remote):
-            if remote.percentage != here.percentage:  # The last sending was lost.
+            was_lost = remote.percentage != here.percentage
+            if was_lost:
                 self._sent = None
             return
         offer = await self._offer_of(synced, remote)
-        if position.place <= offer.offset < position.end:
+        is_in_view = position.place <= offer.offset < position.end
+        if is_in_view:
             return
-        there = replace(remote, percentage=synced.converter.percentage_of(offer.offset))
-        if sync.wins(
-            there, replace(here, at=await sync.waiting_since(synced.document))
-        ):
+        # Both places in percent as this device measures them
+        percentage = synced.converter.percentage_of(offer.offset)
+        there = replace(remote, percentage=percentage)
+        here = replace(here, at=await sync.waiting_since(synced.document))
+        if sync.wins(there, here):
             self._offer(offer)
         else:
             self._mark_unsent(position.place)
 
     def _mark_unsent(self, place: int) -> None:
-        """Have this place sent even if the user does not move, unless it is the beginning."""
+        """Let this place be sent even if the user does not move, unless it is the beginning."""
         if place > 0:
             self._sent = None
 
     async def _offer_of(self, synced: "SyncedBook", remote: "RemotePlace") -> _Offer:
-        return _Offer(remote, await asyncio.to_thread(synced.offset_of, remote))
+        offset = await asyncio.to_thread(synced.offset_of, remote)
+        return _Offer(remote, offset)
 
     def _offer(self, offer: _Offer) -> None:
+        """Tell the user of the place, and which key goes there."""
         self._offered = offer
         share = offer.offset / max(1, len(self._context.book.text))
         key = self._context.key_hint("other-device")
-        self._offer_notice.show(
-            f"{offer.device} is at {share:.0%}. {key} goes there.", timeout=_NOTICE_S
-        )
+        notice = f"{offer.device} is at {share:.0%}. {key} goes there."
+        self._offer_notice.show(notice, timeout=_NOTICE_S)
 
     def _go(self, offer: _Offer) -> None:
         """Look at the place; reading on there makes it the reading place."""
@@ -198,9 +210,9 @@ class SyncController:
         self._context.notify(f"The place of {offer.device}. {back} goes back.")
 
     def _tell_refusal(self, error: GistreadError) -> None:
-        """Tell once that the login does not work; being offline is nothing to tell."""
+        """Tell once that the login does not work. Nothing is told of being offline."""
         from gistread.syncing.client import AuthorizationError
 
-        if isinstance(error, AuthorizationError) and not self._is_told:
-            self._is_told = True
+        if isinstance(error, AuthorizationError) and not self._has_told_refusal:
+            self._has_told_refusal = True
             self._context.warn(str(error))

@@ -19,19 +19,21 @@ from gistread.units import counted
 
 _NOWHERE = ReadingPlace()
 _PLACE = "place"  # The kind of writes of the reading place
-LEAST_PAUSE_S = 0.2  # between two writes of the place, while a key repeats
+LEAST_PAUSE_S = 0.2  # Between two writes of the place, while a key repeats
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Write:
+    """A change to the user's data that is still to be written."""
+
     replaces: str  # Kind whose earlier writes this one supersedes; empty: none
     run: Callable[[], object]
 
 
 class UserDataWriter:
-    """Writes in threads, one after the other, so that nothing waits for the disk.
+    """Writes in threads, one change after the other, so that nothing waits for the disk.
 
-    What cannot be written is tried again before the next write.
+    A change that cannot be written is tried again before the next one.
     """
 
     def __init__(
@@ -47,16 +49,19 @@ class UserDataWriter:
         self._path = path
         self._services = services
         self._warn = warn
-        self._place = saved
-        self._stored = saved  # By this process last; another may have stored one since
+        self._place = saved  # The place to write next
+        # What this process stored last; another may have stored a place since
+        self._stored = saved
         self._timer: asyncio.TimerHandle | None = None
         self._written_at = float("-inf")  # On the loop's clock
         self._tasks: set[asyncio.Task[None]] = set()
-        self._refused = False
+        self._refused = False  # Whether the last write failed
         self._unwritten: list[_Write] = []
-        self._in_order = asyncio.Lock()  # A question is written again with its answer.
+        # Keeps the order: a question is written again with its answer.
+        self._in_order = asyncio.Lock()
 
     def save_opened(self) -> None:
+        """Save that the book was opened, and add it to the library."""
         book = self._book
         path = self._path
         services = self._services
@@ -67,7 +72,7 @@ class UserDataWriter:
             file = None
             digest = ""
             if path:
-                with contextlib.suppress(BookError):  # the file is gone already
+                with contextlib.suppress(BookError):  # The file is gone already.
                     file = book_file_of(path, book)
                     digest = file.digest
             services.user_data.record_opening(
@@ -100,9 +105,8 @@ class UserDataWriter:
 
         `replaces`: a kind of writes of which only the last is needed.
         """
-        self._write(
-            _Write(replaces, lambda: write(self._services.user_data, self._book.sha256))
-        )
+        data, sha256 = self._services.user_data, self._book.sha256
+        self._write(_Write(replaces, lambda: write(data, sha256)))
 
     async def flush(self) -> str:
         """Write everything now. Returns a message about what was not saved."""
@@ -123,28 +127,29 @@ class UserDataWriter:
         return " ".join(problems)
 
     def _write_place(self) -> None:
-        place, self._timer = self._place, None
+        self._timer = None
         self._written_at = asyncio.get_running_loop().time()
-        words = quote_at(self._book.text, place.offset)
+        book, place = self._book, self._place
+        words = quote_at(book.text, place.offset)
 
         def write() -> None:
+            title = book.chapter_title(place.offset)
             self._services.user_data.set_position(
-                self._book.sha256,
+                book.sha256,
                 place.offset,
                 words,
                 read=place.read,
                 behind=place.behind,
                 end=place.end,
                 base=self._stored,
-                chapter=chapter_name(
-                    self._book.chapter_title(place.offset), self._book.language
-                ),
+                chapter=chapter_name(title, book.language),
             )
             self._stored = place
 
         self._write(_Write(_PLACE, write))
 
     def _write(self, write: _Write) -> None:
+        """Write a change soon, in place of unwritten ones that it supersedes."""
         if write.replaces:
             self._unwritten = [
                 earlier
@@ -167,12 +172,13 @@ class UserDataWriter:
                     self._refuse(error)
                     return
                 self._refused = False
-                if write in self._unwritten:  # Else a later one has taken its place.
+                is_superseded = write not in self._unwritten
+                if not is_superseded:
                     self._unwritten.remove(write)
 
     def _refuse(self, error: StorageError) -> None:
+        """Warn once that the data cannot be written."""
         if not self._refused:
             self._refused = True
-            self._warn(
-                f"Your place cannot be saved yet; gistread keeps trying. {error}"
-            )
+            advice = "Your place cannot be saved yet; gistread keeps trying."
+            self._warn(f"{advice} {error}")

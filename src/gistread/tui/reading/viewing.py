@@ -14,23 +14,25 @@ from gistread.tui.screens.choosing import TypographyScreen
 from gistread.tui.text import Clicked, LongText
 from gistread.tui.text.figure import Figure
 
-_NEAR_CHARACTERS = 2000  # Before and after the view
-_FIRST_PARAGRAPHS = 5  # Among which a cover in the text is looked for
+_NEAR_CHARACTERS = 2000  # Pictures so near to the view are loaded
+_FIRST_PARAGRAPHS = 5  # A cover in the text is one of these
 _ROWS_AROUND = 4  # Rows of the screen without text
 _LEAST_ROWS = 3  # Of a picture, however low the screen is
-_MOST_SHARE = 2 / 3  # Of the rows, for a picture: words stay below it
+_MOST_SHARE = 2 / 3  # Most of the rows for a picture: words stay below it
 _RETURN_TOP = 0.2  # Where the words at a picture are shown, from 0 (top) to 1
 _LEAST_TEXT_WIDTH, _MOST_TEXT_WIDTH = 20, 200
 
 
 class Pictures:
+    """Loads the pictures near the view, and shows them in the text or alone."""
+
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._sources = _sources(context.book)
         # By paragraph; None if the picture cannot be drawn
         self._figures: dict[int, Figure | None] = {}
-        self._most_rows = 0
-        self._shown = True
+        self._most_rows = 0  # Of a picture in the text
+        self._shown = True  # Whether pictures are drawn in the text
         self._loading = False
 
     def update(self) -> None:
@@ -40,10 +42,9 @@ class Pictures:
         if not self._sources or not app.size.height:
             return
         shown = config.pictures and context.services.drawer.mode is not ImageMode.DOTS
-        most_rows = max(
-            _LEAST_ROWS, int((app.size.height - _ROWS_AROUND) * _MOST_SHARE)
-        )
-        if (shown, most_rows) != (self._shown, self._most_rows):
+        rows_of_text = app.size.height - _ROWS_AROUND
+        most_rows = max(_LEAST_ROWS, int(rows_of_text * _MOST_SHARE))
+        if shown != self._shown or most_rows != self._most_rows:
             self._shown, self._most_rows = shown, most_rows
             self._show(self._figures)
         if shown and not self._loading and self._next_to_load() is not None:
@@ -51,48 +52,51 @@ class Pictures:
             context.screen.run_worker(self._load(), group="pictures")
 
     def show_next(self) -> None:
+        """Show the first picture from the top of the view on; behind the last one, that one."""
         view, images = self._context.book_pane.visible_range, self._context.book.images
         if not images or view is None:
             self._context.warn("This book has no pictures.")
             return
-        self._open(
-            next(
-                (index for index, image in enumerate(images) if image.end > view[0]),
-                len(images) - 1,
-            )
-        )
+        top, _ = view
+        following = [index for index, image in enumerate(images) if image.end > top]
+        self._open(following[0] if following else len(images) - 1)
 
     def clicked(self, event: Clicked) -> bool:
-        if event.book_offset is None:
+        """Show the picture that was clicked. Returns whether it is one."""
+        offset = event.book_offset
+        if offset is None:
             return False
         book = self._context.book
-        image = next(
-            iter(book.images_between(event.book_offset, event.book_offset + 1)), None
-        )
-        if image is not None:
-            self._open(book.images.index(image))
-        return image is not None
+        images = list(book.images_between(offset, offset + 1))
+        if not images:
+            return False
+        self._open(book.images.index(images[0]))
+        return True
 
     def _open(self, index: int) -> None:
+        """Show a picture in the viewer."""
         # Imported when the first picture is shown: the book's text comes first.
         from gistread.tui.screens.image import ImageScreen
 
         context = self._context
+
+        def go(offset: int) -> None:
+            context.navigation.jump(offset, top=_RETURN_TOP)
+
         screen = ImageScreen(context.book, context.path, index, context.services.drawer)
-        context.push(
-            screen, lambda offset: context.navigation.jump(offset, top=_RETURN_TOP)
-        )
+        context.push(screen, go)
 
     def _show(self, figures: Mapping[int, Figure | None]) -> None:
-        drawn = {
+        """Draw these figures in the text, or take them away if they are not to be shown."""
+        drawable: dict[int, Figure | None] = {
             index: figure.limited(self._most_rows)
             for index, figure in figures.items()
             if figure is not None
         }
-        if drawn:
-            self._context.book_pane.show_figures(
-                drawn if self._shown else dict.fromkeys(drawn)
-            )
+        if not self._shown:
+            drawable = dict.fromkeys(drawable)
+        if drawable:
+            self._context.book_pane.show_figures(drawable)
 
     def _next_to_load(self) -> int | None:
         """The next paragraph near the view with a picture to load.
@@ -114,43 +118,51 @@ class Pictures:
         return None
 
     async def _load(self) -> None:
+        """Load and show pictures until all near the view are loaded."""
         try:
             while self._shown and (index := self._next_to_load()) is not None:
                 self._figures[index] = None
                 # The caption stays in the text; the viewer shows the error.
                 with suppress(GistreadError):
-                    context = self._context
-                    data = await asyncio.to_thread(
-                        read_picture, context.path, self._sources[index]
-                    )
-                    self._figures[index] = figure = await asyncio.to_thread(
-                        context.services.drawer.figure, data
-                    )
+                    figure = await self._figure(self._sources[index])
+                    self._figures[index] = figure
                     self._show({index: figure})
         finally:
             self._loading = False
 
+    async def _figure(self, source: str) -> Figure:
+        """Raises GistreadError."""
+        drawer = self._context.services.drawer
+        data = await asyncio.to_thread(read_picture, self._context.path, source)
+        return await asyncio.to_thread(drawer.figure, data)
+
 
 def _sources(book: Book) -> dict[int, str]:
-    """Sources of the pictures, by paragraph."""
+    """The source of the first picture in each paragraph of pictures, by its index.
+
+    A cover that is not in the text is shown above it.
+    """
     sources: dict[int, str] = {}
     for image in book.images:
         index = book.paragraph_index(image.start)
         if book.paragraphs[index].kind is ParagraphKind.IMAGE:
-            sources.setdefault(index, image.source)  # The first of each
-    in_text = any(
-        sources.get(index) == book.cover for index in range(_FIRST_PARAGRAPHS)
-    )
-    if not book.cover or in_text or not book.paragraphs:
+            sources.setdefault(index, image.source)
+    if not book.cover or not book.paragraphs:
         return sources
-    return {0: book.cover} | sources
+    first_sources = [sources.get(index) for index in range(_FIRST_PARAGRAPHS)]
+    if book.cover not in first_sources:
+        sources.setdefault(0, book.cover)
+    return sources
 
 
 class Typography:
+    """Changes how the text is laid out, for all books."""
+
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
 
     def widen(self, step: int) -> None:
+        """Make the text wider by `step` columns, or narrower."""
         pane = self._context.book_pane
         # Beyond the edge of the pane a wider text looks the same, and takes long to undo.
         width = min(pane.row_width or pane.text_width, pane.text_width) + step
@@ -164,40 +176,39 @@ class Typography:
         if width >= TWO_COLUMNS:
             return
         if columns > 1:
-            words = (
-                f"Two columns of text, once the terminal is {TWO_COLUMNS} columns wide"
-            )
+            words = "Two columns of text, once"
         else:
-            words = f"One column of text, also where the terminal is {TWO_COLUMNS} columns wide"
-        self._context.notify(f"{words}: now it has {width}.")
+            words = "One column of text, also where"
+        needed = f"the terminal is {TWO_COLUMNS} columns wide"
+        self._context.notify(f"{words} {needed}: now it has {width}.")
 
     def focus_mode(self) -> None:
+        """Show the text alone, or all again."""
         screen = self._context.screen
         self._context.panes.show(Pane.BOOK)
         screen.toggle_class(FOCUS_MODE)
         if screen.has_class(FOCUS_MODE):
             key = self._context.key_hint("focus-mode")
-            self._context.notify(
-                f"{key} or a click beside the text leaves focus mode.", timeout=2
-            )
+            notice = f"{key} or a click beside the text leaves focus mode."
+            self._context.notify(notice, timeout=2)
 
     def clicked(self, event: Clicked) -> bool:
-        """A click beside the text leaves focus mode, which shows nothing else to click on."""
-        leaves = event.book_offset is None and self._context.screen.has_class(
-            FOCUS_MODE
-        )
-        if leaves:
-            self.focus_mode()
-        return leaves
+        """Leave focus mode if the click was beside the text. Returns whether it did."""
+        is_focus_mode = self._context.screen.has_class(FOCUS_MODE)
+        if event.book_offset is not None or not is_focus_mode:
+            return False
+        self.focus_mode()
+        return True
 
     def show_panel(self) -> None:
+        """Show the panel of all these settings, beside the book."""
         context = self._context
         context.panes.show(Pane.BOOK)
-        context.screen.app.push_screen(
-            TypographyScreen(lambda: context.services.config, self.set)
-        )
+        panel = TypographyScreen(lambda: context.services.config, self.set)
+        context.screen.app.push_screen(panel)
 
     def set(self, key: str, value: Value) -> None:
+        """Change a setting and lay the text out anew."""
         settings = self._context.services.settings
         if getattr(settings.config, key) == value:
             return

@@ -19,7 +19,7 @@ from gistread.tui.text import Mark
 from gistread.tui.widgets.lines import ActionItem
 from gistread.units import in_quotes, short
 
-_TOP = 0.2  # Where in the book's view a step is shown
+_TOP = 0.2  # Where a step is shown in the book's view, from 0 (top) to 1
 _AROUND_SENTENCE = 14  # Columns of the step's line beside a cited sentence
 _LEAVE_OUT = "{refuse}\u00a0leave\u00a0out"
 _TAKE_BACK = "{refuse}\u00a0take\u00a0back"
@@ -27,13 +27,16 @@ _KEYS = "{previous-step}\u00a0{next-step}\u00a0steps, "
 
 
 class WalkController:
+    """Shows one step of an answer after the other, and leaves steps out of it."""
+
     def __init__(self, context: ReadingContext, questions: QuestionController) -> None:
         self._context = context
         self._questions = questions
-        self._asked_at = 0.0  # Of the question whose answer is walked
-        self._sections: Sections | None = None  # Those that number the steps
+        # When the question was asked whose answer is walked; this identifies it
+        self._asked_at = 0.0
+        self._sections: Sections | None = None  # The sections that number the steps
         self._steps: list[WalkStep] = []
-        self._at = 0
+        self._at = 0  # Index of the step that is shown
 
     @property
     def is_open(self) -> bool:
@@ -44,14 +47,14 @@ class WalkController:
 
     @property
     def _number(self) -> int | None:
-        """Where the walked exchange now stands: others may have been added, moved or deleted."""
-        exchanges = self._context.answers_pane.exchanges
-        walked = (
-            number
-            for number, exchange in enumerate(exchanges)
-            if exchange.record.asked_at == self._asked_at
-        )
-        return next(walked, None)
+        """The number of the walked exchange; None if it was deleted.
+
+        It changes when others are added, moved or deleted.
+        """
+        for number, exchange in enumerate(self._context.answers_pane.exchanges):
+            if exchange.record.asked_at == self._asked_at:
+                return number
+        return None
 
     @property
     def _current(self) -> WalkStep:
@@ -79,7 +82,7 @@ class WalkController:
         self._show()
 
     def step(self, step: int) -> None:
-        """Show the next or previous step; the first time, of the chosen or last answer."""
+        """Show the next or previous step. Without a walk, begin one behind the chosen answer."""
         if not self.is_open:
             self.begin(self._context.chosen_exchange, at_end=step < 0)
             return
@@ -98,29 +101,31 @@ class WalkController:
             return
         sections = self._sections
         assert sections is not None, "no step is shown"
-        left_out = {sections.number_at(offset) for offset in steered.refused} ^ {
-            step.number
-        }
+        left_out = {sections.number_at(offset) for offset in steered.refused}
+        if step.number in left_out:
+            left_out.remove(step.number)
+        else:
+            left_out.add(step.number)
         refused = tuple(start for start, _ in sections.places_of(left_out))
         self.close()
         self._questions.write_anew(number, replace(steered, refused=refused))
 
     def cancel(self) -> bool:
         """Close the walk, unless a question is being typed. Returns whether it was closed."""
-        is_closing = self.is_open and not self._context.question.has_focus
-        if is_closing:
-            self.close()
-        return is_closing
+        if not self.is_open or self._context.question.has_focus:
+            return False
+        self.close()
+        return True
 
     def close(self) -> None:
-        """Show no step any more."""
+        """End the walk: show no step any more."""
         if not self._steps:
             return
         self._take_down()
         self._context.refresh()
 
     def update(self) -> None:
-        """Show no step of an answer that is gone, or beside a question that is being answered."""
+        """End the walk if its answer is gone, or a question is being answered."""
         if self._steps and not self.is_open:
             self._take_down()
 
@@ -132,12 +137,12 @@ class WalkController:
     def about(self) -> list[ActionItem]:
         """The step that is shown: where it stands, why it was read, what is cited from it."""
         step = self._current
-        title = (
-            f"Step {self._at + 1} of {len(self._steps)}: section {self._in_pane(step)}"
-        )
+        number = self._in_pane(step)
+        title = f"Step {self._at + 1} of {len(self._steps)}: section {number}"
+        start, _ = step.place
         items: list[ActionItem] = [
             (title, "", self._go_to),
-            ("", self._questions.place_words(step.place[0]), self._go_to),
+            ("", self._questions.place_words(start), self._go_to),
         ]
         if step.is_left_out:
             items.append(("", "left out", self._go_to))
@@ -172,6 +177,7 @@ class WalkController:
         return self._context.memory_pane.memory or unread_memory(self._context.book)
 
     def _in_pane(self, step: WalkStep) -> int:
+        """The number that the section of a step has in the memory pane."""
         shown = sections_of(self._context.memory_pane.memory)
         return renumbered(step.number, self._sections, shown)
 
@@ -187,9 +193,8 @@ class WalkController:
             words = f"step {self._at + 1} of {len(self._steps)}"
             change = _LEAVE_OUT
         keys = self._context.services.with_keys(_KEYS + change)
-        pane.show_note(
-            SectionNote(self._in_pane(step), with_reason(words, step.reason), keys)
-        )
+        note = with_reason(words, step.reason)
+        pane.show_note(SectionNote(self._in_pane(step), note, keys))
         if step.cited:
             marks = [Mark(*place, "cited") for place in step.cited]
         else:
@@ -199,7 +204,9 @@ class WalkController:
         self._context.refresh()
 
     def _go_to(self) -> None:
+        """Show the place of the step in the book."""
         context = self._context
-        context.navigation.jump(self._current.place[0], _TOP, series="walk")
+        start, _ = self._current.place
+        context.navigation.jump(start, _TOP, series="walk")
         if context.panes.narrow and context.panes.current is not Pane.BOOK:
             context.panes.show(Pane.BOOK)

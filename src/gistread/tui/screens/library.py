@@ -463,10 +463,13 @@ class LibraryScreen(CommandTarget, NoticeScreen[Opening | None]):
         if not entry.missing:
             self.notify(f"The file is at {entry.path}")
             return
-        typed = f"{entry.path.parent}/" if is_folder(entry.path.parent) else ""
-        while path := await self.app.push_screen_wait(
-            PathScreen(f"Where is {entry.title} now?", typed)
-        ):
+        folder = entry.path.parent
+        typed = f"{folder}/" if is_folder(folder) else ""
+        while True:
+            screen = PathScreen(f"Where is {entry.title} now?", typed)
+            path = await self.app.push_screen_wait(screen)
+            if path is None:
+                return
             try:
                 file = await asyncio.to_thread(self._books.locate, entry, path)
             except GistreadError as error:
