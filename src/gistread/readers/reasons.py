@@ -1,5 +1,6 @@
-"""Why a part of the book is wanted for a question: the words that it shares with it."""
+"""Why a part of the book is wanted for a question: the words that both share."""
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -14,22 +15,22 @@ from gistread.search.tokens import Terms, code_of, language_of, stop_words
 from gistread.units import in_quotes
 
 _MOST_WORDS = 4
-# Characters of a section that a passage must cover to ask for that section, too
+# A passage that is in several sections asks for those of which it covers so many characters.
 _LEAST_PART = 1000
-# Characters before and after a part in which the ranking still counts words
+# The ranking counts words in so many characters before and after a part.
 _AROUND = 1200
 # Titles that tell nothing even without a name, unlike "captain"
 _FORMS_OF_ADDRESS = frozenset(
     "mr mrs ms miss mister mistress sir madam mme mlle dr prof capt col lieut rev".split()
 )
-# Verbs that stand on every page: a reason only where nothing else is shared
+# Verbs that are on every page: a reason only if nothing else is shared
 _LIGHT_VERBS = frozenset(
     "come came get got give gave go goes going gone went let make made put take took".split()
 )
 
 
 class Reasons:
-    """The words of a question that parts of a book share, as they are written there.
+    """Finds the words of a question in parts of a book, as they are written there.
 
     >>> Reasons("Who saw the white whales?", "A white whale rose.").of([(0, 19)])
     'because it has “white”, “whale”'
@@ -64,63 +65,57 @@ class Reasons:
             for place in self._terms.places(question)
             if place.word not in left_out
         ]
-        before_names = {
-            place.start
-            for place, after in pairwise(places)
-            if question[place.end : after.start] in (" ", ". ")
-            and question[after.start].isupper()
-        }
-        return {
-            place.word
-            for place in places
-            if place.word not in titles() or place.start not in before_names
-        }
+        starts_of_titles: set[int] = set()
+        for place, following in pairwise(places):
+            is_adjacent = question[place.end : following.start] in (" ", ". ")
+            precedes_name = is_adjacent and question[following.start].isupper()
+            if precedes_name and place.word in titles():
+                starts_of_titles.add(place.start)
+        return {place.word for place in places if place.start not in starts_of_titles}
 
     def of(self, places: Iterable[Passage], otherwise: str = "") -> str:
         """Why these places are wanted; `otherwise` if they share nothing with the question."""
         parts = list(places)
-        shared = self._words_in(parts, self._of_question) or self._words_in(
-            parts, self._related
-        )
-        if shared:
-            return f"because it has {shared}"
+        for stems in (self._of_question, self._related):
+            shared = self._words_in(parts, stems)
+            if shared:
+                return f"because it has {shared}"
         around = [(max(0, start - _AROUND), end + _AROUND) for start, end in parts]
         near = self._words_in(around, self._of_question)
         if near:
             return f"because near it stands {near}"
-        weak = self._words_in(parts, self._light)
-        if weak:
-            return f"because it has {weak}"
+        light = self._words_in(parts, self._light)
+        if light:
+            return f"because it has {light}"
         return otherwise
 
     def in_words(self, text: str) -> str:
         """Why a summary is wanted; empty if it shares nothing with the question."""
-        shared = self._shared(text, self._of_question) or self._shared(
-            text, self._related
-        )
-        if not shared:
-            return ""
-        return f"because its summary has {shared}"
+        for stems in (self._of_question, self._related):
+            shared = self._shared(text, stems)
+            if shared:
+                return f"because its summary has {shared}"
+        return ""
 
     def _words_in(self, places: Iterable[Passage], stems: frozenset[str]) -> str:
-        return self._shared(
-            "\n".join(self._text[start:end] for start, end in places), stems
-        )
+        """The words with these stems in these places, as `_shared`."""
+        texts = [self._text[start:end] for start, end in places]
+        return self._shared("\n".join(texts), stems)
 
     def _shared(self, text: str, stems: frozenset[str]) -> str:
-        """The first word of each stem, the most frequent stems last: they tell the least.
+        """The first word of each stem, the most frequent stems last, since they tell the least.
 
         Empty if all are numbers, which tell nothing without a word.
         """
         if not stems:
             return ""
         words: dict[str, str] = {}
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         for start, end, word in self._terms.places(text):
             stem = self._terms.stem(word)
             if stem in stems and word not in _FORMS_OF_ADDRESS:
                 words.setdefault(stem, text[start:end])
-                counts[stem] = counts.get(stem, 0) + 1
+                counts[stem] += 1
         if all(word.isdecimal() for word in words.values()):
             return ""
         rare_first = sorted(words, key=lambda stem: counts[stem])
@@ -130,48 +125,55 @@ class Reasons:
 def sections_wanted(
     places: Iterable[Passage], memory: GistMemory, reasons: Reasons, otherwise: str = ""
 ) -> list[WantedSection]:
-    """The sections in which these places stand, in the order of the places."""
+    """The sections in which these places stand, in the order of the places.
+
+    `otherwise`: the reason for those that share nothing with the question.
+    """
     sections = Sections(memory)
     by_number: dict[int, list[Passage]] = {}
     for place in places:
         parts = list(_parts_of(place, sections))
         longest = max((end - start for _, (start, end) in parts), default=0)
-        for number, part in parts:
-            if part[1] - part[0] < min(longest, _LEAST_PART):
-                continue
-            by_number.setdefault(number, []).append(part)
-    return [
-        WantedSection(
-            (number,), min(parts)[0], max(parts)[1], reasons.of(parts, otherwise)
-        )
-        for number, parts in by_number.items()
-    ]
+        for number, (start, end) in parts:
+            if end - start >= min(longest, _LEAST_PART):
+                by_number.setdefault(number, []).append((start, end))
+    wanted_sections: list[WantedSection] = []
+    for number, wanted_parts in by_number.items():
+        start, _ = min(wanted_parts)
+        _, end = max(wanted_parts)
+        reason = reasons.of(wanted_parts, otherwise)
+        wanted_sections.append(WantedSection((number,), start, end, reason))
+    return wanted_sections
 
 
 def page_wanted(
-    number: int, memory: GistMemory, reasons: Reasons, given: str = ""
+    number: int, memory: GistMemory, reasons: Reasons, reason: str = ""
 ) -> WantedSection:
-    """A page that the model wants; `given`: its own reason, if it gave one."""
+    """A page that the model wants. `reason`: its own reason, if it gave one."""
     page = memory.entry(number).page
-    place = page.start, page.end
-    return WantedSection((number,), *place, given or reasons.of([place]))
+    if not reason:
+        reason = reasons.of([(page.start, page.end)])
+    return WantedSection((number,), page.start, page.end, reason)
 
 
 def main_section(place: Passage, sections: Sections) -> int:
     """Number of the section that has most of a place; 0 in a book without text."""
-    parts = sorted(_parts_of(place, sections), key=lambda part: part[1][0] - part[1][1])
-    if not parts:
-        return 0
-    return parts[0][0]
+    main = 0
+    longest = 0
+    for number, (start, end) in _parts_of(place, sections):
+        if end - start > longest:
+            main = number
+            longest = end - start
+    return main
 
 
 def _parts_of(place: Passage, sections: Sections) -> Iterable[tuple[int, Passage]]:
-    """A place, cut where sections end."""
+    """The part of a place in each section, with the number of the section."""
     start, end = place
     while start < end:
         section = sections.at(start)
         if section is None:
             return
-        until = min(end, section.end) if section.end > start else end
-        yield section.number, (start, until)
-        start = until
+        part_end = min(end, section.end) if section.end > start else end
+        yield section.number, (start, part_end)
+        start = part_end

@@ -1,8 +1,8 @@
-"""The story so far, at once and without a model: sentences about the story, and who is near.
+"""The story so far, without a model: sentences that tell the story, and who is near.
 
-The sentences are from summaries of parts, else from gists of pages. Where a gist says what its
-pages do not, or nothing has been read, they are the book's own. At the same place, questions are
-suggested by the names near it.
+The sentences are from summaries of parts or from gists of pages. Where a gist says what its pages
+do not, or nothing has been read, they are the book's own. `suggestions` are questions about the
+names near the place.
 """
 
 from bisect import bisect_left
@@ -29,31 +29,42 @@ from gistread.words import count_words
 
 # Four screens of 80×24; the gists of 4,000 words, as many as a tale has
 RECAP_WORDS = 600
-SHORT_RECAP_WORDS = 180  # Of an answer
-_CHAPTER_SHARE = 0.4  # Of these words, for the last chapter at least, if it has as many
-# Most pages of the last chapter; those before them are the story before
+SHORT_RECAP_WORDS = 180  # For an answer
+_CHAPTER_SHARE = (
+    0.4  # Least share of these words for the last chapter, if it has so many
+)
+# The last chapter has at most so many pages; earlier ones belong to the story before.
 _CHAPTER_PAGES = 6
-# Times the words that fit; gists with more are replaced by their summary
+# Gists with more than this times the words that fit are replaced by their summary.
 _MOST_CUT = 1.5
 _ACT_WORDS = 60  # About three sentences: the story is told in as many acts as fit
 _OWN_BOOK_WORDS = 180  # Of a book without chapters that is told in its own sentences
 _OWN_CHAPTER_WORDS = 70
-_OWN_ACTS = 8  # In which a story without gists is told
+_OWN_ACTS = 8  # Of a story that is told without gists
 _OWN_ACT_WORDS = 28  # About a sentence
-_ACT_CHARACTERS = 12_000  # Of such an act, in which its sentence is looked for
-# Characters that a memory may lack before the place, about a thousand words
+_ACT_CHARACTERS = 12_000  # The sentence of such an act is from so many first characters
+# A memory that lacks more characters before the place is behind: about a thousand words
 _BEHIND = 6_000
-_ON_STAGE = 4_000  # Characters in front of the place whose people are on stage
+_ON_STAGE = 4_000  # Characters before the place whose people are on stage
 _MOST_PEOPLE = 6
-# Share of the terms of a gist's sentence that its pages have; else it is unsure
+# A gist's sentence is unsure if its pages have less than this share of its terms.
 _LEAST_SHARED = 1 / 3
-# The book's
+# Gists in the book's own words
 _OWN_WORDS = (GistSource.EXTRACTIVE, GistSource.QUOTED, GistSource.VERBATIM)
 _FEW = 2  # Sentences to show if none represents the others
 _QUOTES = "“”\"‘'«„—–"  # Marks of direct speech, which tells little out of context
 _ENDS = (".", "!", "?", "…", ":", *_QUOTES, "’", "»", ")")  # Of whole sentences
 _PAIRS = (("“", "”"), ("«", "»"))
 _LEAST_WORDS = 9  # Of the book's own sentences; shorter ones tell little out of context
+
+# Of suggested questions
+_REACH = 12_000  # Names in so many characters before the bound are known
+_NEAR = 6_000  # Questions are about names in so many characters before the bound
+_GISTS = 3  # Gists of the last pages, whose names count more: they say who matters
+_GIST_WEIGHT = 2
+_LEAST_MENTIONS = 2
+_PERSON_WORDS = 3
+_SUGGESTED = 3  # Questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +77,18 @@ class RecapSentence:
 
 @dataclass(frozen=True, slots=True)
 class Recap:
+    """The story up to a place."""
+
     before: tuple[RecapSentence, ...]  # The story before the chapter
     title: str  # Of the chapter
     chapter: tuple[RecapSentence, ...]  # The chapter of the place
     people: tuple[str, ...]  # Those named near the place, the commonest first
     stopped: Span | None  # The sentence at the place; None at the very beginning
-    pages: int  # Gists used; 0: the chapters’ own sentences
-    summaries: int  # Summaries of parts used
+    pages: int  # Number of gists used; 0: the chapters’ own sentences
+    summaries: int  # Number of summaries of parts used
     # Whether the chapter is told in its own sentences, since the memory ends well before it
     is_behind: bool = False
-    read_until: int = 0  # Offset at which the gists end; 0: none
+    read_until: int = 0  # Offset at which the gists end; 0: there are none
 
 
 def recap(
@@ -83,9 +96,9 @@ def recap(
     corrections: Sequence[NameCorrection] = (),
     words: int = RECAP_WORDS,
 ) -> Recap:
-    """Recap in about these words a memory that ends where the user is (`GistMemory.upto`).
+    """Recap a memory that ends where the user is (`GistMemory.upto`), in about so many words.
 
-    The gists are told whole if they fit. Else sentences are left out evenly.
+    If the gists do not fit, sentences are left out evenly.
     """
     memory = _without_back_matter(memory)
     book = memory.book
@@ -96,21 +109,19 @@ def recap(
     is_behind = bool(memory.entries) and _is_behind(read_until, end, book)
     first_page = _first_page_of_chapter(last, memory, is_behind=is_behind)
     story_start = front_matter_end(book)
-    telling = [_tells(entry, book, story_start) for entry in memory.entries]
-    now = [
-        node for node in page_by_page(memory)[first_page:] if telling[node.first - 1]
+    # For each page, whether it tells something
+    tells = [_tells(entry, book, story_start) for entry in memory.entries]
+    of_chapter = [
+        node for node in page_by_page(memory)[first_page:] if tells[node.first - 1]
     ]
     gists_before = sum(length(entry.gist.text) for entry in memory.entries[:first_page])
-    chapter_words = _share_of_chapter(words, gists_before, _words_in(now))
+    chapter_words = _share_of_chapter(words, gists_before, _words_in(of_chapter))
     before_words = words - chapter_words
-    before = [
-        node
-        for node in _in_detail(existing_summaries(memory, first_page), before_words)
-        if any(telling[node.first - 1 : node.last])
-    ]
+    summaries = _in_detail(existing_summaries(memory, first_page), before_words)
+    before = [node for node in summaries if any(tells[node.first - 1 : node.last])]
     people = _people_near(memory, end, corrections)
-    if now:
-        in_chapter = _tell(now, chapter_words, memory)
+    if of_chapter:
+        in_chapter = _tell(of_chapter, chapter_words, memory)
     else:
         told_until = read_until if is_behind else 0
         start = max(chapter.start, told_until)
@@ -121,7 +132,7 @@ def recap(
         chapter=in_chapter,
         people=people,
         stopped=sentence_at(book, end - 1) if end else None,
-        pages=sum(telling),
+        pages=sum(tells),
         summaries=sum(bool(node.children) for node in before),
         is_behind=is_behind,
         read_until=read_until,
@@ -137,14 +148,13 @@ def _without_back_matter(memory: GistMemory) -> GistMemory:
 
 def _is_behind(read_until: int, end: int, book: Book) -> bool:
     """Whether a memory that ends at `read_until` lacks much of the story up to `end`."""
-    is_in_chapter = book.chapter_index(read_until - 1) >= book.chapter_index(
-        max(0, end - 1)
-    )
-    return not is_in_chapter or end - read_until > _BEHIND
+    chapter_read = book.chapter_index(read_until - 1)
+    last_chapter = book.chapter_index(max(0, end - 1))
+    return chapter_read < last_chapter or end - read_until > _BEHIND
 
 
 def _first_page_of_chapter(chapter: int, memory: GistMemory, *, is_behind: bool) -> int:
-    """Index of the first page that is told as the last chapter; those before are the story so far.
+    """Index of the first page that is told as the last chapter; those before are the story before.
 
     If the memory is behind, no page is told as the last chapter.
     """
@@ -157,7 +167,7 @@ def _first_page_of_chapter(chapter: int, memory: GistMemory, *, is_behind: bool)
 
 
 def _tells(entry: MemoryEntry, book: Book, story_start: int) -> bool:
-    """Whether a page was read and tells something: some are a heading alone, as that of a part."""
+    """Whether a page was read and tells something: the page of a part may be a heading alone."""
     is_story = entry.page.end > story_start
     is_heading = entry.gist.text.strip() == book.chapter_title(entry.page.start)
     return entry.is_read and is_story and not is_heading
@@ -167,24 +177,25 @@ def describe_sources(story: Recap) -> str:
     """The sources of a recap, in words."""
     if not story.pages:
         return "in the chapters’ own sentences"
+    sources = f"the gists of {counted(story.pages, 'section')}"
     if story.summaries:
-        summaries = f"the summaries of {counted(story.summaries, 'part')} and "
-    else:
-        summaries = ""
-    chapter = " and the chapter’s own sentences" if story.is_behind else ""
-    return f"from {summaries}the gists of {counted(story.pages, 'section')}{chapter}"
+        summaries = f"the summaries of {counted(story.summaries, 'part')}"
+        sources = f"{summaries} and {sources}"
+    if story.is_behind:
+        sources += " and the chapter’s own sentences"
+    return f"from {sources}"
 
 
 def last_sentence(book: Book, span: Span) -> str:
-    """The words of the last sentence that a bound leaves, with … where it is cut."""
+    """The words of the last sentence before a bound; if the bound cuts it, with an ellipsis."""
     start, end = span
-    is_cut = end < sentence_at(book, start)[1]
+    _, sentence_end = sentence_at(book, start)
     words = " ".join(book.text[start:end].split())
-    return f"{words}{ELLIPSIS}" if is_cut else words
+    return f"{words}{ELLIPSIS}" if end < sentence_end else words
 
 
 def _share_of_chapter(words: int, gists_before: int, gists_of_chapter: int) -> int:
-    """Words of the last chapter: in proportion to its gists, or the least share if that is more."""
+    """Words for the last chapter: in proportion to its gists, but at least the least share."""
     all_gists = max(1, gists_before + gists_of_chapter)
     share = max(_CHAPTER_SHARE, gists_of_chapter / all_gists)
     return min(gists_of_chapter, round(share * words))
@@ -205,8 +216,8 @@ def _in_detail(nodes: Sequence[Node], words: int) -> list[Node]:
         room -= _words_in(widest.children) - _words_in([widest])
         if room < 0:
             return detailed
-        at = detailed.index(widest)
-        detailed[at : at + 1] = widest.children
+        index = detailed.index(widest)
+        detailed[index : index + 1] = widest.children
 
 
 def _tell(
@@ -216,20 +227,21 @@ def _tell(
 
     Each sentence has the place of the most similar sentence in the book.
     """
-    titles = _on_one_line(memory.book.text[: front_matter_end(memory.book)])
-    sentences = [
-        (sentence, node)
-        for node in nodes
-        for sentence in _sentences_in(node, memory)
-        if sentence.rstrip(".") not in titles and not _is_cut(sentence, memory.book)
-    ]
+    book = memory.book
+    titles = _on_one_line(book.text[: front_matter_end(book)])
+    sentences: list[str] = []
+    node_of: list[Node] = []  # The node of each sentence
+    for node in nodes:
+        for text in _sentences_in(node, memory):
+            is_title = text.rstrip(".") in titles
+            if not is_title and not _is_cut(text, book):
+                sentences.append(text)
+                node_of.append(node)
     acts = max(1, min(words // _ACT_WORDS, len(nodes)))
-    chosen = _choose_evenly([sentence for sentence, _ in sentences], words, acts)
-    by_words: dict[str, RecapSentence] = {}  # None is told twice
-    for node, group in groupby(
-        (sentences[at] for at in chosen), key=lambda each: each[1]
-    ):
-        texts = [sentence for sentence, _ in group]
+    chosen = _choose_evenly(sentences, words, acts)
+    by_words: dict[str, RecapSentence] = {}  # No sentence is told twice.
+    for node, indices in groupby(chosen, key=lambda index: node_of[index]):
+        texts = [sentences[index] for index in indices]
         for text, place in zip(texts, _places(texts, node, memory), strict=True):
             sentence = _as_told(text, place, node, memory)
             by_words.setdefault(sentence.text, sentence)
@@ -237,9 +249,9 @@ def _tell(
 
 
 def _choose_evenly(sentences: Sequence[str], words: int, acts: int) -> Sequence[int]:
-    """Indices of about so many words: all if they fit, else the same share of each act.
+    """Indices of sentences with about so many words: all if they fit, else as many of each act.
 
-    What one act leaves over, the next one may use.
+    Words that one act leaves over are for the next.
     """
     if sum(map(length, sentences)) <= words:
         return range(len(sentences))
@@ -250,7 +262,7 @@ def _choose_evenly(sentences: Sequence[str], words: int, acts: int) -> Sequence[
         end = (act + 1) * len(sentences) // acts
         room = words * (act + 1) // acts - spent
         of_act = _longest_of_act(sentences, range(start, end), room)
-        spent += sum(length(sentences[at]) for at in of_act)
+        spent += sum(length(sentences[index]) for index in of_act)
         chosen += of_act
     return chosen or range(len(sentences))[-_FEW:]
 
@@ -258,14 +270,18 @@ def _choose_evenly(sentences: Sequence[str], words: int, acts: int) -> Sequence[
 def _longest_of_act(sentences: Sequence[str], act: range, words: int) -> list[int]:
     """Indices of the longest sentences that fit into `words`: in a gist, they tell most.
 
-    The beginning and the end of the story come before others.
+    The first and the last sentence of the story come before others.
     """
     ends = (0, len(sentences) - 1)
+
+    def rank(index: int) -> tuple[bool, int]:
+        return index not in ends, -length(sentences[index])
+
     chosen: list[int] = []
-    for at in sorted(act, key=lambda at: (at not in ends, -length(sentences[at]))):
-        if length(sentences[at]) <= words:
-            chosen.append(at)
-            words -= length(sentences[at])
+    for index in sorted(act, key=rank):
+        if length(sentences[index]) <= words:
+            chosen.append(index)
+            words -= length(sentences[index])
     return sorted(chosen)
 
 
@@ -279,14 +295,16 @@ def _as_told(
     earlier = told_before(text, start, memory.focus.wording)
     draft = Draft(sentence, pages, told_before=earlier)
     terms = set(shared_terms(sentence))
-    is_sure = len(terms.intersection(shared_terms(pages))) >= _LEAST_SHARED * len(terms)
+    shared = terms.intersection(shared_terms(pages))
+    is_sure = len(shared) >= _LEAST_SHARED * len(terms)
+    place_start, place_end = place
     if is_sure and not foreign_numbers(draft) and not foreign_names(draft)[0]:
-        return RecapSentence(sentence, place[0])
-    return RecapSentence(_on_one_line(text[slice(*place)]), place[0])
+        return RecapSentence(sentence, place_start)
+    return RecapSentence(_on_one_line(text[place_start:place_end]), place_start)
 
 
 def _sentences_in(node: Node, memory: GistMemory) -> list[str]:
-    """The sentences of a summary; of a gist that quotes, the book's own, without headings."""
+    """The sentences of a summary; if it is a gist that quotes, the book's own, without headings."""
     text = node.summary.text
     if not node.children and node.summary.source in _OWN_WORDS:
         quoted = _quoted_in(_on_one_line(text), node, memory)
@@ -296,23 +314,25 @@ def _sentences_in(node: Node, memory: GistMemory) -> list[str]:
 
 
 def _quoted_in(quotation: str, node: Node, memory: GistMemory) -> list[str]:
-    """The book's sentences in a quotation, in which headings and sentences stand unmarked."""
+    """The book's sentences that a quotation contains; it does not show where they begin or end."""
     book = memory.book
-    start = memory.entry(node.first).page.start
-    end = memory.entry(node.last).page.end
+    page_start = memory.entry(node.first).page.start
+    page_end = memory.entry(node.last).page.end
     sentences = [
-        _on_one_line(book.text[begin:until])
-        for begin, until in sentences_of(book, start, end)
-        if _is_of_the_story(begin, book)
+        _on_one_line(book.text[start:end])
+        for start, end in sentences_of(book, page_start, page_end)
+        if _is_of_the_story(start, book)
     ]
     return [close_speech(sentence) for sentence in sentences if sentence in quotation]
 
 
 def _is_cut(sentence: str, book: Book) -> bool:
-    """Whether it is the book's last one, which the place of the user cuts."""
+    """Whether a sentence is the book's last one, cut at the place of the user."""
     words = sentence.rstrip("”")  # An extract closes a speech that is cut.
+    if words.endswith(_ENDS):
+        return False
     end = book.text[-2 * len(words) :]
-    return not words.endswith(_ENDS) and _on_one_line(end).endswith(words)
+    return _on_one_line(end).endswith(words)
 
 
 def _on_one_line(text: str) -> str:
@@ -322,16 +342,17 @@ def _on_one_line(text: str) -> str:
 def own_story(memory: GistMemory) -> tuple[RecapSentence, ...]:
     """The story before the last chapter, act by act, in sentences of the book itself."""
     book = memory.book
-    end = min(len(book.text.rstrip()), back_matter_start(book))
-    start = front_matter_end(book)
-    until = book.chapters[book.chapter_index(max(0, end - 1))].start
-    length = max(0, until - start) // _OWN_ACTS
+    story_start = front_matter_end(book)
+    story_end = min(len(book.text.rstrip()), back_matter_start(book))
+    last_chapter = book.chapters[book.chapter_index(max(0, story_end - 1))]
+    act_length = max(0, last_chapter.start - story_start) // _OWN_ACTS
+    if act_length == 0:
+        return ()
     chosen: dict[RecapSentence, None] = {}
-    for act in range(_OWN_ACTS if length else 0):
-        begin = start + act * length
-        sentences = _own_sentences(
-            book, begin, begin + min(length, _ACT_CHARACTERS), "", _OWN_ACT_WORDS
-        )
+    for act in range(_OWN_ACTS):
+        start = story_start + act * act_length
+        end = start + min(act_length, _ACT_CHARACTERS)
+        sentences = _own_sentences(book, start, end, "", _OWN_ACT_WORDS)
         chosen |= dict.fromkeys(sentences[:1])
     return tuple(chosen)
 
@@ -341,128 +362,119 @@ def _own_sentences(
 ) -> tuple[RecapSentence, ...]:
     """Sentences of the book itself, preferably with one of these names.
 
-    `words`: 0: as many as the last chapter gets.
+    `words`: about how many; 0: as many as the last chapter gets.
     """
-    words = words or (_OWN_CHAPTER_WORDS if len(book.chapters) > 1 else _OWN_BOOK_WORDS)
+    if not words:
+        has_chapters = len(book.chapters) > 1
+        words = _OWN_CHAPTER_WORDS if has_chapters else _OWN_BOOK_WORDS
     sentences = [
-        RecapSentence(_on_one_line(book.text[begin:until]), begin)
-        for begin, until in _whole_sentences(book, start, end)
-        if _is_of_the_story(begin, book)
+        RecapSentence(_on_one_line(book.text[first:last]), first)
+        for first, last in _whole_sentences(book, start, end)
+        if _is_of_the_story(first, book)
     ]
     narrated = [
         sentence
         for sentence in sentences
         if count_words(sentence.text) >= _LEAST_WORDS and not _is_speech(sentence, book)
     ]
-    is_narrated = sum(count_words(sentence.text) for sentence in narrated) >= words
-    # Else it is mostly direct speech.
-    candidates = narrated if is_narrated else sentences
+    narrated_words = sum(count_words(sentence.text) for sentence in narrated)
+    # With too few narrated words the text is mostly direct speech.
+    candidates = narrated if narrated_words >= words else sentences
     texts = [sentence.text for sentence in candidates]
-    return tuple(candidates[at] for at in _choose(texts, words, names))
+    chosen = choose(texts, words, names) or range(len(texts))[-_FEW:]
+    return tuple(candidates[index] for index in chosen)
 
 
 def _whole_sentences(book: Book, start: int, end: int) -> Iterator[Span]:
-    """The sentences here, except one that the place of the user cuts."""
-    last = len(book.text.rstrip())
-    return (
-        (begin, until)
-        for begin, until in sentences_of(book, start, end)
-        if until < last or book.text[:until].rstrip().endswith(_ENDS)
-    )
+    """The sentences here, except one that is cut at the place of the user."""
+    book_end = len(book.text.rstrip())
+    for first, last in sentences_of(book, start, end):
+        if last < book_end or book.text[:last].rstrip().endswith(_ENDS):
+            yield first, last
 
 
 def _is_of_the_story(offset: int, book: Book) -> bool:
-    """Whether the paragraph here is no heading, nor in brackets like a note of the transcriber."""
+    """Whether the paragraph here is no heading, and not in brackets as a transcriber's note is."""
     paragraph = book.paragraphs[book.paragraph_index(offset)]
-    is_in_brackets = (
-        book.text[paragraph.start] == "[" and book.text[paragraph.end - 1] == "]"
-    )
-    return paragraph.kind is not ParagraphKind.HEADING and not is_in_brackets
+    if paragraph.kind is ParagraphKind.HEADING:
+        return False
+    text = book.text[paragraph.start : paragraph.end]
+    return not (text.startswith("[") and text.endswith("]"))
 
 
 def _is_speech(sentence: RecapSentence, book: Book) -> bool:
-    """Whether the sentence is direct speech.
-
-    A quotation begins with it, or earlier in its paragraph.
-    """
-    paragraph = book.text.rfind("\n\n", 0, sentence.start) + 1
-    before = book.text[paragraph : sentence.start]
-    is_open = before.count('"') % 2 or any(
-        before.count(opens) > before.count(closes) for opens, closes in _PAIRS
-    )
-    return bool(is_open) or sentence.text[0] in _QUOTES
-
-
-def _choose(sentences: Sequence[str], words: int, names: str = "") -> Sequence[int]:
-    return choose(sentences, words, names) or range(len(sentences))[-_FEW:]
+    """Whether a quotation begins with the sentence, or earlier in its paragraph."""
+    if sentence.text[0] in _QUOTES:
+        return True
+    paragraph_start = book.text.rfind("\n\n", 0, sentence.start) + 1
+    before = book.text[paragraph_start : sentence.start]
+    if before.count('"') % 2 == 1:
+        return True
+    return any(before.count(opens) > before.count(closes) for opens, closes in _PAIRS)
 
 
 def _places(sentences: Sequence[str], node: Node, memory: GistMemory) -> list[Span]:
     """The book's sentence most similar to each of these, on the pages with the most similar gists.
 
-    Both stand in the same order: a summary follows its book.
+    Both are in the same order, since a summary follows its book.
     """
     book = memory.book
     entries = [memory.entry(number) for number in range(node.first, node.last + 1)]
     pages = _match_in_order(sentences, [entry.gist.text for entry in entries])
+    by_page: dict[int, list[str]] = {}
+    for index, sentence in zip(pages, sentences, strict=True):
+        by_page.setdefault(index, []).append(sentence)
     places: list[Span] = []
-    for at, group in groupby(
-        zip(pages, sentences, strict=True), key=lambda match: match[0]
-    ):
-        page = entries[at].page
-        spans = list(_whole_sentences(book, page.start, page.end)) or [
-            (page.start, page.end)
-        ]
-        texts = [book.text[slice(*span)] for span in spans]
-        matches = _match_in_order([sentence for _, sentence in group], texts)
-        places += [spans[match] for match in matches]
+    for index, of_page in by_page.items():
+        page = entries[index].page
+        spans = list(_whole_sentences(book, page.start, page.end))
+        if not spans:
+            spans = [(page.start, page.end)]
+        texts = [book.text[start:end] for start, end in spans]
+        places += [spans[match] for match in _match_in_order(of_page, texts)]
     return places
 
 
 def _match_in_order(sentences: Sequence[str], texts: Sequence[str]) -> list[int]:
-    """Index of the text for each sentence, never falling, so that they share most terms in all."""
-    terms_of_texts = [set(shared_terms(text)) for text in texts]
-    totals = [0] * len(texts)  # Of the sentences so far, if the last has this text
-    # Of each sentence: the best text before it, by its own
-    previous: list[list[int]] = []
+    """The index of a text for each sentence, so that all together share the most terms.
 
-    def better(best: int, at: int) -> int:
-        return at if totals[at] > totals[best] else best
+    The indices never fall: both are in the same order.
+    """
+    terms_of_texts = [set(shared_terms(text)) for text in texts]
+    # The most terms shared by the sentences so far, by the text of the last of them
+    totals = [0] * len(texts)
+    # For each sentence: by its text, the best text of the sentence before
+    best_before: list[list[int]] = []
+
+    def better(best: int, index: int) -> int:
+        return index if totals[index] > totals[best] else best
 
     for sentence in sentences:
         terms = set(shared_terms(sentence))
-        previous.append(list(accumulate(range(len(texts)), better)))
+        best_up_to = list(accumulate(range(len(texts)), better))
+        best_before.append(best_up_to)
         totals = [
-            totals[before] + len(terms & of_text)
-            for before, of_text in zip(previous[-1], terms_of_texts, strict=True)
+            totals[before] + len(terms & terms_of_text)
+            for before, terms_of_text in zip(best_up_to, terms_of_texts, strict=True)
         ]
     matches: list[int] = []
-    at = max(range(len(texts)), key=lambda index: totals[index])
-    for texts_before in reversed(previous):
-        matches.append(at)
-        at = texts_before[at]
+    match = max(range(len(texts)), key=lambda index: totals[index])
+    for best_up_to in reversed(best_before):
+        matches.append(match)
+        match = best_up_to[match]
     return matches[::-1]
 
 
 def _people_near(
     memory: GistMemory, end: int, corrections: Sequence[NameCorrection]
 ) -> tuple[str, ...]:
+    """The people named shortly before `end`, the commonest first."""
     if not supports_names(memory.book):
         return ()
-    named = corrected(
-        join_names(find_names(memory.book, max(0, end - _ON_STAGE))), corrections
-    )
-    people = [entity.name for entity in named if entity.kind is Kind.PERSON]
+    names = find_names(memory.book, max(0, end - _ON_STAGE))
+    entities = corrected(join_names(names), corrections)
+    people = [entity.name for entity in entities if entity.kind is Kind.PERSON]
     return tuple(people[:_MOST_PEOPLE])
-
-
-_REACH = 12_000  # Characters in front of the bound whose names are known
-_NEAR = 6_000  # Characters whose names are asked about
-_GISTS = 3  # Gists of the last pages, whose names count more: they say who matters
-_GIST_WEIGHT = 2
-_LEAST = 2  # Times a name must occur
-_PERSON_WORDS = 3
-_SUGGESTED = 3  # Questions
 
 
 def suggestions(
@@ -481,28 +493,29 @@ def suggestions(
         return ()
     gists = "\n".join(entry.gist.text for entry in memory.entries[-_GISTS:])
     end = len(book.text)
-    named = corrected(join_names(find_names(book, max(0, end - _REACH))), corrections)
-    counts = {entity: _mentions(entity, end, gists) for entity in named}
-    near = sorted(
-        (entity for entity in counts if counts[entity] >= _LEAST),
-        key=lambda entity: -counts[entity],
-    )
+    names = find_names(book, max(0, end - _REACH))
+    entities = corrected(join_names(names), corrections)
+    counts = {entity: _mentions(entity, end, gists) for entity in entities}
+    common = [entity for entity in counts if counts[entity] >= _LEAST_MENTIONS]
+    common.sort(key=lambda entity: -counts[entity])
     is_story = has_plot(book) if plot is None else plot
-    questions = (
-        _questions_about_story(near) if is_story else _questions_about_text(near)
-    )
+    if is_story:
+        questions = _questions_about_story(common)
+    else:
+        questions = _questions_about_text(common)
     return tuple(islice(questions, _SUGGESTED))
 
 
 def _mentions(entity: Entity, end: int, gists: str) -> int:
-    """Weighted number of mentions near the end and in the gists."""
-    mentions = sum(
+    """Weighted number of mentions near the end and in the gists; 0 without one near the end."""
+    near = sum(
         len(form.starts) - bisect_left(form.starts, end - _NEAR)
         for form in entity.forms
     )
-    return mentions + _GIST_WEIGHT * sum(
-        gists.count(form.text) for form in entity.forms if mentions
-    )
+    if near == 0:
+        return 0
+    in_gists = sum(gists.count(form.text) for form in entity.forms)
+    return near + _GIST_WEIGHT * in_gists
 
 
 def _questions_about_text(near: list[Entity]) -> Iterator[str]:
@@ -530,5 +543,5 @@ def _questions_about_story(near: list[Entity]) -> Iterator[str]:
 
 
 def _is_person(entity: Entity) -> bool:
-    """Whether it is a person; a longer name is that of an office or a company."""
+    """Whether it is a person. A long name is that of an office or a company."""
     return entity.kind is Kind.PERSON and len(entity.name.split()) <= _PERSON_WORDS

@@ -1,6 +1,7 @@
 """Every reader by name, also those of other packages.
 
-A reader's module is imported when it is first used: the command line names all of them.
+The module of a reader is imported when it is first used, so that the command line can list all
+readers quickly.
 """
 
 import tomllib
@@ -21,17 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Method:
+    """A reader that is not imported yet."""
+
     name: str
     summary: str  # One line
     location: str  # `.module:function` in this package, or `package.module:function`
     # False: it reads the book's own text, so it works before any page has been read
     needs_memory: bool = True
+    # The artifacts it uses (`memory/artifacts.py`). It builds missing ones or works without them,
+    # but answers sooner or better if they exist.
     artifacts: tuple[str, ...] = ()
-    """The artifacts it uses (`memory/artifacts.py`). It builds missing ones or works without them,
-    but answers sooner or better if they exist.
-    """
-    plugin: Plugin | None = None  # Of another package; `location` is empty then
-    problem: PluginError | None = None  # Why that cannot be used
+    plugin: Plugin | None = (
+        None  # If it is of another package; then `location` is empty
+    )
+    problem: PluginError | None = None  # Why the plugin cannot be used
 
     def reader(self) -> "Reader":
         """Import the reader. Calling it raises UsageError."""
@@ -49,10 +53,9 @@ class Method:
         return over_memory(self.name, reader)
 
     def _imported(self) -> "Reader":
-        module, _, function = self.location.partition(":")
-        return cast(
-            "Reader", getattr(import_module(module, "gistread.readers"), function)
-        )
+        module_name, _, function = self.location.partition(":")
+        module = import_module(module_name, "gistread.readers")
+        return cast("Reader", getattr(module, function))
 
     def _plugged(self, plugin: Plugin) -> "Reader":
         from gistread.readers.plugged import guarded
@@ -61,14 +64,20 @@ class Method:
 
 
 DEFAULT_READER = "auto"
-_TABLES = tomllib.loads(Path(__file__).with_name("methods.toml").read_text("utf-8"))
+
+
+def _own_methods() -> dict[str, Method]:
+    """The rows of `methods.toml`."""
+    table = tomllib.loads(Path(__file__).with_name("methods.toml").read_text("utf-8"))
+    methods: dict[str, Method] = {}
+    for name, row in table.items():
+        artifacts = tuple(row.pop("artifacts", ()))
+        methods[name] = Method(name, artifacts=artifacts, **row)
+    return methods
+
+
 # gistread's own readers by name
-OWN_METHODS: Mapping[str, Method] = MappingProxyType(
-    {
-        name: Method(name, **row | {"artifacts": tuple(row.get("artifacts", ()))})
-        for name, row in _TABLES.items()
-    }
-)
+OWN_METHODS: Mapping[str, Method] = MappingProxyType(_own_methods())
 
 
 class _Methods(Mapping[str, Method]):
@@ -95,15 +104,16 @@ METHODS: Mapping[str, Method] = _Methods()
 
 @cache
 def _plugged_method(plugin: Plugin) -> Method:
-    """The method of another package: its summary is the first line of its docstring."""
+    """The method of another package. Its summary is the first line of the reader's docstring."""
     try:
         reader = plugin.load()
     except PluginError as error:
         return Method(plugin.name, error.message, "", plugin=plugin, problem=error)
     documentation = (getattr(reader, "__doc__", None) or "").strip()
+    first_line, *_ = documentation.split("\n")
     return Method(
         plugin.name,
-        documentation.partition("\n")[0] or f"from the package {plugin.package}",
+        first_line or f"from the package {plugin.package}",
         "",
         needs_memory=bool(getattr(reader, "needs_memory", False)),
         plugin=plugin,
@@ -116,10 +126,11 @@ def find_method(name: str, where: str = "") -> Method:
     `where`: for the message, such as " in config.toml". Raises UsageError, PluginError.
     """
     method = METHODS.get(name)
-    if method is not None and method.problem is not None:
+    if method is None:
+        choices = ", ".join(METHODS)
+        raise UsageError(
+            f"Unknown reader {name!r}{where}.", f"Choose one of {choices}."
+        )
+    if method.problem is not None:
         raise method.problem
-    if method is not None:
-        return method
-    raise UsageError(
-        f"Unknown reader {name!r}{where}.", f"Choose one of {', '.join(METHODS)}."
-    )
+    return method

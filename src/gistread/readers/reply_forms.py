@@ -9,14 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+# "choice": "part"
 _CHOICE = re.compile(r'"choice"\s*:\s*"([^"]*)"')
+# "told": "Ann hides the letter": the words, and the quotation mark unless they are cut off
 _WORDS = re.compile(r'"(?!choice)\w+"\s*:\s*"((?:[^"\\]|\\.)*)("?)')
 _STRING = re.compile(r'"([^"]*)"')
-_LINE = r'[^"\\\n]{1,160}'  # Of a grammar: text without quotation marks
+_LINE = r'[^"\\\n]{1,160}'  # In a grammar: text without quotation marks
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm:
+    """A form as a grammar and as a JSON schema."""
+
     grammar: str
     schema: str
 
@@ -27,20 +31,21 @@ def choice_with_words(options: Sequence[str], key: str) -> ReplyForm:
         f'root ::= "{{\\"choice\\": \\"" option "\\", \\"{key}\\": \\"" {_LINE} "\\"}}"\n'
         f"option ::= {_alternatives(options)}\n"
     )
-    named = {"type": "string", "enum": list(options)}
-    return ReplyForm(grammar, _object({"choice": named, key: {"type": "string"}}))
+    choice = {"type": "string", "enum": list(options)}
+    words = {"type": "string"}
+    return ReplyForm(grammar, _object({"choice": choice, key: words}))
 
 
 def read_choice(reply: str) -> str:
     """The option that a reply names; empty if none."""
-    named = _CHOICE.search(reply)
-    if not named:
+    match = _CHOICE.search(reply)
+    if match is None:
         return ""
-    return named[1].strip()
+    return match[1].strip()
 
 
 def read_words(reply: str) -> str:
-    """The words beside the option on one line; those cut off end in an ellipsis."""
+    """The words beside the option on one line; with an ellipsis if they are cut off."""
     match = _WORDS.search(reply)
     if match is None:
         return ""
@@ -54,16 +59,22 @@ def read_words(reply: str) -> str:
 
 def several_choices(options: Sequence[str], most: int, stop: str) -> ReplyForm:
     """Up to `most` options, then `stop`: `Page 4, Page 2, STOP`; an array in the schema."""
-    grammar = f'root ::= (option ", "){{0,{most}}} "{stop}"\noption ::= {_alternatives(options)}\n'
-    named = {"type": "string", "enum": [*options, stop]}
-    return ReplyForm(grammar, _object({"choices": {"type": "array", "items": named}}))
+    grammar = (
+        f'root ::= (option ", "){{0,{most}}} "{stop}"\n'
+        f"option ::= {_alternatives(options)}\n"
+    )
+    choice = {"type": "string", "enum": [*options, stop]}
+    choices = {"type": "array", "items": choice}
+    return ReplyForm(grammar, _object({"choices": choices}))
 
 
 def read_several(reply: str, stop: str) -> list[str]:
-    """The options that a reply names, up to `stop`, which is the last if it was reached."""
+    """The options that a reply names, up to and including `stop`."""
     if reply.lstrip().startswith("{"):
-        _, *named = _STRING.findall(reply) or [""]
-        if reply.rstrip().endswith("}"):
+        # The first string is the key, "choices".
+        named = _STRING.findall(reply)[1:]
+        is_complete = reply.rstrip().endswith("}")
+        if is_complete:
             named.append(stop)
     else:
         named = [piece.strip(" .\"'`*") for piece in re.split(r"[,;\n]", reply)]
@@ -77,7 +88,7 @@ def _alternatives(options: Sequence[str]) -> str:
 
 
 def _object(properties: Mapping[str, Any]) -> str:
-    """The schema of an object with these properties; strict schemas want all required."""
+    """The schema of an object with these properties. Strict schemas require all of them."""
     schema = {
         "type": "object",
         "properties": properties,

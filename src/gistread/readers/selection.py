@@ -1,6 +1,6 @@
 """Questions about a selection of the text.
 
-The model sees it with the text around it, without a memory.
+The model sees the selection and the text around it, but no memory.
 """
 
 import asyncio
@@ -36,14 +36,14 @@ CHOICES = (
     ("Define here", "What does this word mean here?"),
     ("Translate", "Translate this into "),
 )
+DEFINE = 3  # Index of the choice for a word
 _UNTRANSLATED = "The model repeated the passage: it cannot translate it."
-DEFINE = 3  # Index of the one for a word
-# Budget of the selection and the text around it, without a budget for the question
+# Tokens of the selection and the text around it, if the question has no budget
 _TOKENS = 1024
 _REACH = 6_000  # Characters before and after the selection that may be shown
 _MOST_WORDS = 60  # Longest selection that the question repeats in full
 _SHORT_WORDS = 8
-_AFTER_WEIGHT = 2  # Of distances after a selection: what came before explains it
+_AFTER_WEIGHT = 2  # Of distances after a selection: the text before it explains more
 
 
 def abbreviate(text: str, most_words: int = _SHORT_WORDS) -> str:
@@ -61,7 +61,8 @@ def abbreviate(text: str, most_words: int = _SHORT_WORDS) -> str:
 
 def question_about(selection: Span, question: str, book: Book) -> str:
     """The question with the selection, as it is shown and saved."""
-    return f"{abbreviate(book.text[slice(*selection)])}: {question}"
+    start, end = selection
+    return f"{abbreviate(book.text[start:end])}: {question}"
 
 
 def question_alone(selection: Span | None, shown: str, book: Book) -> str:
@@ -73,9 +74,13 @@ def question_alone(selection: Span | None, shown: str, book: Book) -> str:
 
 def extend_bound(selection: Span | None, bound: int | None, book: Book) -> int | None:
     """Extend the bound to the end of the selection's last sentence, which the user sees."""
-    if selection is None or bound is None or selection[1] <= bound:
+    if selection is None or bound is None:
         return bound
-    return max(selection[1], sentence_at(book, selection[1] - 1)[1])
+    _, end = selection
+    if end <= bound:
+        return bound
+    _, sentence_end = sentence_at(book, end - 1)
+    return max(end, sentence_end)
 
 
 def is_translation(question: str) -> bool:
@@ -86,9 +91,10 @@ async def about_selection(asking: Asking) -> ReaderEvents:
     """Answer a question about `options.selection`, within the bound (`extend_bound`)."""
     memory, selection = asking.memory, asking.options.selection
     assert selection is not None
-    words = " ".join(memory.book.text[slice(*selection)].split())
-    before, mark, own = asking.question.rpartition("\nQuestion: ")
-    about = f"{before}{mark}About {abbreviate(words, _MOST_WORDS)}: {own}"
+    start, end = selection
+    words = " ".join(memory.book.text[start:end].split())
+    thread, separator, own = asking.question.rpartition("\nQuestion: ")
+    about = f"{thread}{separator}About {abbreviate(words, _MOST_WORDS)}: {own}"
     text = BookText.of(replace(asking, question=about), NAME)
     question = without_options(asking.question)
     who: Introductions | None = None
@@ -109,18 +115,20 @@ async def about_selection(asking: Asking) -> ReaderEvents:
 async def _answer(
     near: list[Passage], introduced: tuple[Passage, ...], text: BookText
 ) -> ReaderEvents:
+    """Answer from the selection, the `introduced` sentences and the text `near`."""
     options = text.options
-    further = [place for place in introduced if not overlaps(near[:1], place)]
-    tokens = min(options.budget_tokens or _TOKENS, options.model.passage_tokens)
-    others = [place for place in near[1:] if not overlaps(further, place)]
+    nearest = near[:1]
+    introducing = [place for place in introduced if not overlaps(nearest, place)]
+    others = [place for place in near[1:] if not overlaps(introducing, place)]
     assert options.selection is not None
     if not options.wording:
         around = "".join(text.memory.book.text[start:end] for start, end in near)
         text.marked = Marked.in_text(options.selection, around)
-    shown = await text.fit([*near[:1], *further, *others], tokens)
+    tokens = min(options.budget_tokens or _TOKENS, options.model.passage_tokens)
+    shown = await text.fit([*nearest, *introducing, *others], tokens)
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT)
-    # The model knows the language.
+    # The model knows what words mean, even if the book does not say.
     must_answer = kind_of(text.question) is Kind.MEANING
     async for event in text.answer(shown, must_answer=must_answer):
         yield event
@@ -134,28 +142,30 @@ def passages_around(selection: Span, book: Book) -> list[Passage]:
     start, end = selection
 
     def distance(place: Passage) -> int:
-        if place[1] <= start:
-            return start - place[1]
-        return _AFTER_WEIGHT * (place[0] - end)
+        place_start, place_end = place
+        if place_end <= start:
+            return start - place_end
+        return _AFTER_WEIGHT * (place_start - end)
 
-    low, high = (
-        book.paragraph_index(offset)
-        for offset in (max(0, start - _REACH), min(len(book.text), end + _REACH))
+    first = book.paragraph_index(max(0, start - _REACH))
+    last = book.paragraph_index(min(len(book.text), end + _REACH))
+    passages = split_into_passages(
+        book, book.paragraphs[first].start, book.paragraphs[last].end
     )
-    pieces = split_into_passages(
-        book, book.paragraphs[low].start, book.paragraphs[high].end
-    )
-    own = [place for place in pieces if overlaps([selection], place)]
-    others = [place for place in pieces if place not in own]
+    own = [place for place in passages if overlaps([selection], place)]
+    others = [place for place in passages if place not in own]
     return [*own, *sorted(others, key=distance)]
 
 
 async def _translation(question: str, selection: Span, text: BookText) -> ReaderEvents:
+    """Let the model translate the selection; "not found" if it only repeats it."""
     engine = text.engine
-    words = text.memory.book.text[slice(*selection)].strip()
+    start, end = selection
+    words = text.memory.book.text[start:end].strip()
     prompt = user_prompt("translate", text=words, question=question)
     most = max(text.answer_tokens, 2 * await engine.count(words))
-    needed, window = await engine.measure(prompt), engine.info.context_tokens
+    needed = await engine.measure(prompt)
+    window = engine.info.context_tokens
     if needed + most > window:
         raise PromptTooLongError(needed, most, window)
     text.options = replace(text.options, answer_tokens=most)
@@ -166,10 +176,10 @@ async def _translation(question: str, selection: Span, text: BookText) -> Reader
     draft = Answered(compression_rate=100.0 * (1 - text.share(seen)), seen=seen)
     async for event in text.answer_from(draft, words, prompt):
         if isinstance(event, Answered) and _plain(event.answer) == _plain(words):
-            yield replace(event, answer=_UNTRANSLATED, found=False)
-        else:
-            yield event
+            event = replace(event, answer=_UNTRANSLATED, found=False)
+        yield event
 
 
 def _plain(text: str) -> str:
+    """The words alone, in lower case."""
     return " ".join(re.findall(r"\w+", text.casefold()))

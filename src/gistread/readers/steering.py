@@ -1,7 +1,4 @@
-"""The user's control over a running reader.
-
-Pinned and refused pages, and decisions about look-ups.
-"""
+"""The user's control over a running reader: pinned and refused pages, decisions about look-ups."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection
@@ -24,7 +21,7 @@ class Decision:
 
     refuses: bool = False  # Refuse what is proposed, except the pages in `pages`
     pages: tuple[int, ...] = ()  # Pages to open instead or in addition
-    refused: tuple[int, ...] = ()  # What is refused if the rest is accepted
+    refused: tuple[int, ...] = ()  # The pages to refuse; the others are accepted
 
     def refused_of(self, proposed: Collection[int]) -> tuple[int, ...]:
         """The proposed pages that are refused."""
@@ -39,29 +36,32 @@ _ACCEPTED = Decision()
 
 @dataclass(slots=True)
 class Steering:
-    """May change at any time; a reader applies changes between two events."""
+    """What the user wants of a reader. A reader applies changes between two events.
 
-    pinned: set[int] = field(default_factory=set)  # Pages to expand
+    A page is proposed with `review`; the screen or the command line answers with `decide`.
+    """
+
+    pinned: set[int] = field(default_factory=set)  # Pages to open
     refused: set[int] = field(default_factory=set)  # Pages that must not be open
     stop: bool = False  # Answer now from what is open; see `answer_now`
     # Offset in the book where the user reads: pages near it are shown in more detail
     here: int | None = None
     steps: Steps = Steps.ALONE
     proposal: Proposed | None = None  # The proposal that waits for a decision
-    decision: Decision = Decision()  # The last one
+    decision: Decision = Decision()  # The decision about the last proposal
     only: bool = False  # Show only what the user named
     _decided: "asyncio.Future[Decision] | None" = None
-    _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)
+    # Concurrent paths of a reader propose in turn.
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def review(
         self, proposal: Proposed
     ) -> AsyncGenerator[Proposed | Refused, None]:
         """Let the user review a look-up, depending on `steps`, and set `decision`."""
-        async with self._one_by_one:
+        async with self._turn:
             self.decision = Decision()
-            pages = set(proposal.pages)
-            is_decided = bool(pages) and (pages <= self.refused or pages <= self.pinned)
-            if self.stop or is_decided or self.steps is Steps.ALONE:
+            needs_no_decision = self.stop or self.steps is Steps.ALONE
+            if needs_no_decision or self._has_decided(proposal.pages):
                 return
             self.proposal = proposal
             self._decided = asyncio.get_running_loop().create_future()
@@ -70,18 +70,23 @@ class Steering:
                 self.decision = await self._decided
             finally:
                 self.proposal = self._decided = None
+            refused = self.decision.refused_of(proposal.pages)
+            self.refused.update(refused)
             if self.stop:
-                self.refused.update(self.decision.refused_of(proposal.pages))
                 return
             new = tuple(
                 page for page in self.decision.pages if page not in proposal.pages
             )
-            refused = self.decision.refused_of(proposal.pages)
             if self.decision.refuses or refused:
-                self.refused.update(refused)
                 yield Refused(refused, new, proposal.path)
             self.pinned.update(new)
             self.refused.difference_update(self.decision.pages)
+
+    def _has_decided(self, pages: Collection[int]) -> bool:
+        """Whether the user refused or pinned all of these pages before."""
+        if not pages:
+            return False
+        return self.refused.issuperset(pages) or self.pinned.issuperset(pages)
 
     def decide(self, decision: Decision) -> None:
         """Decide about the proposal, if there is one."""
@@ -90,7 +95,7 @@ class Steering:
             self._decided.set_result(decision)
 
     def answer_now(self, decision: Decision = _ACCEPTED) -> None:
-        """End the search. `decision`: about what is proposed."""
+        """End the search. `decision`: about the current proposal."""
         self.stop = True
         self.decide(decision)
 
@@ -108,7 +113,8 @@ class Steering:
 
 def parse_decision(text: str, proposal: Proposed | None) -> Decision | None:
     """Parse a typed decision; None: answer now. Raises ValueError with a message."""
-    match words := text.strip().lower():
+    words = text.strip().lower()
+    match words:
         case "" | "y" | "yes":
             return Decision()
         case "n" | "no":
@@ -117,10 +123,13 @@ def parse_decision(text: str, proposal: Proposed | None) -> Decision | None:
             return None
     last = proposal.last_page if proposal else 0
     numbers = words.removeprefix("+").replace(",", " ").split()
-    if not last or not all(number.isdecimal() for number in numbers):
+    are_numbers = all(number.isdecimal() for number in numbers)
+    if not last or not are_numbers:
         choices = "a section’s number, no or answer" if last else "no or answer"
         raise ValueError(f"Enter {choices}; Enter alone accepts.")
-    if not all(0 < int(number) <= last for number in numbers):
+    pages = tuple(map(int, numbers))
+    if not all(0 < page <= last for page in pages):
         which = f"sections 1 to {last}" if last > 1 else "section 1"
         raise ValueError(f"Only {which} can be opened.")
-    return Decision(refuses=not words.startswith("+"), pages=tuple(map(int, numbers)))
+    # "+3" opens a page in addition to the proposed ones, "3" instead of them.
+    return Decision(refuses=not words.startswith("+"), pages=pages)

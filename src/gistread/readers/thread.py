@@ -1,7 +1,4 @@
-"""A question as the model is asked it.
-
-Earlier questions and answers before it, the options to choose from after it.
-"""
+"""A question as the prompt has it: after earlier questions and answers, before its options."""
 
 import re
 import string
@@ -14,8 +11,6 @@ from gistread.readers.phrases import pattern
 
 LETTERS = string.ascii_uppercase
 REFERENCE = re.compile(r"\[(\d+)\]")  # In an answer, to its first, second … citation
-
-
 _CITED = re.compile(r" ?\[\d+\]")  # A reference with the space before it
 
 
@@ -26,11 +21,7 @@ def with_options(question: str, choices: Sequence[str]) -> str:
     """
     lines = [" ".join(question.split())]
     options = [" ".join(choice.split()) for choice in choices]
-    if options and not (
-        2 <= len(options) <= len(LETTERS)
-        and all(options)
-        and len(set(options)) == len(options)
-    ):
+    if options and not _can_be_chosen_from(options):
         raise UsageError(
             "--choice needs at least two different options.",
             f"Give 2 to {len(LETTERS)}, none of them empty.",
@@ -41,14 +32,23 @@ def with_options(question: str, choices: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def _can_be_chosen_from(options: Sequence[str]) -> bool:
+    """Whether there are at least two options, all different and none empty."""
+    has_number_for_letters = 2 <= len(options) <= len(LETTERS)
+    are_different = len(set(options)) == len(options)
+    return has_number_for_letters and are_different and all(options)
+
+
 def without_options(question: str) -> str:
-    """Remove the options from a question, and the earlier questions before it (`thread.py`)."""
-    return question.rpartition("\nQuestion: ")[2].partition("\n")[0]
+    """Remove the options from a question, and the earlier questions before it."""
+    _, _, last_question = question.rpartition("\nQuestion: ")
+    first_line, _, _ = last_question.partition("\n")
+    return first_line
 
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """How much of a thread stands before a question."""
+    """How much of a thread the prompt repeats before a question."""
 
     words: int
     exchanges: int | None = None  # None: as many as fit
@@ -59,16 +59,17 @@ _USUAL = _Limits(words=240)
 # For an unreliable model, which a longer thread misleads. A follow-up evaluates only 15% of its
 # prompt.
 _SHORT = _Limits(words=50, exchanges=1, answer_words=20)
-# Largest share of the window that a thread takes, counting two tokens a word
+# A thread takes at most this share of the window.
 _WINDOW_SHARE = 1 / 16
+_TOKENS_PER_WORD = 2  # A high estimate
 _RETRIEVED = 2  # Exchanges that help to find passages
 
-_BARE_WORDS = 2  # "Why?", "How so?"
+_BARE_WORDS = 2  # Most words of a follow-up such as "Why?" or "How so?"
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswer:
-    """A question of a thread and its answer, which a follow-up goes on from."""
+    """A question of a thread and its answer, to which a follow-up may refer."""
 
     question: str
     answer: str
@@ -85,21 +86,23 @@ GO_ON = "Go on."
 def is_follow_up(question: str) -> bool:
     """Whether a question seems to continue the last one.
 
-    It begins with "and", or a pronoun precedes any name.
+    It begins with "and", is very short, or has a pronoun before any name.
     """
     words = question.split()
     if pattern("connective").match(question) or 0 < len(words) <= _BARE_WORDS:
         return True
     there_is = pattern("there_is").match(question)
-    pronoun = pattern("pronoun").search(question, there_is.end() if there_is else 0)
-    return pronoun is not None and not pattern("antecedent").search(
-        question[: pronoun.start()]
-    )
+    start = there_is.end() if there_is else 0
+    pronoun = pattern("pronoun").search(question, start)
+    if pronoun is None:
+        return False
+    before_pronoun = question[: pronoun.start()]
+    return not pattern("antecedent").search(before_pronoun)
 
 
 @dataclass(frozen=True, slots=True)
 class BegunAnswer:
-    """An answer to go on with."""
+    """An answer that was cut off and is to be continued."""
 
     question: str
     text: str  # Without references
@@ -107,18 +110,21 @@ class BegunAnswer:
 
 
 def begun_answer(question: str, thread: Sequence[QuestionAnswer]) -> BegunAnswer | None:
-    """The last answer of a thread, if the question asks to go on with it.
+    """The last answer of a thread, if the question asks to continue it.
 
     >>> begun_answer("Go on.", [QuestionAnswer("List the wines.", "Port [1]\\nSherry")]).text
     'Port\\nSherry'
     """
     if not pattern("asks_to_go_on").fullmatch(question):
         return None
+    # The answer may have been continued before.
     pieces: list[str] = []
-    for at, exchange in reversed(list(enumerate(thread))):
+    for index in reversed(range(len(thread))):
+        exchange = thread[index]
         pieces.insert(0, _CITED.sub("", exchange.answer))
         if not pattern("asks_to_go_on").fullmatch(exchange.question):
-            return BegunAnswer(exchange.question, "\n".join(pieces), tuple(thread[:at]))
+            before = tuple(thread[:index])
+            return BegunAnswer(exchange.question, "\n".join(pieces), before)
     return None
 
 
@@ -141,19 +147,22 @@ def with_thread(
     `without_options` removes these lines.
     """
     limits = _SHORT if short else _USUAL
-    room = min(limits.words, int(window_tokens * _WINDOW_SHARE / 2))
+    words_in_window = int(window_tokens * _WINDOW_SHARE / _TOKENS_PER_WORD)
+    room = min(limits.words, words_in_window)
     shown: list[str] = []
     for exchange in islice(reversed(thread), limits.exchanges):
-        words_asked = exchange.question.split()
-        answer = _CITED.sub("", exchange.answer).split()
-        room -= len(words_asked)
-        if room <= 0 or (shown and room < len(answer)):
+        question_words = exchange.question.split()
+        answer_words = _CITED.sub("", exchange.answer).split()
+        room -= len(question_words)
+        # Only the last answer may be cut.
+        if room <= 0 or (shown and room < len(answer_words)):
             break
-        begun = answer[:room][: limits.answer_words]
-        room -= len(answer)
-        if len(begun) < len(answer):
-            begun.append("…")
-        shown.insert(0, f"{' '.join(words_asked)}\nAnswer: {' '.join(begun)}")
+        shown_words = answer_words[:room][: limits.answer_words]
+        room -= len(answer_words)
+        if len(shown_words) < len(answer_words):
+            shown_words.append("…")
+        earlier_question, answer = " ".join(question_words), " ".join(shown_words)
+        shown.insert(0, f"{earlier_question}\nAnswer: {answer}")
     return "\nQuestion: ".join([*shown, question])
 
 

@@ -28,10 +28,10 @@ CUT = {
     "length": "The answer was cut off at its greatest length.",
     "filter": "The server's content filter withheld the rest of the answer.",
 }
-# How a reason begins that goes on with the sentence
+# Reasons that begin so continue a sentence after a comma.
 _CONNECTED = ("because ", "as ", "to ")
 _SHORT_CHARACTERS = 80  # Of a step that stands for all
-LEAST_SHARE = 0.01  # Of a book; a smaller share is told as this one
+LEAST_SHARE = 0.01  # A smaller share of a book is shown as 1%
 _LISTED = 10  # Most pages or places named in one step
 
 _STOPPED = {
@@ -68,6 +68,8 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
+    """One line of a trace."""
+
     text: str
     sign: str = "·"
     target: Target | None = None  # Where the whole line leads
@@ -78,9 +80,7 @@ class Step:
 
 
 class Places:
-    """Names places of a book.
-
-    By section of the memory where the model has read, otherwise by percentage.
+    """Names places of a book by section where the model has read, otherwise by percentage.
 
     >>> Places(length=1000).words(120, 140)
     '12–14%'
@@ -102,8 +102,11 @@ class Places:
             first, last = self.memory.page_at(start), self.memory.page_at(end - 1)
             if first is not None and last is not None:
                 return pages_words(range(first.number, last.number + 1))
-        percents = {round(100 * start / self._length), round(100 * end / self._length)}
-        return f"{'–'.join(map(str, sorted(percents)))}%"
+        first_percent = round(100 * start / self._length)
+        last_percent = round(100 * end / self._length)
+        if first_percent == last_percent:
+            return f"{first_percent}%"
+        return f"{first_percent}–{last_percent}%"
 
     def pages(self, places: Sequence[tuple[int, int]]) -> str:
         """`p. 35 to 41`: from the first of these places to the last; empty without the book."""
@@ -141,30 +144,29 @@ def _step(sign: str, *pieces: Piece) -> Step:
 def _pages(numbers: Iterable[int]) -> list[Piece]:
     """`sections 3, 5–7`, each number linked."""
     runs = ranges(numbers)
-    is_single = len(runs) == 1 and runs[0][0] == runs[0][1]
-    pieces: list[Piece] = ["section " if is_single else "sections "]
+    count = sum(last - first + 1 for first, last in runs)
+    pieces: list[Piece] = ["section " if count == 1 else "sections "]
     for index, (first, last) in enumerate(runs[:_LISTED]):
         if index:
             pieces.append(", ")
         pieces.append((str(first), ToPage(first)))
         if last > first:
             pieces += ["–", (str(last), ToPage(last))]
-    rest = sum(last - first + 1 for first, last in runs[_LISTED:])
-    if rest:
-        pieces.append(f" and {rest} more")
+    not_listed = sum(last - first + 1 for first, last in runs[_LISTED:])
+    if not_listed:
+        pieces.append(f" and {not_listed} more")
     return pieces
 
 
 def step_of(event: ReaderEvent, places: Places) -> Step | None:
     """An event in words; None if it is no step of its own."""
-    by_kind = (
-        _step_of_all_readers(event, places),
-        _step_of_sections(event),
-        _step_of_tree(event),
-        _step_of_graph(event),
-        _step_of_team(event, places),
+    return (
+        _step_of_all_readers(event, places)
+        or _step_of_sections(event)
+        or _step_of_tree(event)
+        or _step_of_graph(event)
+        or _step_of_team(event, places)
     )
-    return next(filter(None, by_kind), None)
 
 
 def _step_of_all_readers(event: ReaderEvent, places: Places) -> Step | None:
@@ -172,11 +174,11 @@ def _step_of_all_readers(event: ReaderEvent, places: Places) -> Step | None:
         case events.Started(choice=choice) if choice:
             return Step(choice)
         case events.Shown(places=shown, reasons=reasons):
-            return _given(shown, places, reasons)
+            return _step_of_shown(shown, places, reasons)
         case events.Noted(text=text, start=start, end=end, path=path):
             lead = f"path {path}, " if path else ""
             if end > start:
-                return _noted(places, (start, end), text, lead, "✎")
+                return _step_of_note(places, (start, end), text, lead, "✎")
             return Step(lead + text, "✎")
         case events.Stopped(reason=reason) if reason in _STOPPED:
             return Step(_STOPPED[reason], "■")
@@ -188,9 +190,9 @@ def _step_of_all_readers(event: ReaderEvent, places: Places) -> Step | None:
 def _step_of_sections(event: ReaderEvent) -> Step | None:
     match event:
         case events.LookedUp(page=page, step=number, reason=reason):
-            sign = (
-                _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})"
-            )
+            sign = f"({number})"
+            if 1 <= number <= len(_CIRCLED):
+                sign = _CIRCLED[number - 1]
             return Step(with_reason(f"section {page}", reason), sign, ToPage(page))
         case events.Expanded(page=page, by=events.OpenedBy.PERSON):
             return Step(f"section {page}, opened by you", "◆", ToPage(page))
@@ -211,7 +213,7 @@ def _step_of_sections(event: ReaderEvent) -> Step | None:
 
 
 def _step_of_tree(event: ReaderEvent) -> Step | None:
-    """Of MemWalker; what a page told is a step of its own."""
+    """A step of MemWalker. What a page told is a step of its own."""
     match event:
         case events.Walked(level=level, first=first, last=last) if level:
             return _step("▸", "down to ", *_pages(range(first, last + 1)))
@@ -228,7 +230,7 @@ def _step_of_tree(event: ReaderEvent) -> Step | None:
 
 
 def _step_of_graph(event: ReaderEvent) -> Step | None:
-    """Of GraphReader."""
+    """A step of GraphReader."""
     match event:
         case events.Planned(plan=plan, starts=starts):
             words = f"plan: {' '.join(plan.split())}"
@@ -242,23 +244,20 @@ def _step_of_graph(event: ReaderEvent) -> Step | None:
 
 
 def _step_of_team(event: ReaderEvent, places: Places) -> Step | None:
-    """Of LongAgent, and paths or members that agree."""
+    """A step of LongAgent, or of paths or members that agree."""
     match event:
         case events.TeamFormed(parts=parts):
-            return Step(
-                f"{counted(len(parts), 'member')}, each with a part of the book"
-            )
+            members = counted(len(parts), "member")
+            return Step(f"{members}, each with a part of the book")
         case events.MembersAsked(round=number, question=question) if number > 1:
             return Step(f"the leader asks: {question}", "?")
-        case events.Reported(member=member, answer=answer, start=start, end=end) if (
-            answer
-        ):
-            return _noted(places, (start, end), answer, f"member {member}, ", "●")
+        case events.Reported() if event.answer:
+            place = (event.start, event.end)
+            lead = f"member {event.member}, "
+            return _step_of_note(places, place, event.answer, lead, "●")
         case events.Shared(members=(first, second), answer=answer):
-            return Step(
-                f"members {first} and {second} disagree; both parts together say: {answer}",
-                "⇄",
-            )
+            words = f"members {first} and {second} disagree; both parts together say: "
+            return Step(f"{words}{answer}", "⇄")
         case events.Agreed(answer=answer, by=by) if len(by) > 1:
             return Step(f"{len(by)} say: {answer}", "=")
     return None
@@ -267,7 +266,10 @@ def _step_of_team(event: ReaderEvent, places: Places) -> Step | None:
 def renumbered_event(
     event: ReaderEvent, sections: Sections | None, other: Sections | None
 ) -> ReaderEvent:
-    """The event with the numbers that its sections have in another memory of the book."""
+    """The event with the numbers that its sections have in another memory of the book.
+
+    `sections`: those of the event's memory; `other`: those of the other memory.
+    """
 
     def number_of(page: int) -> int:
         return renumbered(page, sections, other)
@@ -277,16 +279,15 @@ def renumbered_event(
             return replace(event, page=number_of(event.page))
         case events.Refused():
             pages = tuple(map(number_of, event.pages))
-            return replace(
-                event, pages=pages, instead=tuple(map(number_of, event.instead))
-            )
+            instead = tuple(map(number_of, event.instead))
+            return replace(event, pages=pages, instead=instead)
     return event
 
 
 def summary_of(trace: Sequence[ReaderEvent], places: Places) -> str:
     """What a reader did, on one line: `sections 3, 7 opened · 2 notes`.
 
-    Empty if nothing but answering.
+    Empty if it only answered.
     """
     parts = [*_opened_words(trace), *_asked_words(trace), *_noted_words(trace)]
     shown = [event.places for event in trace if isinstance(event, events.Shown)]
@@ -295,12 +296,11 @@ def summary_of(trace: Sequence[ReaderEvent], places: Places) -> str:
         parts.append(_read_words(passages, places))
     if parts:
         return " · ".join(parts)
-    steps = (
-        step_of(event, places)
-        for event in reversed(trace)
-        if not isinstance(event, events.Started)
-    )
-    return short(next((step.text for step in steps if step), ""), _SHORT_CHARACTERS)
+    for event in reversed(trace):
+        step = step_of(event, places)
+        if step and not isinstance(event, events.Started):
+            return short(step.text, _SHORT_CHARACTERS)
+    return ""
 
 
 def _opened_words(trace: Sequence[ReaderEvent]) -> Iterator[str]:
@@ -328,10 +328,13 @@ def _read_words(passages: Sequence[tuple[int, int]], places: Places) -> str:
     if places.share(passages) >= NEARLY_ALL:
         return "read the whole text"
     words = f"read {counted(len(passages), 'passage')}"
-    return ", ".join(filter(None, (words, places.pages(passages))))
+    pages = places.pages(passages)
+    return f"{words}, {pages}" if pages else words
 
 
 class Progress(NamedTuple):
+    """How much of a part of the work is done."""
+
     what: str  # `summaries`, `parts read`
     done: int
     total: int
@@ -351,13 +354,16 @@ def progress_of(trace: Sequence[ReaderEvent]) -> Progress | None:
 
 def _progress_of_members(trace: Sequence[ReaderEvent]) -> Progress | None:
     """How many members have reported since they were last asked; None once all have."""
-    asked_at = [
-        at for at, event in enumerate(trace) if isinstance(event, events.MembersAsked)
-    ]
-    done = sum(isinstance(event, events.Reported) for event in trace[asked_at[-1] :])
-    total = next(
-        len(event.parts) for event in trace if isinstance(event, events.TeamFormed)
-    )
+    total = 0
+    done = 0
+    for event in trace:
+        match event:
+            case events.TeamFormed(parts=parts):
+                total = len(parts)
+            case events.MembersAsked():
+                done = 0
+            case events.Reported():
+                done += 1
     if done >= total:
         return None
     return Progress("members have read", done, total)
@@ -365,9 +371,9 @@ def _progress_of_members(trace: Sequence[ReaderEvent]) -> Progress | None:
 
 def describe_cost(usage: Usage) -> str:
     """`12 s · 4,200 tokens read, 118 written`; empty if nothing was asked of a model."""
-    read = usage.prefilled + usage.reused
     if not usage.generated:
         return ""
+    read = usage.prefilled + usage.reused
     tokens = f"{read:,} tokens read"
     if usage.reused:
         tokens += f", {usage.reused:,} of them known"
@@ -389,7 +395,7 @@ def describe_effort(usage: Usage) -> str:
         parts.append(format_duration(usage.seconds))
     words = (usage.prefilled + usage.reused) / TOKENS_PER_WORD
     if words >= 1:
-        rounded = float(f"{words:.2g}")  # Two figures: it is an estimate
+        rounded = float(f"{words:.2g}")  # To two figures, since it is an estimate
         parts.append(f"about {rounded:,.0f} words read")
     return " · ".join(parts)
 
@@ -399,15 +405,13 @@ def describe_scope(started: events.Started) -> str:
     bound = bound_phrase(started)
     sentences: list[str] = []
     if not started.complete and started.share_shown is None:
-        sentences.append(
-            f"From {started.pages_read} of ~{started.pages_total} sections{bound}."
-        )
+        sections = f"{started.pages_read} of ~{started.pages_total} sections"
+        sentences.append(f"From {sections}{bound}.")
     elif bound:
         sentences.append(f"{bound.strip().capitalize()}.")
     if started.is_spread:
-        sentences.append(
-            "From passages of all its parts: there are no gists to tell it."
-        )
+        reason = "there are no gists to tell it."
+        sentences.append(f"From passages of all its parts: {reason}")
     if started.told:
         sentences.append(describe_segments(started.told))
     return " ".join(sentences)
@@ -415,14 +419,15 @@ def describe_scope(started: events.Started) -> str:
 
 def bound_phrase(started: events.Started) -> str:
     """` up to 12% of the book`, where the spoiler bound is; empty without one."""
-    if started.bound_share < 1:
-        return f" up to {max(LEAST_SHARE, started.bound_share):.0%} of the book"
-    return ""
+    if started.bound_share >= 1:
+        return ""
+    share = max(LEAST_SHARE, started.bound_share)
+    return f" up to {share:.0%} of the book"
 
 
 def describe_segments(segments: Sequence[events.SegmentLevel]) -> str:
-    """How many pages are shown at which level, in one sentence."""
-    gists = sum(not segment.level for segment in segments)
+    """How many pages are shown by their gists and how many by summaries, in one sentence."""
+    gists = sum(segment.level == 0 for segment in segments)
     summaries = [segment for segment in segments if segment.level]
     parts: list[str] = []
     if gists:
@@ -440,7 +445,7 @@ def describe_segments(segments: Sequence[events.SegmentLevel]) -> str:
 
 
 def describe_proposed(proposed: events.Proposed) -> str:
-    """What the reader wants to do next: `Wants section 11: it tells of the key`"""
+    """What the reader wants to do next: `Wants section 11: it tells of the key`."""
     if not proposed.pages:
         return "Wants to answer now"
     return with_reason(f"Wants {pages_words(proposed.pages)}", proposed.reason)
@@ -450,7 +455,9 @@ def with_reason(words: str, reason: str) -> str:
     """`section 3: it tells of the key`; `section 3, because it has “key”`."""
     if not reason:
         return words
-    return f"{words}{',' if reason.startswith(_CONNECTED) else ':'} {reason}"
+    if reason.startswith(_CONNECTED):
+        return f"{words}, {reason}"
+    return f"{words}: {reason}"
 
 
 def pages_words(numbers: Iterable[int]) -> str:
@@ -459,32 +466,35 @@ def pages_words(numbers: Iterable[int]) -> str:
     return f"section {words}" if words.isdecimal() else f"sections {words}"
 
 
-def _given(
+def _step_of_shown(
     shown: Sequence[tuple[int, int]], places: Places, reasons: Sequence[str] = ()
 ) -> Step:
-    """The passages by place; where no section names them, each with its reason."""
-    why = dict(zip(shown, reasons, strict=False))
-    passages = [place for place in shown if place[1] > place[0]]
+    """The passages that were shown; those outside of sections each with its reason."""
+    reason_of = dict(zip(shown, reasons, strict=False))
+    passages = [(start, end) for start, end in shown if end > start]
     if not passages:
         return Step("read no passage of the book", "¶")
     if places.share(passages) >= NEARLY_ALL:
         return Step("read the whole text", "¶")
     pieces: list[Piece] = [f"read {counted(len(passages), 'passage')}: "]
-    named: dict[str, tuple[int, int]] = {}
-    for place in passages:
-        named.setdefault(places.words(*place), place)
-    for index, (words, place) in enumerate(islice(named.items(), _LISTED)):
+    by_name: dict[str, tuple[int, int]] = {}
+    for start, end in passages:
+        by_name.setdefault(places.words(start, end), (start, end))
+    for index, (name, place) in enumerate(islice(by_name.items(), _LISTED)):
         if index:
             pieces.append(" · ")
-        pieces.append((words, ToPlace(*place)))
-        if words.endswith("%"):
-            pieces.append(with_reason("", why.get(place, "")))
-    if len(named) > _LISTED:
-        pieces.append(f" · and {len(named) - _LISTED} more")
+        pieces.append((name, ToPlace(*place)))
+        if name.endswith("%"):
+            pieces.append(with_reason("", reason_of.get(place, "")))
+    if len(by_name) > _LISTED:
+        pieces.append(f" · and {len(by_name) - _LISTED} more")
     return _step("¶", *pieces)
 
 
-def _noted(
+def _step_of_note(
     places: Places, place: tuple[int, int], note: str, lead: str, sign: str
 ) -> Step:
-    return _step(sign, lead, (places.words(*place), ToPlace(*place)), f": {note}")
+    """`lead`, the place with a link, and what was noted there."""
+    start, end = place
+    linked_place = (places.words(start, end), ToPlace(start, end))
+    return _step(sign, lead, linked_place, f": {note}")

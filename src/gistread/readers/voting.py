@@ -1,4 +1,4 @@
-"""Which of several short answers to one question counts."""
+"""Chooses among several short answers to one question."""
 
 import re
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from gistread.readers.phrases import pattern
 from gistread.search.tokens import stop_words
 from gistread.word_patterns import folded_words
 
-_RANK_WEIGHT = 0.1  # Of each place further down the list of passages
-_SHARE_WEIGHT = 0.1  # Of words that another answer shares
-_NOTHING_NEW = 2.0  # Taken from an answer that only repeats the question
-_KIND_WEIGHT = 1.0  # Of an answer of the kind asked for
+_RANK_WEIGHT = 0.1  # Subtracted for each passage that is nearer
+_SHARE_WEIGHT = 0.1  # Added for words that another answer shares
+_NOTHING_NEW = 2.0  # Subtracted if an answer only repeats the question
+_KIND_WEIGHT = 1.0  # Added if an answer is of the kind asked for, else subtracted
 _LONG_ANSWER_WORDS = 12
-_LENGTH_WEIGHT = 0.3  # Taken from an answer of more words
+_LENGTH_WEIGHT = 0.3  # Subtracted if an answer has more words
 _NAME = re.compile(r"\b[A-Z][a-zà-ÿ’']+")
 
 
@@ -28,7 +28,7 @@ class Vote:
 
 
 def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
-    """The votes, best first; those that share words with the best come before the others.
+    """The votes, the best first; then those that share words with it, then the others.
 
     An answer gains by being of the kind asked for, by its probability, by the rank of its passage,
     and by words that other answers share.
@@ -36,28 +36,30 @@ def choose(question: str, votes: Sequence[Vote]) -> tuple[Vote, ...]:
     of_question = _words(question)
     words = [_words(vote.answer) - of_question for vote in votes]
 
-    def score(at: int) -> float:
-        own = words[at]
-        shared = sum(
-            len(own & other) / max(1, len(own))
-            for index, other in enumerate(words)
-            if index != at
-        )
-        fit = _fitness(question, votes[at].answer, own) + votes[at].log_probability
-        return fit + _SHARE_WEIGHT * shared - _RANK_WEIGHT * at
+    def score(index: int) -> float:
+        own = words[index]
+        others = words[:index] + words[index + 1 :]
+        shared = sum(len(own & other) / max(1, len(own)) for other in others)
+        vote = votes[index]
+        fit = _fitness(question, vote.answer, own) + vote.log_probability
+        return fit + _SHARE_WEIGHT * shared - _RANK_WEIGHT * index
 
     ranked = sorted(range(len(votes)), key=score, reverse=True)
-    best = ranked[:1]
-    agreeing = [at for at in ranked[1:] if words[at] & words[best[0]]]
-    others = [at for at in ranked[1:] if at not in agreeing]
-    return tuple(votes[at] for at in (*best, *agreeing, *others))
+    if not ranked:
+        return ()
+    best, *rest = ranked
+    agreeing = [index for index in rest if words[index] & words[best]]
+    others = [index for index in rest if index not in agreeing]
+    return tuple(votes[index] for index in (best, *agreeing, *others))
 
 
 def agree(question: str, answer: str, other: str) -> bool:
     """Whether one answer only says more than the other: `Captain Hoseason` and `Hoseason`."""
     known = _words(question) | stop_words()["en"]
-    own, others = _words(answer) - known, _words(other) - known
-    return bool(own) == bool(others) and (own <= others or others <= own)
+    first, second = _words(answer) - known, _words(other) - known
+    if not first or not second:
+        return first == second
+    return first <= second or second <= first
 
 
 def _fitness(question: str, answer: str, new: frozenset[str]) -> float:
@@ -80,7 +82,5 @@ def _fitness(question: str, answer: str, new: frozenset[str]) -> float:
 
 def _words(text: str) -> frozenset[str]:
     """Words of three letters or more and numbers, without the ending of a genitive."""
-    words = folded_words(text)
-    return frozenset(
-        re.sub("['’]s$", "", word) for word in words if len(word) > 2 or word.isdigit()
-    )
+    words = [word for word in folded_words(text) if len(word) > 2 or word.isdigit()]
+    return frozenset(re.sub("['’]s$", "", word) for word in words)

@@ -1,4 +1,4 @@
-"""The steps behind an answer, one section each, to be walked after it."""
+"""The steps behind an answer, one section each, through which the user can walk."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,8 @@ class WalkStep:
     """A section that a reader showed the model, or that was left out."""
 
     number: int
-    start: int  # What was shown of it begins here in the book's text
+    # What was shown of it is `book.text[start:end]`.
+    start: int
     end: int
     reason: str = ""
     cited: tuple[Passage, ...] = ()  # Its sentences that the answer cites
@@ -27,7 +28,9 @@ class WalkStep:
     @property
     def place(self) -> Passage:
         """What to look at: the first cited sentence, or else what was shown."""
-        return self.cited[0] if self.cited else (self.start, self.end)
+        if self.cited:
+            return self.cited[0]
+        return self.start, self.end
 
 
 def walk_of(
@@ -39,8 +42,8 @@ def walk_of(
 ) -> list[WalkStep]:
     """The steps in the order in which they were asked about or taken, then those left out.
 
-    Without a trace, as of an older question, the sources alone. `left_out`: numbers of sections
-    that were refused. `question`: for the reason of a step that has none.
+    Without a trace, only the sections of the sources. `left_out`: numbers of sections that were
+    refused. `question`: for the reason of a step that has none.
     """
     sections = Sections(memory)
     trace = tuple(trace)
@@ -53,12 +56,13 @@ def walk_of(
     for number, places in sorted(cited.items()):
         if number in left_out:
             continue
-        (whole,) = sections.places_of([number])
-        steps.setdefault(number, WalkStep(number, *whole, "", tuple(sorted(places))))
+        ((start, end),) = sections.places_of([number])
+        sentences = tuple(sorted(places))
+        steps.setdefault(number, WalkStep(number, start, end, cited=sentences))
     refused = [
-        WalkStep(number, *place, is_left_out=True)
+        WalkStep(number, start, end, is_left_out=True)
         for number in sorted(left_out)
-        for place in sections.places_of([number])
+        for start, end in sections.places_of([number])
     ]
     order = _order_of_asking(trace)
     taken = sorted(steps.values(), key=lambda step: order.get(step.number, len(order)))
@@ -67,16 +71,20 @@ def walk_of(
 
 
 def _with_reason(step: WalkStep, reasons: Reasons) -> WalkStep:
+    """The step, with the words that it shares with the question if it has no reason."""
     if step.reason:
         return step
     return replace(step, reason=reasons.of([(step.start, step.end)]))
 
 
 def _order_of_asking(trace: Iterable[ReaderEvent]) -> dict[int, int]:
-    """The sections that the user was asked about, by number: which came first."""
-    proposals = (event for event in trace if isinstance(event, events.Proposed))
-    pages = dict.fromkeys(page for proposal in proposals for page in proposal.pages)
-    return {page: place for place, page in enumerate(pages)}
+    """By section number, the rank in which the user was asked about it."""
+    ranks: dict[int, int] = {}
+    for event in trace:
+        if isinstance(event, events.Proposed):
+            for page in event.pages:
+                ranks.setdefault(page, len(ranks))
+    return ranks
 
 
 def with_steps(
@@ -88,14 +96,12 @@ def with_steps(
     """The answered question with the steps behind it, and what the user decided about them."""
     sections = Sections(memory)
     walk = walk_of(trace, record.citations, memory, steering.refused, record.question)
-    steps = (
+    steps = [
         AnswerStep(step.start, step.end, step.reason, step.is_left_out) for step in walk
-    )
-    steered = SteeringChoice(
-        tuple(start for start, _ in sections.places_of(steering.pinned)),
-        tuple(start for start, _ in sections.places_of(steering.refused)),
-        steering.only,
-    )
+    ]
+    pinned = tuple(start for start, _ in sections.places_of(steering.pinned))
+    refused = tuple(start for start, _ in sections.places_of(steering.refused))
+    steered = SteeringChoice(pinned, refused, steering.only)
     return replace(record, steps=tuple(steps), steered=steered)
 
 
@@ -104,7 +110,7 @@ def saved_walk(
 ) -> list[WalkStep]:
     """The steps behind a saved answer, with the numbers of their sections.
 
-    An older answer has no steps: only its sources are walked, in `memory`.
+    An answer of an older version has no steps: they are made of its sources in `memory`.
     """
     if not record.steps:
         return walk_of((), record.citations, memory, question=record.question)
@@ -112,15 +118,12 @@ def saved_walk(
     walk: dict[int, WalkStep] = {}
     for step in record.steps:
         number = main_section((step.start, step.end), sections)
-        sentences = () if step.is_left_out else tuple(sorted(cited.get(number, ())))
         walk_step = WalkStep(
-            number,
-            step.start,
-            step.end,
-            step.reason,
-            sentences,
-            is_left_out=step.is_left_out,
+            number, step.start, step.end, step.reason, is_left_out=step.is_left_out
         )
+        if not step.is_left_out:
+            sentences = tuple(sorted(cited.get(number, ())))
+            walk_step = replace(walk_step, cited=sentences)
         walk.setdefault(number, walk_step)
     return list(walk.values())
 
@@ -142,12 +145,12 @@ def _shown_in(trace: Iterable[ReaderEvent], sections: Sections) -> list[WalkStep
     steps: list[WalkStep] = []
 
     def add_section(number: int, reason: str) -> None:
-        steps.extend(
-            WalkStep(number, *place, reason) for place in sections.places_of([number])
-        )
+        for start, end in sections.places_of([number]):
+            steps.append(WalkStep(number, start, end, reason))
 
-    def add_place(place: Passage, reason: str) -> None:
-        steps.append(WalkStep(main_section(place, sections), *place, reason))
+    def add_place(start: int, end: int, reason: str) -> None:
+        number = main_section((start, end), sections)
+        steps.append(WalkStep(number, start, end, reason))
 
     for event in trace:
         match event:
@@ -156,10 +159,11 @@ def _shown_in(trace: Iterable[ReaderEvent], sections: Sections) -> list[WalkStep
             case events.Expanded(page=page, by=events.OpenedBy.PERSON):
                 add_section(page, "opened by you")
             case events.Noted(text=text, start=start, end=end) if end > start:
-                add_place((start, end), text)
+                add_place(start, end, text)
             case events.Reported(answer=answer, start=start, end=end) if answer:
-                add_place((start, end), answer)
+                add_place(start, end, answer)
             case events.Shown(places=places, reasons=reasons, nearest=nearest):
-                for at in nearest or range(len(reasons)):
-                    add_place(places[at], reasons[at])
+                for index in nearest or range(len(reasons)):
+                    start, end = places[index]
+                    add_place(start, end, reasons[index])
     return steps
